@@ -19,7 +19,7 @@ from datasets.ticksets.tick_set_problems import nothing_to_compare
 from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
 from market.money import BPS, decimal_of
-from market.validation_messages import explained
+from market.validation_messages import error_text
 
 AGE = "max_quote_age_ms"
 LONGEST_LATENCY_MS = 60_000.0
@@ -108,7 +108,7 @@ def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
     try:
         return Settings.model_validate(settings.model_dump() | told)
     except ValidationError as error:
-        raise ImportRejectedError(explained(error, "settings")) from None
+        raise ImportRejectedError(error_text(error, "settings")) from None
 
 
 def latencies(exchanges: tuple[str, ...], wish: RequestedBacktest) -> dict[str, Latency]:

@@ -28,7 +28,7 @@ from session.clock import SystemClock, wall_now
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import connected, database_of
+from store.server.mongo_client import connect, database_of
 from tests.services import embedded_kafka, embedded_mongodb
 from tests.store.wishes import close, filled, opportunity, reserve_both, sent
 from tests.ui.pages.browser import ARGUMENTS, CHROMIUM, prepare
@@ -74,7 +74,7 @@ class Measured:
 
 
 async def watch_floor(session: Session, measured: Measured, ready: asyncio.Event) -> None:
-    client = connected(session.mongodb)
+    client = connect(session.mongodb)
     try:
         database = database_of(client, session.database)
         async with database.watch(

@@ -32,9 +32,9 @@ from market.trade.leg_planning import client_order_id, markets_by_symbol
 from market.trade.reservations import Reservation, ReservationResult
 from session.clock import wall_now
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from store.store_port import Advance
 
 StepName = Literal["reserved", "sent", "closed"]
@@ -82,17 +82,17 @@ class NotingStore(MongoTradeStore):
 async def trade_as_bot(session: Session, exchange: str) -> None:
     """Lease, desk and account of a bot; only its opportunities come another way than by Kafka."""
     async with AsyncExitStack() as stack:
-        store = NotingStore(connected(session.mongodb), session.database, session.session_id)
+        store = NotingStore(connect(session.mongodb), session.database, session.session_id)
         await stack.enter_async_context(store)
         await store.prepare()
         account = open_session_account(session, exchange, {})
         stack.push_async_callback(account.close)
-        tenure = LeaseKeeper(store, exchange, holder_name(exchange))
-        by = await tenure.take()
+        lease = LeaseKeeper(store, exchange, holder_name(exchange))
+        by = await lease.acquire()
         settings = await store.settings()
         assert settings is not None
-        desk = BotLoop(store, account, session.traded, session.clock(), StateCache(settings), by=by)
-        await together(tenure.keep(), desk.run(signals(), ready))
+        bot_loop = BotLoop(store, account, session.traded, session.clock(), StateCache(settings), by=by)
+        await run_all(lease.keep_renewing(), bot_loop.run(signals(), ready))
 
 
 async def trade_as_floor(session: Session, settings: Settings) -> None:

@@ -1,6 +1,6 @@
-"""What a bot does while its exchange rejects the account: it begins nothing, sends nothing, and asks now and then.
+"""While the exchange rejects the account, the bot reserves and sends nothing and checks the account at intervals.
 
-A ban ends, a key is given its permission back: no word of an exchange ends the process.
+Bans end and permissions are restored, so a rejected account never ends the process.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
-from bots.retry import Errand
+from bots.retry import BackgroundTask
 from exchanges.account_port import TradingAccount
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from market.time_units import MICROSECONDS
@@ -17,93 +17,95 @@ from session.backoff import backoff
 from session.clock import SystemClock, steady_now
 
 FIRST_SECONDS = 1.0
-LONGEST_SECONDS = 10.0
-"""Between two questions, or two words that it is still so; shorter than a rejected account pauses its exchange for
-(`market.decide.circuit_breaker`)."""
+MAX_SECONDS = 10.0
+"""Longest interval between two checks or two recorded rejections; shorter than the pause that a rejected account gives
+its exchange (`market.decide.circuit_breaker`)."""
 ORDER_SECONDS = 15.0
-ORDER_LONGEST_SECONDS = 3_600.0
-"""How long nothing is asked once an order was rejected, twice as long each time that it comes again soon: a key that
-reads but may not trade answers every question, and rejects the next order too."""
+ORDER_MAX_SECONDS = 3_600.0
+"""How long the first check waits after a rejected order; doubled each time this soon happens again. A key that may read
+but not trade passes every check and is rejected with the next order."""
 
 log = logging.getLogger(__name__)
 
 
 class AccountLockout:
-    """Whether the exchange rejects this bot's account, and when it is asked again."""
+    """Whether the exchange rejects this bot's account, and when the account is checked next."""
 
     def __init__(
         self,
         account: TradingAccount,
         health: ExchangeHealthWatch,
-        knowledge: StateCache,
+        cache: StateCache,
         steady_clock: Callable[[], int] = steady_now,
     ) -> None:
         self._account = account
         self._health = health
-        self._knowledge = knowledge
+        self._cache = cache
         self._steady_clock = steady_clock
-        self._begun = asyncio.Event()
-        self._ask_at = 0
+        self._locked = asyncio.Event()
+        self._check_at = 0
         self._order_seconds = ORDER_SECONDS
-        """Of the next rejection of an order."""
+        """Wait after the next rejected order."""
         self._trusted_at = 0
-        """From when on the account counts as sound again."""
+        """Steady time from which a rejected order counts as the first again."""
 
     @property
     def is_on(self) -> bool:
-        return self._knowledge.is_locked_out
+        return self._cache.is_locked_out
 
     @property
-    def may_ask(self) -> bool:
-        return self._steady_clock() >= self._ask_at
+    def may_check(self) -> bool:
+        return self._steady_clock() >= self._check_at
 
-    def begin(self, error: AccountRejectedError, *, of_an_order: bool = False) -> None:
-        """The exchange has rejected the account, for the first time or still."""
-        self._health.note("account_rejected", self._account.exchange)
+    def lock(self, error: AccountRejectedError, *, of_an_order: bool = False) -> None:
+        """Record that the exchange rejects the account, for the first time or still."""
+        self._health.record_failure("account_rejected", self._account.exchange)
         if not self.is_on:
-            log.error("paused, %s", error, extra={"exchange": self._account.exchange})
+            log.error("account rejected, trading paused: %s", error, extra={"exchange": self._account.exchange})
             if of_an_order:
-                self._hold_back()
-        self._knowledge.is_locked_out = True
-        self._begun.set()
+                self._postpone_check()
+        self._cache.is_locked_out = True
+        self._locked.set()
 
     async def run(self) -> None:
-        """Each time the exchange rejects the account: ask now and then, until it accepts it. Without end."""
+        """Runs until cancelled: after each rejection, check the account at intervals until it is accepted."""
         while True:
-            await self._begun.wait()
-            waits = backoff(FIRST_SECONDS, longest=LONGEST_SECONDS)
+            await self._locked.wait()
+            waits = backoff(FIRST_SECONDS, longest=MAX_SECONDS)
             while self.is_on:
                 await SystemClock().sleep(next(waits))
-                if self.may_ask:
-                    await self.ask()
+                if self.may_check:
+                    await self.check()
                 else:
-                    self._health.note("account_rejected", self._account.exchange)
-            self._begun.clear()
+                    self._health.record_failure("account_rejected", self._account.exchange)
+            self._locked.clear()
 
-    async def ask(self) -> None:
-        """Once. An exchange that does not answer has not said that it accepts the account."""
+    async def check(self) -> None:
+        """Check the account once. Without an answer it stays locked."""
         try:
             await self._account.balances()
         except AccountRejectedError as error:
-            self.begin(error)
+            self.lock(error)
         except ExchangeUnavailableError as error:
-            log.warning("still paused: %s", error, extra={"exchange": self._account.exchange})
+            log.warning(
+                "account check failed, trading stays paused: %s", error, extra={"exchange": self._account.exchange}
+            )
         else:
-            self._knowledge.is_locked_out = False
-            log.warning("resumed, the account is accepted again", extra={"exchange": self._account.exchange})
+            self._cache.is_locked_out = False
+            log.warning("account accepted again, trading resumed", extra={"exchange": self._account.exchange})
 
-    async def noticed(self, errand: Errand, *, of_an_order: bool = False) -> None:
-        """`errand`, to which a rejected account is an outage like others. Raises what it raises, but for that."""
+    async def guard(self, task: BackgroundTask, *, of_an_order: bool = False) -> None:
+        """Run `task`; a rejected account locks the bot and is raised as ExchangeUnavailableError."""
         try:
-            await errand()
+            await task()
         except AccountRejectedError as error:
-            self.begin(error, of_an_order=of_an_order)
+            self.lock(error, of_an_order=of_an_order)
             raise ExchangeUnavailableError(str(error)) from error
 
-    def _hold_back(self) -> None:
+    def _postpone_check(self) -> None:
         now = self._steady_clock()
         if now >= self._trusted_at:
             self._order_seconds = ORDER_SECONDS
         wait = round(self._order_seconds * MICROSECONDS)
-        self._ask_at, self._trusted_at = now + wait, now + 3 * wait
-        self._order_seconds = min(2 * self._order_seconds, ORDER_LONGEST_SECONDS)
+        self._check_at, self._trusted_at = now + wait, now + 3 * wait
+        self._order_seconds = min(2 * self._order_seconds, ORDER_MAX_SECONDS)

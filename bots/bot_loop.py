@@ -1,6 +1,6 @@
-"""One bot at work: it follows settings, trades and streams, reserves, trades its legs and tidies up what is left over.
+"""The bot's main loop: follows settings, arbitrages and streams, reserves legs, executes them and resolves open ones.
 
-Nothing here has to survive: a new desk of the same exchange finds everything in the store and at the exchange.
+The loop keeps no state that has to survive: a new one recovers everything from the store and the exchange.
 """
 
 import asyncio
@@ -14,10 +14,10 @@ from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import UNKNOWN_AFTER_SECONDS, LegExecutor, LegKey
 from bots.execute.leg_reserver import LegReserver
-from bots.execute.pending_legs import PendingLeg, due_legs, expired_halves, has_leg_at, is_in_flight_at
+from bots.execute.pending_legs import PendingLeg, due_legs, expired_awaiting_second_leg, has_leg_at, is_in_flight_at
 from bots.execute.rejection_log import RejectionLog
 from bots.reconcile.balance_snapshots import BalanceSnapshots
-from bots.retry import Errand, persist, wait_for
+from bots.retry import BackgroundTask, retry_until_done, run_forever
 from bots.subscriptions import Signal
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeError, ExchangeUnavailableError
@@ -34,17 +34,17 @@ from store.store_port import TradeStore
 log = logging.getLogger(__name__)
 
 ROUND_SECONDS = 0.5
-NOTES_SECONDS = 0.5
+REJECTIONS_SECONDS = 0.5
 WORKERS = 3
-LEAVE_SECONDS = 15.0
-LEAVE_ROUND_SECONDS = 0.1
+DRAIN_SECONDS = 15.0
+DRAIN_POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds: how long an order may be unknown, and between two looks at everything that is open.
+    """How long an order may be unknown, and the interval between two rounds over everything open; both in seconds.
 
-    The clocks are this machine's, microseconds: of the day, and one that nobody sets.
+    The clocks are this machine's wall clock and its monotonic clock, in microseconds.
     """
 
     unknown_after: float = UNKNOWN_AFTER_SECONDS
@@ -53,11 +53,11 @@ class Pace:
     steady_clock: Callable[[], int] = steady_now
 
 
-USUAL_PACE = Pace()
+DEFAULT_PACE = Pace()
 
 
 class BotLoop:
-    """The bot of one exchange, its parts given. `run` ends by cancellation alone, or by what nobody here can mend."""
+    """The bot of one exchange. `run` ends by cancellation, or by an error that a retry cannot mend."""
 
     def __init__(
         self,
@@ -65,106 +65,109 @@ class BotLoop:
         account: TradingAccount,
         markets: tuple[Market, ...],
         clock: Clock,
-        knowledge: StateCache,
-        pace: Pace = USUAL_PACE,
+        cache: StateCache,
+        pace: Pace = DEFAULT_PACE,
         by: Actor = UNFENCED,
-        errands: tuple[Errand, ...] = (),
+        background_tasks: tuple[BackgroundTask, ...] = (),
     ) -> None:
         self.exchange = account.exchange
         self.store = store
-        self.knowledge = knowledge
-        self.notes = RejectionLog(self.exchange, knowledge.bounds_of)
+        self.cache = cache
+        self.rejection_log = RejectionLog(self.exchange, cache.bounds_of)
         self._markets = markets_by_symbol(markets)
-        self.health = ExchangeHealthWatch(self.exchange, store, knowledge, pace.wall_clock)
-        self._lockout = AccountLockout(account, self.health, knowledge, pace.steady_clock)
-        told = self.health.note, knowledge.forbids
-        self.trader = LegExecutor(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *told)
+        self.health = ExchangeHealthWatch(self.exchange, store, cache, pace.wall_clock)
+        self._lockout = AccountLockout(account, self.health, cache, pace.steady_clock)
+        hooks = self.health.record_failure, cache.send_block
+        self.trader = LegExecutor(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *hooks)
         self.reserver = LegReserver(
             exchange=self.exchange,
             store=store,
             markets=self._markets,
             clock=clock,
-            knowledge=knowledge,
-            notes=self.notes,
+            cache=cache,
+            rejection_log=self.rejection_log,
             execute=self._execute,
             by=by,
             wall_clock=pace.wall_clock,
         )
         self._by = by
-        self._errands = errands
+        self._errands = background_tasks
         self._resumed_version = 0
-        """Of the settings under which halted arbitrages were resumed last."""
+        """Version of the settings under which halted arbitrages were last resumed."""
         self._books = BalanceSnapshots(store, account, by)
         self._pace = pace
         self._legs: set[LegKey] = set()
-        """Those that this process is busy with: it must not look up what it is just sending."""
+        """Legs that this process is working on: an order that is being sent must not be looked up."""
         self._tasks = asyncio.TaskGroup()
 
     async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:
-        """Recover what is open, open the books, then trade what `signals` brings; wait where the account is
+        """Recover open arbitrages, store the opening balances, then trade on `signals`. Waits while the account is
         rejected."""
         async with self._tasks as tasks:
-            tasks.create_task(persist(self._follow_settings))
-            tasks.create_task(persist(self.health.run))
-            tasks.create_task(persist(self._lockout.run))
-            await wait_for(partial(self._lockout.noticed, self._recover))
-            for errand in (self._follow_arbitrages, self._reconcile, self._write_notes, *self._errands):
-                tasks.create_task(persist(partial(self._lockout.noticed, errand)))
+            tasks.create_task(run_forever(self._follow_settings))
+            tasks.create_task(run_forever(self.health.run))
+            tasks.create_task(run_forever(self._lockout.run))
+            await retry_until_done(partial(self._lockout.guard, self._recover))
+            for task in (self._follow_arbitrages, self._reconcile, self._write_rejections, *self._errands):
+                tasks.create_task(run_forever(partial(self._lockout.guard, task)))
             tasks.create_task(self._follow(signals))
             for _ in range(WORKERS):
                 tasks.create_task(self.reserver.work())
             ready()
 
-    async def leave(self) -> None:
-        """Begin nothing more, see through what is in flight, take the closing balances; then this process may end.
+    async def drain(self) -> None:
+        """Reserve nothing new, finish what is in flight and store the closing balances; then this process may exit.
 
-        For an order of its own it waits for as long as it takes, since nobody else could look it up; for the rest of
-        an arbitrage, which others see through, no longer than a session has at its end. Raises FencedOutError.
+        Waits without limit for its own orders, since no other process can look them up. Waits up to `DRAIN_SECONDS` for
+        the other legs of an arbitrage, which other bots finish. Raises FencedOutError.
         """
-        self.knowledge.leaving = True
-        deadline = self._pace.steady_clock() + int(LEAVE_SECONDS * MICROSECONDS)
-        while not await self._may_leave(self._pace.steady_clock() > deadline):
-            await SystemClock().sleep(LEAVE_ROUND_SECONDS)
+        self.cache.is_draining = True
+        deadline = self._pace.steady_clock() + int(DRAIN_SECONDS * MICROSECONDS)
+        while not await self._is_drained(self._pace.steady_clock() > deadline):
+            await SystemClock().sleep(DRAIN_POLL_SECONDS)
 
-    async def _may_leave(self, is_late: bool) -> bool:
+    async def _is_drained(self, is_late: bool) -> bool:
         try:
-            # before the read, which must see what a reservation under way leaves; no other follows
-            if self.reserver.attempting or self.knowledge.beginning:
+            # checked before the read, which must see the result of a reservation under way; no further one begins
+            if self.reserver.reserving or self.cache.is_reserving_signal:
                 return False
             arbitrages = await self.store.open_arbitrages()
             if is_in_flight_at(arbitrages, self.exchange):
                 return False
             if not self._legs and not has_leg_at(arbitrages, self.exchange):
-                await self._books.take_leave()
+                await self._books.record_closing()
                 return True
         except (StoreUnavailableError, ExchangeError) as error:
-            log.warning("not gone yet: %s", error, extra={"exchange": self.exchange})
+            log.warning("still draining: %s", error, extra={"exchange": self.exchange})
             return is_late and isinstance(error, ExchangeError)
         if is_late:
-            log.error("gone with an arbitrage open, its orders here have ended", extra={"exchange": self.exchange})
+            log.error(
+                "drained with an arbitrage open; its orders on this exchange have ended",
+                extra={"exchange": self.exchange},
+            )
         return is_late
 
     async def _follow_settings(self) -> None:
         async for settings in self.store.watch_settings():
-            self.knowledge.settings = settings
+            self.cache.settings = settings
 
     async def _follow_arbitrages(self) -> None:
         async for arbitrage in self.store.watch_arbitrages():
-            self.knowledge.see_arbitrage(arbitrage)
-            self._books.see(arbitrage)
-            self.reserver.see_half(arbitrage)
+            self.cache.update_arbitrage(arbitrage)
+            self._books.record_change(arbitrage)
+            self.reserver.consider_second_leg(arbitrage)
             self._execute_own(arbitrage)
 
     async def _follow(self, signals: AsyncIterable[Signal]) -> None:
         async for signal in signals:
             if isinstance(signal, SpreadWindow):
-                self.knowledge.see_window(signal)
+                self.cache.update_window(signal)
             else:
-                self.reserver.see(signal)
+                self.reserver.consider(signal)
 
     async def _recover(self) -> None:
-        """See what a predecessor left through, then take the exchange's word for the balances."""
-        while not await self._books.opened():
+        """Finish what the previous process left open, then store the opening balances that the exchange reports."""
+        while not await self._books.ensure_opening():
             await self._round()
             await SystemClock().sleep(self._pace.round_seconds)
         await self._round()
@@ -173,31 +176,31 @@ class BotLoop:
         while True:
             await SystemClock().sleep(self._pace.round_seconds)
             await self._round()
-            if self.knowledge.stopping and not self.reserver.attempting and not self._legs:
+            if self.cache.is_stopping and not self.reserver.reserving and not self._legs:
                 await self._books.close()
 
     async def _round(self) -> None:
-        """Look at everything that is open, once."""
-        self.knowledge.stopping = self.knowledge.stopping or not await self.store.reservations_open()
-        # before the read: what is begun anew must not be taken for what it was
+        """Handle everything that is open, once."""
+        self.cache.is_stopping = self.cache.is_stopping or not await self.store.reservations_open()
+        # before the read, which must see the resumed arbitrages in their new state
         await self._resume()
         arbitrages = await self.store.open_arbitrages()
         now = await self.store.server_now()
-        self.knowledge.see_open(arbitrages)
-        self.knowledge.server_ahead = now - self._pace.wall_clock()
-        self.knowledge.see_balances(await self.store.balance_rows())
-        for arbitrage in expired_halves(arbitrages, now):
+        self.cache.replace_open(arbitrages)
+        self.cache.server_ahead = now - self._pace.wall_clock()
+        self.cache.update_balances(await self.store.balance_rows())
+        for arbitrage in expired_awaiting_second_leg(arbitrages, now):
             await self.store.expire(arbitrage.arbitrage_id, self._by)
-        for thing in due_legs(arbitrages, self.exchange, self._markets, now):
-            self._do(thing)
+        for pending in due_legs(arbitrages, self.exchange, self._markets, now):
+            self._start_pending(pending)
 
     async def _resume(self) -> None:
-        """Whatever a halt had left, once after each change of the settings and at the start; and what was to be sent
-        here and never left, once there is room for it."""
-        settings = self.knowledge.settings
+        """Resume what a halt stopped, once at the start and after each change of the settings; and unwinding orders
+        that were not posted here, once the rate limits allow one."""
+        settings = self.cache.settings
         if settings.trading_state == "halted":
             return
-        is_changed, can_send = settings.version != self._resumed_version, self.knowledge.can_send()
+        is_changed, can_send = settings.version != self._resumed_version, self.cache.can_send()
         for arbitrage in await self.store.resumable_arbitrages():
             was_halted = arbitrage.reason == HALTED
             is_sendable_here = can_send and arbitrage.legs[-1].exchange == self.exchange
@@ -206,41 +209,41 @@ class BotLoop:
         self._resumed_version = settings.version
 
     def _execute_own(self, arbitrage: Arbitrage) -> None:
-        for thing in due_legs([arbitrage], self.exchange, self._markets, arbitrage.send_by):
-            if thing.what == "execute":
-                self._do(thing)
+        for pending in due_legs([arbitrage], self.exchange, self._markets, arbitrage.send_by):
+            if pending.what == "execute":
+                self._start_pending(pending)
 
     def _execute(self, arbitrage_id: str, role: LegRole) -> None:
         self._start((arbitrage_id, role), lambda: self.trader.execute(arbitrage_id, role))
 
-    def _do(self, thing: PendingLeg) -> None:
-        """What the account is needed for waits while it is rejected: the next round comes back to it."""
-        identity, leg = thing.arbitrage_id, thing.leg
-        if self._lockout.is_on and thing.what in ("execute", "resolve"):
+    def _start_pending(self, pending: PendingLeg) -> None:
+        """While the account is rejected, whatever needs it waits for the next round."""
+        identity, leg = pending.arbitrage_id, pending.leg
+        if self._lockout.is_on and pending.what in ("execute", "resolve"):
             return
-        if thing.what == "execute":
+        if pending.what == "execute":
             self._execute(identity, leg.role)
-        elif thing.what == "lapse":
+        elif pending.what == "lapse":
             self._start((identity, leg.role), lambda: self.trader.lapse(identity, leg.role))
         else:
             work = {"resolve": self.trader.resolve, "settle": self.trader.settle, "abandon": self.trader.abandon}
-            self._start((identity, leg.role), lambda: work[thing.what](identity, leg))
+            self._start((identity, leg.role), lambda: work[pending.what](identity, leg))
 
-    def _start(self, key: LegKey, work: Errand) -> None:
-        """In a task of its own; nothing where this process is busy with the leg already."""
+    def _start(self, key: LegKey, work: BackgroundTask) -> None:
+        """Run `work` as a task, unless this process is already working on the leg."""
         if key in self._legs:
             return
         self._legs.add(key)
         task = self._tasks.create_task(self._guarded(work))
         task.add_done_callback(lambda _: self._legs.discard(key))
 
-    async def _guarded(self, work: Errand) -> None:
+    async def _guarded(self, work: BackgroundTask) -> None:
         try:
-            await self._lockout.noticed(work, of_an_order=True)
+            await self._lockout.guard(work, of_an_order=True)
         except (StoreUnavailableError, ExchangeUnavailableError) as error:
-            log.warning("leg left to the next round: %s", error, extra={"exchange": self.exchange})
+            log.warning("leg retried in the next round: %s", error, extra={"exchange": self.exchange})
 
-    async def _write_notes(self) -> None:
+    async def _write_rejections(self) -> None:
         while True:
-            await SystemClock().sleep(NOTES_SECONDS)
-            await self.notes.write(self.store)
+            await SystemClock().sleep(REJECTIONS_SECONDS)
+            await self.rejection_log.write(self.store)

@@ -1,4 +1,4 @@
-"""One bot process: one exchange's account, the store and the streams, put together."""
+"""The bot process: wires one exchange's account, the store and the streams together."""
 
 import asyncio
 import logging
@@ -10,12 +10,12 @@ from bots.dead_mans_switch import DeadMansSwitch
 from bots.decide.partner_budgets import partners_of
 from bots.decide.quote_lookup import NewestQuotes
 from bots.decide.state_cache import StateCache
-from bots.draining import Draining, until_left
+from bots.draining import Draining, run_until_drained
 from bots.errors import BotError
 from bots.lease_keeper import LeaseKeeper, holder_name
 from bots.position_reporter import PositionReporter
 from bots.reconcile.reconciler import Reconciliation
-from bots.retry import Errand, wait_for
+from bots.retry import BackgroundTask, retry_until_done
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import follow_quotes, signals
 from exchanges.account_port import TradingAccount
@@ -30,7 +30,7 @@ from market.trade.leases import Actor
 from market.trade.leg_planning import advancing
 from session.clock import SystemClock
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from store.errors import FencedOutError, StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.store_port import TradeStore
@@ -42,10 +42,10 @@ from streams.topics import OPPORTUNITIES, SPREADS, TICKS
 log = logging.getLogger(__name__)
 
 RECENT_ROWS = 2_000
-"""Of each partition of the log: enough to hold the newest quote of every live symbol."""
+"""Rows read per partition at the start: enough to hold the newest quote of every live symbol."""
 
 
-SETTINGS_SECONDS = 0.25
+SETTINGS_POLL_SECONDS = 0.25
 
 
 async def run_bot(
@@ -53,149 +53,155 @@ async def run_bot(
     exchange: str,
     ready: Callable[[], None],
     environment: Mapping[str, str] | None = None,
-    departure: Draining | None = None,
+    draining: Draining | None = None,
 ) -> None:
-    """Trade for `exchange` until cancelled; `ready` once its books are open and it reads opportunities.
+    """Trade for `exchange` until cancelled. `ready` is called once the opening balances are stored and opportunities
+    are read.
 
-    `environment` has the keys of a real account, and whether trading for real is armed.
+    `environment` holds the API keys of a real account and the switch that arms live trading.
 
-    Ends by itself once another process of the exchange has taken over, or `departure` is over. Raises StoreError,
-    StreamError or BotError: the process ends with it and is started again.
+    Returns once another process has taken over the exchange, or `draining` has finished. Raises StoreError, StreamError
+    or BotError: the process exits with it and is restarted.
     """
     if exchange not in session.exchanges:
         raise BotError(f"this session has no exchange {exchange}, only {', '.join(session.exchanges)}.")
-    departure = departure or Draining()
+    draining = draining or Draining()
     try:
-        await until_left(_trade(session, exchange, ready, environment or {}, departure), departure)
+        await run_until_drained(_trade(session, exchange, ready, environment or {}, draining), draining)
     except FencedOutError as error:
         log.warning("%s", error, extra={"exchange": exchange})
     except ExceptionGroup as failures:
-        failure = _first(failures)
+        failure = _first_failure(failures)
         if not isinstance(failure, FencedOutError):
             raise failure from None
         log.warning("%s", failure, extra={"exchange": exchange})
 
 
 async def _trade(
-    session: Session, exchange: str, ready: Callable[[], None], environment: Mapping[str, str], departure: Draining
+    session: Session, exchange: str, ready: Callable[[], None], environment: Mapping[str, str], draining: Draining
 ) -> None:
     async with AsyncExitStack() as stack:
-        store = await wait_for(lambda: open_store(session))
+        store = await retry_until_done(lambda: open_store(session))
         stack.push_async_callback(store.close)
-        tenure = LeaseKeeper(store, exchange, holder_name(exchange))
-        by = await wait_for(lambda: tenure.take(ready))
-        stack.push_async_callback(_released, tenure)
-        knowledge = StateCache(await _settings(store))
-        knowledge.holds_lease = tenure.is_held
-        account = _account(session, exchange, knowledge, environment)
+        lease = LeaseKeeper(store, exchange, holder_name(exchange))
+        by = await retry_until_done(lambda: lease.acquire(ready))
+        stack.push_async_callback(_release_lease, lease)
+        cache = StateCache(await _settings(store))
+        cache.holds_lease = lease.is_held
+        account = _account(session, exchange, cache, environment)
         if isinstance(account, CcxtAccount):
-            tenure.carry(account)
+            lease.carry_usage(account)
         stack.push_async_callback(account.close)
-        glance = await _glance(session, stack)
-        strategy = AverageTrader(exchange, session, store, NewestQuotes(glance), session.clock(), knowledge, by)
-        reconciliation = _reconciliation(session, store, account, knowledge, by)
-        errands = (strategy.run, reconciliation.run, *_switched(account, stack))
-        desk = BotLoop(store, account, session.traded, session.clock(), knowledge, by=by, errands=errands)
-        departure.desk = desk
-        await together(tenure.keep(), _work(session, store, desk, account, stack, ready))
+        latest_rows = await _open_latest_rows(session, stack)
+        strategy = AverageTrader(exchange, session, store, NewestQuotes(latest_rows), session.clock(), cache, by)
+        reconciliation = _reconciliation(session, store, account, cache, by)
+        background_tasks = (strategy.run, reconciliation.run, *_dead_mans_switch_task(account, stack))
+        bot_loop = BotLoop(
+            store, account, session.traded, session.clock(), cache, by=by, background_tasks=background_tasks
+        )
+        draining.bot_loop = bot_loop
+        await run_all(lease.keep_renewing(), _run_bot_loop(session, store, bot_loop, account, stack, ready))
 
 
-async def _work(
+async def _run_bot_loop(
     session: Session,
     store: MongoTradeStore,
-    desk: BotLoop,
+    bot_loop: BotLoop,
     account: TradingAccount,
     stack: AsyncExitStack,
     ready: Callable[[], None],
 ) -> None:
-    reader = await _opened(session, (OPPORTUNITIES, SPREADS), stack)
-    standings = (store.arbitrages_standing, store.settings_standing)
-    teller = PositionReporter(desk.exchange, store.reach, reader, standings, lambda: desk.knowledge.server_ahead)
+    reader = await _open_reader(session, (OPPORTUNITIES, SPREADS), stack)
+    progress = (store.arbitrages_progress, store.settings_progress)
+    reporter = PositionReporter(
+        bot_loop.exchange, store.consumer_positions, reader, progress, lambda: bot_loop.cache.server_ahead
+    )
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(teller.run())
+        tasks.create_task(reporter.run())
         if isinstance(account, PaperAccount):
-            quotes = await _opened(session, (TICKS,), stack, Newest(RECENT_ROWS))
+            quotes = await _open_reader(session, (TICKS,), stack, Newest(RECENT_ROWS))
             tasks.create_task(follow_quotes(quotes, account))
-        await desk.run(signals(reader, desk.exchange), ready)
+        await bot_loop.run(signals(reader, bot_loop.exchange), ready)
 
 
 def _reconciliation(
-    session: Session, store: TradeStore, account: TradingAccount, knowledge: StateCache, by: Actor
+    session: Session, store: TradeStore, account: TradingAccount, cache: StateCache, by: Actor
 ) -> Reconciliation:
     return Reconciliation(
         store=store,
         account=account,
         advance=advancing(session.traded),
-        settings=lambda: knowledge.settings,
+        settings=lambda: cache.settings,
         by=by,
         has_client_ids=account.exchange not in WITHOUT_CLIENT_IDS,
     )
 
 
-def _switched(account: TradingAccount, stack: AsyncExitStack) -> tuple[Errand, ...]:
-    """The errand that keeps the exchange's dead man's switch armed, where it has one; disarmed with the stack."""
+def _dead_mans_switch_task(account: TradingAccount, stack: AsyncExitStack) -> tuple[BackgroundTask, ...]:
+    """The task that keeps the exchange's dead man's switch armed, if the exchange has one. Closing the stack disarms
+    it."""
     if not isinstance(account, CcxtAccount) or not account.has_dead_mans_switch:
         return ()
     switch = DeadMansSwitch(account)
-    stack.push_async_exit(switch.leave)
+    stack.push_async_exit(switch.disarm)
     return (switch.run,)
 
 
-def _account(session: Session, exchange: str, knowledge: StateCache, environment: Mapping[str, str]) -> TradingAccount:
-    """On the exchange, simulated or real, where the session has one; else local paper."""
+def _account(session: Session, exchange: str, cache: StateCache, environment: Mapping[str, str]) -> TradingAccount:
+    """The account on the simulated or real exchange if the session has one, otherwise a local paper account."""
     if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
         account = open_session_account(session, exchange, environment)
-        knowledge.legs_left, knowledge.has_room = account.legs_left, account.has_room
+        cache.legs_left, cache.has_room = account.legs_left, account.has_room
         if account.legs_left() is not None:
-            knowledge.partners = partners_of(exchange, session.exchanges)
+            cache.partners = partners_of(exchange, session.exchanges)
         return account
     return PaperAccount(
         exchange=exchange,
         markets=session.traded,
         opening=session.paper_balances.get(exchange, {}),
-        # one for all sessions of the data folder: what was earned stays there
+        # shared by all sessions of the data folder, so that balances carry over
         journal=PaperJournal(session.home / "paper" / f"{exchange}.jsonl"),
         clock=session.clock(),
-        fee_rate=lambda: knowledge.settings.taker_fees.get(exchange, ZERO),
+        fee_rate=lambda: cache.settings.taker_fees.get(exchange, ZERO),
         latency_ms=session.paper_latency_ms,
         conditions=FillConditions(
-            session.paper_latency_spread, session.seed, lambda: knowledge.settings.max_quote_age_ms * 1_000
+            session.paper_latency_spread, session.seed, lambda: cache.settings.max_quote_age_ms * 1_000
         ),
     )
 
 
-async def _opened(
+async def _open_reader(
     session: Session, topics: tuple[str, ...], stack: AsyncExitStack, start: Newest | None = None
 ) -> TopicReader:
     reader = TopicReader(session.kafka, topics, start or "latest")
-    await wait_for(reader.open)
+    await retry_until_done(reader.open)
     stack.push_async_callback(reader.close)
     return reader
 
 
-async def _glance(session: Session, stack: AsyncExitStack) -> LatestRows:
-    glance = LatestRows(session.kafka, TICKS)
-    await wait_for(glance.open)
-    stack.push_async_callback(glance.close)
-    return glance
+async def _open_latest_rows(session: Session, stack: AsyncExitStack) -> LatestRows:
+    latest_rows = LatestRows(session.kafka, TICKS)
+    await retry_until_done(latest_rows.open)
+    stack.push_async_callback(latest_rows.close)
+    return latest_rows
 
 
-async def _released(tenure: LeaseKeeper) -> None:
+async def _release_lease(lease: LeaseKeeper) -> None:
     with suppress(StoreUnavailableError):
-        await tenure.release()
+        await lease.release()
 
 
 async def _settings(store: TradeStore) -> Settings:
-    """Those in force; the first of a session are created beside us."""
+    """The settings in force. Another process creates the first ones of a session."""
     while True:
-        settings = await wait_for(store.settings)
+        settings = await retry_until_done(store.settings)
         if settings is not None:
             return settings
-        await SystemClock().sleep(SETTINGS_SECONDS)
+        await SystemClock().sleep(SETTINGS_POLL_SECONDS)
 
 
-def _first(failures: BaseExceptionGroup[Exception]) -> Exception:
-    """The first failure itself; groups within groups say nothing more."""
+def _first_failure(failures: BaseExceptionGroup[Exception]) -> Exception:
+    """The first failure, out of nested exception groups."""
     failure: BaseException = failures
     while isinstance(failure, BaseExceptionGroup):
         failure = failure.exceptions[0]

@@ -1,6 +1,6 @@
-"""Has the exchange cancel what rests there once nobody of ours is left to do it, where the exchange can.
+"""The dead man's switch: the exchange cancels resting orders once the bot stops refreshing it, where it offers that.
 
-Our own orders fill or go at once. What this is for is one that an exchange leaves hanging while we are gone.
+Our orders are immediate-or-cancel. The switch is for one that the exchange leaves resting while no bot runs.
 """
 
 import asyncio
@@ -16,43 +16,43 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_SECONDS = 60
 REFRESH_SECONDS = 30.0
-"""Both as Kraken recommends (every 15 to 30 s); seldom, since each counts in the limit of requests."""
+"""Both as Kraken recommends (every 15 to 30 s); not more often, since each request counts in the rate limit."""
 DISARM_SECONDS = 2.0
-"""What the end of a process waits for it at most."""
+"""Longest wait of an exiting process."""
 
 
 class SwitchableAccount(Protocol):
-    """An account's."""
+    """An account with a dead man's switch."""
 
     @property
     def exchange(self) -> str: ...
 
     async def cancel_all_after(self, seconds: int) -> None:
-        """0: no more. Raises ExchangeError."""
+        """Arm the switch; 0 disarms it. Raises ExchangeError."""
         ...
 
 
 @dataclass(slots=True)
 class DeadMansSwitch:
-    """Kept armed by whoever holds the exchange's lease; `leave` ends a block within which it may have been armed."""
+    """Kept armed by the holder of the exchange's lease; `disarm` is the exit callback of its context."""
 
     account: SwitchableAccount
 
     async def run(self) -> None:
-        """For ever. Raises ExchangeUnavailableError: run it again."""
+        """Runs until cancelled. Raises ExchangeUnavailableError: run it again."""
         while True:
             await self.account.cancel_all_after(TIMEOUT_SECONDS)
             await SystemClock().sleep(REFRESH_SECONDS)
 
-    async def leave(
+    async def disarm(
         self, kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        """Disarm at a clean end. After any other it stays armed, as it must; and where another process has taken over,
-        it is that one's by now."""
+        """Disarm on a clean exit or a cancellation. After an error the switch stays armed; after a takeover it belongs
+        to the new holder."""
         if kind is not None and not issubclass(kind, asyncio.CancelledError):
             return
         try:
             async with asyncio.timeout(DISARM_SECONDS):
                 await self.account.cancel_all_after(0)
         except (ExchangeError, TimeoutError) as error:
-            log.warning("dead man's switch left armed: %s", error, extra={"exchange": self.account.exchange})
+            log.warning("dead man's switch not disarmed: %s", error, extra={"exchange": self.account.exchange})

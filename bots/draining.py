@@ -1,29 +1,29 @@
-"""How a bot goes that was asked to: once nothing of it is in flight that nobody else would watch."""
+"""Draining: a bot that is asked to exit first finishes the orders that no other process could look up."""
 
 import asyncio
 from collections.abc import Coroutine
 
 from bots.bot_loop import BotLoop
-from session.tasks import first_of
+from session.tasks import run_until_first
 
 
 class Draining:
-    """One process's way out: asked for by a signal, carried out by the desk, where it has one already."""
+    """The drain of one process: requested by a signal, done by the bot loop if there already is one."""
 
     def __init__(self) -> None:
-        self._asked = asyncio.Event()
-        self.desk: BotLoop | None = None
+        self._requested = asyncio.Event()
+        self.bot_loop: BotLoop | None = None
 
-    def ask(self) -> None:
-        self._asked.set()
+    def request(self) -> None:
+        self._requested.set()
 
-    async def carry_out(self) -> None:
-        """Returns once the process was asked to go and may. Raises StoreError."""
-        await self._asked.wait()
-        if self.desk is not None:
-            await self.desk.leave()
+    async def finish(self) -> None:
+        """Returns once the drain was requested and is done. Raises StoreError."""
+        await self._requested.wait()
+        if self.bot_loop is not None:
+            await self.bot_loop.drain()
 
 
-async def until_left(work: Coroutine[object, object, None], departure: Draining) -> None:
-    """`work` until it ends, or is ended since the departure is over. Raises what either raises."""
-    await first_of(work, departure.carry_out())
+async def run_until_drained(work: Coroutine[object, object, None], draining: Draining) -> None:
+    """Run `work` until it ends or the drain is done, which cancels it. Raises what either raises."""
+    await run_until_first(work, draining.finish())

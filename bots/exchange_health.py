@@ -1,6 +1,6 @@
-"""What a bot notices of its exchange's health, and what it knows of everybody's: written and read beside the trading.
+"""Records the failures of a bot's exchange and reads the pauses of all exchanges, as a background task.
 
-A crash loses at most what was not written yet: the next failures tell the same.
+A crash loses at most the failures not yet written; the next ones show the same.
 """
 
 import logging
@@ -13,8 +13,8 @@ from session.clock import SystemClock, wall_now
 from store.store_port import TradeStore
 
 ROUND_SECONDS = 0.5
-MOST_FAILURES = 1_000
-"""Kept over an outage of the store."""
+MAX_PENDING_FAILURES = 1_000
+"""Failures buffered during an outage of the store."""
 
 REPEATED: frozenset[FailureKind] = frozenset({"look_up_unanswered", "account_rejected"})
 
@@ -22,33 +22,33 @@ log = logging.getLogger(__name__)
 
 
 class ExchangeHealthWatch:
-    """One exchange's failures on their way to the store; pauses and openings on their way to the bot."""
+    """Writes one exchange's failures to the store; reads pauses and opening balances into the cache."""
 
     def __init__(
         self,
         exchange: str,
         store: TradeStore,
-        knowledge: StateCache,
+        cache: StateCache,
         wall_clock: Callable[[], int] = wall_now,
     ) -> None:
         self._exchange = exchange
         self._wall_clock = wall_clock
         self._store = store
-        self._knowledge = knowledge
+        self._cache = cache
         self._failures: dict[str, Failure] = {}
 
-    def note(self, kind: FailureKind, subject: str) -> None:
-        """The exchange failed with this order (its client order id), or with all of the account.
+    def record_failure(self, kind: FailureKind, subject: str) -> None:
+        """Record a failure of the exchange: of an order (`subject` is its client order id) or of the whole account.
 
-        What is asked again and again counts once a second.
+        Kinds that repeat with every retry count once a second.
         """
         second = f":{self._wall_clock() // MICROSECONDS}" if kind in REPEATED else ""
         failure = Failure(f"{subject}:{kind}{second}", kind)
-        if len(self._failures) < MOST_FAILURES:
+        if len(self._failures) < MAX_PENDING_FAILURES:
             self._failures.setdefault(failure.failure_id, failure)
 
     async def run(self) -> None:
-        """For ever. Raises StoreUnavailableError; what was not written by then is written the next time."""
+        """Runs until cancelled. Raises StoreUnavailableError; failures not written by then are written next time."""
         while True:
             await self.round()
             await SystemClock().sleep(ROUND_SECONDS)
@@ -56,14 +56,14 @@ class ExchangeHealthWatch:
     async def round(self) -> None:
         """Raises StoreUnavailableError."""
         await self._write()
-        self._knowledge.paused_until = {one.exchange: one.paused_until for one in await self._store.health()}
+        self._cache.paused_until = {one.exchange: one.paused_until for one in await self._store.health()}
         opening, _ = await self._store.session_balances()
-        self._knowledge.see_opening(opening)
+        self._cache.update_opening(opening)
 
     async def _write(self) -> None:
         for failure_id, failure in list(self._failures.items()):
-            health = await self._store.note_failure(self._exchange, failure)
+            health = await self._store.record_failure(self._exchange, failure)
             del self._failures[failure_id]
-            if health.paused_until > self._knowledge.paused_until.get(self._exchange, 0):
-                self._knowledge.paused_until[self._exchange] = health.paused_until
+            if health.paused_until > self._cache.paused_until.get(self._exchange, 0):
+                self._cache.paused_until[self._exchange] = health.paused_until
                 log.error("exchange paused after %s", failure.kind, extra={"exchange": self._exchange})

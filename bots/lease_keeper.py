@@ -1,4 +1,4 @@
-"""The time in which this process acts for its exchange: a lease, taken once and kept alive."""
+"""Acquires the exchange's lease once and renews it: only its holder acts for the exchange."""
 
 import logging
 import os
@@ -18,29 +18,29 @@ from store.store_port import TradeStore
 log = logging.getLogger(__name__)
 
 RENEW_SECONDS = 0.75
-ASK_SECONDS = 0.25
-"""Between two questions of a standby whether the lease is free."""
+POLL_SECONDS = 0.25
+"""Interval at which a standby tries to acquire the lease."""
 
 
-class Spending(Protocol):
-    """What counts what an account uses of its exchange's rate limits."""
+class RateUsageTracker(Protocol):
+    """Counts what an account uses of its exchange's rate limits."""
 
     def used(self) -> str | None:
-        """None where nothing limits it."""
+        """The usage as text; None for an exchange without limits."""
         ...
 
     def take_over(self, used: str, ago: int) -> None:
-        """What the last holder had used, `ago` microseconds before."""
+        """Continue from what the last holder had used `ago` microseconds before."""
         ...
 
 
 @dataclass(slots=True)
 class LeaseKeeper:
-    """One process's claim to act for one exchange; `take` first, then `keep` for as long as it works.
+    """One process's claim to act for one exchange; `acquire` first, then `keep_renewing` for as long as it works.
 
-    The exchange goes on counting when another process takes over, so what is used of its limits is kept with the lease
-    (`carry`). What a holder that is killed used after its last renewal, of `RENEW_SECONDS` at most while the store is
-    there, the next does not know: a few requests, for which "too many" is seldom said, and nothing is sent after it.
+    The exchange's rate limits span processes, so the usage is stored with the lease (`carry_usage`). What a killed
+    holder used after its last renewal, at most `RENEW_SECONDS` ago while the store is reachable, is lost: a few
+    requests, which seldom exceed a limit.
     """
 
     store: TradeStore
@@ -49,74 +49,74 @@ class LeaseKeeper:
     steady_clock: Callable[[], int] = steady_now
     _lease: Lease | None = None
     _held_until: int = 0
-    """By the steady clock: what the server gave, counted from before it was asked."""
-    _spending: Spending | None = None
+    """By the steady clock: the lease's length, counted from before the request."""
+    _usage: RateUsageTracker | None = None
 
     def is_held(self) -> bool:
-        """Whether nobody else can have the lease yet, as far as this process knows."""
+        """Whether the lease is certainly still ours, by this process's clock."""
         return self._lease is not None and self.steady_clock() < self._held_until
 
-    async def take(self, standing_by: Callable[[], None] | None = None) -> Actor:
-        """Wait until the lease is ours; `standing_by` is called once where another process keeps it alive.
+    async def acquire(self, on_standby: Callable[[], None] | None = None) -> Actor:
+        """Wait until the lease is acquired; `on_standby` is called once if another process keeps renewing it.
 
         Raises StoreUnavailableError.
         """
-        began, is_told = self.steady_clock(), False
+        started_at, is_reported = self.steady_clock(), False
         while True:
-            asked = self.steady_clock()
+            requested_at = self.steady_clock()
             self._lease = await self.store.acquire_lease(self.exchange, self.holder)
             if self._lease is not None:
-                self._hold(asked)
+                self._extend(requested_at)
                 return self._lease.actor
-            waited = self.steady_clock() - began
-            if not is_told and standing_by is not None and waited > 2 * LEASE_SECONDS * MICROSECONDS:
-                # longer than a dead holder's lease can last
-                is_told = True
-                standing_by()
-            await SystemClock().sleep(ASK_SECONDS)
+            waited = self.steady_clock() - started_at
+            if not is_reported and on_standby is not None and waited > 2 * LEASE_SECONDS * MICROSECONDS:
+                # longer than the lease of a dead holder can last
+                is_reported = True
+                on_standby()
+            await SystemClock().sleep(POLL_SECONDS)
 
-    def carry(self, spending: Spending) -> None:
-        """Begin with what the last holder had used, and keep with the lease from now on what this one has."""
+    def carry_usage(self, usage: RateUsageTracker) -> None:
+        """Continue from the last holder's rate limit usage, and store this one's with every renewal."""
         if self._lease is None:
-            raise BotError(f"{self.holder} has no lease of {self.exchange} to begin with")
-        spending.take_over(self._lease.used, self._lease.used_ago)
-        self._spending = spending
+            raise BotError(f"{self.holder} has not acquired the lease of {self.exchange}")
+        usage.take_over(self._lease.used, self._lease.used_ago)
+        self._usage = usage
 
     def _used(self) -> str | None:
-        return None if self._spending is None else self._spending.used()
+        return None if self._usage is None else self._usage.used()
 
-    async def keep(self) -> None:
-        """Renew for ever. Raises FencedOutError once another process has taken over; outages are waited through."""
+    async def keep_renewing(self) -> None:
+        """Renew until cancelled, through outages. Raises FencedOutError once another process has taken over."""
         while True:
             await SystemClock().sleep(RENEW_SECONDS)
             await self.renew()
 
     async def renew(self) -> None:
-        """Once. Raises FencedOutError once another process has taken over."""
+        """Renew once. Raises FencedOutError once another process has taken over."""
         lease = self._lease
         if lease is None:
-            raise BotError(f"{self.holder} has no lease of {self.exchange} to renew")
-        asked = self.steady_clock()
+            raise BotError(f"{self.holder} has not acquired the lease of {self.exchange}")
+        requested_at = self.steady_clock()
         try:
             renewed = await self.store.renew_lease(lease, self._used())
         except StoreUnavailableError as error:
-            log.warning("lease not renewed, trying again: %s", error, extra={"exchange": self.exchange})
+            log.warning("lease not renewed, retrying: %s", error, extra={"exchange": self.exchange})
             return
         if renewed is None:
-            raise FencedOutError(f"another process acts for {self.exchange} by now; {self.holder} ends")
+            raise FencedOutError(f"another process has taken over {self.exchange}; {self.holder} exits")
         self._lease = renewed
-        self._hold(asked)
+        self._extend(requested_at)
 
-    def _hold(self, asked: int) -> None:
-        self._held_until = asked + int(LEASE_SECONDS * MICROSECONDS)
+    def _extend(self, requested_at: int) -> None:
+        self._held_until = requested_at + int(LEASE_SECONDS * MICROSECONDS)
 
     async def release(self) -> None:
-        """So that the next need not wait. Raises StoreUnavailableError."""
+        """Release the lease, so that the next holder need not wait. Raises StoreUnavailableError."""
         lease, self._lease = self._lease, None
         if lease is not None:
             await self.store.release_lease(lease, self._used())
 
 
 def holder_name(exchange: str) -> str:
-    """Unique among all processes that ever were: names the machine and the process for whoever reads the history."""
+    """A unique name with machine and process id, which the history of arbitrages shows."""
     return f"{exchange}@{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"

@@ -1,4 +1,4 @@
-"""Tells how far this bot has read, for people to look at; nothing depends on it."""
+"""Reports this bot's consumer offsets and change stream lag, for monitoring only."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -7,43 +7,43 @@ from session.clock import SystemClock, wall_now
 from session.lag import ConsumerPosition
 from store.errors import StoreError
 from store.mongo.consumer_positions import ConsumerPositions
-from store.server.change_streams import ChangeStanding
+from store.server.change_streams import ChangeStreamProgress
 from streams.topic_reader import TopicReader
 
-TELL_SECONDS = 2.0
+REPORT_SECONDS = 2.0
 
 log = logging.getLogger(__name__)
 
 
 class PositionReporter:
-    """One row in the store, written over and over beside the trading."""
+    """Overwrites one row in the store every few seconds."""
 
     def __init__(
         self,
         exchange: str,
-        book: ConsumerPositions,
+        positions: ConsumerPositions,
         reader: TopicReader,
-        standings: Iterable[ChangeStanding],
+        progress: Iterable[ChangeStreamProgress],
         server_ahead: Callable[[], int],
     ) -> None:
-        """`server_ahead`: microseconds by which the store's clock is ahead of ours."""
+        """`server_ahead` returns by how many microseconds the store's clock is ahead of ours."""
         self._exchange = exchange
-        self._book = book
+        self._positions = positions
         self._reader = reader
-        self._standings = tuple(standings)
+        self._progress = tuple(progress)
         self._server_ahead = server_ahead
 
     async def run(self) -> None:
-        """For ever; an outage of the store is waited through."""
+        """Runs until cancelled; outages of the store are skipped."""
         while True:
-            await SystemClock().sleep(TELL_SECONDS)
+            await SystemClock().sleep(REPORT_SECONDS)
             try:
-                await self._book.note(self.reach())
+                await self._positions.record(self.position())
             except StoreError as error:
-                log.info("reach not told", extra={"exchange": self._exchange, "error": str(error)})
+                log.info("consumer position not reported", extra={"exchange": self._exchange, "error": str(error)})
 
-    def reach(self) -> ConsumerPosition:
-        lags = [standing.lag(wall_now(), self._server_ahead()) for standing in self._standings]
+    def position(self) -> ConsumerPosition:
+        lags = [one.lag(wall_now(), self._server_ahead()) for one in self._progress]
         known = [lag for lag in lags if lag is not None]
         return ConsumerPosition(
             part=f"bot-{self._exchange}",
@@ -51,5 +51,5 @@ class PositionReporter:
             told_at=0,
             change_lag=max(known) if len(known) == len(lags) else None,
             offsets={f"{topic}/{partition}": at for (topic, partition), at in self._reader.next_offsets.items()},
-            streams_lost=sum(standing.lost for standing in self._standings),
+            streams_lost=sum(one.lost for one in self._progress),
         )

@@ -1,4 +1,4 @@
-"""Goes on with an errand over outages of Kafka, MongoDB or the exchange, waiting longer after each failure."""
+"""Retries over outages of Kafka, MongoDB or the exchange, with exponential backoff."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from exchanges.errors import ExchangeUnavailableError
 from market.time_units import MICROSECONDS
-from session.backoff import answered, backoff
+from session.backoff import backoff, retry_on
 from session.clock import SystemClock, wall_now
 from store.errors import HistoryLostError, StoreUnavailableError
 from streams.errors import StreamUnavailableError
@@ -15,26 +15,26 @@ log = logging.getLogger(__name__)
 
 OUTAGES = (StoreUnavailableError, HistoryLostError, StreamUnavailableError, ExchangeUnavailableError)
 STEADY_SECONDS = 10
-"""An errand that ran this long before it failed starts again with the shortest wait."""
+"""A task that ran this long before it failed restarts with the shortest wait."""
 
-Errand = Callable[[], Awaitable[None]]
-Answer = TypeVar("Answer")
-
-
-async def wait_for(question: Callable[[], Awaitable[Answer]]) -> Answer:
-    """The answer, asked again after each outage."""
-    return await answered(question, OUTAGES, lambda error: log.warning("trying again: %s", error))
+BackgroundTask = Callable[[], Awaitable[None]]
+Result = TypeVar("Result")
 
 
-async def persist(errand: Errand) -> None:
-    """Run it for ever: again after an outage and whenever it ends."""
+async def retry_until_done(question: Callable[[], Awaitable[Result]]) -> Result:
+    """The result of `question`, retried after each outage."""
+    return await retry_on(question, OUTAGES, lambda error: log.warning("retrying: %s", error))
+
+
+async def run_forever(task: BackgroundTask) -> None:
+    """Run `task` until cancelled: again after each outage and whenever it returns."""
     waits = backoff()
     while True:
         started = wall_now()
         try:
-            await errand()
+            await task()
         except OUTAGES as error:
-            log.warning("trying again: %s", error)
+            log.warning("retrying: %s", error)
         if wall_now() - started > STEADY_SECONDS * MICROSECONDS:
             waits = backoff()
         await SystemClock().sleep(next(waits))

@@ -1,4 +1,4 @@
-"""What a bot reads from the streams."""
+"""A bot's subscriptions: opportunities, spread windows and, for paper accounts, quotes."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -18,9 +18,9 @@ Signal = Opportunity | SpreadWindow
 
 
 async def signals(reader: TopicReader, exchange: str) -> AsyncIterator[Signal]:
-    """Opportunities of `exchange` and spread windows, without end; rows that are not of the schema are passed over.
+    """Opportunities of `exchange` and spread windows, endlessly. Malformed rows are skipped.
 
-    A row that does not even name the exchange is not taken apart: half of all opportunities are other exchanges'.
+    Rows that do not contain the exchange's name are not parsed: half of all opportunities are of other exchanges.
     """
     name = exchange.encode()
     async for batch in reader.batches():
@@ -28,32 +28,32 @@ async def signals(reader: TopicReader, exchange: str) -> AsyncIterator[Signal]:
             signal = _signal_of(record) if name in record.value else None
             if signal is not None:
                 yield signal
-        # reading on never waits while rows are buffered: an order must not wait for all of them
+        # the reader never waits while rows are buffered; this lets orders run in between
         await SystemClock().sleep(0)
 
 
 async def follow_quotes(reader: TopicReader, account: PaperAccount) -> None:
-    """Shows the account the newest quotes of its exchange, without end."""
+    """Feed the newest quotes of its exchange to the paper account, endlessly."""
     name = account.exchange.encode()
     async for batch in reader.batches():
         for record in batch:
             if name in record.value:
-                _show(account, record)
+                _apply_record(account, record)
         await SystemClock().sleep(0)
 
 
 def _signal_of(record: Record) -> Signal | None:
-    """None where it is neither."""
+    """None for a row that is neither or malformed."""
     try:
         row = row_of(record.value)
         signal = spread_window_of(row) if record.topic == SPREADS else opportunity_of(row, record.time)
     except WireError as error:
-        log.warning("row passed over: %s", error, extra={"topic": record.topic, "offset": record.offset})
+        log.warning("malformed row skipped: %s", error, extra={"topic": record.topic, "offset": record.offset})
         return None
     return signal if isinstance(signal, Signal) else None
 
 
-def _show(account: PaperAccount, record: Record) -> None:
+def _apply_record(account: PaperAccount, record: Record) -> None:
     try:
         row = row_of(record.value)
         if row.get("exchange") != account.exchange:
@@ -63,4 +63,4 @@ def _show(account: PaperAccount, record: Record) -> None:
         elif row.get("kind") in ("alive", "withdrawn"):
             account.see_mark(mark_of(row))
     except WireError as error:
-        log.warning("row passed over: %s", error, extra={"topic": record.topic, "offset": record.offset})
+        log.warning("malformed row skipped: %s", error, extra={"topic": record.topic, "offset": record.offset})

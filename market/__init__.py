@@ -1,1 +1,1 @@
-"""The words and the sums of the trade: pure values and functions, no I/O, no framework."""
+"""The domain: pure values and functions of trading, without I/O or framework."""

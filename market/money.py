@@ -1,7 +1,7 @@
 """Money and amounts are Decimal, made here alone: whatever comes from outside has a bound before anything is summed.
 
-A number of ours has at most `MOST_DIGITS` digits and is written d.ddd × 10^e with e from `LEAST_EXPONENT` to
-`MOST_EXPONENT`. Without a bound eleven characters (`1e-999999999`) stand for a gigabyte of digits.
+A number of ours has at most `MAX_DIGITS` digits and is written d.ddd × 10^e with e from `MIN_EXPONENT` to
+`MAX_EXPONENT`. Without a bound eleven characters (`1e-999999999`) stand for a gigabyte of digits.
 """
 
 import re
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, NewType
 
 from pydantic import BeforeValidator
 
-MOST_DIGITS = 40
-LEAST_EXPONENT, MOST_EXPONENT = -30, 30
-ADVICE = f"write at most {MOST_DIGITS} digits, with an exponent from {LEAST_EXPONENT} to {MOST_EXPONENT}"
+MAX_DIGITS = 40
+MIN_EXPONENT, MAX_EXPONENT = -30, 30
+ADVICE = f"write at most {MAX_DIGITS} digits, with an exponent from {MIN_EXPONENT} to {MAX_EXPONENT}"
 
-_LONGEST_TEXT = MOST_DIGITS - LEAST_EXPONENT + 10
+_MAX_TEXT = MAX_DIGITS - MIN_EXPONENT + 10
 """Characters: a number with its zeros, its sign and point, and spaces around it."""
 _SHORT_TEXT = 30
 """Characters that cannot leave the bounds without an exponent: fewer digits than any bound counts."""
@@ -24,9 +24,9 @@ _is_written = re.compile(
     r"[0-9]{1,18}(?:\.[0-9]{1,18})?|(?:0|[1-9](?:\.[0-9]{1,18})?)[eE]-(?:0?[0-9]|1[0-8])", re.ASCII
 ).fullmatch
 """Eighteen digits before the point and as many behind it hold every price and amount that is traded anywhere."""
-_LEAST_PLACE = LEAST_EXPONENT - MOST_DIGITS + 1
-_LARGEST_WHOLE = 10**MOST_DIGITS
-_LEAST_DOUBLE = float(f"1e{LEAST_EXPONENT}")
+_MIN_PLACE = MIN_EXPONENT - MAX_DIGITS + 1
+_MAX_INTEGER = 10**MAX_DIGITS
+_MIN_DOUBLE = float(f"1e{MIN_EXPONENT}")
 
 
 def decimal_of(value: str | float | Decimal) -> Decimal:
@@ -49,13 +49,13 @@ def _text(number: float | Decimal) -> str:
     """A Decimal's own form has an exponent where its plain digits would be many."""
     if isinstance(number, bool) or not isinstance(number, int | float | Decimal):
         raise ValueError(f"{_shown(str(number))} is not a number")
-    if isinstance(number, int) and abs(number) >= _LARGEST_WHOLE:
+    if isinstance(number, int) and abs(number) >= _MAX_INTEGER:
         raise ValueError(f"a whole number of {number.bit_length()} bits is out of bounds: {ADVICE}")
     return str(number)
 
 
 def _checked(text: str) -> Decimal:
-    if len(text) > _LONGEST_TEXT:
+    if len(text) > _MAX_TEXT:
         raise ValueError(f"{_shown(text)} is out of bounds: {ADVICE}")
     try:
         number = Decimal(text)
@@ -64,8 +64,8 @@ def _checked(text: str) -> Decimal:
     if "_" in text or not text.isascii() or not number.is_finite():
         raise ValueError(f"{text!r} is not a number")
     _, digits, exponent = number.as_tuple()
-    is_in_bounds = number.adjusted() >= LEAST_EXPONENT if number else int(exponent) >= _LEAST_PLACE
-    if not is_in_bounds or number.adjusted() > MOST_EXPONENT or len(digits) > MOST_DIGITS:
+    is_in_bounds = number.adjusted() >= MIN_EXPONENT if number else int(exponent) >= _MIN_PLACE
+    if not is_in_bounds or number.adjusted() > MAX_EXPONENT or len(digits) > MAX_DIGITS:
         raise ValueError(f"{text!r} is out of bounds: {ADVICE}")
     return number
 
@@ -89,7 +89,7 @@ def decimal_of_double(value: float) -> Decimal:
 
     Raises ValueError where it is infinite, NaN, or too large.
     """
-    return ZERO if abs(value) < _LEAST_DOUBLE else decimal_of(value)
+    return ZERO if abs(value) < _MIN_DOUBLE else decimal_of(value)
 
 
 def decimal_of_whole(number: int) -> Decimal:

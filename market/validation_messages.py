@@ -1,6 +1,6 @@
-"""What is wrong with a value that somebody gave, in a sentence for people who never saw a line of Python.
+"""Validation errors as one plain sentence for users.
 
-The one translation of pydantic's errors: configuration, REST, pages and commands all say it in these words.
+The one translation of pydantic's errors, used by configuration, REST, pages and commands.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ _WORDS: Mapping[str, str] = {
 """Kind of error → what it is called; in braces what pydantic says of its limits."""
 
 
-def fault_words(fault: Mapping[str, Any]) -> str:
+def fault_text(fault: Mapping[str, Any]) -> str:
     """Of one of pydantic's errors, without the place: it stands before, as in "port: must be a whole number"."""
     words = _WORDS.get(fault["type"])
     if words is None:
@@ -69,13 +69,13 @@ def place_of(fault: Mapping[str, Any], whole: str) -> str:
     return ".".join(str(part) for part in fault["loc"]) or whole
 
 
-def explained(error: ValidationError, whole: str) -> str:
+def error_text(error: ValidationError, whole: str) -> str:
     """All that is wrong in one line: where, and what. `whole` names what is wrong where no field is."""
     return sentence_of(error.errors(), whole)
 
 
 def sentence_of(faults: Sequence[Mapping[str, Any]], whole: str) -> str:
-    return "; ".join(f"{place_of(fault, whole)}: {fault_words(fault)}" for fault in faults)
+    return "; ".join(f"{place_of(fault, whole)}: {fault_text(fault)}" for fault in faults)
 
 
 def _shown(value: object) -> str:

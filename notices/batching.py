@@ -35,7 +35,7 @@ def next_batch(
     if begun is not None:
         batch = tuple(row for row in waiting if row.batch == begun)
         return BatchPlan(batch, _free_at(sent_at, most, now))
-    urgent = [row for row in waiting if row.notice.is_at_once]
+    urgent = [row for row in waiting if row.notice.is_urgent]
     if urgent:
         return BatchPlan(tuple(urgent[:MOST_IN_ONE]), _free_at(sent_at, most, now))
     if not waiting:

@@ -16,7 +16,7 @@ from session.clock import wall_now
 from session.notices import Destination
 from session.session import Mode
 from store.operations.mongo_notices import MongoNotices, QueuedNotice
-from store.server.change_streams import patiently
+from store.server.change_streams import read_until_reachable
 
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
 """Seconds between two attempts."""
@@ -52,14 +52,14 @@ class Delivery:
 
     async def run(self) -> None:
         """For ever, through outages of the store and of the destination."""
-        states = await patiently(self._notices.states)
+        states = await read_until_reachable(self._notices.states)
         own = next((state for state in states if state.name == self._name), None)
         if own is not None:
             # a restart must not hammer what asked to be left alone
             self._failures, self._next_try_at = own.failures, own.next_try_at
         while True:
             self._news.clear()
-            waiting = await patiently(lambda: self._notices.waiting(self._name))
+            waiting = await read_until_reachable(lambda: self._notices.waiting(self._name))
             now = wall_now()
             plan = next_batch(waiting, self._attempts, self._destination, now)
             due = max(plan.at, self._next_try_at)
@@ -82,7 +82,7 @@ class Delivery:
         name = batch_name(batch)
         if batch[0].batch is None:
             ids = [row.notice.notice_id for row in batch]
-            await patiently(lambda: self._notices.bind(self._name, ids, name))
+            await read_until_reachable(lambda: self._notices.bind(self._name, ids, name))
         self._attempts.append(wall_now())
         message = NoticeMessage(name, self._mode, tuple(row.notice for row in batch))
         try:
@@ -93,7 +93,7 @@ class Delivery:
             await self._give_up(name, str(error))
         else:
             self._failures = self._next_try_at = 0
-            await patiently(lambda: self._notices.note_sent(self._name, name))
+            await read_until_reachable(lambda: self._notices.record_sent(self._name, name))
 
     async def _failed(self, name: str, noted_at: int, error: DestinationUnavailableError) -> None:
         self._failures += 1
@@ -101,11 +101,11 @@ class Delivery:
         self._next_try_at = at = wall_now() + int(delay * MICROSECONDS)
         noted = {"destination": self._name, "batch": name, "error": str(error), "seconds": round(delay, 1)}
         log.warning("a notice was not taken", extra=noted)
-        await patiently(lambda: self._notices.note_failure(self._name, str(error), at))
+        await read_until_reachable(lambda: self._notices.record_failure(self._name, str(error), at))
         if wall_now() - noted_at >= self._destination.give_up_minutes * 60 * MICROSECONDS:
             await self._give_up(name, f"not taken within {self._destination.give_up_minutes:g} minutes: {error}")
 
     async def _give_up(self, name: str, reason: str) -> None:
-        count = await patiently(lambda: self._notices.give_up(self._name, name, reason))
+        count = await read_until_reachable(lambda: self._notices.mark_failed(self._name, name, reason))
         noted = {"destination": self._name, "batch": name, "notices": count, "reason": reason}
         log.error("a notice was given up", extra=noted)

@@ -16,10 +16,10 @@ from notices.trading_notices import notice_of_loss, notice_of_pause, notice_of_r
 from session.clock import SystemClock, wall_now
 from session.notices import Destination, Notice
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from store.operations.mongo_notices import NoticePosition
-from store.queries.notice_events import CurrentState, Happening, NoticeEventFollower, NoticeEventReader
-from store.server.change_streams import patiently
+from store.queries.notice_events import CurrentState, NoticeEvent, NoticeEventFollower, NoticeEventReader
+from store.server.change_streams import read_until_reachable
 from store.server.documents import SettingsVersion
 
 KEEP_SECONDS = 2.0
@@ -51,12 +51,12 @@ class EventReader:
     async def run(self) -> None:
         """For ever, through outages of MongoDB."""
         name = self.destination.name
-        self._place = await patiently(lambda: self._reader.notices.place(self.destination))
+        self._place = await read_until_reachable(lambda: self._reader.notices.place(self.destination))
         self._read_at = self._place.read_at
         self._faults = AlertWatch(wall_now(), dict(self._place.standing))
         async with self._reader.followed(self._place.token) as follower:
             log.info("notices are read", extra={"destination": name, "resumed": self._place.token is not None})
-            await together(self._follow(follower), self._keep_place(follower))
+            await run_all(self._follow(follower), self._keep_place(follower))
 
     async def look(self, present: CurrentState) -> None:
         """Tell what stands now and was not told yet."""
@@ -75,7 +75,7 @@ class EventReader:
         await self._tell(told)
         if self._faults.standing != before:
             standing = dict(self._faults.standing)
-            await patiently(lambda: self._reader.notices.keep_standing(self.destination.name, standing))
+            await read_until_reachable(lambda: self._reader.notices.store_ongoing(self.destination.name, standing))
 
     async def _follow(self, follower: NoticeEventFollower) -> None:
         is_lost = self._place.token is not None
@@ -99,17 +99,19 @@ class EventReader:
             await SystemClock().sleep(KEEP_SECONDS)
             token = follower.token
             if self._is_idle and token is not None and token != kept:
-                self._read_at = await patiently(partial(self._reader.notices.keep_token, self.destination.name, token))
+                self._read_at = await read_until_reachable(
+                    partial(self._reader.notices.store_token, self.destination.name, token)
+                )
                 kept = token
 
     async def _catch_up(self, is_lost: bool) -> None:
         """From the collections: what happened since the place was kept. Trades are but counted where it is long."""
-        present = await patiently(self._reader.present)
+        present = await read_until_reachable(self._reader.present)
         # who was away for weeks is not to read weeks
         since = max(self._read_at, present.counters.now - LONGEST_LOOK_BACK)
-        ended = await patiently(lambda: self._reader.ended_since(since))
-        versions = await patiently(lambda: self._reader.versions_since(since))
-        found: list[Happening] = [*ended, *versions, *present.health]
+        ended = await read_until_reachable(lambda: self._reader.ended_since(since))
+        versions = await read_until_reachable(lambda: self._reader.versions_since(since))
+        found: list[NoticeEvent] = [*ended, *versions, *present.health]
         told = [notice for one in found for notice in notices_of(one, self._patience)]
         if is_lost:
             told = [notice for notice in told if notice.kind != "trades"]
@@ -126,7 +128,7 @@ class EventReader:
         ]
         if not wanted:
             return
-        if await patiently(lambda: self._reader.notices.put(destination.name, wanted)):
+        if await read_until_reachable(lambda: self._reader.notices.put(destination.name, wanted)):
             self.news.set()
         if len(self._put) > MOST_REMEMBERED:
             # the store knows them too
@@ -134,7 +136,7 @@ class EventReader:
         self._put |= {notice.notice_id for notice in wanted}
 
 
-def notices_of(happening: Happening, patience: int) -> list[Notice]:
+def notices_of(happening: NoticeEvent, patience: int) -> list[Notice]:
     """What one document has to tell. `patience`, microseconds: how long a single leg is no alarm."""
     if isinstance(happening, Arbitrage):
         return notices_of_arbitrage(happening, patience)

@@ -9,9 +9,9 @@ from notices.delivery import Delivery
 from notices.event_reader import EventReader
 from session.clock import SystemClock
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from store.queries.notice_events import NoticeEventReader
-from store.server.change_streams import patiently
+from store.server.change_streams import read_until_reachable
 
 LOOK_SECONDS = 1.0
 
@@ -29,14 +29,14 @@ async def run_notifier(session: Session, secrets: Mapping[str, Secrets], ready: 
                 for reading in readings
             ]
             work = [reading.run() for reading in readings] + [delivery.run() for delivery in deliveries]
-            await together(*work, _look(reader, readings), _tell_ready(readings, ready))
+            await run_all(*work, _look(reader, readings), _tell_ready(readings, ready))
     finally:
         await reader.close()
 
 
 async def _look(reader: NoticeEventReader, readings: list[EventReader]) -> None:
     while True:
-        present = await patiently(reader.present)
+        present = await read_until_reachable(reader.present)
         for reading in readings:
             await reading.look(present)
         await SystemClock().sleep(LOOK_SECONDS)

@@ -10,7 +10,7 @@ from pricefeeds.feed.startup_retry import answered
 from session.backoff import backoff
 from session.clock import Clock, SystemClock
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from store.errors import HistoryLostError, StoreUnavailableError
 from store.mongo.mongo_store import open_store
 from store.queries.trade_reader import TradeReader, open_reader
@@ -63,7 +63,7 @@ async def _run_tasks(publisher: "SettingsPublisher", writer: TopicWriter, ready:
         await writer.flush()
         ready()
 
-    await together(publisher.follow(), publisher.repeat(), tell())
+    await run_all(publisher.follow(), publisher.repeat(), tell())
 
 
 class StoredSettings:

@@ -1,1 +1,1 @@
-"""What every process of a session shares: its description, the clock, roles, processes, words for people."""
+"""Shared by every process of a session: its description, the clock, roles, processes, labels and number formats."""

@@ -1,12 +1,12 @@
-"""Who changed what, when, from where, and how it ended: one entry for each change that anybody tried."""
+"""The audit log: one entry per attempted change, with who, what, when, from where and the outcome."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 AuditOutcome = Literal["begun", "done", "rejected", "failed"]
-"""`begun`: under way, or its process ended before it did. `rejected`: nothing was changed. `failed`: it is not known
-whether something was."""
+"""`begun`: under way, or interrupted. `rejected`: nothing was changed. `failed`: it is unknown whether something
+was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,5 +28,5 @@ class AuditEntry:
     reason: str = ""
     """Why it was rejected or failed."""
     on_behalf: str = ""
-    """Who the caller said it is for; nothing checks it."""
+    """On whose behalf, as the caller states it; unverified."""
     at: int = 0

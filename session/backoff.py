@@ -1,4 +1,4 @@
-"""How long to wait between two attempts, and asking again."""
+"""Exponential backoff with jitter, and retries."""
 
 import random
 from collections.abc import Awaitable, Callable, Iterator
@@ -8,7 +8,7 @@ from session.clock import SystemClock
 
 FIRST_SECONDS = 0.5
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 CHANCE = random.Random()  # noqa: S311 - jitter is no secret
 
@@ -16,7 +16,8 @@ CHANCE = random.Random()  # noqa: S311 - jitter is no secret
 def backoff(
     first: float = FIRST_SECONDS, factor: float = 2.0, longest: float = 10.0, chance: random.Random = CHANCE
 ) -> Iterator[float]:
-    """Delays in seconds, growing up to `longest`; each with a tenth of jitter, so that parts do not return in step."""
+    """Delays in seconds, growing up to `longest`; each with a tenth of jitter, so that processes do not retry in
+    step."""
     delay = first
     while True:
         yield jittered(delay, chance)
@@ -28,17 +29,18 @@ def jittered(seconds: float, chance: random.Random = CHANCE) -> float:
     return seconds * chance.uniform(0.9, 1.1)
 
 
-async def answered(
-    question: Callable[[], Awaitable[Answer]],
+async def retry_on(
+    call: Callable[[], Awaitable[Result]],
     outages: tuple[type[Exception], ...],
-    heard: Callable[[Exception], None],
+    on_outage: Callable[[Exception], None],
     first: float = FIRST_SECONDS,
-) -> Answer:
-    """The answer, asked again after each of `outages`, which `heard` gets; raises whatever else it raises."""
+) -> Result:
+    """The result of `call`, retried after each of `outages`, which is passed to `on_outage`; other errors are
+    raised."""
     delays = backoff(first)
     while True:
         try:
-            return await question()
+            return await call()
         except outages as error:
-            heard(error)
+            on_outage(error)
         await SystemClock().sleep(next(delays))

@@ -1,4 +1,4 @@
-"""A backtest that somebody asked for, as it waits, runs and ends; and the recorded ticks that there are to choose."""
+"""Requested backtests: the request, its job and figures, and the tick sets to choose from."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -9,13 +9,13 @@ from market.money import BoundedDecimal
 BacktestState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 ENDED_STATES: tuple[BacktestState, ...] = ("done", "failed", "cancelled")
-MOST_ATTEMPTS = 2
-"""A job whose process vanished runs once more; one that takes its process down with it must not do so for ever."""
+MAX_ATTEMPTS = 2
+"""A job whose process vanished runs once more, but one that crashes its process must not be retried endlessly."""
 
 
 @dataclass(frozen=True, slots=True)
 class BacktestRequest:
-    """What is to be run. None: as the tick set's own settings have it."""
+    """What to run. None: as in the tick set's own settings."""
 
     tick_set: str
     settings: dict[str, str] = field(default_factory=dict)
@@ -43,15 +43,15 @@ class BacktestFigures:
     net: BoundedDecimal
     fees: BoundedDecimal
     drawdown: BoundedDecimal
-    """The deepest fall of the equity from its highest point before, at least 0."""
+    """Maximum drawdown: the largest fall of the equity from a previous high, at least 0."""
     currency: str
     is_balanced: bool
     equity: tuple[EquityPoint, ...] = ()
-    """Net profit over the time of the ticks, thinned; none in what earlier versions kept, and in lists."""
+    """Net profit over the time of the ticks, thinned; empty in what earlier versions stored, and in lists."""
     is_of_bars: bool = False
-    """Anything traded is known by bars alone: what looks like a fill is a bar's last price."""
+    """Prices are from bars: a fill is at a bar's last price."""
     missed: BoundedDecimal | None = None
-    """Profit missed, once per episode; this and what follows are None in what earlier versions kept."""
+    """Missed profit, once per episode; this and the following are None in what earlier versions stored."""
     capital: BoundedDecimal | None = None
     """The opening balances at the opening marks."""
     return_on_capital: BoundedDecimal | None = None
@@ -70,7 +70,7 @@ class BacktestFigures:
 
 @dataclass(frozen=True, slots=True)
 class BacktestTrade:
-    """One arbitrage of which anything was filled; money in the settlement currency, times in microseconds UTC."""
+    """One arbitrage with at least one fill; money in the settlement currency, times in microseconds UTC."""
 
     number: int
     """From 1, in the order in which they began."""
@@ -81,7 +81,7 @@ class BacktestTrade:
     sold_on: str
     amount: BoundedDecimal
     net_bps: float
-    """As it was seen."""
+    """As detected."""
     state: str
     reason: str | None
     net: BoundedDecimal | None
@@ -98,18 +98,18 @@ class BacktestJob:
     asked_at: int
     state: BacktestState = "queued"
     stage: str = ""
-    """What it is doing just now."""
+    """The current stage."""
     share: float = 0.0
     """Of that stage, 0 to 1."""
     attempts: int = 0
     runner: str | None = None
-    """Who runs it; the others leave it alone while `beat_at` is new."""
+    """The runner; others leave the job alone while its heartbeat `beat_at` is recent."""
     beat_at: int | None = None
     started_at: int | None = None
     ended_at: int | None = None
     is_cancel_asked: bool = False
     reason: str | None = None
-    """Why it did not come to its end."""
+    """Why it failed or was cancelled."""
     figures: BacktestFigures | None = None
     has_report: bool = False
 

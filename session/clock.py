@@ -54,5 +54,5 @@ def wall_now() -> int:
 
 
 def steady_now() -> int:
-    """Microseconds of a clock that nobody sets: for how long something took. It runs on while a process is stopped."""
+    """Monotonic microseconds, for durations. The clock keeps running while a process is suspended."""
     return time.monotonic_ns() // 1_000

@@ -1,5 +1,5 @@
-"""What people read for the names that programs use: exchanges, states, reasons. One table for pages, commands and
-reports; programs (REST, JSON, files, the log) keep the names themselves."""
+"""Labels for people: exchanges, states, reasons, fields. One table for pages, commands and reports; REST, JSON, files
+and the log use the machine names."""
 
 import re
 from collections.abc import Mapping
@@ -61,51 +61,51 @@ STATES: Mapping[str, str] = {
 REASONS: Mapping[str, str] = {
     # against a trade, in the order of docs/risk.md
     "halted": "Trading is halted",
-    "reducing": "Reduce-only: nothing new is begun",
+    "reducing": "Reduce-only: nothing new is opened",
     "exchange_disabled": "An exchange is switched off",
     "below_threshold": "Pays less than the threshold",
     "stale": "A quote is too old",
     "crossed": "A book is out of order",
     "quarantined": "Too good to be true",
-    "not_persistent": "Has not paid for long enough",
+    "not_persistent": "Not above the threshold for long enough",
     "stopping": "The session is ending",
     "daily_loss": "The daily loss limit is reached",
     "exchange_paused": "An exchange is paused after failures",
     "too_many_open": "Too many arbitrages are open",
-    "pair_busy": "This pair has one open",
-    "cooling_down": "This pair had one a moment ago",
+    "pair_busy": "The pair has one open already",
+    "cooling_down": "The pair is cooling down",
     "total_limit": "The limit of all open ones is reached",
     "asset_limit": "The limit of the asset is reached",
     "exchange_limit": "The limit of an exchange is reached",
-    "exposure": "Too much of the asset was won or lost",
-    "currency_drift": "A currency has drifted too far",
-    "recheck_failed": "Exact arithmetic finds less",
+    "exposure": "The exposure limit is reached",
+    "currency_drift": "The currency drift limit is reached",
+    "recheck_failed": "The exact recheck finds less",
     "leg_in_flight": "An order of this market is in flight",
     "rate_budget": "No room in an exchange's rate limit",
-    "too_small": "No amount that both exchanges take",
+    "too_small": "Below an exchange's minimum",
     "insufficient_balance": "A balance is too small",
-    "liquidity_used": "Others took the depth of the quote",
+    "liquidity_used": "The quote's liquidity is used up",
     # why an arbitrage ended as it did
-    "ambiguous_order": "Nobody can say which order is ours",
-    "below_minimum": "Less than the exchange takes",
+    "ambiguous_order": "More than one order may be ours",
+    "below_minimum": "Below the exchange's minimum",
     "late_fill": "A fill came after the end",
     "market_missing": "A market is not in this session",
     "no_counterpart": "The second leg was never reserved",
     "nothing_filled": "No order was filled",
-    "not_posted": "The unwinding order never left",
+    "not_posted": "The unwinding order was not posted",
     "order_lost": "The exchange lost the order",
     "reversed": "The single leg was reversed",
-    "single_leg_left": "A single leg could not be traded away",
+    "single_leg_left": "A single leg could not be unwound",
     # why a transfer of the rebalancing plan is left out
-    "terms_unknown": "Nobody said what sending it costs",
+    "terms_unknown": "Transfer costs unknown",
     "not_free": "Too much of it is held by orders",
-    "fee_eats_it": "The fee eats it",
+    "fee_eats_it": "The fee exceeds the amount",
     "no_price": "No fresh quote values the fee",
-    "costs_more_than_earned": "Costs more than was earned",
+    "costs_more_than_earned": "Costs more than the realised profit",
     # what an exchange did badly
     "order_rejected": "The exchange rejected an order",
     "outcome_unknown": "No answer to an order",
-    "look_up_unanswered": "No answer to the search for an order",
+    "look_up_unanswered": "No answer to an order look-up",
     "account_rejected": "The exchange rejected the account",
 }
 
@@ -118,7 +118,7 @@ ROLES: Mapping[str, str] = {
 }
 STRATEGIES: Mapping[str, str] = {"arbitrage": "Arbitrage", "ma": "Moving average"}
 PROFIT_PARTS: Mapping[str, str] = {
-    "gross": "Gross seen",
+    "gross": "Theoretical gross",
     "latency_decay": "Latency",
     "slippage": "Depth",
     "fees": "Fees",
@@ -131,8 +131,8 @@ PROFIT_PARTS: Mapping[str, str] = {
 BACKTEST_FIELDS: Mapping[str, str] = {
     "tick_set": "Recorded ticks",
     "min_net_bps": "Trade at or above (bps net)",
-    "max_notional": "Most per arbitrage",
-    "max_total_notional": "Most of all open together",
+    "max_notional": "Maximum per arbitrage",
+    "max_total_notional": "Maximum of all open",
     "cool_down_ms": "Cool-down of a pair (ms)",
     "fee_bps": "Taker fee a side (bps)",
     "latency_ms": "Latency of orders (ms)",
@@ -143,7 +143,7 @@ BACKTEST_FIELDS: Mapping[str, str] = {
 
 
 def exchange_name(exchange: str) -> str:
-    """Its own id, where nobody gave it a name."""
+    """The exchange's label, or its id if it has none."""
     return EXCHANGES.get(exchange, exchange)
 
 
@@ -167,5 +167,5 @@ def reason_name(reason: str) -> str:
 
 
 def plain(name: str) -> str:
-    """What is in no table, at least without underscores."""
+    """The fallback for a name without label: its words without underscores."""
     return name.replace("_", " ")

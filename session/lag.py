@@ -1,4 +1,4 @@
-"""How far each process has come, by its own account, so that people see who is behind. It decides nothing."""
+"""Progress and lag as each process reports it, for monitoring only."""
 
 from dataclasses import dataclass, field
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 class QueryProgress:
     """One of Spark's queries, as its driver knows it at `told_at`. Wall clock, microseconds UTC.
 
-    A real-time query ends a batch every few minutes and says nothing of its rows in between: until its first batch has
-    ended, what concerns batches is None. That it works in between is shown by probe rows alone.
+    A real-time query ends a batch every few minutes and reports nothing in between: until its first batch has
+    ended, the batch fields are None. Between batches only probe rows show that it works.
     """
 
     session_id: str
@@ -19,7 +19,7 @@ class QueryProgress:
     started_at: int
     """When this run of the query began; a restart is a new one."""
     message: str
-    """Spark's own words for what it is doing."""
+    """Spark's status message."""
     batch: int | None = None
     """Number of the newest batch that has ended."""
     batch_at: int | None = None
@@ -39,7 +39,7 @@ class QueryProgress:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerPosition:
-    """How far one bot has read, by its own account; it tells so every few seconds."""
+    """One bot's consumer offsets and change stream lag, reported every few seconds."""
 
     part: str
     exchange: str
@@ -50,4 +50,4 @@ class ConsumerPosition:
     offsets: dict[str, int] = field(default_factory=dict)
     """`topic/partition` → the next row to read."""
     streams_lost: int = 0
-    """How often a change stream could not be resumed and was read anew."""
+    """How often a change stream could not be resumed, which takes a resync."""

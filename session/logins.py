@@ -1,4 +1,4 @@
-"""With whose name and password a service is used, kept beside its address and never in it."""
+"""Credentials of a service, held beside its address and never inside it."""
 
 from dataclasses import dataclass, field
 from typing import Literal, Self
@@ -33,5 +33,5 @@ class Address(str):
 
 
 def login_of(address: str) -> Login | None:
-    """None: a service that asks nobody, or whose address holds all that it asks for."""
+    """None: the service needs no login, or its address contains it."""
     return address.login if isinstance(address, Address) else None

@@ -1,4 +1,4 @@
-"""What people are told about, and where: a notice, and a destination without its secrets."""
+"""Notices and their destinations, without secrets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Literal
 from market.money import ZERO, BoundedDecimal
 
 NoticeKind = Literal["trades", "single_legs", "venues", "trading", "limits", "bots", "notifier"]
-"""What a destination chooses by. `notifier`, what is said about the notices themselves, goes to all."""
+"""The kinds that a destination can choose. `notifier`, about the notices themselves, goes to all."""
 KINDS: tuple[NoticeKind, ...] = ("trades", "single_legs", "venues", "trading", "limits", "bots")
 DestinationKind = Literal["webhook", "telegram"]
 
@@ -17,7 +17,7 @@ TELEGRAM_URL = "https://api.telegram.org"
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One thing that happened. The same thing has the same id whoever notices it, and however often.
+    """One thing that happened. The same event always has the same id.
 
     `line` is for people; `facts` for programs, its money exact, as decimal strings. `at` in microseconds UTC.
     """
@@ -31,8 +31,8 @@ class Notice:
     facts: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def is_at_once(self) -> bool:
-        """Trades are many and can wait to be gathered; nothing else is and can."""
+    def is_urgent(self) -> bool:
+        """Only trades are batched; everything else is sent at once."""
         return self.kind != "trades"
 
 
@@ -44,13 +44,13 @@ class Destination:
     kind: DestinationKind
     events: tuple[NoticeKind, ...] = KINDS
     assets: tuple[str, ...] = ()
-    """Base assets whose trades and single legs it is told of; none named means all."""
+    """Base assets whose trades and single legs it gets; empty: all."""
     pairs: tuple[str, ...] = ()
     """`kraken/bitflyer`: the same for pairs of exchanges, whichever of them sells."""
     least_profit: BoundedDecimal = ZERO
-    """Trades that brought less are left out; in the settlement currency."""
+    """Minimum profit of a trade to be sent, in the settlement currency."""
     least_loss: BoundedDecimal = ZERO
-    """Trades that lost less are left out."""
+    """Minimum loss of a trade to be sent."""
     secrets_file: Path | None = None
     telegram_url: str = TELEGRAM_URL
     per_minute: int = 20
@@ -58,6 +58,6 @@ class Destination:
     gather_seconds: float = 10.0
     """How long a trade waits for others that go into the same message."""
     single_leg_seconds: float = 10.0
-    """A single leg that is resolved sooner is no alarm; 0: each is told at once."""
+    """A single leg resolved sooner is not sent; 0: each is sent at once."""
     give_up_minutes: float = 60.0
-    """How old a message that could not be delivered grows before it is given up."""
+    """How long delivery of a message is retried."""

@@ -1,4 +1,4 @@
-"""How numbers stand where people read them: rounded here, and nowhere else. What programs get keeps its exact digits.
+"""Number formats for people: the only place that rounds. Programs get exact digits.
 
 Money has the digits of its currency, an amount of base those of the market's lot, a price those of the market's tick.
 What is shown as nothing has no sign; a number never has more digits than its step, and always all of them, so that a
@@ -11,7 +11,7 @@ from market.money import decimal_of, decimal_of_double, decimal_of_whole
 
 MINUS = "−"
 UNKNOWN = "–"
-"""What was not measured, or is not there: never a nought."""
+"""Shown for an unknown or missing value, never 0."""
 SIGNS = {"USD": "$", "EUR": "€", "JPY": "¥", "GBP": "£"}
 MONEY_STEPS = {"JPY": Decimal(1)}
 """ISO 4217: the yen has no smaller unit."""
@@ -19,7 +19,7 @@ CENT = Decimal("0.01")
 TENTH = Decimal("0.1")
 ONE = Decimal(1)
 COIN = Decimal("0.00000001")
-"""The lot of a currency that nobody has said a lot of."""
+"""Default lot of a currency."""
 _WIDE = Context(prec=200, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 Number = Decimal | float | str
@@ -93,7 +93,7 @@ def percent(share: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """As short as it can be read: 0.4 ms, 12 ms, 3.4 s, 5 min, 2.1 h. Below nothing is nothing: clocks differ."""
+    """In short: 0.4 ms, 12 ms, 3.4 s, 5 min, 2.1 h. Negative values count as 0, since clocks differ."""
     if seconds is None:
         return UNKNOWN
     seconds = max(0.0, seconds)
@@ -110,7 +110,7 @@ def offset_ms(microseconds: int | None) -> str:
     return UNKNOWN if microseconds is None else f"{signed(decimal_of_whole(microseconds) / 1_000, ONE)} ms"
 
 
-def counted(count: int, singular: str, plural: str | None = None) -> str:
+def count_text(count: int, singular: str, plural: str | None = None) -> str:
     """`1 time`, `1,200 times`."""
     return f"{count:,} {singular if count == 1 else plural or f'{singular}s'}"
 

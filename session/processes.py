@@ -1,4 +1,4 @@
-"""The processes of a session as their supervisor tells of them, and what a user may want of one. Pure."""
+"""The processes of a session as their supervisor reports them, and what a user may request of one. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -21,23 +21,23 @@ ProcessKind = Literal[
 ]
 ProcessState = Literal["starting", "ready", "stopping", "stopped", "restarting", "failed", "unknown"]
 """`starting`: it runs, or waits for another, and has not reported ready; `restarting`: it ended and is started again in
-a moment; `failed`: so often, without ever becoming ready, that somebody should look; `unknown`: whatever was told last
-is old, since nobody supervises it any more."""
+a moment; `failed`: so often, without ever becoming ready, that somebody should look; `unknown`: the last
+report is old, since the supervisor is gone."""
 Wanted = Literal["running", "stopped"]
 
 SUPERVISOR = "supervisor"
-"""The name under which the supervisor tells that it is alive itself."""
+"""The name of the supervisor's own heartbeat."""
 SILENT_SECONDS = 5.0
-"""A supervisor that has not been heard of for so long supervises nothing any more."""
-MOST_STARTS = 3
-"""So many starts in a row that came to nothing are a failure."""
+"""A supervisor without heartbeat for this long counts as gone."""
+MAX_STARTS = 3
+"""This many failed starts in a row are a failure."""
 STOPPABLE: frozenset[ProcessKind] = frozenset({"bot", "feed"})
-"""What a user may stop. Without the others there is no page to start anything on, and no log to trade by."""
+"""Kinds that a user may stop. The dashboard and the log need the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessReport:
-    """What the supervisor tells of one process."""
+    """The supervisor's report of one process."""
 
     name: str
     kind: ProcessKind
@@ -47,14 +47,14 @@ class ProcessReport:
     """For how long it has been in this state, microseconds."""
     pid: int | None = None
     restarts: int = 0
-    """In this session, those that nobody asked for."""
+    """Unrequested restarts in this session."""
     last_end: str | None = None
     """Why it ended last; None where it never did."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessOrder:
-    """What a user wants of one process; `at` by the server's clock, 0 where nobody ever said anything."""
+    """A user's request for one process; `at` by the server's clock, 0 if there was none."""
 
     wanted: Wanted = "running"
     by: str | None = None
@@ -70,14 +70,14 @@ class Process:
     exchange: str | None
     state: ProcessState
     reported_state: ProcessState
-    """What was told last; `state` is `unknown` where that is old."""
+    """The last reported state; `state` is `unknown` if that is old."""
     pid: int | None
     since: int
     restarts: int
     last_end: str | None
     order: ProcessOrder
     updated: int
-    """When the supervisor was heard of last; 0: never."""
+    """The supervisor's last heartbeat; 0: never."""
 
     @property
     def is_stoppable(self) -> bool:
@@ -91,5 +91,6 @@ def kind_of(name: str) -> ProcessKind:
 
 
 def is_silent(updated: int, now: int) -> bool:
-    """Whether a supervisor heard of at `updated` is taken for gone at `now`; both the server's, microseconds."""
+    """Whether a supervisor with its last heartbeat at `updated` counts as gone at `now`; both the server's,
+    microseconds."""
     return now - updated > int(SILENT_SECONDS * MICROSECONDS)

@@ -1,4 +1,4 @@
-"""Who may do what: roles, who asks, and the terms that a session's owner sets for it."""
+"""Access control: roles, callers, and the terms that the session's owner configures."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -15,7 +15,7 @@ OWNER = "owner"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks. `name` is a key's name, or a token's subject; `address` where the request came from."""
+    """A caller. `name` is a key's name, or a token's subject; `address` where the request came from."""
 
     name: str
     role: Role
@@ -56,7 +56,7 @@ class OidcTerms:
 
 @dataclass(frozen=True, slots=True)
 class AccessTerms:
-    """What the session's owner wants of those who ask."""
+    """The access rules of a session."""
 
     require_key: bool = False
     """Whether reading needs a key too; beyond loopback it does in any case."""

@@ -1,4 +1,4 @@
-"""The frozen description of one run, written by the supervisor and read by every process of it."""
+"""The immutable description of one run, written by the supervisor and read by each of its processes."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +57,7 @@ class Session:
     paper_latency_spread: float = 0.0
     """Standard deviation of its logarithm; each order's is drawn by `seed` and the order's own id."""
     stale_after_ms: int = 3_000
-    """How old the newest sign that a quote holds may be before its feeder withdraws it."""
+    """How long a quote stays valid without confirmation before its feed withdraws it."""
     recordings_mb: int | None = None
     """The feeds are recorded until all recordings take so many megabytes; None where they are not."""
     transfers: tuple[TransferTerms, ...] = KNOWN_TERMS
@@ -67,7 +67,7 @@ class Session:
     access: AccessTerms = field(default_factory=AccessTerms)
     """Who may read and change over REST and the pages."""
     started_at: int = 0
-    """By the wall clock, microseconds UTC; 0 where nobody said. The log and the store hold what was before, too."""
+    """By the wall clock, microseconds UTC; 0 if unknown. The log and the store also hold earlier data."""
 
     def clock(self) -> Clock:
         if self.replay is None:

@@ -1,4 +1,4 @@
-"""Several things at once, of which one ends the others: the first that fails, or the first that ends."""
+"""Concurrent tasks that end together: with the first that fails, or with the first that ends."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -7,17 +7,17 @@ from typing import Literal
 Part = Coroutine[object, object, None]
 
 
-async def together(*parts: Part) -> None:
-    """Until all have ended; raises what the first to fail raised, once the others are cancelled and gone.
+async def run_all(*parts: Part) -> None:
+    """Run all to their end; the first failure cancels the others and is raised.
 
-    Unlike a TaskGroup, a part that fails in the moment in which the whole is cancelled does not undo that: whoever
-    outlives failures, as a watch does, would never end.
+    Unlike in a TaskGroup, a task that fails while all are being cancelled does not undo the cancellation, which could
+    keep a caller that survives failures from ever ending.
     """
     await _until("FIRST_EXCEPTION", parts)
 
 
-async def first_of(*parts: Part) -> None:
-    """Until one has ended, once the others are cancelled and gone; raises what that one raised."""
+async def run_until_first(*parts: Part) -> None:
+    """Run until the first has ended, then cancel the others; raises what the first raised."""
     await _until("FIRST_COMPLETED", parts)
 
 

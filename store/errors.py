@@ -10,23 +10,23 @@ class StoreUnavailableError(StoreError):
 
 
 class FencedOutError(StoreError):
-    """Another process acts for the exchange by now; this one must stop."""
+    """Another process has taken over the exchange; this one must stop."""
 
 
 class VersionConflictError(StoreError):
     """The document has a newer version than the one the change was made from; read it again."""
 
     def __init__(self, current: int) -> None:
-        super().__init__(f"the settings are at version {current} by now")
+        super().__init__(f"the settings have changed: they are at version {current}")
         self.current = current
 
 
 class HistoryLostError(StoreError):
-    """A change stream cannot be resumed from its token; take a snapshot and go on from there."""
+    """A change stream cannot be resumed from its token; take a new snapshot."""
 
 
 class CursorError(StoreError):
-    """The cursor of a page is not one that the store gave out."""
+    """The cursor was not issued by the store."""
 
     def __init__(self) -> None:
         super().__init__("The cursor is unknown; start again without it.")

@@ -1,4 +1,4 @@
-"""The life of a reserved leg, from sending to its fills in the books: pure, used by both adapters."""
+"""The lifecycle of a reserved leg, from sending to booked fills. Pure; used by both store adapters."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -10,7 +10,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
 from market.trade.fast_replace import replace
 from market.trade.leg_planning import HALTED, NOT_POSTED
-from market.trade.lifecycle import Moment, noted
+from market.trade.lifecycle import Moment, with_history
 from market.trade.profit import profit_of
 from market.trade.reservation_state import ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN
@@ -18,11 +18,11 @@ from store.errors import StoreError
 from store.store_port import Advance
 
 RESUMED = (HALTED, NOT_POSTED)
-"""Why those are held that are taken up again."""
+"""Reasons of residual arbitrages that are resumed."""
 WAIT_WITHIN = 15 * MICROSECONDS
-"""How long after it was reserved a leg may still be sent that first waits until another has landed."""
-MOST_STEPS = 4
-"""Completing, reversing, flattening, the end: an `advance` that asks on for legs that no balance bears is stopped."""
+"""How long after its reservation a leg may be sent if another order in flight must end first."""
+MAX_STEPS = 4
+"""Completing, reversing, flattening, the end: stops an `advance` that keeps adding legs without balance."""
 
 
 def sending(arbitrage: Arbitrage, role: LegRole, moment: Moment, settings: Settings | None) -> Arbitrage:
@@ -34,32 +34,32 @@ def sending(arbitrage: Arbitrage, role: LegRole, moment: Moment, settings: Setti
     if leg is None or leg.state != "reserved" or arbitrage.state not in ("reserved", "single_leg"):
         return arbitrage
     if moment.now > arbitrage.send_by or _is_halted(settings):
-        return noted(arbitrage, _with_leg(arbitrage, replace(leg, state="not_sent")), moment)
+        return with_history(arbitrage, _with_leg(arbitrage, replace(leg, state="not_sent")), moment)
     sent = _with_leg(arbitrage, replace(leg, state="sending", times=leg.times | {"sending": moment.now}))
     if "sent" not in sent.times and all(one.state != "reserved" for one in sent.legs):
         sent = replace(sent, times=sent.times | {"sent": moment.now})
-    return noted(arbitrage, sent, moment)
+    return with_history(arbitrage, sent, moment)
 
 
 def allowed(arbitrage: Arbitrage, role: LegRole) -> Leg | None:
-    """The leg, where the step that was just taken allows it to be posted."""
+    """The leg, if the step just taken allows its order to be posted."""
     leg = arbitrage.leg(role)
     return leg if leg is not None and leg.state == "sending" else None
 
 
 def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, moment: Moment) -> Arbitrage:
-    """The exchange knows the order; the same arbitrage where that was noted before."""
+    """The exchange has acknowledged the order; the same arbitrage if that is recorded already."""
     leg = arbitrage.leg(role)
     if leg is None or leg.state != "sending" or leg.exchange_order_id is not None:
         return arbitrage
     known = replace(leg, exchange_order_id=exchange_order_id, times=leg.times | {"sent": moment.now})
-    return noted(arbitrage, _with_leg(arbitrage, known), moment)
+    return with_history(arbitrage, _with_leg(arbitrage, known), moment)
 
 
 def finished(
     rows: ReservationState, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance
 ) -> ReservationState:
-    """The rows once nothing more of the leg can fill; the same rows where the books have all of it already.
+    """The rows once nothing more of the leg can fill; the same rows if all of it is booked already.
 
     Raises StoreError where there is no such leg.
     """
@@ -76,33 +76,33 @@ def finished(
     closed = _with_leg(arbitrage, leg if is_booked and not fills else _closed(leg, report, fills, rows.now))
     booked = _booked(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
     if not is_open and not fills:
-        return replace(booked, arbitrage=closed).noted(arbitrage)
+        return replace(booked, arbitrage=closed).with_history(arbitrage)
     if not is_open:
-        # its end was decided without these fills: what they left has to be traded away
+        # the end was decided without these fills: the residual base has to be unwound
         booked, closed = booked.reopened(), _reopened(closed, "late_fill", rows.now)
     closed = _with_filled_time(closed, rows.now)
     booked = replace(booked, arbitrage=closed)
-    # one that counts as not sent and still has its hold is settled first: after the end nobody would
+    # a leg that counts as not sent and still has its hold is settled first, since nothing settles it after the end
     if all(one.is_final and one.held == 0 for one in closed.legs):
         booked = _followed(booked, closed, settings, advance)
-    return booked.noted(arbitrage)
+    return booked.with_history(arbitrage)
 
 
 def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> ReservationState:
-    """The rows once a single leg that was left since nothing could be sent is unwound after all; the same rows where
-    there is none."""
+    """The rows after resuming a single leg that stopped because nothing could be sent; the same rows if there is
+    none."""
     arbitrage = rows.arbitrage
     if arbitrage is None or arbitrage.state != "residual" or arbitrage.reason not in RESUMED or _is_halted(settings):
         return rows
     again = _reopened(arbitrage, "resumed", rows.now)
-    # what never left may be wanted again
+    # an order that was not posted may be needed again
     again = replace(again, legs=tuple(leg for leg in again.legs if leg.role != "flatten" or not leg.is_unposted))
     after = _followed(replace(rows.reopened(), arbitrage=again), again, settings, advance)
-    return _with_those_left_out(after, arbitrage).noted(arbitrage)
+    return _with_those_left_out(after, arbitrage).with_history(arbitrage)
 
 
 def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> list[tuple[str, Leg]]:
-    """Their legs of `exchange` that counted as not sent at or after `since`, since nobody there knew the order."""
+    """Legs of `exchange` counted as not sent at or after `since` because the exchange did not know the order."""
     return [
         (arbitrage.arbitrage_id, leg)
         for arbitrage in arbitrages
@@ -112,7 +112,7 @@ def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> l
 
 
 def _with_those_left_out(rows: ReservationState, before: Arbitrage) -> ReservationState:
-    """With the legs of `before` that are not wanted again, so that none of its history is lost."""
+    """With the legs of `before` that are not needed again, so that no history is lost."""
     if rows.arbitrage is None:
         return rows
     known = {leg.role for leg in rows.arbitrage.legs}
@@ -130,12 +130,12 @@ def _is_halted(settings: Settings | None) -> bool:
 
 
 def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
-    """Whether this is the first word of an order that counted as never sent."""
+    """Whether the report is of an order that counted as not sent."""
     return report is not None and report.is_posted and leg.state == "not_sent" and "sending" in leg.times
 
 
 def _new_fills(rows: ReservationState, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
-    """Neither in the ledger nor on the leg itself, whose fills an earlier version entered under other keys."""
+    """Fills that are neither in the ledger nor on the leg, whose fills an earlier version stored under other keys."""
     reported = {} if report is None else {fill_key(fill): fill for fill in report.fills}
     own = {fill_key(fill) for fill in leg.fills}
     return tuple(fill for key, fill in reported.items() if key not in rows.known_fills and key not in own)
@@ -145,7 +145,7 @@ def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: 
     order_id = leg.exchange_order_id or (report.exchange_order_id if report is not None else None) or None
     times = {"done": now} | leg.times
     if report is None and leg.state == "sending":
-        # it may be on its way yet: reconciliation goes on looking for it
+        # it may still be on its way: reconciliation keeps searching for it
         times |= {"unconfirmed": now}
     return replace(
         leg,
@@ -159,24 +159,24 @@ def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: 
 
 
 def _booked(rows: ReservationState, leg: Leg, fills: tuple[Fill, ...]) -> ReservationState:
-    """The hold given back, then each fill's flows taken from and added to what is free."""
+    """The rows with the hold released and each fill booked to the free balances."""
     after = rows.with_hold(leg, -leg.held) if leg.held else rows
     changes = [change for fill in fills for change in changes_of(fill, leg.base, leg.quote_currency)]
     return replace(after.with_changes(leg.exchange, changes), booked=fills)
 
 
 def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, advance: Advance) -> ReservationState:
-    """The rows with what `advance` says: an end, or a further leg with its hold.
+    """The rows after `advance`: an end, or a further leg with its hold.
 
-    A leg that the balance does not bear counts as not sent, and `advance` is asked for the step after it.
+    A leg without enough balance counts as not sent, and `advance` is called again for the next step.
     """
     tried = before
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         following = advance(tried, settings, rows.now)
         added = following.legs[len(tried.legs) :]
-        if all(_is_borne(rows, leg) for leg in added):
+        if all(_has_balance_for(rows, leg) for leg in added):
             break
-        tried = replace(tried, legs=(*tried.legs, *(_given_up(leg, rows.now) for leg in added)))
+        tried = replace(tried, legs=(*tried.legs, *(_as_not_sent(leg, rows.now) for leg in added)))
     else:
         following, added = replace(tried, state="residual", profit=profit_of(tried)), ()
     if following.state == "residual" and tried is not before:
@@ -191,11 +191,11 @@ def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, adv
     return replace(after.ended(), arbitrage=over, day_net=after.day_net + net)
 
 
-def _is_borne(rows: ReservationState, leg: Leg) -> bool:
+def _has_balance_for(rows: ReservationState, leg: Leg) -> bool:
     return rows.balance(leg.exchange, held_currency(leg)).free >= _hold_needed(leg)
 
 
-def _given_up(leg: Leg, now: int) -> Leg:
+def _as_not_sent(leg: Leg, now: int) -> Leg:
     return replace(leg, state="not_sent", held=ZERO, times=leg.times | {"reserved": now, "done": now})
 
 
@@ -209,7 +209,7 @@ def _reserved(rows: ReservationState, leg: Leg) -> ReservationState:
 
 
 def _hold_needed(leg: Leg) -> Decimal:
-    """What an added leg holds, where whoever added it did not say."""
+    """The hold of an added leg; computed if `advance` did not set it."""
     if leg.held > 0:
         return leg.held
     return leg.amount * leg.limit_price if leg.side == "buy" else leg.amount
@@ -221,7 +221,7 @@ def _with_leg(arbitrage: Arbitrage, changed: Leg) -> Arbitrage:
 
 
 def _with_filled_time(arbitrage: Arbitrage, now: int) -> Arbitrage:
-    """`filled` is when both first legs were known to be over, at least one of them with a fill."""
+    """Sets the time `filled`: both first legs were final, at least one of them with a fill."""
     firsts = [leg for leg in arbitrage.legs if leg.role in ("buy", "sell")]
     if "filled" in arbitrage.times or not all(leg.is_final for leg in firsts) or not any(leg.fills for leg in firsts):
         return arbitrage

@@ -1,4 +1,4 @@
-"""The port of the store: what bots, feeders and replays need of it. Two adapters pass one contract test.
+"""The port of the store, as bots, feeds and replays use it. Both adapters pass the same contract test.
 
 Every write is idempotent by its id. Changes arrive at least once, in the order of one document's changes; after a lost
 connection the newest state is delivered again, states in between may be skipped.
@@ -40,16 +40,17 @@ more leg to send. Pure; `store` holds the balance for a leg that was added; wher
 
 
 class Averages(Protocol):
-    """What the moving average strategy keeps of one session, so that a bot keeps none of it."""
+    """The moving average strategy's state of one session, so that bots keep none."""
 
-    async def note_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
+    async def record_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
         """Take the close into its market's average, once a period, and write the signal that it gives, if any, in the
-        same transaction. None where there is no signal, or its period was noted before. `with_order`: the signal's
-        order is `wanted`."""
+        same transaction. None where there is no signal, or its period was recorded before. `with_order`: the signal's
+        order is `wanted`.
+        """
         ...
 
-    async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
-        """What became of a signal's order; nothing where that is settled."""
+    async def record_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+        """Record what became of a signal's order; no effect once it is settled."""
         ...
 
     async def unsettled(self, exchange: str) -> list[AverageTrade]:
@@ -62,22 +63,22 @@ class Averages(Protocol):
 
 
 class Differences(Protocol):
-    """What reconciliation reads and keeps, of all sessions: the accounts are the same in each."""
+    """Reconciliation's differences, of all sessions, since all use the same accounts."""
 
-    async def keep(self, difference: StoredDifference) -> bool:
-        """Unless one of its id is kept; True where it was new."""
+    async def store(self, difference: StoredDifference) -> bool:
+        """Store it unless its id is known; True if it was new."""
         ...
 
-    async def kept(self) -> list[StoredDifference]:
+    async def stored(self) -> list[StoredDifference]:
         """All of them, newest first."""
         ...
 
     async def compared_until(self, exchange: str) -> int | None:
-        """The server's time of the last whole comparison; None where there was none."""
+        """The server's time of the last complete comparison; None if there was none."""
         ...
 
-    async def note_compared(self, exchange: str, until: int) -> None:
-        """Never goes back."""
+    async def record_compared(self, exchange: str, until: int) -> None:
+        """Record a complete comparison; the time never goes back."""
         ...
 
     async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
@@ -95,20 +96,21 @@ class Differences(Protocol):
         ...
 
     async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
-        """Change a balance row from what was compared; False where it is another by now. Raises FencedOutError."""
+        """Correct a balance row from the value that was compared; False if it has changed since. Raises
+        FencedOutError."""
         ...
 
 
 SILENT_RUNNER_SECONDS = 15
-"""A backtest whose runner told nothing for so long, by the server's clock, has lost it."""
+"""A backtest whose runner sent no heartbeat for so long, by the server's clock, has lost its runner."""
 
 
 class Backtests(Protocol):
-    """Backtests that were asked for, of all sessions. A job belongs to the runner that took it until that one is
-    silent; what another says of it then changes nothing."""
+    """Requested backtests of all sessions. A job belongs to the runner that claimed it until its heartbeats stop; calls
+    of other runners have no effect."""
 
     async def ask(self, job_id: str, request: BacktestRequest, who: str) -> BacktestJob:
-        """Queue it, once by its id; the job as it stands."""
+        """Queue a job, once per id; returns the job as it is now."""
         ...
 
     async def jobs(self) -> list[BacktestJob]:
@@ -117,13 +119,13 @@ class Backtests(Protocol):
 
     async def job(self, job_id: str) -> BacktestJob | None: ...
 
-    async def take_next(self, runner: str) -> BacktestJob | None:
-        """The oldest that waits, `running` from now on; one that vanished with its runner waits again, until it has
-        done so `MOST_ATTEMPTS` times: then it has `failed`."""
+    async def claim_next(self, runner: str) -> BacktestJob | None:
+        """Claim the oldest queued job, which is `running` from now on; one whose runner vanished is queued again,
+        until that happened `MOST_ATTEMPTS` times: then it has `failed`."""
         ...
 
-    async def note_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
-        """A sign of life, too. None where it is not this runner's any more: stop."""
+    async def record_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
+        """Record progress and heartbeat. None if the job is no longer this runner's: stop."""
         ...
 
     async def finish(
@@ -133,16 +135,16 @@ class Backtests(Protocol):
         this runner's any more."""
         ...
 
-    async def give_up(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
+    async def abort(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
         """`failed` or `cancelled`; False where it is not this runner's any more."""
         ...
 
-    async def put_back(self, job_id: str, runner: str) -> bool:
-        """As one whose runner vanished: the next one takes it, if it has an attempt left."""
+    async def requeue(self, job_id: str, runner: str) -> bool:
+        """Queue it again, like one whose runner vanished, if it has an attempt left."""
         ...
 
     async def cancel(self, job_id: str) -> BacktestJob | None:
-        """At once where it waits; where it runs, its runner ends it. None where there is none."""
+        """Cancel a queued job at once; a running one is ended by its runner. None if there is no such job."""
         ...
 
     async def remove(self, job_id: str) -> bool:
@@ -157,8 +159,8 @@ class Backtests(Protocol):
         """Newest first: at most `limit` of those with a number below `before` (None: of all)."""
         ...
 
-    async def tell_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
-        """All that there are, in place of those told before."""
+    async def report_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
+        """Replace the list of tick sets."""
         ...
 
     async def tick_sets(self) -> list[TickSetSummary]:
@@ -183,11 +185,11 @@ class TradeStore(Protocol):
         ...
 
     async def save_opportunity(self, opportunity: Opportunity) -> bool:
-        """Keep it unless its id is known; True where it was new."""
+        """Store it unless its id is known; True if it was new."""
         ...
 
     async def reject(self, rejection: Rejection) -> None:
-        """Keep the first of each (pair, exchange, reason) per second whole, count the rest."""
+        """Store the first of each (pair, exchange, reason) per second in full, count the rest."""
         ...
 
     async def acquire_lease(self, exchange: str, holder: str) -> Lease | None:
@@ -196,11 +198,11 @@ class TradeStore(Protocol):
         ...
 
     async def renew_lease(self, lease: Lease, used: str | None = None) -> Lease | None:
-        """`used` is kept with it for the next holder. None where another holder has taken it: stop."""
+        """`used` is stored with it for the next holder. None if another holder has taken it: stop."""
         ...
 
     async def release_lease(self, lease: Lease, used: str | None = None) -> None:
-        """Free for the next at once, which is told what was `used`."""
+        """Free for the next holder at once, which gets `used`."""
         ...
 
     async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
@@ -211,7 +213,7 @@ class TradeStore(Protocol):
         ...
 
     async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
-        """End a half reservation that is past `reserve_by` and give its hold back; False where there was none."""
+        """End a reservation awaiting its second leg past `reserve_by` and release its hold; False if there was none."""
         ...
 
     async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
@@ -219,7 +221,7 @@ class TradeStore(Protocol):
         trading is halted: then the leg is `not_sent` and `finish_leg` follows."""
         ...
 
-    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
+    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         """The exchange acknowledged the order."""
         ...
 
@@ -237,17 +239,17 @@ class TradeStore(Protocol):
         ...
 
     async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
-        """Go on with a single leg that a halt left as it was, or whose order never left; False where there is none, or
+        """Resume a single leg that was stopped by a halt or whose order was not posted; False if there is none, or
         trading is still halted."""
         ...
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
-        """Held since nothing might be sent; `resume` goes on with them."""
+        """Residual arbitrages that `resume` can continue: halted, or with an order not posted."""
         ...
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
-        """Legs of `exchange` whose order it denied at or after `since` (the server's time), with their arbitrage's id:
-        it may turn up yet."""
+        """Legs of `exchange` whose order was unknown to it at or after `since` (the server's time), with their
+        arbitrage's id: the order may still appear."""
         ...
 
     async def open_arbitrages(self) -> list[Arbitrage]: ...
@@ -255,17 +257,18 @@ class TradeStore(Protocol):
     async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None: ...
 
     def watch_arbitrages(self) -> AsyncIterator[Arbitrage]:
-        """Those open at first, then each change of any arbitrage, whole; the states of one never go back."""
+        """First those open, then each change of any arbitrage, in full; the states of one never go back."""
         ...
 
     async def settings(self) -> Settings | None: ...
 
     async def create_settings(self, settings: Settings) -> Settings:
-        """Keep `settings` as version 1 unless there are any; the ones in force."""
+        """Store `settings` as version 1 unless there are any; returns those in force."""
         ...
 
     async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
-        """Replace them; the version grows by one; who, when, before and after are kept. Raises VersionConflictError."""
+        """Replace them and increment the version; who, when, before and after are stored. Raises
+        VersionConflictError."""
         ...
 
     def watch_settings(self) -> AsyncIterator[Settings]:
@@ -273,7 +276,7 @@ class TradeStore(Protocol):
         ...
 
     async def stop_reservations(self) -> None:
-        """No new arbitrage in this session from now on (`stopping`); open ones go on."""
+        """No new arbitrage in this session from now on (`stopping`); open ones continue."""
         ...
 
     async def reservations_open(self) -> bool: ...
@@ -299,7 +302,7 @@ class TradeStore(Protocol):
         """The ledger of this session."""
         ...
 
-    async def note_failure(self, exchange: str, failure: Failure) -> Health:
+    async def record_failure(self, exchange: str, failure: Failure) -> Health:
         """The exchange failed once more, counted once by its id; too many within the settings' window pause it."""
         ...
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from uuid import uuid4
 
 from store.server.documents import COLLECTIONS
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 
 _FREE: dict[str, list[str]] = {}
 """Server → names of empty databases that nobody of this process uses."""
@@ -18,7 +18,7 @@ async def lent_database(uri: str) -> AsyncIterator[str]:
     free = _FREE.setdefault(str(uri), [])
     name = free.pop() if free else f"test_{uuid4().hex}"
     yield name
-    client = connected(uri)
+    client = connect(uri)
     try:
         strangers = set(await client[name].list_collection_names()) - set(COLLECTIONS)
         await asyncio.gather(*(client[name].drop_collection(one) for one in strangers))

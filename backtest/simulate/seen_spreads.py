@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import floor, inf
 
 from backtest.result.trading_outcome import Lifetime
-from market.accounting.episodes import Episode, Episodes, Sighting, TradeBounds, pair_of, tradable_profit
+from market.accounting.episodes import Episode, Episodes, EpisodeSample, TradeBounds, pair_of, tradable_profit
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
 
@@ -30,7 +30,7 @@ class SeenSpreads:
         pair, at = pair_of(opportunity), opportunity.event_time
         counts = reason is not None and self._episodes.could_miss_more(pair, at, opportunity.expected_profit)
         profit = tradable_profit(opportunity, bounds(opportunity)) if counts else ZERO
-        self._episodes.add(Sighting(pair, at, opportunity.expires_at, opportunity.net_bps, profit, reason))
+        self._episodes.add(EpisodeSample(pair, at, opportunity.expires_at, opportunity.net_bps, profit, reason))
 
     def episodes(self) -> tuple[Episode, ...]:
         """By their beginnings."""

@@ -11,7 +11,7 @@ from backtest.simulate.simulated_rejections import EXPIRED, RejectionCounts
 from backtest.simulate.tiered_fees import TieredFees
 from bots.bot_loop import ROUND_SECONDS
 from bots.decide.opportunity_checks import is_expired
-from bots.decide.order_decision import rejected_by_settings
+from bots.decide.order_decision import settings_rejection
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor, LegKey
@@ -49,20 +49,18 @@ class SimulatedBots:
         self._markets = markets_by_symbol(markets)
         self._decision = round(parameters.decision_ms * 1_000)
         self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
-        self.knowledge = StateCache(store.settings_in_force())
+        self.cache = StateCache(store.settings_in_force())
         self.rejections = RejectionCounts()
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
         self._most_notional: tuple[Settings | None, Decimal] = (None, ZERO)
         """The settings that it is of, and the least of their limits of a trade's notional."""
         advance = advancing(markets)
-        self._health = {
-            name: ExchangeHealthWatch(name, store, self.knowledge, wall_clock=agenda.now) for name in accounts
-        }
+        self._health = {name: ExchangeHealthWatch(name, store, self.cache, wall_clock=agenda.now) for name in accounts}
         self._reservers = {name: self._reserver(name) for name in accounts}
         self._traders = {
             name: LegExecutor(
-                store, account, advance, steady_clock=agenda.now, troubled=partial(self._note_trouble, name)
+                store, account, advance, steady_clock=agenda.now, record_failure=partial(self._record_failure, name)
             )
             for name, account in accounts.items()
         }
@@ -72,12 +70,12 @@ class SimulatedBots:
         self._waiting: set[str] = set()
         """Half reservations whose end is planned."""
         at_once(next(iter(self._health.values())).round())
-        self._see_balances()
+        self._update_balances()
 
     def decide(self, opportunity: Opportunity) -> str | None:
         """What both bots make of it, now: why they do not trade it, or None where an arbitrage was begun."""
         if self._fees.see_day(self._agenda.now()):
-            self.change(self.knowledge.settings)
+            self.change(self.cache.settings)
         if is_expired(opportunity, self._agenda.now()):
             self.missed += 1
             return EXPIRED
@@ -93,8 +91,8 @@ class SimulatedBots:
 
     def bounds(self, opportunity: Opportunity) -> TradeBounds:
         """What one trade could use now."""
-        buy, sell, free = opportunity.buy, opportunity.sell, self.knowledge.free
-        settings = self.knowledge.settings
+        buy, sell, free = opportunity.buy, opportunity.sell, self.cache.free
+        settings = self.cache.settings
         if self._most_notional[0] is not settings:
             limits = (settings.max_notional, settings.max_total_notional)
             most = min(*limits, settings.max_exchange_notional, settings.max_asset_notional)
@@ -103,7 +101,7 @@ class SimulatedBots:
             notional=self._most_notional[1],
             quote=free.get((buy.exchange, buy.quote_currency)),
             base=free.get((sell.exchange, opportunity.base)),
-            least=max(self._least(buy), self._least(sell)),
+            minimum=max(self._least(buy), self._least(sell)),
         )
 
     def _least(self, leg: OpportunityLeg) -> Decimal:
@@ -116,11 +114,11 @@ class SimulatedBots:
         fees = {**settings.taker_fees, **self._fees.today}
         settings = settings.model_copy(update={"taker_fees": fees})
         version = self._store.settings_in_force().version
-        self.knowledge.settings = at_once(self._store.change_settings(settings, version, "backtest"))
+        self.cache.settings = at_once(self._store.change_settings(settings, version, "backtest"))
 
     def _rejection(self, opportunity: Opportunity) -> str | None:
         """Both bots come to the same answer here; most opportunities end at the settings, the cheapest to ask."""
-        rejected = rejected_by_settings(opportunity, self._markets, self.knowledge.settings)
+        rejected = settings_rejection(opportunity, self._markets, self.cache.settings)
         return self._anyone.early_rejection(opportunity) if rejected is None else rejected.reason
 
     def _reserver(self, exchange: str) -> LegReserver:
@@ -129,8 +127,8 @@ class SimulatedBots:
             store=self._store,
             markets=self._markets,
             clock=self._agenda,
-            knowledge=self.knowledge,
-            notes=self.rejections,
+            cache=self.cache,
+            rejection_log=self.rejections,
             # both legs are begun together, once both are reserved
             execute=lambda _identity, _role: None,
             wall_clock=self._agenda.now,
@@ -141,8 +139,8 @@ class SimulatedBots:
         arbitrage = at_once(self._store.arbitrage(identity))
         if arbitrage is None:
             return False
-        self.knowledge.see_arbitrage(arbitrage)
-        self._see_balances()
+        self.cache.update_arbitrage(arbitrage)
+        self._update_balances()
         if arbitrage.state == "awaiting_second_leg" and identity not in self._waiting:
             self._waiting.add(identity)
             self._agenda.plan(arbitrage.reserve_by + 1, lambda: self._expire(identity))
@@ -182,9 +180,9 @@ class SimulatedBots:
         at_once(self._store.expire(identity))
         self._follow(identity)
 
-    def _note_trouble(self, exchange: str, kind: FailureKind, subject: str) -> None:
-        self._health[exchange].note(kind, subject)
+    def _record_failure(self, exchange: str, kind: FailureKind, subject: str) -> None:
+        self._health[exchange].record_failure(kind, subject)
         at_once(self._health[exchange].round())
 
-    def _see_balances(self) -> None:
-        self.knowledge.see_balances(at_once(self._store.balance_rows()))
+    def _update_balances(self) -> None:
+        self.cache.update_balances(at_once(self._store.balance_rows()))

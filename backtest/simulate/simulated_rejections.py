@@ -18,7 +18,7 @@ class RejectionCounts:
         self._counts: dict[str, int] = {}
         self._newest: tuple[str, str] | None = None
 
-    def keep(self, opportunity: Opportunity) -> None:
+    def record_opportunity(self, opportunity: Opportunity) -> None:
         """Those that were acted on are in the arbitrages."""
 
     def reject(

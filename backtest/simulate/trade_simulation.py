@@ -63,7 +63,7 @@ def trade(
     for opportunity in _each_once(opportunities):
         decided = opportunity.event_time + floor.decision
         while following is not None and following.end + WINDOW_DELAY <= decided:
-            floor.bots.knowledge.see_window(following)
+            floor.bots.cache.update_window(following)
             following = next(history, None)
         floor.agenda.advance(decided)
         spreads.see(opportunity, floor.bots.decide(opportunity), floor.bots.bounds)
@@ -124,7 +124,7 @@ class _Floor:
         )
 
     def _change(self, change: SettingsChange) -> None:
-        self.bots.change(change.applied(self.bots.knowledge.settings))
+        self.bots.change(change.applied(self.bots.cache.settings))
 
 
 def _opening(markets: tuple[Market, ...], parameters: Parameters) -> Balances:

@@ -17,7 +17,7 @@ from backtest.sweep.parameter_grids import Grid, GridAxis, Point, Range
 from backtest.sweep.sweep_errors import SweepRejectedError
 from market.decide.settings import Settings
 from market.money import BPS, BoundedDecimal, text_of
-from market.validation_messages import fault_words
+from market.validation_messages import fault_text
 
 Milliseconds = Annotated[float, Field(ge=0, le=60_000, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -44,7 +44,7 @@ class Variable:
         try:
             self.adapter.validate_python(text_of(value))
         except ValidationError as error:
-            raise SweepRejectedError(f"{self.name}={text_of(value)}: {fault_words(error.errors()[0])}") from None
+            raise SweepRejectedError(f"{self.name}={text_of(value)}: {fault_text(error.errors()[0])}") from None
         return value
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import Key
 from bots.decide.decision_record import circumstances_of, free_of
-from bots.decide.order_decision import Rejected, decided, early_rejection, side_of
+from bots.decide.order_decision import Rejected, decide, early_rejection, side_of
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import decimal_of_double
@@ -15,7 +15,7 @@ from market.trade import reservations
 from market.trade.arbitrages import Arbitrage, LegRole, Rejection
 from market.trade.decision_context import Sight
 from market.trade.decisions import Cause, DecisionStep, Grounds, NoRecordError, grounds_of, step_of
-from market.trade.leg_planning import HoldAs, Markets, advancing, markets_by_symbol
+from market.trade.leg_planning import EndAsResidual, Markets, advancing, markets_by_symbol
 from market.trade.lifecycle import IllegalStepError, Moment
 from market.trade.reservation_state import ReservationState, ReservationTerms
 from market.trade.reservations import Reservation
@@ -125,10 +125,10 @@ class Decisions:
         return legs.finished(rows, _role(cause), cause.report, settings, self._advance(cause))
 
     def _reserved(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
-        wish = self._wish(step.cause, recorded)
+        request = self._wish(step.cause, recorded)
         settings = self._version(step.read.settings_version)
-        rows = replace(step.read.rows(wish.opportunity, settings), arbitrage=state.arbitrage, terms=state.terms)
-        after, result = reservations.reserved(rows, wish)
+        rows = replace(step.read.rows(request.opportunity, settings), arbitrage=state.arbitrage, terms=state.terms)
+        after, result = reservations.reserved(rows, request)
         if result.rejection is not None:
             raise NotDerivedError("reservation", "reserved", result.rejection)
         return State(after.arbitrage, after.terms)
@@ -157,7 +157,7 @@ class Decisions:
             raise NotDerivedError(
                 "exchange", sight.exchange, f"{opportunity.buy.exchange}, {opportunity.sell.exchange}"
             )
-        return early or decided(opportunity, side, self.by_symbol, free_of(sight), known)
+        return early or decide(opportunity, side, self.by_symbol, free_of(sight), known)
 
     def _reason(self, opportunity: Opportunity, grounds: Grounds, half: State) -> str:
         decision = self._decision(opportunity, grounds.sight)
@@ -165,11 +165,11 @@ class Decisions:
             return decision.reason
         if grounds.read is None:
             return NOTHING
-        wish = replace(decision, valid_until=grounds.valid_until)
+        request = replace(decision, valid_until=grounds.valid_until)
         rows = grounds.read.rows(opportunity, self._version(grounds.read.settings_version))
         if grounds.read.is_joined:
             rows = replace(rows, arbitrage=half.arbitrage, terms=half.terms)
-        return reservations.reserved(rows, wish)[1].rejection or NOTHING
+        return reservations.reserved(rows, request)[1].rejection or NOTHING
 
     def _opportunity(self, identity: str, sight: Sight) -> Opportunity:
         found = self.opportunities.get((sight.offset, identity))
@@ -187,7 +187,7 @@ class Decisions:
 
     def _advance(self, cause: Cause) -> Advance:
         if cause.held_as is not None:
-            return HoldAs(cause.held_as)
+            return EndAsResidual(cause.held_as)
         return advancing(tuple(market for market in self.markets if not market.is_fx))
 
 

@@ -1,4 +1,4 @@
-"""From what a bot knows to what is kept of it with a decision, and back. Pure."""
+"""Converts what a bot knew when it decided into the record stored with the decision, and back. Pure."""
 
 from decimal import Decimal
 
@@ -14,7 +14,7 @@ from market.trade.decision_context import Sight, calmest, currencies_of, stood
 def sight_of(
     opportunity: Opportunity, exchange: str, known: Circumstances, free: FreeBalances, *, is_used_up: bool
 ) -> Sight:
-    """Whatever of it can matter for this opportunity."""
+    """The part of `known` and `free` that can affect this opportunity."""
     view = View(known.now, known.window, known.history, known.drift, known.legs_left)
     return Sight(
         exchange=exchange,
@@ -32,7 +32,7 @@ def sight_of(
 
 
 def circumstances_of(sight: Sight, settings: Settings) -> Circumstances:
-    """`settings`: those of the version that it names."""
+    """`settings` must be the version that `sight` names."""
     view = sight.view()
     return Circumstances(
         settings=settings,
@@ -46,13 +46,13 @@ def circumstances_of(sight: Sight, settings: Settings) -> Circumstances:
 
 
 def free_of(sight: Sight) -> dict[tuple[str, str], Decimal]:
-    """As `decided` takes them."""
+    """The free balances in the form that `decide` takes."""
     parts = {key: key.partition("|") for key in sight.free}
     return {(exchange, currency): sight.free[key] for key, (exchange, _, currency) in parts.items()}
 
 
 def _used(opportunity: Opportunity, free: FreeBalances) -> list[tuple[str, str]]:
-    """What its legs would take from."""
+    """The balances that its legs would use."""
     buy, sell = opportunity.buy, opportunity.sell
     wanted = ((buy.exchange, buy.quote_currency), (sell.exchange, opportunity.base))
     return [key for key in wanted if key in free]

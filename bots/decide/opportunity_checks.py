@@ -1,4 +1,4 @@
-"""What a bot asks of an opportunity before it sizes anything: the table of `risk_checks`, then exact arithmetic."""
+"""A bot's checks before sizing: the risk checks, then the exact recomputation of the net spread. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from market.prices.spread_statistics import SpreadWindow
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a bot knows beside the opportunity. `now` is market time, microseconds."""
+    """What a bot knows beside the opportunity. `now` is market time in microseconds."""
 
     settings: Settings
     window: SpreadWindow | None
@@ -25,15 +25,15 @@ class Circumstances:
     drift: Mapping[str, Decimal] = field(default_factory=dict)
     """Currency → how much more of it lies on all exchanges together than at the session's opening."""
     standing: Standing | None = None
-    """What stands open, as last seen; None where this leg joins an arbitrage."""
+    """Open exposure and counters as last seen; None where this leg joins an arbitrage."""
     legs_left: int | None = None
-    """How many legs the rate limits of the bot's own exchange let begin; None where nothing limits them."""
+    """How many more legs the rate limits of the bot's exchange allow; None without limits."""
 
 
 def rejection_of(
     opportunity: Opportunity, buy: SizingSide, sell: SizingSide, circumstances: Circumstances
 ) -> str | None:
-    """The first reason, in this order, or None. The exact recomputation comes last, since it costs most."""
+    """The first rejection reason, or None. The exact recomputation comes last because it costs most."""
     quick = quick_rejection_of(opportunity, circumstances)
     if quick is None and _fails_recheck(opportunity, buy, sell, circumstances.settings):
         return "recheck_failed"
@@ -41,7 +41,8 @@ def rejection_of(
 
 
 def quick_rejection_of(opportunity: Opportunity, known: Circumstances) -> str | None:
-    """The first reason that needs no arithmetic: most opportunities end here, hundreds a second in a wild market."""
+    """The first reason that needs no exact arithmetic: most opportunities end here, hundreds a second in a fast
+    market."""
     view = View(known.now, known.window, known.history, known.drift, known.legs_left)
     return first_rejection(Case(opportunity, known.settings, known.standing, view))
 
@@ -51,7 +52,7 @@ def is_expired(opportunity: Opportunity, now: int) -> bool:
 
 
 def _fails_recheck(opportunity: Opportunity, buy: SizingSide, sell: SizingSide, settings: Settings) -> bool:
-    """Whether exact arithmetic on the quoted strings, with today's fees, denies what was detected in doubles."""
+    """Whether exact arithmetic on the quoted decimals, with the current fees, falls short of `min_net_bps`."""
     if not all(_is_consistent(leg, opportunity) for leg in (opportunity.buy, opportunity.sell)):
         return True
     exact = net_bps(buy, sell, opportunity.buy.price, opportunity.sell.price)
@@ -59,7 +60,7 @@ def _fails_recheck(opportunity: Opportunity, buy: SizingSide, sell: SizingSide, 
 
 
 def _is_consistent(leg: OpportunityLeg, opportunity: Opportunity) -> bool:
-    """A currency without a rate would count as the settlement currency, one for one."""
+    """Rejects a leg without an FX rate, which would count as the settlement currency one for one."""
     if leg.quote_currency != opportunity.currency and opportunity.rate(leg.quote_currency) is None:
         return False
     return bool(leg.levels) and leg.levels[0] == (leg.price, leg.amount) and leg.price > 0 and leg.amount > 0

@@ -1,4 +1,4 @@
-"""From an opportunity to the reservation of this bot's leg, or to the reason against it. Pure."""
+"""Decides on an opportunity: the reservation of this bot's leg, or the rejection reason. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,33 +16,33 @@ from market.trade.leg_planning import Markets, client_order_id
 from store.store_port import Reservation
 
 FreeBalances = Mapping[tuple[str, str], Decimal]
-"""(exchange, currency) → what may still be used, as last seen."""
+"""(exchange, currency) → free balance, as last seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Not traded, for this reason."""
+    """The opportunity is not traded, for this reason."""
 
     reason: str
 
 
 def side_of(opportunity: Opportunity, exchange: str) -> Side | None:
-    """What a bot of `exchange` does in this opportunity; None where it has no part."""
+    """The side that `exchange` trades in this opportunity; None where it has no leg."""
     if opportunity.buy.exchange == exchange:
         return "buy"
     return "sell" if opportunity.sell.exchange == exchange else None
 
 
-def rejected_by_settings(opportunity: Opportunity, markets: Markets, settings: Settings) -> Rejected | None:
-    """The first of the reasons of `checked`, where the settings alone give one."""
+def settings_rejection(opportunity: Opportunity, markets: Markets, settings: Settings) -> Rejected | None:
+    """The first reason of `basic_rejection` that follows from the settings alone."""
     if not _is_traded(opportunity, markets, settings):
         return Rejected("exchange_disabled")
     reason = forbidden(opportunity, settings)
     return None if reason is None else Rejected(reason)
 
 
-def checked(opportunity: Opportunity, markets: Markets, circumstances: Circumstances) -> Rejected | None:
-    """The reasons that need neither arithmetic nor sizing."""
+def basic_rejection(opportunity: Opportunity, markets: Markets, circumstances: Circumstances) -> Rejected | None:
+    """The first reason that needs neither exact arithmetic nor sizing."""
     if not _is_traded(opportunity, markets, circumstances.settings):
         return Rejected("exchange_disabled")
     reason = quick_rejection_of(opportunity, circumstances)
@@ -52,17 +52,18 @@ def checked(opportunity: Opportunity, markets: Markets, circumstances: Circumsta
 def early_rejection(
     opportunity: Opportunity, markets: Markets, circumstances: Circumstances, *, is_used_up: bool
 ) -> Rejected | None:
-    """What needs neither sizing nor the store, but for its word that a quote of the opportunity is used up."""
-    rejected = checked(opportunity, markets, circumstances)
+    """The first reason that needs neither sizing nor the store, except that the store said a quote is used up."""
+    rejected = basic_rejection(opportunity, markets, circumstances)
     if rejected is None and circumstances.standing is not None and is_used_up:
         return Rejected("liquidity_used")
     return rejected
 
 
-def decided(
+def decide(
     opportunity: Opportunity, side: Side, markets: Markets, free: FreeBalances, circumstances: Circumstances
 ) -> Reservation | Rejected:
-    """This bot's wish. Both bots of an opportunity compute the same grid and minimum, whatever their balances."""
+    """This bot's reservation. Both bots of an opportunity compute the same step and minimum, whatever their
+    balances."""
     sides = _sides(opportunity, markets, circumstances)
     if sides is None:
         return Rejected("exchange_disabled")
@@ -81,7 +82,7 @@ def decided(
 
 
 def _is_traded(opportunity: Opportunity, markets: Markets, settings: Settings) -> bool:
-    """Whether this session trades both of its markets, and knows their fees."""
+    """Whether this session trades both markets and knows their fees."""
     fees = settings.taker_fees
     return all(
         (leg.exchange, leg.symbol) in markets and leg.exchange in fees for leg in (opportunity.buy, opportunity.sell)
@@ -91,7 +92,7 @@ def _is_traded(opportunity: Opportunity, markets: Markets, settings: Settings) -
 def _sides(
     opportunity: Opportunity, markets: Markets, circumstances: Circumstances
 ) -> tuple[SizingSide, SizingSide] | None:
-    """Both books; None where this session does not trade one of them or knows no fee for it."""
+    """Both sides for sizing; None where this session does not trade one or knows no fee for it."""
     if not _is_traded(opportunity, markets, circumstances.settings):
         return None
     return (

@@ -1,7 +1,7 @@
-"""What the rate limits of the other exchanges let their bots begin, as far as the arbitrages of all show it.
+"""Estimates the rate limit budgets of the other bots from the legs in the store.
 
-Each bot alone knows its own account's budget. What its partners have is worked out from the legs that everybody sees,
-so that no leg is reserved whose partner would be rejected. A guess: the partner's own word counts.
+Only a bot itself knows its account's budget. The estimate keeps a bot from reserving a leg whose counterpart would be
+rejected; the other bot's own check decides.
 """
 
 from collections import deque
@@ -11,22 +11,22 @@ from dataclasses import dataclass, field
 from exchanges.requests.rate_budget import RateBudget, account_budget
 from market.trade.arbitrages import Arbitrage
 
-_REMEMBERED = 2_000
-"""Legs: one is seen again with each step of its arbitrage."""
+_MAX_REMEMBERED = 2_000
+"""Legs remembered as counted: a leg is updated with each step of its arbitrage."""
 
 
 @dataclass(slots=True)
 class PartnerBudgets:
-    """One budget for each of the others, spent as their legs are sent.
+    """One budget per other exchange, spent as its legs are sent.
 
-    A partner's own reads, retries and switches cannot be seen from here. Where it let a half reservation expire, it had
-    less than was thought: so much is taken from the guess.
+    The other bot's reads, retries and dead man's switch are not visible here. Where it let a reservation awaiting its
+    second leg expire, it had less than estimated: one leg more is deducted.
     """
 
     budgets: dict[str, RateBudget]
-    _seen: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    _counted: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_MAX_REMEMBERED))
 
-    def see(self, arbitrage: Arbitrage) -> None:
+    def update(self, arbitrage: Arbitrage) -> None:
         for leg in arbitrage.legs:
             if "sending" in leg.times:
                 self._spend(arbitrage.arbitrage_id, leg.role, leg.exchange)
@@ -34,19 +34,19 @@ class PartnerBudgets:
             for exchange in _exchanges_of(arbitrage) - {leg.exchange for leg in arbitrage.legs}:
                 self._spend(arbitrage.arbitrage_id, "expired", exchange)
 
-    def legs_left(self, exchange: str, open_arbitrages: Iterable[Arbitrage], attempting: int = 0) -> int | None:
-        """Less those that it has still to send or to join, and those that this bot is just asking for; None where
-        nothing limits them, or nobody knows."""
+    def legs_left(self, exchange: str, open_arbitrages: Iterable[Arbitrage], reserving: int = 0) -> int | None:
+        """Legs that `exchange` may still begin: its budget less the legs that it has still to send or join and those
+        being reserved here. None without limits, or where the exchange is unknown."""
         budget = self.budgets.get(exchange)
         left = None if budget is None else budget.legs_left()
         if left is None:
             return None
-        return left - attempting - sum(_waits_for(exchange, one) for one in open_arbitrages)
+        return left - reserving - sum(_legs_still_to_send(exchange, one) for one in open_arbitrages)
 
     def _spend(self, arbitrage_id: str, what: str, exchange: str) -> None:
         budget = self.budgets.get(exchange)
-        if budget is not None and (arbitrage_id, what) not in self._seen:
-            self._seen.append((arbitrage_id, what))
+        if budget is not None and (arbitrage_id, what) not in self._counted:
+            self._counted.append((arbitrage_id, what))
             budget.note_leg()
 
 
@@ -58,8 +58,8 @@ def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
     return {arbitrage.opportunity.buy.exchange, arbitrage.opportunity.sell.exchange}
 
 
-def _waits_for(exchange: str, arbitrage: Arbitrage) -> int:
-    """How many legs the exchange has still to send: reserved ones, and the one that a half reservation lacks."""
+def _legs_still_to_send(exchange: str, arbitrage: Arbitrage) -> int:
+    """How many legs the exchange has still to send: reserved ones, and the missing second leg."""
     own = [leg for leg in arbitrage.legs if leg.exchange == exchange]
     is_lacking = arbitrage.state == "awaiting_second_leg" and not own and exchange in _exchanges_of(arbitrage)
     return sum(leg.state == "reserved" for leg in own) + is_lacking

@@ -1,4 +1,4 @@
-"""The newest quotes of a few markets, looked up at the end of the log when asked: a bot need not follow every row."""
+"""Looks up the newest quotes of a few markets at the end of the log, so that a bot need not consume every row."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,90 +11,91 @@ from streams.message_format import WireError, quote_of, row_of
 from streams.records import Position, Record
 
 FIRST_ROWS = 250
-WIDER = 8
-MOST_ROWS = 16_000
-"""Looked through per partition before a market counts as silent: three seconds at 5,000 rows a second."""
+GROWTH_FACTOR = 8
+MAX_ROWS = 16_000
+"""Rows scanned per partition before a market counts as without quote: three seconds at 5,000 rows a second."""
 
 MarketKey = tuple[str, str]
 """(exchange, symbol)."""
 
 
 @dataclass(frozen=True, slots=True)
-class SeenQuote:
-    """A quote as the log last said it. `verified_time`: when its feed last said that it holds, microseconds."""
+class LatestQuote:
+    """A market's newest quote in the log. `verified_time`: when its feed last confirmed it, microseconds."""
 
     quote: Quote
     verified_time: int
     offset: int
 
     def is_fresh(self, now: int, max_age: int) -> bool:
-        """By market time, both in microseconds."""
+        """Whether it was confirmed within `max_age`; both in microseconds of market time."""
         return now - self.verified_time <= max_age
 
 
 @dataclass(frozen=True, slots=True)
-class QuoteSighting:
-    """What some rows at the end of the log say of one market; `seen` None where it was withdrawn, or not decided."""
+class QuoteScan:
+    """What some rows at the end of the log say about one market; `latest` None: withdrawn, or not found yet."""
 
     is_decided: bool = False
-    """Whether its newest quote, or its withdrawal, is among the rows."""
-    seen: SeenQuote | None = None
+    """Whether the rows contain its newest quote or withdrawal."""
+    latest: LatestQuote | None = None
     verified_time: int = 0
-    """Of the newest `alive` row behind that."""
+    """Time of the newest `alive` row after that quote."""
 
 
-class Glance(Protocol):
-    """`streams.latest_rows.TopicGlance`, as it is used here."""
+class LatestRecords(Protocol):
+    """The part of `streams.latest_rows.LatestRows` that is used here."""
 
     async def newest(self, rows: int) -> list[Record]: ...
 
 
 @dataclass(slots=True)
 class NewestQuotes:
-    """A quiet market's quote may lie far back: what was seen before counts where no row in between was passed over."""
+    """The newest quotes, with a cache: a quiet market's quote may lie far back, so an earlier result counts as long as
+    no row in between was skipped."""
 
-    glance: Glance
+    latest_rows: LatestRecords
     first_rows: int = FIRST_ROWS
-    _known: dict[MarketKey, SeenQuote | None] = field(default_factory=dict)
-    _read_to: dict[MarketKey, Mapping[Position, int]] = field(default_factory=dict)
-    """The offsets up to which `_known` is true."""
+    _known: dict[MarketKey, LatestQuote | None] = field(default_factory=dict)
+    _known_until: dict[MarketKey, Mapping[Position, int]] = field(default_factory=dict)
+    """The offsets up to which `_known` is valid."""
 
-    async def look(self, wanted: Collection[MarketKey]) -> dict[MarketKey, SeenQuote]:
-        """Those of `wanted` that have a quote. Raises StreamUnavailableError."""
+    async def fetch(self, wanted: Collection[MarketKey]) -> dict[MarketKey, LatestQuote]:
+        """The newest quotes of `wanted`, without markets that have none. Raises StreamUnavailableError."""
         rows = self.first_rows
         while True:
-            records = await self.glance.newest(rows)
-            sightings = sighted(records, wanted)
-            unsure = [key for key in wanted if not sightings[key].is_decided and not self._goes_on(key, records)]
-            if not unsure or rows >= MOST_ROWS or not _may_reach_back(records):
+            records = await self.latest_rows.newest(rows)
+            scans = scan_records(records, wanted)
+            undecided = [key for key in wanted if not scans[key].is_decided and not self._is_contiguous(key, records)]
+            if not undecided or rows >= MAX_ROWS or not _may_reach_back(records):
                 break
-            rows *= WIDER
+            rows *= GROWTH_FACTOR
         for key in wanted:
-            self._remember(key, sightings[key], records, is_unsure=key in unsure)
-        return {key: seen for key in wanted if (seen := self._known[key]) is not None}
+            self._store(key, scans[key], records, is_undecided=key in undecided)
+        return {key: latest for key in wanted if (latest := self._known[key]) is not None}
 
-    def _remember(self, key: MarketKey, sighting: QuoteSighting, records: Sequence[Record], *, is_unsure: bool) -> None:
-        seen = sighting.seen
-        if not sighting.is_decided and not is_unsure and (known := self._known.get(key)) is not None:
-            seen = replace(known, verified_time=max(known.verified_time, sighting.verified_time))
-        self._known[key] = seen
-        ends = dict(self._read_to.get(key, {})) | {record.position: record.offset + 1 for record in records}
-        self._read_to[key] = ends
+    def _store(self, key: MarketKey, scan: QuoteScan, records: Sequence[Record], *, is_undecided: bool) -> None:
+        latest = scan.latest
+        if not scan.is_decided and not is_undecided and (known := self._known.get(key)) is not None:
+            latest = replace(known, verified_time=max(known.verified_time, scan.verified_time))
+        self._known[key] = latest
+        ends = dict(self._known_until.get(key, {})) | {record.position: record.offset + 1 for record in records}
+        self._known_until[key] = ends
 
-    def _goes_on(self, key: MarketKey, records: Iterable[Record]) -> bool:
-        """Whether these rows begin where those known of the market ended, or before."""
-        read_to = self._read_to.get(key)
+    def _is_contiguous(self, key: MarketKey, records: Iterable[Record]) -> bool:
+        """Whether these rows begin at or before the end of those already scanned for the market."""
+        read_to = self._known_until.get(key)
         if read_to is None:
             return False
-        return all(first <= read_to.get(position, 0) for position, first in _firsts(records).items())
+        return all(first <= read_to.get(position, 0) for position, first in _first_offsets(records).items())
 
 
-def sighted(records: Sequence[Record], wanted: Collection[MarketKey]) -> dict[MarketKey, QuoteSighting]:
-    """What the rows, in the order of each partition, say of each of `wanted`. Rows of no schema are passed over.
+def scan_records(records: Sequence[Record], wanted: Collection[MarketKey]) -> dict[MarketKey, QuoteScan]:
+    """What the rows, in partition order, say about each of `wanted`. Malformed rows are skipped.
 
-    Rows are taken apart from the newest back, and only those that name a market not decided yet.
+    Rows are parsed from the newest back, and only those that name a market still undecided.
     """
-    sightings = dict.fromkeys(wanted, QuoteSighting())
+    scans = dict.fromkeys(wanted, QuoteScan())
     marks = {key: tuple(f'"{name}"'.encode() for name in key) for key in wanted}
     for record in reversed(records):
         named = [
@@ -105,39 +106,39 @@ def sighted(records: Sequence[Record], wanted: Collection[MarketKey]) -> dict[Ma
         row = _row(record)
         key = (str(row.get("exchange")), str(row.get("symbol")))
         if key in marks:
-            sightings[key] = _sighting(sightings[key], row, record.offset)
-            if sightings[key].is_decided:
+            scans[key] = _scan_row(scans[key], row, record.offset)
+            if scans[key].is_decided:
                 del marks[key]
                 if not marks:
                     break
-    return sightings
+    return scans
 
 
-def fx_rate_of(seen: SeenQuote, route: FxRoute) -> FxRate:
-    quote = seen.quote
+def fx_rate_of(latest: LatestQuote, route: FxRoute) -> FxRate:
+    quote = latest.quote
     return FxRate(route.currency, route.symbol, route.inverted, quote.bid, quote.ask, quote.quote_id)
 
 
-def _sighting(later: QuoteSighting, row: Mapping[str, Any], offset: int) -> QuoteSighting:
-    """With one row more, older than those before."""
+def _scan_row(scan: QuoteScan, row: Mapping[str, Any], offset: int) -> QuoteScan:
+    """`scan` with one more row, older than those before."""
     match row.get("kind"):
         case "withdrawn" | "fx_withdrawn":
-            return replace(later, is_decided=True)
+            return replace(scan, is_decided=True)
         case "alive" | "fx_alive":
             time = row.get("received_time")
-            return replace(later, verified_time=max(later.verified_time, time)) if isinstance(time, int) else later
+            return replace(scan, verified_time=max(scan.verified_time, time)) if isinstance(time, int) else scan
         case "quote" | "fx":
-            return _quoted(later, row, offset)
+            return _with_quote(scan, row, offset)
         case _:
-            return later
+            return scan
 
 
-def _quoted(later: QuoteSighting, row: Mapping[str, Any], offset: int) -> QuoteSighting:
+def _with_quote(scan: QuoteScan, row: Mapping[str, Any], offset: int) -> QuoteScan:
     try:
         quote = quote_of(row)
     except WireError:
-        return later
-    return QuoteSighting(True, SeenQuote(quote, max(quote.received_time, later.verified_time), offset))
+        return scan
+    return QuoteScan(True, LatestQuote(quote, max(quote.received_time, scan.verified_time), offset))
 
 
 def _row(record: Record) -> Mapping[str, Any]:
@@ -147,7 +148,7 @@ def _row(record: Record) -> Mapping[str, Any]:
         return {}
 
 
-def _firsts(records: Iterable[Record]) -> dict[Position, int]:
+def _first_offsets(records: Iterable[Record]) -> dict[Position, int]:
     firsts: dict[Position, int] = {}
     for record in records:
         firsts.setdefault(record.position, record.offset)
@@ -155,4 +156,4 @@ def _firsts(records: Iterable[Record]) -> dict[Position, int]:
 
 
 def _may_reach_back(records: Iterable[Record]) -> bool:
-    return any(first > 0 for first in _firsts(records).values())
+    return any(first > 0 for first in _first_offsets(records).values())

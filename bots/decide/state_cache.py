@@ -1,4 +1,4 @@
-"""What a bot has seen lately: a cache that saves round trips. Nothing is right or wrong by it; the store decides."""
+"""The bot's cache of recent state, which saves round trips. It is never authoritative: the store decides."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -20,16 +20,16 @@ from store.store_port import BalanceRow, Balances
 
 PERSISTENCE_SECONDS = 10
 USED_UP_QUOTES = 64
-"""A quote is soon followed by the next; older ones are of no interest."""
+"""How many used-up quotes are remembered: the next quote soon replaces one."""
 
 
 def _unlimited() -> int | None:
-    """For accounts without rate limits."""
+    """Default for accounts without rate limits."""
     return None
 
 
 def _always() -> bool:
-    """For those that hold no lease, or have no rate limits."""
+    """Default without lease or rate limits."""
     return True
 
 
@@ -39,30 +39,30 @@ class StateCache:
 
     settings: Settings
     free: dict[tuple[str, str], Decimal] = field(default_factory=dict)
-    """(exchange, currency) → amount that may still be used."""
+    """(exchange, currency) → free balance."""
     open: dict[str, Arbitrage] = field(default_factory=dict)
-    stopping: bool = False
-    """No new reservation from now on; never taken back."""
-    leaving: bool = False
-    """None by this process, which is about to go; another of its exchange may come."""
+    is_stopping: bool = False
+    """The session is ending: no new reservation from now on, by any bot."""
+    is_draining: bool = False
+    """This process reserves nothing more and is about to exit; another may take over its exchange."""
     is_locked_out: bool = False
-    """The exchange rejects the account just now: nothing is begun there that could not be sent."""
-    beginning: bool = False
-    """Whether a moving average order is being reserved right now."""
+    """The exchange currently rejects the account: nothing is reserved that could not be sent."""
+    is_reserving_signal: bool = False
+    """Whether the order of a moving average signal is being reserved right now."""
     paused_until: dict[str, int] = field(default_factory=dict)
-    """Exchange → until when it takes no part, by the store's clock."""
+    """Exchange → until when it is paused, by the store's clock, microseconds."""
     drift: dict[str, Decimal] = field(default_factory=dict)
-    """Currency → how much more of it lies on all exchanges together than at the session's opening."""
+    """Currency → change of its total over all exchanges since the session's opening."""
     server_ahead: int = 0
     """How far the store's clock is ahead of this machine's, microseconds."""
     legs_left: Callable[[], int | None] = _unlimited
-    """How many legs the rate limits of the bot's own exchange let begin, as its account has it now."""
+    """How many more legs the rate limits of the bot's exchange allow now; None without limits."""
     has_room: Callable[[], bool] = _always
-    """Whether they let an order leave that is not the first of its trade."""
+    """Whether the rate limits allow an unwinding order now."""
     partners: PartnerBudgets = field(default_factory=lambda: PartnerBudgets({}))
-    """The budgets of the other exchanges' bots."""
+    """Estimated rate limit budgets of the other bots."""
     holds_lease: Callable[[], bool] = _always
-    """Whether nobody else can have this process's lease yet."""
+    """Whether this process certainly still holds its lease."""
     _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """When the newest arbitrage of a pair was first reserved, by the store's clock."""
     _rows: tuple[BalanceRow, ...] = ()
@@ -72,12 +72,12 @@ class StateCache:
     _history: dict[tuple[str, str, str], tuple[SpreadWindow, ...]] = field(default_factory=dict)
 
     @property
-    def begins_nothing(self) -> bool:
-        """Whether this process reserves nothing just now."""
-        return self.leaving or self.is_locked_out
+    def is_reduce_only(self) -> bool:
+        """Whether this process reserves nothing new: it is draining, or its account is rejected."""
+        return self.is_draining or self.is_locked_out
 
-    def see_window(self, window: SpreadWindow) -> None:
-        """Keeps the newest 10 s window of each pair, and the 60 s windows of its last minutes."""
+    def update_window(self, window: SpreadWindow) -> None:
+        """Store the newest 10 s window of each pair, and its 60 s windows of the last minutes."""
         pair = (window.base, window.buy_exchange, window.sell_exchange)
         if window.length_seconds == HISTORY_SECONDS:
             # a window that comes again after a restart of its source may be older than those known
@@ -92,61 +92,61 @@ class StateCache:
         return self._windows.get(_pair_of(opportunity))
 
     def history_of(self, opportunity: Opportunity) -> tuple[SpreadWindow, ...]:
-        """Of its pair, as old as may count at the time of the opportunity."""
+        """The 60 s windows of its pair that count at the time of the opportunity."""
         history = self._history.get(_pair_of(opportunity), ())
         return tuple(window for window in history if belongs_to_history(window, opportunity.event_time))
 
-    def see_balances(self, rows: Iterable[BalanceRow]) -> None:
-        """All there are. Those known already cost next to nothing: in a backtest most are, with every fill."""
+    def update_balances(self, rows: Iterable[BalanceRow]) -> None:
+        """Replace all balance rows. Unchanged row objects cost next to nothing, which matters in a backtest."""
         before, self._rows = self._rows, tuple(rows)
         changed = [pair for pair in zip(self._rows, before, strict=False) if pair[0] is not pair[1]]
         if len(before) != len(self._rows) or any(_place_of(row) != _place_of(known) for row, known in changed):
             self.free, self.drift = {_place_of(row): row.free for row in self._rows}, {}
-            self._weigh(self._rows)
+            self._update_drift(self._rows)
             return
         self.free.update((_place_of(row), row.free) for row, _ in changed)
         currencies = {row.currency for row, _ in changed}
-        self._weigh(row for row in self._rows if row.currency in currencies)
+        self._update_drift(row for row in self._rows if row.currency in currencies)
 
-    def see_opening(self, opening: Balances) -> None:
-        """What the exchanges reported when the session began; those that have not yet count for nothing."""
+    def update_opening(self, opening: Balances) -> None:
+        """Set the session's opening balances; exchanges that have not reported any are left out of the drift."""
         self._opening = opening
         self.drift = {}
-        self._weigh(self._rows)
+        self._update_drift(self._rows)
 
-    def see_used_up(self, quote_id: str) -> None:
-        """The store says that this leg's quote has nothing left."""
+    def record_used_up(self, quote_id: str) -> None:
+        """The store rejected a leg because this quote's liquidity is used up."""
         self._used_up.append(quote_id)
 
-    def see_arbitrage(self, arbitrage: Arbitrage) -> None:
+    def update_arbitrage(self, arbitrage: Arbitrage) -> None:
         pair = _pair_of(arbitrage.opportunity)
         reserved_at = min((leg.times.get("reserved", 0) for leg in arbitrage.legs), default=0)
-        self.partners.see(arbitrage)
+        self.partners.update(arbitrage)
         self._reserved_at[pair] = max(reserved_at, self._reserved_at.get(pair, 0))
         if arbitrage.state in OPEN_STATES:
             self.open[arbitrage.arbitrage_id] = arbitrage
         else:
             self.open.pop(arbitrage.arbitrage_id, None)
 
-    def see_open(self, arbitrages: Iterable[Arbitrage]) -> None:
-        """These and no others are open."""
+    def replace_open(self, arbitrages: Iterable[Arbitrage]) -> None:
+        """Replace the open arbitrages."""
         self.open = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
 
-    def forbids(self) -> str | None:
-        """Why no order may leave at this very moment; None where it may."""
+    def send_block(self) -> str | None:
+        """Why no order may be sent right now; None where it may."""
         if self.settings.trading_state == "halted":
             return "halted"
         if self.is_locked_out:
             return "the exchange rejects the account"
-        return None if self.holds_lease() else "the lease may be another process's by now"
+        return None if self.holds_lease() else "another process may have taken over the lease"
 
     def can_send(self) -> bool:
-        """Whether an order that ends a trade would leave now."""
-        return self.forbids() is None and self.has_room()
+        """Whether an unwinding order could be sent now."""
+        return self.send_block() is None and self.has_room()
 
-    def legs_to_begin(self, exchange: str, attempts: int = 0) -> int | None:
-        """`legs_left` less those that are begun there and not at their end, whose cost is not spent yet; `attempts`:
-        whose reservation is under way."""
+    def new_legs_left(self, exchange: str, attempts: int = 0) -> int | None:
+        """`legs_left` less the open legs there, whose cost is not spent yet, and less `attempts`, the reservations
+        under way."""
         left = self.legs_left()
         if left is None:
             return None
@@ -154,23 +154,24 @@ class StateCache:
         return left - attempts - sum(leg.exchange == exchange and not leg.is_final for leg in legs)
 
     def is_used_up(self, opportunity: Opportunity) -> bool:
-        """Whether the store said so of one of its quotes."""
+        """Whether one of its quotes is known to be used up."""
         return opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up
 
     def bounds_of(self, opportunity: Opportunity) -> TradeBounds:
-        """What one trade on it may use now."""
+        """What one trade on it may use now: notional and balances."""
         return bounds_now(opportunity, self.settings, self.free)
 
     def standing(self, opportunity: Opportunity, now: int) -> Standing | None:
-        """What the store would most likely hold against it at wall time `now`; None where it joins a half reservation,
-        in whose way nothing of this stands. The day's result is the store's alone."""
+        """The exposure and counters that the store would most likely check at wall time `now`; None where it joins a
+        reservation awaiting its second leg, to which they do not apply. The day's result is known to the store
+        alone."""
         if opportunity.opportunity_id in self.open:
             return None
         pair = _pair_of(opportunity)
         return Standing(
             now=now + self.server_ahead,
             settings=self.settings,
-            reservations_open=not self.stopping,
+            reservations_open=not self.is_stopping,
             open_arbitrages=len(self.open),
             notional=self._notional(),
             day_net=ZERO,
@@ -180,17 +181,17 @@ class StateCache:
         )
 
     def _notional(self) -> dict[str, Decimal]:
-        """`notional_keys` → of the open arbitrages."""
+        """`notional_keys` → notional of the open arbitrages."""
         sums: dict[str, Decimal] = {}
         for arbitrage in self.open.values():
             for key in notional_keys(arbitrage.opportunity):
                 sums[key] = sums.get(key, ZERO) + arbitrage.notional
         return sums
 
-    def _weigh(self, rows: Iterable[BalanceRow]) -> None:
-        """`rows`: all of each currency that changed."""
+    def _update_drift(self, rows: Iterable[BalanceRow]) -> None:
+        """`rows`: all rows of each currency that changed."""
         changed = {exposure.currency: exposure.change for exposure in exposures_of(rows, self._opening, {})}
-        # anew, because what was decided may hold the last one
+        # a new dict, since earlier decisions may hold the last one
         self.drift = {**self.drift, **changed}
 
 

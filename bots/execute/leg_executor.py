@@ -1,10 +1,10 @@
-"""Carries one leg through: sent once, then looked up until nothing more can fill."""
+"""Executes one leg: sends its order once, then looks it up until nothing more can fill."""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bots.execute.confirm_not_sent import doubt, known_orders
+from bots.execute.confirm_not_sent import doubt_not_sent, known_orders
 from exchanges.account_port import TradingAccount
 from exchanges.errors import (
     AccountRejectedError,
@@ -21,7 +21,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg, LegRole
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from market.trade.leases import UNFENCED, Actor
-from market.trade.leg_planning import UNCONFIRMED, HoldAs
+from market.trade.leg_planning import UNCONFIRMED, EndAsResidual
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now
 from store.store_port import Advance, TradeStore
@@ -30,43 +30,42 @@ log = logging.getLogger(__name__)
 
 UNKNOWN_AFTER_SECONDS = 5.0
 POST_WITHIN_SECONDS = 1.5
-"""From the intent to the bytes on the wire: what was held up for longer must not go, since others may soon take the
-order for never sent."""
+"""Longest time from the intent to posting the order. A later one must not be posted, since another process may soon
+treat the order as not sent."""
 MISSING_SECONDS = 1.0
-"""Least time between two answers that the exchange does not know an order: one alone may be of a stale replica."""
+"""Minimum time between two answers that an order is unknown: a single one may come from a stale replica."""
 CONFIRM_SECONDS = 30.0
-"""How long an exchange without client ids may leave a doubt whether it has an order that it denies: longer than what is
-under way there takes to be booked."""
+"""How long a doubt about an unknown order may last on an exchange without client order ids: longer than the exchange
+takes to book pending changes."""
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
 
 LegKey = tuple[str, LegRole]
-Forbids = Callable[[], str | None]
-"""Why no order may leave at this very moment; None where it may."""
-Troubled = Callable[[FailureKind, str], None]
-"""Told what the exchange failed at, and with which client order id."""
+SendBlock = Callable[[], str | None]
+"""Returns why no order may be sent right now; None where it may."""
+RecordFailure = Callable[[FailureKind, str], None]
+"""Called with the kind of failure and the client order id."""
 
 
-def _unheard(_kind: FailureKind, _client_order_id: str) -> None:
-    """For those who watch no exchange's health."""
+def _ignore_failure(_kind: FailureKind, _client_order_id: str) -> None:
+    """Default without a health watch."""
 
 
-def _nothing_forbids() -> str | None:
-    """For those whom nobody halts."""
+def _never_blocked() -> str | None:
+    """Default: nothing blocks sending."""
     return None
 
 
 @dataclass(slots=True)
 class _Search:
-    """How long the exchange has denied an order without a break, by a clock that nobody sets: the store's and this
-    machine's may be set forward at any moment, and an order under way would count as never sent."""
+    """How long the exchange has not known an order, without interruption. Measured by the monotonic clock: if the wall
+    clock were set forward, an order under way would count as not sent."""
 
     missing_since: int | None = None
-    """Of the first answer of the present row of them, microseconds."""
+    """Time of the first of the current run of such answers, microseconds."""
     doubted_since: int | None = None
 
     def missing_for(self, asked_at: int, now: int) -> float:
-        """Seconds from the first denial to when the exchange was asked for this one, which may have come late; 0.0 at
-        the first."""
+        """Seconds from the first such answer to the request of the current one; 0.0 at the first."""
         if self.missing_since is None:
             self.missing_since = now
         return max(0, asked_at - self.missing_since) / MICROSECONDS
@@ -77,31 +76,31 @@ class _Search:
             self.doubted_since = now
         return (now - self.doubted_since) / MICROSECONDS
 
-    def start_anew(self) -> None:
-        """It was found, or a look-up failed."""
+    def reset(self) -> None:
+        """Start over: the order was found, or a look-up failed."""
         self.missing_since = self.doubted_since = None
 
 
 @dataclass(slots=True)
 class LegExecutor:
-    """Trades the legs of one exchange; the caller sees to it that no leg is in two hands of one process at a time."""
+    """Executes the legs of one exchange. The caller ensures that no leg is executed twice at a time in one process."""
 
     store: TradeStore
     account: TradingAccount
     advance: Advance
     unknown_after: float = UNKNOWN_AFTER_SECONDS
-    """Seconds for which the exchange must deny an order before it counts as not sent."""
+    """Seconds for which an order must be unknown to the exchange before it counts as not sent."""
     by: Actor = UNFENCED
     steady_clock: Callable[[], int] = steady_now
-    """Runs on while the process is stopped."""
-    troubled: Troubled = _unheard
-    forbids: Forbids = _nothing_forbids
-    """Asked in the last step before an order's bytes leave."""
+    """Keeps running while the process is suspended."""
+    record_failure: RecordFailure = _ignore_failure
+    send_block: SendBlock = _never_blocked
+    """Checked in the last step before an order is posted."""
 
     async def execute(self, arbitrage_id: str, role: LegRole) -> None:
-        """Send a reserved leg, unless anybody did so before, and see it through.
+        """Send a reserved leg, unless another process already has, and follow it to its end.
 
-        Raises StoreUnavailableError, AccountRejectedError; the leg is then seen through by `resolve`.
+        Raises StoreUnavailableError, AccountRejectedError; the leg is then finished by `resolve`.
         """
         permit = self.permit()
         leg = await self.store.start_sending(arbitrage_id, role, self.by)
@@ -111,35 +110,36 @@ class LegExecutor:
             await self._send(arbitrage_id, leg, permit)
 
     async def lapse(self, arbitrage_id: str, role: LegRole) -> None:
-        """End a reserved leg of any exchange that is past its time. Never sends. Raises StoreUnavailableError."""
+        """End a reserved leg of any exchange that is past `send_by`. Never sends. Raises StoreUnavailableError."""
         if await self.store.start_sending(arbitrage_id, role, self.by) is None:
             await self._finish_late(arbitrage_id, role)
 
     async def abandon(self, arbitrage_id: str, leg: Leg) -> None:
-        """End a leg whose market this session has not, whatever became of it. Raises StoreUnavailableError."""
-        log.error("leg of a market that this session has not: given up", extra=_ids(arbitrage_id, leg))
+        """End a leg whose market is not in this session, whatever its order did. Raises StoreUnavailableError."""
+        log.error("leg abandoned: its market is not in this session", extra=_ids(arbitrage_id, leg))
         await self._finish(arbitrage_id, leg, None)
 
     async def resume(self, arbitrage_id: str) -> None:
-        """Go on with a single leg that was left since nothing could be sent. Raises StoreUnavailableError."""
+        """Resume unwinding a single leg that stopped because nothing could be sent. Raises StoreUnavailableError."""
         if await self.store.resume(arbitrage_id, self.advance, self.by):
             log.warning("single leg resumed", extra={"opportunity_id": arbitrage_id})
 
     async def settle(self, arbitrage_id: str, leg: Leg) -> None:
-        """Take the next step of an arbitrage whose last leg became final without it. Raises StoreUnavailableError."""
+        """Advance an arbitrage whose last leg became final without that step. Raises StoreUnavailableError."""
         report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
         await self._finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
 
     def permit(self) -> Permit:
-        """Of an order that is intended now."""
-        asked = self.steady_clock()
-        return Permit(lambda: self._ask(asked))
+        """The permit of an order intended now."""
+        requested_at = self.steady_clock()
+        return Permit(lambda: self._check(requested_at))
 
-    def _ask(self, asked: int) -> None:
-        """Whether an order intended at `asked`, by the steady clock, may still leave. Raises NotPostedError."""
-        if self.steady_clock() - asked > POST_WITHIN_SECONDS * MICROSECONDS:
-            raise NotPostedError("too long since the intent")
-        reason = self.forbids()
+    def _check(self, requested_at: int) -> None:
+        """Check whether an order intended at `requested_at` (steady clock) may still be posted. Raises
+        NotPostedError."""
+        if self.steady_clock() - requested_at > POST_WITHIN_SECONDS * MICROSECONDS:
+            raise NotPostedError("too late: the order was held up on its way")
+        reason = self.send_block()
         if reason is not None:
             raise NotPostedError(reason)
 
@@ -150,26 +150,28 @@ class LegExecutor:
             log.warning("order not posted: %s", error, extra=_ids(arbitrage_id, leg))
             await self._finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
         except OrderRejectedError as error:
-            self.troubled("order_rejected", leg.client_order_id)
+            self.record_failure("order_rejected", leg.client_order_id)
             log.warning("order rejected: %s", error, extra=_ids(arbitrage_id, leg))
             await self._finish(arbitrage_id, leg, NOTHING_FILLED)
         except OutcomeUnknownError as error:
-            self.troubled("outcome_unknown", leg.client_order_id)
-            log.warning("outcome of an order unknown: %s", error, extra=_ids(arbitrage_id, leg))
+            self.record_failure("outcome_unknown", leg.client_order_id)
+            log.warning("order outcome unknown: %s", error, extra=_ids(arbitrage_id, leg))
             await self.resolve(arbitrage_id, leg)
         except AccountRejectedError:
             await self._finish(arbitrage_id, leg, None)
             raise
         else:
-            await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
+            await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
             if report.is_final:
                 await self._finish(arbitrage_id, leg, report)
             else:
                 await self.resolve(arbitrage_id, leg)
 
     async def resolve(self, arbitrage_id: str, leg: Leg) -> None:
-        """See a leg through that somebody sent: look it up until nothing more can fill, or the exchange does not know
-        it for too long. Never sends. Raises StoreUnavailableError; call again.
+        """Follow a sent leg: look its order up until nothing more can fill, or the exchange has not known it for too
+        long.
+
+        Never sends. Raises StoreUnavailableError; call again.
         """
         waits = backoff(first=0.02, longest=1.0)
         search = _Search()
@@ -180,58 +182,60 @@ class LegExecutor:
                 if report is None:
                     is_over = await self._is_lost(arbitrage_id, leg, search, asked_at)
                 else:
-                    search.start_anew()
+                    search.reset()
                     is_over = await self._is_booked(arbitrage_id, leg, report)
                 if is_over:
                     return
             except ExchangeUnavailableError as error:
-                search.start_anew()
-                self.troubled("look_up_unanswered", leg.client_order_id)
-                log.warning("look-up failed, trying again: %s", error, extra=_ids(arbitrage_id, leg))
+                search.reset()
+                self.record_failure("look_up_unanswered", leg.client_order_id)
+                log.warning("order look-up failed, retrying: %s", error, extra=_ids(arbitrage_id, leg))
             except OutcomeUnknownError as error:
-                search.start_anew()
-                if await self._held(arbitrage_id, leg, "ambiguous_order", str(error)):
+                search.reset()
+                if await self._end_as_residual(arbitrage_id, leg, "ambiguous_order", str(error)):
                     return
             await SystemClock().sleep(next(waits))
 
     async def _is_booked(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> bool:
-        """Book what was found; whether that was all."""
-        await self.store.note_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
+        """Book a found order; True if it is final."""
+        await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
         if report.is_final:
             await self._finish(arbitrage_id, leg, report)
         return report.is_final
 
     async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search, asked_at: int) -> bool:
-        """End a leg that the exchange has denied for long enough: not sent, or held where it was acknowledged once, or
-        where the exchange's balances do not bear out that there was no order."""
+        """End a leg whose order was unknown for long enough: as not sent, or as residual where the order was once
+        acknowledged or the exchange's balances suggest that it exists."""
         missing_for = search.missing_for(asked_at, self.steady_clock())
         stored = await self.store.arbitrage(arbitrage_id)
         known = None if stored is None else stored.leg(leg.role)
         if known is not None and known.exchange_order_id is not None:
             is_gone = missing_for >= max(2 * self.unknown_after, MISSING_SECONDS)
-            return is_gone and await self._held(arbitrage_id, leg, "order_lost", "acknowledged, then unknown")
+            return is_gone and await self._end_as_residual(
+                arbitrage_id, leg, "order_lost", "acknowledged, then unknown"
+            )
         if missing_for < max(self.unknown_after, MISSING_SECONDS):
             return False
-        # what would be sent in its place would double what it has filled
-        why = await doubt(self.store, self.account, leg) if leg.exchange in WITHOUT_CLIENT_IDS else None
+        # an order sent in its place would double whatever it has filled
+        why = await doubt_not_sent(self.store, self.account, leg) if leg.exchange in WITHOUT_CLIENT_IDS else None
         if why is not None:
-            is_given_up = search.doubted_for(self.steady_clock()) >= CONFIRM_SECONDS
-            return is_given_up and await self._held(arbitrage_id, leg, UNCONFIRMED, why)
-        log.warning("order unknown to the exchange: not sent", extra=_ids(arbitrage_id, leg))
+            is_hopeless = search.doubted_for(self.steady_clock()) >= CONFIRM_SECONDS
+            return is_hopeless and await self._end_as_residual(arbitrage_id, leg, UNCONFIRMED, why)
+        log.warning("order unknown to the exchange, counted as not sent", extra=_ids(arbitrage_id, leg))
         await self._finish(arbitrage_id, leg, None)
         return True
 
     async def _others(self, leg: Leg) -> frozenset[str]:
-        """Orders that an exchange could take for this one, where it knows no client ids."""
+        """Orders that could be mistaken for this one on an exchange without client order ids."""
         return await known_orders(self.store, leg) if leg.exchange in WITHOUT_CLIENT_IDS else frozenset()
 
-    async def _held(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> bool:
-        """End the arbitrage as held where the exchange cannot tell what became of the order; not before its others."""
+    async def _end_as_residual(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> bool:
+        """End the arbitrage as residual because the order's outcome is unknown; False while other legs are open."""
         arbitrage = await self.store.arbitrage(arbitrage_id)
         if arbitrage is not None and any(one.role != leg.role and not one.is_final for one in arbitrage.legs):
             return False
-        log.error("nobody knows what became of an order, held: %s", why, extra=_ids(arbitrage_id, leg))
-        await self.store.finish_leg(arbitrage_id, leg.role, None, HoldAs(reason), self.by)
+        log.error("order outcome stays unknown, arbitrage left residual: %s", why, extra=_ids(arbitrage_id, leg))
+        await self.store.finish_leg(arbitrage_id, leg.role, None, EndAsResidual(reason), self.by)
         return True
 
     async def _finish_late(self, arbitrage_id: str, role: LegRole) -> None:
@@ -243,11 +247,11 @@ class LegExecutor:
     async def _finish(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> None:
         arbitrage = await self.store.finish_leg(arbitrage_id, leg.role, report, self.advance, self.by)
         if arbitrage.state == "residual":
-            log.error("arbitrage held, somebody must look at it: %s", arbitrage.reason, extra=_ids(arbitrage_id, leg))
+            log.error("arbitrage left residual, check it by hand: %s", arbitrage.reason, extra=_ids(arbitrage_id, leg))
 
 
 def order_of(leg: Leg) -> LimitOrder:
-    """The order of a leg that is being sent."""
+    """The order of a leg in state `sending`."""
     return LimitOrder(
         client_order_id=leg.client_order_id,
         exchange=leg.exchange,

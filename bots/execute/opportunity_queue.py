@@ -1,4 +1,4 @@
-"""Opportunities that wait for a free worker, newest first: the oldest are the likeliest to be gone already."""
+"""Opportunities waiting for a free worker, newest first: the oldest are the likeliest to have expired."""
 
 import asyncio
 from collections import deque
@@ -7,7 +7,7 @@ from market.prices.opportunities import Opportunity
 
 
 class OpportunityQueue:
-    """At most `size` opportunities; more push the oldest out."""
+    """Holds at most `size` opportunities and drops the oldest."""
 
     def __init__(self, size: int = 64) -> None:
         self._waiting: deque[Opportunity] = deque(maxlen=size)
@@ -18,7 +18,7 @@ class OpportunityQueue:
         self._arrived.set()
 
     async def newest(self) -> Opportunity:
-        """Waits for one where there is none."""
+        """Remove and return the newest; waits while the queue is empty."""
         while not self._waiting:
             self._arrived.clear()
             await self._arrived.wait()

@@ -1,4 +1,4 @@
-"""What the store says is open against what somebody must still do about it; no bot remembers any of it."""
+"""Derives from the open arbitrages in the store what a bot has to do next. Stateless."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,22 +10,22 @@ from market.trade.leg_planning import Markets
 
 @dataclass(frozen=True, slots=True)
 class PendingLeg:
-    """One thing to do about a leg: `execute` a reserved one, `resolve` one that somebody sent by looking it up,
-    `settle` one that ended without the step that follows; whose ever it is, `lapse` one that was not sent in time and
-    `abandon` one whose market this session has not."""
+    """One action due on a leg: `execute` a reserved one, `resolve` a sent one by looking it up, `settle` one that ended
+    without its next step. On any exchange: `lapse` one that was not sent in time, `abandon` one whose market is not in
+    this session."""
 
     what: Literal["execute", "resolve", "settle", "lapse", "abandon"]
     arbitrage_id: str
     leg: Leg
 
 
-def expired_halves(arbitrages: Iterable[Arbitrage], now: int) -> list[Arbitrage]:
-    """Half reservations past their time; `now` is the store's, microseconds."""
+def expired_awaiting_second_leg(arbitrages: Iterable[Arbitrage], now: int) -> list[Arbitrage]:
+    """Reservations past `reserve_by` without a second leg; `now` is the store's, microseconds."""
     return [one for one in arbitrages if one.state == "awaiting_second_leg" and now > one.reserve_by]
 
 
 def due_legs(arbitrages: Iterable[Arbitrage], exchange: str, markets: Markets, now: int) -> list[PendingLeg]:
-    """What the bot of `exchange` has to do about the legs of open arbitrages; `now` is the store's, microseconds."""
+    """The actions due for the bot of `exchange`; `now` is the store's, microseconds."""
     return [
         due
         for arbitrage in arbitrages
@@ -41,7 +41,7 @@ def is_open_at(arbitrages: Iterable[Arbitrage], exchange: str) -> bool:
 
 
 def has_leg_at(arbitrages: Iterable[Arbitrage], exchange: str) -> bool:
-    """Whether one of these has a leg on `exchange`, in whatever state; a half reservation of others has none yet."""
+    """Whether one of these has a leg on `exchange`, in whatever state; a missing second leg does not count."""
     return any(leg.exchange == exchange for arbitrage in arbitrages for leg in arbitrage.legs)
 
 
@@ -51,7 +51,7 @@ def is_in_flight_at(arbitrages: Iterable[Arbitrage], exchange: str) -> bool:
 
 
 def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
-    """Of its legs; a half reservation may still get its second leg, where the opportunity has it."""
+    """Exchanges of its legs, and of the second leg that it may still get."""
     exchanges = {leg.exchange for leg in arbitrage.legs}
     if arbitrage.state == "awaiting_second_leg":
         exchanges |= {arbitrage.opportunity.buy.exchange, arbitrage.opportunity.sell.exchange}
@@ -59,9 +59,9 @@ def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
 
 
 def _due(arbitrage: Arbitrage, leg: Leg, exchange: str, markets: Markets, now: int) -> PendingLeg | None:
-    """`settle` is due where the hold was not given back, or all legs have ended and the arbitrage has not.
+    """`settle` is due where a hold was not released, or all legs have ended and the arbitrage has not.
 
-    What is another's is left to it until `send_by`; to look an order up takes its own exchange's account for ever.
+    Legs of other exchanges are left to their bots until `send_by`; only the exchange's own bot can look an order up.
     """
     is_unsettled = leg.is_final and (leg.held != 0 or all(one.is_final for one in arbitrage.legs))
     is_late = now > arbitrage.send_by
@@ -72,7 +72,7 @@ def _due(arbitrage: Arbitrage, leg: Leg, exchange: str, markets: Markets, now: i
     if is_unsettled:
         return PendingLeg("settle", identity, leg) if is_own or is_late else None
     if leg.state == "reserved":
-        # also what is our own: while the exchange rejects the account, nothing is executed
+        # also our own legs: while the exchange rejects the account, nothing is executed
         return (
             PendingLeg("lapse", identity, leg) if is_late else PendingLeg("execute", identity, leg) if is_own else None
         )

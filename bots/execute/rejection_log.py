@@ -1,4 +1,4 @@
-"""What a bot writes down later, together, so that hundreds of rejections a second cost the store a few writes."""
+"""Buffers rejections and opportunities and writes them in batches: hundreds a second cost the store a few writes."""
 
 import asyncio
 import logging
@@ -15,14 +15,14 @@ from store.errors import StoreError
 from store.store_port import TradeStore
 
 BELOW_THRESHOLD = "below_threshold"
-"""Such opportunities are many and stay out of the store; their rejection says what they would have brought."""
+"""Opportunities rejected for this are too many to store; their rejection has the missed profit."""
 
-MOST_NOTES = 10_000
-"""Of each kind, kept over an outage of the store."""
-MOST_REMEMBERED = 20_000
-"""Of what was rejected lately: an opportunity that is seen again comes within seconds."""
-AT_ONCE = 4
-"""Writes under way together: more would keep the driver's few threads from reservations."""
+MAX_PENDING = 10_000
+"""Records of each kind that are buffered during an outage of the store."""
+MAX_REMEMBERED = 20_000
+"""Recently rejected opportunities remembered: a repeated one comes within seconds."""
+CONCURRENT_WRITES = 4
+"""Concurrent writes: more would take the driver's few threads away from reservations."""
 
 log = logging.getLogger(__name__)
 
@@ -30,23 +30,23 @@ _Key = tuple[str, str, str, str, int]
 
 
 @dataclass(slots=True)
-class _Remembered:
-    """The newest so many names."""
+class _RecentNames:
+    """A set of the newest `max_names` names."""
 
-    most: int
+    highest: int
     _names: dict[Hashable, None] = field(default_factory=dict)
 
     def is_new(self, name: Hashable) -> bool:
-        """It is known from now on."""
+        """Whether `name` was not in the set; adds it."""
         if name in self._names:
             return False
         self._names[name] = None
-        if len(self._names) > self.most:
+        if len(self._names) > self.highest:
             del self._names[next(iter(self._names))]
         return True
 
 
-async def _all(writes: Iterable[Awaitable[None]]) -> None:
+async def _gather(writes: Iterable[Awaitable[None]]) -> None:
     """Wait for all of them, then raise the first failure."""
     for outcome in await asyncio.gather(*writes, return_exceptions=True):
         if outcome is not None:
@@ -54,26 +54,27 @@ async def _all(writes: Iterable[Awaitable[None]]) -> None:
 
 
 class RejectionLog:
-    """Opportunities that were acted on, and rejections: the first of each (pair, reason, second), the rest counted.
+    """Records opportunities acted on and rejections: the first of each (pair, reason, second) in full, the rest
+    counted.
 
-    An opportunity is rejected once, however often it is tried: the sums are compared with how many were seen. A crash
-    loses at most those that were not written yet: they inform, nothing is decided by them.
+    An opportunity is counted once, however often it is tried. A crash loses at most what was not written yet; the log
+    is for information only.
     """
 
     def __init__(self, exchange: str, bounds: Callable[[Opportunity], TradeBounds]) -> None:
-        """`bounds`: what one trade on an opportunity may use now."""
+        """`bounds` returns what one trade on an opportunity may use now."""
         self._exchange = exchange
         self._bounds = bounds
         self._rejections: dict[_Key, Rejection] = {}
         self._opportunities: dict[str, Opportunity] = {}
-        self._rejected = _Remembered(MOST_REMEMBERED)
-        self._kept_whole = _Remembered(MOST_REMEMBERED)
-        """A second is longer than the time between two writes: the first of it may be written already."""
+        self._rejected = _RecentNames(MAX_REMEMBERED)
+        self._recorded_in_full = _RecentNames(MAX_REMEMBERED)
+        """Keys whose first rejection was recorded: writes are more frequent than once a second."""
         self.dropped = 0
-        """Notes that found no room since the last write that succeeded."""
+        """Records dropped since the last successful write."""
 
-    def keep(self, opportunity: Opportunity) -> None:
-        if len(self._opportunities) >= MOST_NOTES:
+    def record_opportunity(self, opportunity: Opportunity) -> None:
+        if len(self._opportunities) >= MAX_PENDING:
             self.dropped += 1
             return
         self._opportunities[opportunity.opportunity_id] = opportunity
@@ -81,35 +82,37 @@ class RejectionLog:
     def reject(
         self, opportunity: Opportunity, reason: str, rejected_at: int, grounds: Callable[[], str] | None = None
     ) -> None:
-        """`rejected_at` is wall time, microseconds; `grounds` are asked for where this one is kept whole."""
+        """`rejected_at` is wall time, microseconds; `grounds` is called only for a rejection recorded in full."""
         if not self._rejected.is_new(opportunity.opportunity_id):
             return
         pair = (opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange)
         key = (*pair, reason, rejected_at // MICROSECONDS)
         known = self._rejections.get(key)
         if known is not None:
-            most = max(known.tradable, self._tradable(opportunity))
+            highest = max(known.tradable, self._tradable(opportunity))
             until = max(known.until, _until(opportunity, rejected_at))
-            self._rejections[key] = replace(known, count=known.count + 1, tradable=most, until=until)
+            self._rejections[key] = replace(known, count=known.count + 1, tradable=highest, until=until)
             return
-        if len(self._rejections) >= MOST_NOTES:
+        if len(self._rejections) >= MAX_PENDING:
             self.dropped += 1
             return
-        is_first = self._kept_whole.is_new(key)
+        is_first = self._recorded_in_full.is_new(key)
         text = grounds() if is_first and grounds is not None else None
         self._rejections[key] = replace(self._rejection(opportunity, reason, rejected_at), grounds=text)
         if is_first and reason != BELOW_THRESHOLD:
-            self.keep(opportunity)
+            self.record_opportunity(opportunity)
 
     async def write(self, store: TradeStore) -> None:
-        """Raises StoreError; what was not written by then is kept for the next time."""
+        """Write everything buffered. Raises StoreError; what was not written stays in the buffer."""
         identities, keys = tuple(self._opportunities), tuple(self._rejections)
-        for start in range(0, len(identities), AT_ONCE):
-            await _all(self._write_opportunity(store, identity) for identity in identities[start : start + AT_ONCE])
-        for start in range(0, len(keys), AT_ONCE):
-            await _all(self._write_rejection(store, key) for key in keys[start : start + AT_ONCE])
+        for start in range(0, len(identities), CONCURRENT_WRITES):
+            await _gather(
+                self._write_opportunity(store, identity) for identity in identities[start : start + CONCURRENT_WRITES]
+            )
+        for start in range(0, len(keys), CONCURRENT_WRITES):
+            await _gather(self._write_rejection(store, key) for key in keys[start : start + CONCURRENT_WRITES])
         if self.dropped:
-            log.warning("notes dropped, the store was away for too long: %d", self.dropped)
+            log.warning("%d rejections dropped: the store was unavailable for too long", self.dropped)
             self.dropped = 0
 
     async def _write_opportunity(self, store: TradeStore, identity: str) -> None:
@@ -148,5 +151,5 @@ class RejectionLog:
 
 
 def _until(opportunity: Opportunity, rejected_at: int) -> int:
-    """When it expires by the clock of `rejected_at`, at the latest."""
+    """Latest expiry, by the clock of `rejected_at`."""
     return rejected_at + opportunity.expires_at - opportunity.event_time

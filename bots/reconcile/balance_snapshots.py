@@ -1,4 +1,4 @@
-"""Takes the exchange's own word for the balances when no order is open there: before the first, after the last."""
+"""Stores the balances that the exchange reports before the session's first order and after its last."""
 
 from dataclasses import dataclass
 
@@ -13,18 +13,19 @@ from store.store_port import TradeStore
 
 @dataclass(slots=True)
 class BalanceSnapshots:
-    """The balances of one exchange at both ends of a session."""
+    """The opening and closing balances of one exchange."""
 
     store: TradeStore
     account: TradingAccount
     by: Actor = UNFENCED
     closed: bool = False
 
-    async def opened(self) -> bool:
-        """Whether the session has its opening balances; takes them, once, where nothing is open at the exchange.
+    async def ensure_opening(self) -> bool:
+        """Whether the opening balances are stored; fetches and stores them, once, while nothing is open at the
+        exchange.
 
-        A bot that comes back in the middle of a session goes on with the rows as they are: the exchange's word may have
-        a late fill in it, which would count twice once it is found and booked. Reconciliation compares both.
+        A bot that restarts during a session keeps the stored rows: the exchange's balances may include a late fill,
+        which would be counted again once it is booked. Reconciliation compares both.
         Raises StoreUnavailableError, ExchangeUnavailableError.
         """
         before, _ = await self.store.session_balances()
@@ -35,20 +36,19 @@ class BalanceSnapshots:
         await self.store.set_balances(self.account.exchange, await self.account.balances(), "before", self.by)
         return True
 
-    def see(self, arbitrage: Arbitrage) -> None:
-        """One that changed, by a late fill too: closing balances of before that are of no use any more."""
+    def record_change(self, arbitrage: Arbitrage) -> None:
+        """Handle a changed arbitrage: closing balances taken before it, or before a late fill, are outdated."""
         if is_open_at([arbitrage], self.account.exchange):
             self.closed = False
 
     async def close(self) -> None:
-        """Closing balances, again after each change, where nothing is open at the exchange and this bot reserves no
-        more.
+        """Store the closing balances, again after each change, once nothing is open at the exchange.
 
         Raises StoreUnavailableError, ExchangeUnavailableError.
         """
         if self.closed or is_open_at(await self.store.open_arbitrages(), self.account.exchange):
             return
-        # a change while the exchange is asked takes this back
+        # a change during the request resets this
         self.closed = True
         try:
             balances = await self.account.balances()
@@ -57,8 +57,8 @@ class BalanceSnapshots:
             self.closed = False
             raise
 
-    async def take_leave(self) -> None:
-        """Closing balances of a bot that goes with nothing open at the exchange, unless it never opened the books.
+    async def record_closing(self) -> None:
+        """Store the closing balances of a bot that exits with nothing open, if it stored opening ones.
 
         Raises StoreError, ExchangeError.
         """

@@ -1,6 +1,6 @@
-"""Compares our books with the exchange's own word, at start and now and then: mends what it can, tells the rest.
+"""Reconciles our books with the exchange, at start and at intervals: corrects what it can, reports the rest.
 
-Nothing here has to survive: what was found is in the store, and so is up to when the exchange has been compared.
+Stateless: the differences found and the time of the last comparison are in the store.
 """
 
 import logging
@@ -11,7 +11,7 @@ from bots.execute.leg_executor import order_of
 from bots.execute.pending_legs import is_open_at
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
-from market.accounting.differences import HANDLING, Booking, Difference, RowCorrection, StoredDifference, believed
+from market.accounting.differences import HANDLING, Booking, Difference, RowCorrection, StoredDifference, confirmed
 from market.accounting.reconciliation import BookedLeg, BookState, ExchangeState, OrderSearch, differences
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
@@ -25,21 +25,21 @@ from store.store_port import Advance, TradeStore
 
 log = logging.getLogger(__name__)
 
-SOUGHT_FOR = 600 * MICROSECONDS
-"""How long an order that the exchange denied is asked for again; and what the first comparison looks back on."""
+SEARCH_BACK = 600 * MICROSECONDS
+"""How long an order unknown to the exchange is searched for; also how far back the first comparison goes."""
 OVERLAP = 60 * MICROSECONDS
-"""Of the fills of two rounds: what an exchange lists late is found all the same."""
-LONGEST = 24 * 3_600 * MICROSECONDS
-"""As far back as every exchange lists fills."""
-LEGS_BEFORE = 3_600 * MICROSECONDS
-"""How much older than the fills the legs are that they may belong to."""
-OF_FILLS = ("fill_foreign", "fill_not_listed", "fill_differs")
+"""Overlap of the fills of two rounds, for fills that an exchange lists late."""
+MAX_LOOK_BACK = 24 * 3_600 * MICROSECONDS
+"""As far back as all exchanges list fills."""
+LEG_MARGIN = 3_600 * MICROSECONDS
+"""How much older than the fills their legs may be."""
+FILL_KINDS = ("fill_foreign", "fill_not_listed", "fill_differs")
 MILLISECONDS = 1_000
 
 
 @dataclass(slots=True)
 class Reconciliation:
-    """The comparison of one exchange; `run` is an errand of its bot's desk."""
+    """Reconciles one exchange; `run` is a background task of its bot loop."""
 
     store: TradeStore
     account: TradingAccount
@@ -48,36 +48,35 @@ class Reconciliation:
     by: Actor = UNFENCED
     has_client_ids: bool = True
     wall_clock: Callable[[], int] = wall_now
-    """This machine's, microseconds: exchanges are asked by it, and the store's may be another."""
-    _seen: frozenset[str] = field(default_factory=frozenset)
-    """Of the round before; forgotten with the process, which costs one more round."""
+    """This machine's clock, microseconds: used in requests to exchanges; the store's may differ."""
+    _previous: frozenset[str] = field(default_factory=frozenset)
+    """Difference ids of the previous round; lost on a restart, which costs one more round."""
 
     async def run(self) -> None:
-        """Raises the outages of store and exchange: call again."""
+        """Runs until cancelled. Raises StoreUnavailableError, ExchangeUnavailableError: run it again."""
         while True:
             await self.round()
             await SystemClock().sleep(self.settings().reconcile_ms / MILLISECONDS)
 
     async def round(self) -> list[Difference]:
-        """Compare once; what was acted on. Raises StoreError, ExchangeError."""
-        theirs, before = await self._asked()
-        ours = await self._known(theirs, before)
+        """Compare once; returns the differences acted on. Raises StoreError, ExchangeError."""
+        theirs, before = await self._fetch_exchange_state()
+        ours = await self._fetch_book_state(theirs, before)
         found = differences(ours, theirs)
-        acted_on = [one for one in believed(found, self._seen) if await self._handle(one, theirs.asked_at)]
-        self._seen = frozenset(one.difference_id for one in found)
-        if not any(one.kind in OF_FILLS and one not in acted_on for one in found):
-            # else what was seen once must be among the fills of the next round too
-            await self.store.differences.note_compared(self.account.exchange, theirs.asked_at)
+        acted_on = [one for one in confirmed(found, self._previous) if await self._handle(one, theirs.asked_at)]
+        self._previous = frozenset(one.difference_id for one in found)
+        if not any(one.kind in FILL_KINDS and one not in acted_on for one in found):
+            # otherwise the next round must fetch the same fills again to confirm the difference
+            await self.store.differences.record_compared(self.account.exchange, theirs.asked_at)
         return acted_on
 
-    # Whose word is read when decides what a difference means. Every step of ours is in the store before the order is
-    # sent, and every fill is at the exchange before it is in the store. So the exchange is asked first, balances before
-    # fills, and the store last: whatever the exchange showed is in the store by then, at the least as a leg that is
-    # being sent, which is left to whoever sends it. Balances compare only where nothing was open before they were asked
-    # for nor after, and no row has moved in between.
+    # The order of reads decides what a difference means. A leg is in the store before its order is sent, and a fill is
+    # at the exchange before it is in the store. So the exchange is read first, balances before fills, and the store
+    # last: by then it has whatever the exchange showed, at least as a leg in state `sending`, which is left to its bot.
+    # Balances are compared only if nothing was open before and after they were fetched and no row changed in between.
 
-    async def _asked(self) -> tuple[ExchangeState, tuple[BalanceRow, ...] | None]:
-        """Their word, and our rows before it where nothing was open."""
+    async def _fetch_exchange_state(self) -> tuple[ExchangeState, tuple[BalanceRow, ...] | None]:
+        """The exchange's state, and our balance rows before it if nothing was open."""
         exchange, asked_at = self.account.exchange, await self.store.server_now()
         store_ahead = asked_at - self.wall_clock()
         since = await self._since(asked_at)
@@ -85,19 +84,19 @@ class Reconciliation:
         balances = None if rows is None else await self.account.balances()
         orders = tuple(await self.account.open_orders())
         fills = tuple(await self.account.fills_since(since - OVERLAP - store_ahead))
-        denied = await self.store.unconfirmed_legs(exchange, asked_at - SOUGHT_FOR)
-        searches = await self._searched(denied, since) if denied else ()
+        denied = await self.store.unconfirmed_legs(exchange, asked_at - SEARCH_BACK)
+        searches = await self._search_orders(denied, since) if denied else ()
         return ExchangeState(orders, fills, since, asked_at, balances, searches), rows
 
-    async def _known(self, theirs: ExchangeState, before: tuple[BalanceRow, ...] | None) -> BookState:
+    async def _fetch_book_state(self, theirs: ExchangeState, before: tuple[BalanceRow, ...] | None) -> BookState:
         exchange = self.account.exchange
-        arbitrages = await self.store.differences.arbitrages_since(exchange, theirs.fills_since - LEGS_BEFORE)
+        arbitrages = await self.store.differences.arbitrages_since(exchange, theirs.fills_since - LEG_MARGIN)
         rows = await self._idle_rows()
         return BookState(
             exchange=exchange,
             legs=_legs(arbitrages, exchange),
             rows=rows if rows == before else None,
-            outlived=await self._outlived(),
+            resumable=await self._halted_arbitrages(),
             has_client_ids=self.has_client_ids,
             unconfirmed=_unconfirmed(arbitrages, exchange),
             foreign=await self.store.differences.foreign_currencies(exchange),
@@ -105,8 +104,8 @@ class Reconciliation:
 
     async def _since(self, now: int) -> int:
         compared = await self.store.differences.compared_until(self.account.exchange)
-        # a store whose clock was set back has compared until some time that is still to come
-        return now - SOUGHT_FOR if compared is None else max(min(compared, now) - OVERLAP, now - LONGEST)
+        # if the store's clock was set back, the last comparison may lie in the future
+        return now - SEARCH_BACK if compared is None else max(min(compared, now) - OVERLAP, now - MAX_LOOK_BACK)
 
     async def _idle_rows(self) -> tuple[BalanceRow, ...] | None:
         """Our rows of the exchange; None while anything is open there."""
@@ -115,11 +114,13 @@ class Reconciliation:
             return None
         return tuple(row for row in await self.store.balance_rows() if row.exchange == exchange)
 
-    async def _searched(self, denied: list[tuple[str, Leg]], since: int) -> tuple[OrderSearch, ...]:
+    async def _search_orders(self, denied: list[tuple[str, Leg]], since: int) -> tuple[OrderSearch, ...]:
         exchange = self.account.exchange
-        arbitrages = await self.store.differences.arbitrages_since(exchange, min(since, *_sent(denied)) - LEGS_BEFORE)
+        arbitrages = await self.store.differences.arbitrages_since(
+            exchange, min(since, *_sent_times(denied)) - LEG_MARGIN
+        )
         searches = []
-        # one that was found for a leg is no other's, however like it that one's order was
+        # an order found for one leg cannot belong to another, however similar
         taken: frozenset[str] = frozenset()
         for arbitrage_id, leg in denied:
             try:
@@ -127,27 +128,28 @@ class Reconciliation:
             except OutcomeUnknownError:
                 searches.append(OrderSearch(arbitrage_id, leg, None, is_ambiguous=True))
             except ExchangeUnavailableError as error:
-                # also where this session has not its market: what else is to be compared must not wait for it
-                log.warning("not asked for again: %s", error, extra={"opportunity_id": arbitrage_id, "leg": leg.role})
+                # also raised if the market is not in this session; the other comparisons must not wait for it
+                log.warning("order search failed: %s", error, extra={"opportunity_id": arbitrage_id, "leg": leg.role})
                 searches.append(OrderSearch(arbitrage_id, leg, None, is_unanswered=True))
             else:
                 searches.append(OrderSearch(arbitrage_id, leg, report))
                 taken |= set() if report is None else {report.exchange_order_id}
         return tuple(searches)
 
-    async def _outlived(self) -> tuple[str, ...]:
+    async def _halted_arbitrages(self) -> tuple[str, ...]:
         if self.settings().trading_state == "halted":
             return ()
         halted = await self.store.resumable_arbitrages()
-        # what never left is taken up again by the desk, once there is room for it
+        # orders not posted are resumed by the bot loop, once the rate limits allow it
         mine = (one for one in halted if one.reason == HALTED and is_open_at([one], self.account.exchange))
         return tuple(one.arbitrage_id for one in mine)
 
     async def _handle(self, difference: Difference, found_at: int) -> bool:
-        """Mend it first: one that is kept, but was not mended, would look as if it had been. False where it is gone."""
-        if not await self._is_mended(difference):
+        """Correct it, then store it: one stored first would look corrected after a crash. False where it no longer
+        exists."""
+        if not await self._is_corrected(difference):
             return False
-        kept = StoredDifference(
+        stored = StoredDifference(
             difference_id=difference.difference_id,
             kind=difference.kind,
             exchange=difference.exchange,
@@ -158,14 +160,22 @@ class Reconciliation:
             found_at=found_at,
             currencies=difference.currencies,
         )
-        if await self.store.differences.keep(kept):
-            level = logging.ERROR if kept.handled == "reported" else logging.WARNING
-            told = {"exchange": kept.exchange, "subject": kept.subject, "difference_id": kept.difference_id}
-            log.log(level, "%s, %s: ours %s, theirs %s", kept.kind, kept.handled, kept.ours, kept.theirs, extra=told)
+        if await self.store.differences.store(stored):
+            level = logging.ERROR if stored.handled == "reported" else logging.WARNING
+            fields = {"exchange": stored.exchange, "subject": stored.subject, "difference_id": stored.difference_id}
+            log.log(
+                level,
+                "%s, %s: ours %s, theirs %s",
+                stored.kind,
+                stored.handled,
+                stored.ours,
+                stored.theirs,
+                extra=fields,
+            )
         return True
 
-    async def _is_mended(self, difference: Difference) -> bool:
-        """True also where there is nothing to mend. Raises FencedOutError."""
+    async def _is_corrected(self, difference: Difference) -> bool:
+        """Apply the remedy; True also where there is none. Raises FencedOutError."""
         remedy, by = difference.remedy, self.by
         if isinstance(remedy, Booking):
             await self.store.finish_leg(remedy.arbitrage_id, remedy.role, remedy.report, self.advance, by)
@@ -186,10 +196,10 @@ def _legs(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:
 
 
 def _unconfirmed(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg, ...]:
-    """Their legs whose orders this exchange denied, of those that are held for that."""
+    """Legs of residual arbitrages whose orders are unknown to this exchange and not confirmed as not sent."""
     held = [one for one in arbitrages if (one.state, one.reason) == ("residual", UNCONFIRMED)]
     return tuple(own for own in _legs(held, exchange) if "unconfirmed" in own.leg.times and own.leg.state == "not_sent")
 
 
-def _sent(denied: list[tuple[str, Leg]]) -> list[int]:
+def _sent_times(denied: list[tuple[str, Leg]]) -> list[int]:
     return [leg.times.get("sending", 0) for _, leg in denied]

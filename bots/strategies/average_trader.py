@@ -1,6 +1,6 @@
-"""The moving average strategy of one exchange: a close a period, and the orders of its signals, where they are wanted.
+"""The moving average strategy of one exchange: one close per period, and orders for its signals if enabled.
 
-Nothing is remembered here that matters: the store has the closes, and what became of each signal.
+The store keeps the closes and the state of each signal; nothing here has to survive.
 """
 
 import logging
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bots.decide.order_decision import Rejected
-from bots.decide.quote_lookup import MarketKey, SeenQuote
+from bots.decide.quote_lookup import LatestQuote, MarketKey
 from bots.decide.state_cache import StateCache
-from bots.strategies.single_order import Outlook, solo_wish
+from bots.strategies.single_order import OrderContext, single_order_request
 from market.instruments.markets import FxRoute, Market, fx_route
 from market.money import Price
 from market.time_units import MICROSECONDS
@@ -23,73 +23,72 @@ from store.store_port import TradeStore
 
 log = logging.getLogger(__name__)
 
-LEAST_PAUSE_SECONDS = 0.05
-LONGEST_PAUSE_SECONDS = 1.0
-"""Between two looks at the settings and at open orders."""
-LEAST_VALIDITY = 1 * MICROSECONDS
-"""A signal is traded within its interval, or within this where that is shorter, or never."""
+MIN_PAUSE_SECONDS = 0.05
+MAX_PAUSE_SECONDS = 1.0
+"""Interval between two checks of settings and open orders."""
+MIN_VALIDITY = 1 * MICROSECONDS
+"""A signal is traded within its interval, or within this if the interval is shorter, or not at all."""
 TOO_LATE = "expired"
-"""As `reserve` says it."""
+"""The rejection of `reserve` for a signal past `valid_until`."""
 
 
 class Quotes(Protocol):
-    """`bots.decide.quote_lookup.NewestQuotes`, as it is used here."""
+    """The part of `bots.decide.quote_lookup.NewestQuotes` that is used here."""
 
-    async def look(self, wanted: Collection[MarketKey]) -> dict[MarketKey, SeenQuote]: ...
+    async def fetch(self, wanted: Collection[MarketKey]) -> dict[MarketKey, LatestQuote]: ...
 
 
 @dataclass(slots=True)
 class AverageTrader:
-    """A period is one of the store's time, in a replay of the recording's, so that a process that takes over neither
-    skips nor repeats one.
-    """
+    """Periods follow the store's time (in a replay the recording's), so that a takeover neither skips nor repeats
+    one."""
 
     exchange: str
     session: Session
     store: TradeStore
     quotes: Quotes
     clock: Clock
-    knowledge: StateCache
+    cache: StateCache
     by: Actor = UNFENCED
-    _looked_at: int = 0
-    """The last period whose closes were noted here: the store would reject them, but need not be asked."""
+    _last_period: int = 0
+    """The last period whose closes this process recorded; saves asking the store again."""
     _may_be_unsettled: bool = True
 
     async def run(self) -> None:
-        """Without end. Raises StoreUnavailableError, StreamUnavailableError: run it again."""
+        """Runs until cancelled. Raises StoreUnavailableError, StreamUnavailableError: run it again."""
         while True:
-            await self.turn()
+            await self.run_once()
             await SystemClock().sleep(self._pause())
 
-    async def turn(self) -> None:
-        """Whatever is due now; nothing where this process is about to go, since that begins orders."""
-        if self.knowledge.leaving:
+    async def run_once(self) -> None:
+        """Do whatever is due now; nothing while draining, since this reserves orders."""
+        if self.cache.is_draining:
             return
         period = self._period()
-        if self.knowledge.settings.ma_trading != "off" and period > self._looked_at:
-            await self._note_closes(period)
-            self._looked_at = period
+        if self.cache.settings.ma_trading != "off" and period > self._last_period:
+            await self._record_closes(period)
+            self._last_period = period
         if self._may_be_unsettled:
             await self._settle()
 
-    async def _note_closes(self, period: int) -> None:
-        """A market without a quote that holds has no close."""
-        with_order = self.knowledge.settings.ma_trading == "orders"
+    async def _record_closes(self, period: int) -> None:
+        """Record one close per market with a fresh quote."""
+        with_order = self.cache.settings.ma_trading == "orders"
         markets = [market for market in self.session.traded if market.exchange == self.exchange]
-        quotes = await self.quotes.look([_key(market) for market in markets])
+        quotes = await self.quotes.fetch([_key(market) for market in markets])
         for market in markets:
-            seen = quotes.get(_key(market))
-            if seen is None or not seen.is_fresh(self.clock.now(), self.knowledge.settings.max_quote_age_ms * 1_000):
+            latest = quotes.get(_key(market))
+            if latest is None or not latest.is_fresh(self.clock.now(), self.cache.settings.max_quote_age_ms * 1_000):
                 continue
-            close = self._close(market, seen, period)
-            trade = await self.store.averages.note_close(close, with_order=with_order, by=self.by)
+            close = self._close(market, latest, period)
+            trade = await self.store.averages.record_close(close, with_order=with_order, by=self.by)
             if trade is not None:
                 self._may_be_unsettled |= with_order
                 log.info("price crossed its moving average", extra={"trade_id": trade.trade_id})
 
-    def _close(self, market: Market, seen: SeenQuote, period: int) -> Close:
-        """The mid: the original took the exchange's last trade, which the log does not have."""
-        quote = seen.quote
+    def _close(self, market: Market, latest: LatestQuote, period: int) -> Close:
+        """The close at the mid price: the log has no public trades, whose last price the original used."""
+        quote = latest.quote
         return Close(
             exchange=quote.exchange,
             quote_region=quote.region,
@@ -101,39 +100,40 @@ class AverageTrader:
         )
 
     async def _settle(self) -> None:
-        """Go on with the order of each signal, whichever process wanted it."""
+        """Update the order of each unsettled signal, whichever process began it."""
         unsettled = await self.store.averages.unsettled(self.exchange)
         for trade in unsettled:
             order = await self._order_of(trade)
             if order is not None and order != trade.order:
-                await self.store.averages.note_order(trade.trade_id, order, by=self.by)
+                await self.store.averages.record_order(trade.trade_id, order, by=self.by)
         self._may_be_unsettled = bool(unsettled)
 
     async def _order_of(self, trade: AverageTrade) -> AverageOrder | None:
-        """By its arbitrage, which begins here where nobody began it; as it was where this process is about to go."""
+        """The state of a signal's order, from its arbitrage; reserves the order if there is none yet and this process
+        may."""
         arbitrage = await self.store.arbitrage(trade.trade_id)
         if arbitrage is not None:
             return order_of(arbitrage)
-        interval = self.knowledge.settings.ma_interval_ms * 1_000
-        valid_until = trade.at + max(interval, LEAST_VALIDITY)
+        interval = self.cache.settings.ma_interval_ms * 1_000
+        valid_until = trade.at + max(interval, MIN_VALIDITY)
         if await self.store.server_now() >= valid_until:
             return AverageOrder("missed", TOO_LATE)
-        outlook = await self._outlook(trade, valid_until)
-        wish = Rejected("market_missing") if outlook is None else solo_wish(trade, outlook)
-        if isinstance(wish, Rejected):
-            return AverageOrder("rejected", wish.reason)
-        if self.knowledge.begins_nothing:
+        context = await self._order_context(trade, valid_until)
+        request = Rejected("market_missing") if context is None else single_order_request(trade, context)
+        if isinstance(request, Rejected):
+            return AverageOrder("rejected", request.reason)
+        if self.cache.is_reduce_only:
             return trade.order
-        self.knowledge.beginning = True
+        self.cache.is_reserving_signal = True
         try:
-            result = await self.store.reserve(wish, self.by)
+            result = await self.store.reserve(request, self.by)
         finally:
-            self.knowledge.beginning = False
+            self.cache.is_reserving_signal = False
         if result.arbitrage is not None:
             return order_of(result.arbitrage)
         return AverageOrder("missed" if result.rejection == TOO_LATE else "rejected", result.rejection)
 
-    async def _outlook(self, trade: AverageTrade, valid_until: int) -> Outlook | None:
+    async def _order_context(self, trade: AverageTrade, valid_until: int) -> OrderContext | None:
         """None where this session does not trade the signal's market."""
         session = self.session
         key = (trade.exchange, trade.symbol)
@@ -142,33 +142,33 @@ class AverageTrader:
             return None
         route = fx_route(market.quote_currency, session.settlement_currency, session.markets)
         fx_key = None if route is None else _fx_key(route, session.markets)
-        quotes = await self.quotes.look([key] if fx_key is None else [key, fx_key])
-        return Outlook(
+        quotes = await self.quotes.fetch([key] if fx_key is None else [key, fx_key])
+        return OrderContext(
             market=market,
             quote=quotes.get(key),
             route=route,
             fx_quote=None if fx_key is None else quotes.get(fx_key),
             settlement=session.settlement_currency,
-            settings=self.knowledge.settings,
-            drift=self.knowledge.drift,
+            settings=self.cache.settings,
+            drift=self.cache.drift,
             now=self.clock.now(),
             valid_until=valid_until,
-            legs_left=self.knowledge.legs_to_begin(self.exchange),
+            legs_left=self.cache.new_legs_left(self.exchange),
         )
 
     def _period(self) -> int:
-        return period_of(self._time(), self.knowledge.settings.ma_interval_ms)
+        return period_of(self._time(), self.cache.settings.ma_interval_ms)
 
     def _time(self) -> int:
-        """Of which periods are made, microseconds."""
+        """The time that periods are counted in, microseconds."""
         now = self.clock.now()
-        return now if isinstance(self.clock, ReplayClock) else now + self.knowledge.server_ahead
+        return now if isinstance(self.clock, ReplayClock) else now + self.cache.server_ahead
 
     def _pause(self) -> float:
-        """Wall seconds until the next period, at most until settings may have changed."""
-        ends = self._period() + self.knowledge.settings.ma_interval_ms * 1_000
+        """Wall seconds until the next period, capped so that changed settings are noticed."""
+        ends = self._period() + self.cache.settings.ma_interval_ms * 1_000
         left = wall_seconds(self.clock, (ends - self._time()) / MICROSECONDS)
-        return min(max(left, LEAST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+        return min(max(left, MIN_PAUSE_SECONDS), MAX_PAUSE_SECONDS)
 
 
 def _key(market: Market) -> MarketKey:

@@ -1,11 +1,11 @@
-"""From a signal to the reservation of its one leg, or to the reason against it. Pure."""
+"""Decides on a moving average signal: the reservation of its single leg, or the rejection reason. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from bots.decide.order_decision import Rejected
-from bots.decide.quote_lookup import SeenQuote, fx_rate_of
+from bots.decide.quote_lookup import LatestQuote, fx_rate_of
 from market.decide.risk_checks import Case, View, first_rejection
 from market.decide.settings import Settings
 from market.decide.sizing import displayed_amount
@@ -25,51 +25,53 @@ ONE = Decimal(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """What a bot sees of the market of a signal. `now` is market time, `valid_until` the store's; microseconds."""
+class OrderContext:
+    """The market of a signal. `now` is market time, `valid_until` the store's; microseconds."""
 
     market: Market
-    quote: SeenQuote | None
+    quote: LatestQuote | None
     route: FxRoute | None
-    """How its quote currency becomes the settlement currency; None where it is that."""
-    fx_quote: SeenQuote | None
+    """How its quote currency is converted to the settlement currency; None where it is that."""
+    fx_quote: LatestQuote | None
     settlement: str
     settings: Settings
     drift: Mapping[str, Decimal]
-    """Currency → how much more of it lies on all exchanges together than at the session's opening."""
+    """Currency → change of its total over all exchanges since the session's opening."""
     now: int
     valid_until: int
     legs_left: int | None = None
-    """How many the rate limits of its exchange let begin; None: as many as one likes."""
+    """How many more legs the rate limits of its exchange allow; None without limits."""
 
 
-def solo_wish(trade: AverageTrade, outlook: Outlook) -> Reservation | Rejected:
-    """The order for `ma_notional` at the newest quote, sized to the exchange's lots, unless a risk check is against it.
+def single_order_request(trade: AverageTrade, context: OrderContext) -> Reservation | Rejected:
+    """The order for `ma_notional` at the newest quote, sized to the exchange's lots, unless a risk check rejects it.
 
-    What two bots could pass together, the store asks again.
+    The store repeats the checks that two bots could pass at the same time.
     """
-    settings, market, seen = outlook.settings, outlook.market, outlook.quote
+    settings, market, latest = context.settings, context.market, context.quote
     if settings.ma_trading != "orders":
         return Rejected("ma_orders_off")
     if market.exchange not in settings.taker_fees:
         return Rejected("exchange_disabled")
-    if seen is None or not _has_fresh_rate(outlook):
+    if latest is None or not _has_fresh_rate(context):
         return Rejected("stale")
     side = SIDES[trade.trade_type]
-    opportunity = _opportunity(trade, seen, outlook)
-    view = View(outlook.now, drift=outlook.drift, legs_left=outlook.legs_left)
+    opportunity = _opportunity(trade, latest, context)
+    view = View(context.now, drift=context.drift, legs_left=context.legs_left)
     reason = first_rejection(Case(opportunity, settings, view=view, solo=side))
-    return Rejected(reason) if reason is not None else _sized(opportunity, side, outlook)
+    return Rejected(reason) if reason is not None else _sized(opportunity, side, context)
 
 
-def _sized(opportunity: Opportunity, side: Side, outlook: Outlook) -> Reservation | Rejected:
-    settings, market = outlook.settings, outlook.market
-    seen = opportunity.buy if side == "buy" else opportunity.sell
-    limit = limit_price(market, side, seen.price, settings.max_slippage_bps)
-    unit = _settled(side, max(limit, seen.price), outlook)
+def _sized(opportunity: Opportunity, side: Side, context: OrderContext) -> Reservation | Rejected:
+    settings, market = context.settings, context.market
+    latest = opportunity.buy if side == "buy" else opportunity.sell
+    limit = limit_price(market, side, latest.price, settings.max_slippage_bps)
+    unit = _in_settlement(side, max(limit, latest.price), context)
     amount = floor_to_step(min(settings.ma_notional, settings.max_notional) / unit, market.lot_step)
-    least = max(market.minimum_amount, ceil_to_step(market.minimum_notional / min(limit, seen.price), market.lot_step))
-    if amount <= 0 or amount < least:
+    minimum = max(
+        market.minimum_amount, ceil_to_step(market.minimum_notional / min(limit, latest.price), market.lot_step)
+    )
+    if amount <= 0 or amount < minimum:
         return Rejected("too_small")
     currency, per_unit = hold_of(market, side, settings.taker_fees[market.exchange], limit)
     return Reservation(
@@ -80,30 +82,30 @@ def _sized(opportunity: Opportunity, side: Side, outlook: Outlook) -> Reservatio
         amount_step=market.lot_step,
         leg_factor=ONE,
         leg_step=market.lot_step,
-        minimum_amount=least,
-        displayed_amount=displayed_amount(side, seen.levels, limit),
+        minimum_amount=minimum,
+        displayed_amount=displayed_amount(side, latest.levels, limit),
         settings=settings,
-        valid_until=outlook.valid_until,
+        valid_until=context.valid_until,
         unit_notional=unit,
         strategy="ma",
     )
 
 
-def _has_fresh_rate(outlook: Outlook) -> bool:
-    """Where it needs one to be valued."""
-    if outlook.route is None:
+def _has_fresh_rate(context: OrderContext) -> bool:
+    """Whether the FX rate is fresh; True where none is needed."""
+    if context.route is None:
         return True
-    most = outlook.settings.max_quote_age_ms * 1_000
-    return outlook.fx_quote is not None and outlook.fx_quote.is_fresh(outlook.now, most)
+    max_age = context.settings.max_quote_age_ms * 1_000
+    return context.fx_quote is not None and context.fx_quote.is_fresh(context.now, max_age)
 
 
-def _rate(outlook: Outlook) -> FxRate | None:
-    return None if outlook.route is None or outlook.fx_quote is None else fx_rate_of(outlook.fx_quote, outlook.route)
+def _rate(context: OrderContext) -> FxRate | None:
+    return None if context.route is None or context.fx_quote is None else fx_rate_of(context.fx_quote, context.route)
 
 
-def _settled(side: Side, price: Decimal, outlook: Outlook) -> Decimal:
-    """Settlement currency paid, or received, for one unit."""
-    rate = _rate(outlook)
+def _in_settlement(side: Side, price: Decimal, context: OrderContext) -> Decimal:
+    """Settlement currency paid or received for one unit."""
+    rate = _rate(context)
     if rate is None:
         return price
     return rate.paid(price) if side == "buy" else rate.received(price)
@@ -123,15 +125,15 @@ def _leg(opportunity: Opportunity, market: Market, side: Side, amount: Amount, l
     )
 
 
-def _opportunity(trade: AverageTrade, seen: SeenQuote, outlook: Outlook) -> Opportunity:
-    """With one exchange on both sides: to buy and sell there at once would lose the quoted spread and both fees.
+def _opportunity(trade: AverageTrade, latest: LatestQuote, context: OrderContext) -> Opportunity:
+    """An opportunity with the same exchange on both sides; its gross is minus the quoted spread.
 
-    It is of the moment at which the feed last said that the quote holds.
+    Its event time is when the feed last confirmed the quote.
     """
-    quote, settings = seen.quote, outlook.settings
+    quote, settings = latest.quote, context.settings
     gross_bps = float((quote.bid - quote.ask) * 10_000 / quote.ask)
     fee_bps = float(2 * settings.taker_fees[quote.exchange] * 10_000)
-    rate = _rate(outlook)
+    rate = _rate(context)
     return Opportunity(
         opportunity_id=trade.trade_id,
         base=quote.base,
@@ -143,11 +145,11 @@ def _opportunity(trade: AverageTrade, seen: SeenQuote, outlook: Outlook) -> Oppo
         fee_bps=fee_bps,
         net_bps=gross_bps - fee_bps,
         expected_profit=0.0,
-        currency=outlook.settlement,
-        event_time=seen.verified_time,
-        detected_time=outlook.now,
-        expires_at=outlook.now + settings.opportunity_lifetime_ms * 1_000,
-        offset=seen.offset,
+        currency=context.settlement,
+        event_time=latest.verified_time,
+        detected_time=context.now,
+        expires_at=context.now + settings.opportunity_lifetime_ms * 1_000,
+        offset=latest.offset,
     )
 
 

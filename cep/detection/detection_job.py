@@ -19,7 +19,7 @@ from cep.detection.query_watch import TELL_SECONDS, QueryHeartbeat, WatchedQuery
 from cep.detection.spread_query import LOOK_BACK, start_spreads
 from cep.errors import CepCannotStartError, CepStoppedError
 from cep.spark_session import archive_options, archive_path, connector_jars, spark_session, stop_at_once
-from session.backoff import answered
+from session.backoff import retry_on
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from streams.broker.topic_access import spark_options
@@ -144,7 +144,7 @@ async def _while_alive(
 
 
 async def _answered(question: Callable[[], Awaitable[Answer]]) -> Answer:
-    return await answered(
+    return await retry_on(
         question,
         (StreamUnavailableError,),
         lambda error: log.warning("asking again", extra={"error": str(error)}),

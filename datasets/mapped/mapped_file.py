@@ -23,7 +23,7 @@ from datasets.rows.quote_rows import reject
 from datasets.rows.special_files import check_file
 from market.money import BoundedDecimal
 from market.prices.quotes import MAX_LEVELS
-from market.validation_messages import explained
+from market.validation_messages import error_text
 
 Name = Annotated[str, Field(min_length=1)]
 Word = StrictStr | StrictInt | StrictBool
@@ -143,4 +143,4 @@ def read_mapping(path: Path) -> Mapping:
     try:
         return Mapping.model_validate(document)
     except ValidationError as error:
-        reject(path, None, f"is no mapping: {explained(error, 'it')}")
+        reject(path, None, f"is no mapping: {error_text(error, 'it')}")

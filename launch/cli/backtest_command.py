@@ -30,7 +30,7 @@ from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.clean_stop import Stopping
 from launch.supervisor.spark_command import quiet_session, spark_log
 from market.money import text_of
-from market.validation_messages import explained
+from market.validation_messages import error_text
 from session.backtest_requests import BacktestFigures
 
 Say = Callable[[str], None]
@@ -154,7 +154,7 @@ def recorded_latencies(path: Path) -> Mapping[str, tuple[float, ...]]:
     except ValidationError as error:
         raise CannotStartError(
             f'{path}: is no JSON object of exchanges and their milliseconds, as {{"kraken": [41.5, 60]}} '
-            f"({explained(error, 'the document')})."
+            f"({error_text(error, 'the document')})."
         ) from error
     lacking = [exchange for exchange, told in samples.items() if not told]
     if lacking or not samples:

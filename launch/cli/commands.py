@@ -227,12 +227,12 @@ def _bot(arguments: argparse.Namespace) -> int:
     from bots.bot_process import run_bot
     from bots.draining import Draining
 
-    session, departure = _session_with(arguments.name, "bot"), Draining()
+    session, draining = _session_with(arguments.name, "bot"), Draining()
 
     def entry(of: Session, ready: Ready) -> Coroutine[object, object, None]:
-        return run_bot(of, arguments.name, ready, os.environ, departure)
+        return run_bot(of, arguments.name, ready, os.environ, draining)
 
-    return _run_part(session, bot_name(arguments.name, arguments.number), entry, departure.ask)
+    return _run_part(session, bot_name(arguments.name, arguments.number), entry, draining.request)
 
 
 def _bridge(_: argparse.Namespace) -> int:

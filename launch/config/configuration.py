@@ -14,7 +14,7 @@ from launch.config.transfer_config import TransferConfiguration
 from launch.errors import CannotStartError
 from market.decide.settings import Settings
 from market.money import BoundedDecimal
-from market.validation_messages import explained, fault_words, sentence_of
+from market.validation_messages import error_text, fault_text, sentence_of
 from session.roles import AccessTerms
 
 DEFAULT_FILE = "arbitrage.toml"
@@ -152,7 +152,7 @@ def first_settings(told: Configuration, before: Mapping[str, Any]) -> Settings:
     try:
         return Settings.model_validate({**before, **told.settings})
     except ValidationError as error:
-        raise CannotStartError(f"{told.file}: [settings]: {explained(error, 'the table')}.") from error
+        raise CannotStartError(f"{told.file}: [settings]: {error_text(error, 'the table')}.") from error
 
 
 def _where_and_why(error: ValidationError, file: str, told: Mapping[str, str]) -> str:
@@ -161,7 +161,7 @@ def _where_and_why(error: ValidationError, file: str, told: Mapping[str, str]) -
     faults = error.errors()
     in_file = [fault for fault in faults if fault["loc"][:1] == () or fault["loc"][0] not in variables]
     said = [f"{file}: {sentence_of(in_file, 'the document')}"] if in_file else []
-    said += [f"{variables[str(fault['loc'][0])]}: {fault_words(fault)}" for fault in faults if fault not in in_file]
+    said += [f"{variables[str(fault['loc'][0])]}: {fault_text(fault)}" for fault in faults if fault not in in_file]
     return "; ".join(said)
 
 

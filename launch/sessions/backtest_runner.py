@@ -86,7 +86,7 @@ async def told_tick_sets(session: Session) -> None:
     while True:
         try:
             async with await open_store(session) as store:
-                await JobRunner(data_home(session), store.backtests, session.session_id).tell_tick_sets()
+                await JobRunner(data_home(session), store.backtests, session.session_id).report_tick_sets()
         except StoreUnavailableError:
             await SystemClock().sleep(next(delays))
         except (StoreError, OSError) as error:
@@ -127,7 +127,7 @@ class JobRunner:
     async def run(self) -> None:
         """Until cancelled. Raises StoreError."""
         while True:
-            await self.tell_tick_sets()
+            await self.report_tick_sets()
             if not await self.run_next():
                 await SystemClock().sleep(POLL_SECONDS)
 
@@ -135,16 +135,16 @@ class JobRunner:
         """The process that runs a job."""
         return (sys.executable, "-m", "launch.cli.main", *job_words(job.request, files))
 
-    async def tell_tick_sets(self) -> None:
+    async def report_tick_sets(self) -> None:
         """Where they have changed."""
         written = manifests(self._home)
         if written != self._told:
-            await self._backtests.tell_tick_sets(await asyncio.to_thread(known_sets, self._home))
+            await self._backtests.report_tick_sets(await asyncio.to_thread(known_sets, self._home))
             self._told = written
 
     async def run_next(self) -> bool:
         """Take a job and see it through; False where none waits. Raises StoreError."""
-        job = await self._backtests.take_next(self._name)
+        job = await self._backtests.claim_next(self._name)
         if job is None:
             return False
         files = JobFiles(self._home / "backtests" / job.job_id)
@@ -152,7 +152,7 @@ class JobRunner:
             child = self._begin(job, files)
         except OSError as error:
             reason = f"its process could not begin ({error.strerror or error})"
-            await self._backtests.give_up(job.job_id, self._name, "failed", reason)
+            await self._backtests.abort(job.job_id, self._name, "failed", reason)
             return True
         try:
             code = await self._until_end(job, child, files)
@@ -189,7 +189,7 @@ class JobRunner:
         """Tell how far it is. While the store does not answer it goes on: that is told again in a moment."""
         stage, share = _progress(files.progress)
         try:
-            known = await self._backtests.note_progress(job.job_id, self._name, stage, share)
+            known = await self._backtests.record_progress(job.job_id, self._name, stage, share)
         except StoreUnavailableError as error:
             log.warning("backtest goes on untold", extra={"job_id": job.job_id, "error": str(error)})
             return True
@@ -198,19 +198,19 @@ class JobRunner:
     async def _settle(self, job: BacktestJob, files: JobFiles, code: int | None) -> None:
         """What became of a job whose process ended with `code`."""
         if code is None:
-            await self._backtests.give_up(job.job_id, self._name, "cancelled", CANCELLED)
+            await self._backtests.abort(job.job_id, self._name, "cancelled", CANCELLED)
         elif code < 0:
             # killed from outside: not its own fault, so it runs once more
-            await self._backtests.put_back(job.job_id, self._name)
+            await self._backtests.requeue(job.job_id, self._name)
         elif files.figures.is_file() and files.report.is_file():
             await self._keep(job, files)
         else:
-            await self._backtests.give_up(job.job_id, self._name, "failed", _reason(files.log, code))
+            await self._backtests.abort(job.job_id, self._name, "failed", _reason(files.log, code))
         log.info("backtest ended", extra={"job_id": job.job_id, "exit_code": code})
 
     async def _keep(self, job: BacktestJob, files: JobFiles) -> None:
         if files.report.stat().st_size > MOST_REPORT_BYTES:
-            await self._backtests.give_up(job.job_id, self._name, "failed", "its report is too large to be kept")
+            await self._backtests.abort(job.job_id, self._name, "failed", "its report is too large to be kept")
             return
         try:
             figures = _FIGURES.validate_json(files.figures.read_bytes())
@@ -219,13 +219,13 @@ class JobRunner:
         except (OSError, ValueError) as error:
             # not JSON, not our figures, not text; the next job must run all the same
             log.warning("backtest not kept", extra={"job_id": job.job_id, "error": str(error)})
-            await self._backtests.give_up(job.job_id, self._name, "failed", UNREADABLE)
+            await self._backtests.abort(job.job_id, self._name, "failed", UNREADABLE)
             return
         await self._backtests.finish(job.job_id, self._name, figures, report, trades)
 
     async def _put_back(self, job: BacktestJob) -> None:
         try:
-            await self._backtests.put_back(job.job_id, self._name)
+            await self._backtests.requeue(job.job_id, self._name)
         except StoreError as error:
             # it is taken as vanished a moment later all the same
             log.warning("backtest not put back", extra={"job_id": job.job_id, "error": str(error)})

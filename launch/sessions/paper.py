@@ -29,7 +29,7 @@ from market.instruments.markets import Market
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
 from session.clock import wall_now
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from store.mongo.mongo_store import open_store
 from streams.broker.embedded_broker import free_ports
 from ui.auth.api_keys import ensure_api_key
@@ -118,14 +118,14 @@ async def _all_ready(session: Session, supervisor: Supervisor, meter: SessionCou
         await supervisor.ready_of(("ui",))
         say(f"open http://{session.web_host}:{session.web_port}; trading begins once all parts are ready, Spark last")
 
-    async def tell_tick_sets() -> None:
+    async def report_tick_sets() -> None:
         # before it is ready, the database is being laid out by its own part
         await supervisor.ready_of(tuple({"mongodb"} & set(supervisor.names)))
         await told_tick_sets(session)
 
     # not a TaskGroup: what was not ready in time is one sentence, not a group of one
-    await together(
-        meter.start(), supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS), tell_page(), tell_tick_sets()
+    await run_all(
+        meter.start(), supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS), tell_page(), report_tick_sets()
     )
     meter.start_counting_afresh()
 

@@ -14,7 +14,7 @@ from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, wall_now
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from streams.errors import StreamError
 from streams.message_format import WireError, opportunity_of, row_of
 from streams.records import Record
@@ -87,7 +87,7 @@ class SessionCounters:
             TopicReader(self._session.kafka, (TICKS,), "latest", TICKS_PATIENCE) as patient,
         ):
             self._reading.set()
-            await together(self._count_all(prompt), self._count_all(patient))
+            await run_all(self._count_all(prompt), self._count_all(patient))
 
     async def _count_all(self, reader: TopicReader) -> None:
         async for record in reader.records():

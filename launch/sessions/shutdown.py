@@ -33,7 +33,7 @@ async def finish_trading(store: MongoTradeStore, session: Session, idle: Collect
     traded = {market.exchange for market in session.traded}
     if await store.reservations_open():
         # of bots that were stopped and trade again; later it would be what they say in the end
-        await store.forget_closing(sorted(traded - set(idle)))
+        await store.discard_closing(sorted(traded - set(idle)))
     await store.stop_reservations()
 
     async def nothing_open() -> bool:

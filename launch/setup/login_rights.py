@@ -40,7 +40,7 @@ ROLES: Mapping[str, LoginRights] = {
             stored.AVERAGE_TRADES,
             stored.DIFFERENCES,
             stored.COMPARISONS,
-            stored.REACH,
+            stored.CONSUMER_POSITIONS,
         ),
         topics_read=(TICKS, OPPORTUNITIES, SPREADS),
     ),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from launch.supervisor.process_groups import ProcessSpec
 from session.clock import steady_now
-from session.processes import MOST_STARTS, STOPPABLE, ProcessKind, ProcessOrder, ProcessReport, ProcessState, kind_of
+from session.processes import MAX_STARTS, STOPPABLE, ProcessKind, ProcessOrder, ProcessReport, ProcessState, kind_of
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class ProcessStates:
         """It ended though it was to run."""
         entry = self._entries[name]
         entry.last_end, entry.restarts, entry.barren = why, entry.restarts + 1, entry.barren + 1
-        self._change(name, "failed" if entry.barren >= MOST_STARTS else "restarting")
+        self._change(name, "failed" if entry.barren >= MAX_STARTS else "restarting")
 
     def is_wanted(self, name: str) -> bool:
         """False also while nobody knows yet."""

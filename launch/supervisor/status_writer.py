@@ -13,7 +13,7 @@ from session.backoff import backoff
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from store.errors import StoreError
-from store.operations.mongo_processes import MongoProcesses, opened_processes
+from store.operations.mongo_processes import MongoProcesses, open_processes
 
 ROUND_SECONDS = 0.5
 LONGEST_WAIT = 2.0
@@ -41,7 +41,7 @@ class StatusWriter:
         delays = backoff(longest=LONGEST_WAIT)
         while True:
             try:
-                async with opened_processes(self._session) as processes:
+                async with open_processes(self._session) as processes:
                     # what was written before an outage may be lost, or be of another life of the database
                     self._told = {}
                     while True:
@@ -57,7 +57,7 @@ class StatusWriter:
         now = await processes.beat(os.getpid())
         versions = self._roll.versions()
         news = [name for name, version in versions.items() if self._told.get(name) != version]
-        await processes.tell(self._roll.told(news), now)
+        await processes.report(self._roll.told(news), now)
         self._told = versions
         self._roll.obey(await processes.orders())
         self._silent_since, self._is_said = None, False

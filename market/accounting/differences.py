@@ -1,4 +1,4 @@
-"""Where our books and an exchange's own word may differ, and what is done about each kind.
+"""The kinds of differences between our books and an exchange, and how each is handled.
 
 `HANDLING` is the table of docs/reconciliation.md.
 """
@@ -33,13 +33,13 @@ Handled = Literal["healed", "reported"]
 
 @dataclass(frozen=True, slots=True)
 class Handling:
-    """When a difference of a kind is believed, and whether it is mended or only told."""
+    """When a kind of difference is confirmed, and whether it is healed or only reported."""
 
-    believed: Believed
+    confirmed: Believed
     handled: Handled
 
 
-# Told twice: exchanges answer from several machines, of which one may lag behind another.
+# Seen twice: exchanges answer from several machines, and one may lag behind another.
 HANDLING: Mapping[DifferenceKind, Handling] = {
     "order_found": Handling("at once", "healed"),
     "order_ambiguous": Handling("at once", "reported"),
@@ -50,7 +50,7 @@ HANDLING: Mapping[DifferenceKind, Handling] = {
     "fill_foreign": Handling("when seen twice", "reported"),
     "fill_not_listed": Handling("when seen twice", "reported"),
     "fill_differs": Handling("when seen twice", "reported"),
-    # what the exchange has more than our orders made is for a person: healed, it would look as if it were ours
+    # a balance that our orders do not explain is reported: healing it would hide it
     "balance_unexplained": Handling("when seen twice", "reported"),
     "balance_differs": Handling("when seen twice", "healed"),
     "hold_left": Handling("when seen twice", "healed"),
@@ -77,7 +77,7 @@ class RowCorrection:
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """Go on with an arbitrage that a halt left."""
+    """Resume an arbitrage that a halt stopped."""
 
     arbitrage_id: str
 
@@ -122,6 +122,6 @@ class StoredDifference:
     currencies: tuple[str, ...] = ()
 
 
-def believed(found: list[Difference], seen_before: frozenset[str]) -> list[Difference]:
-    """Those to act on; `seen_before` has the ids of the round before."""
-    return [one for one in found if HANDLING[one.kind].believed == "at once" or one.difference_id in seen_before]
+def confirmed(found: list[Difference], seen_before: frozenset[str]) -> list[Difference]:
+    """The differences to act on; `seen_before` has the ids of the previous round."""
+    return [one for one in found if HANDLING[one.kind].confirmed == "at once" or one.difference_id in seen_before]

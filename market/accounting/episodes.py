@@ -1,8 +1,7 @@
 """Episodes of opportunities, and the profit that each of them missed: once per episode, within the limits. Pure.
 
-One gap between two markets is seen at row after row for as long as it lasts. An episode is such an uninterrupted run of
-one ordered pair of markets; whoever sums its sightings counts the same money hundreds of times, and sums more than any
-limit allows to be traded.
+One price gap between two markets makes an opportunity at row after row while it lasts. An episode is such an
+uninterrupted run of one directed pair of markets; summing its samples would count the same profit hundreds of times.
 """
 
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ MarketPair = tuple[str, str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class TradeBounds:
-    """What one trade may use at most; None: not bounded, or not known."""
+    """What one trade may use at most; None: unbounded or unknown."""
 
     notional: Decimal | None = None
     """Settlement currency: the least of `max_notional` and whatever else limits a single trade."""
@@ -28,13 +27,13 @@ class TradeBounds:
     """Free quote currency on the exchange where it is bought."""
     base: Decimal | None = None
     """Free base on the exchange where it is sold."""
-    least: Decimal = ZERO
+    minimum: Decimal = ZERO
     """The smallest order, in base, that both exchanges take: less than that cannot be traded at all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """One opportunity and what became of it. `profit`: `tradable_profit` of it. Times in microseconds."""
+class EpisodeSample:
+    """One opportunity and its outcome. `profit`: `tradable_profit` of it. Times in microseconds."""
 
     pair: MarketPair
     at: int
@@ -43,21 +42,21 @@ class Sighting:
     net_bps: float
     profit: Decimal
     reason: str | None
-    """Why it was not traded; None: an arbitrage was begun on it."""
+    """Why it was not traded; None: an arbitrage was opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """From the first to the last sighting of one run; money in the settlement currency.
+    """From the first to the last sample of one run; money in the settlement currency.
 
-    `rejected` is the most that one trade on any one of its rejected sightings would have brought, at least 0, and
+    `rejected` is the most that one trade on any one of its rejected sightings would have earned, at least 0, and
     `reason` why that one was rejected (of equal ones the first); None where none was rejected.
     """
 
     pair: MarketPair
     start: int
     end: int
-    sightings: int
+    samples: int
     best_net_bps: float
     is_taken: bool
     rejected: Decimal
@@ -65,13 +64,13 @@ class Episode:
 
     @property
     def missed(self) -> Decimal:
-        """0 where any sighting of it was traded: the same gap cannot be had twice."""
+        """0 where any sample was traded: the same gap cannot be traded twice."""
         return ZERO if self.is_taken else self.rejected
 
 
 @dataclass(frozen=True, slots=True)
 class MissedProfit:
-    """Episodes that were not traded, and what one trade on each would have brought at most."""
+    """Episodes that were not traded, and the most that one trade on each would have earned."""
 
     episodes: int
     profit: Decimal
@@ -89,16 +88,16 @@ def tradable_profit(opportunity: Opportunity, bounds: TradeBounds) -> Decimal:
     else rounded to 8 digits. Fees, lots and slippage could cut it a little further: an upper bound.
     """
     shown = min(opportunity.buy.amount, opportunity.sell.amount)
-    most = min((shown, *_most_base(opportunity, bounds)))
-    if shown <= 0 or most <= 0 or most < bounds.least:
+    most = min((shown, *_max_base(opportunity, bounds)))
+    if shown <= 0 or most <= 0 or most < bounds.minimum:
         return ZERO
     profit = decimal_of(opportunity.expected_profit)
     return profit if most == shown else (profit * most / shown).quantize(DIGITS)
 
 
-def sighting_of(opportunity: Opportunity, bounds: TradeBounds, reason: str | None) -> Sighting:
+def sample_of(opportunity: Opportunity, bounds: TradeBounds, reason: str | None) -> EpisodeSample:
     """`reason` None: an arbitrage was begun on it."""
-    return Sighting(
+    return EpisodeSample(
         pair_of(opportunity),
         opportunity.event_time,
         opportunity.expires_at,
@@ -109,21 +108,21 @@ def sighting_of(opportunity: Opportunity, bounds: TradeBounds, reason: str | Non
 
 
 class Episodes:
-    """Gathers sightings, each once, those of a pair in the order of their times. Memory grows with the episodes."""
+    """Collects samples, each once, in time order per pair. Memory grows with the number of episodes."""
 
     def __init__(self) -> None:
         self._ended: list[_Run] = []
         self._newest: dict[MarketPair, _Run] = {}
 
-    def add(self, sighting: Sighting) -> None:
+    def add(self, sample: EpisodeSample) -> None:
         """It belongs to the newest run of its pair where that had not expired before it: a row at which a pair does not
         pay makes no opportunity, so that a break shows only by none coming for as long as the last one lived."""
-        run = self._newest.get(sighting.pair)
-        if run is None or sighting.at > run.until:
+        run = self._newest.get(sample.pair)
+        if run is None or sample.at > run.until:
             if run is not None:
                 self._ended.append(run)
-            run = self._newest[sighting.pair] = _Run.of(sighting)
-        run.add(sighting)
+            run = self._newest[sample.pair] = _Run.of(sample)
+        run.add(sample)
 
     def could_miss_more(self, pair: MarketPair, at: int, expected_profit: float) -> bool:
         """Whether a sighting that promises so much could change what its episode missed: where it could not, what it
@@ -134,46 +133,46 @@ class Episodes:
         return not run.is_taken and expected_profit > run.rejected
 
     def all(self) -> tuple[Episode, ...]:
-        """By their beginnings, then by pair; those that may still go on included."""
+        """All episodes by start, then by pair, including those that may still continue."""
         runs = sorted((*self._ended, *self._newest.values()), key=lambda run: (run.start, run.pair))
         return tuple(run.episode() for run in runs)
 
 
 @dataclass(slots=True)
 class _Run:
-    """An episode that may still go on."""
+    """An episode that may still continue."""
 
     pair: MarketPair
     start: int
     end: int
     until: int
-    """The next sighting up to then still belongs to it."""
+    """A sample up to this time still belongs to it."""
     best_net_bps: float
-    sightings: int = 0
+    samples: int = 0
     is_taken: bool = False
     rejected: Decimal = ZERO
     reason: str | None = None
 
     @classmethod
-    def of(cls, first: Sighting) -> "_Run":
+    def of(cls, first: EpisodeSample) -> "_Run":
         return cls(first.pair, first.at, first.at, first.expires_at, first.net_bps)
 
-    def add(self, sighting: Sighting) -> None:
-        self.end = max(self.end, sighting.at)
-        self.until = max(self.until, sighting.expires_at)
-        self.best_net_bps = max(self.best_net_bps, sighting.net_bps)
-        self.sightings += 1
-        if sighting.reason is None:
+    def add(self, sample: EpisodeSample) -> None:
+        self.end = max(self.end, sample.at)
+        self.until = max(self.until, sample.expires_at)
+        self.best_net_bps = max(self.best_net_bps, sample.net_bps)
+        self.samples += 1
+        if sample.reason is None:
             self.is_taken = True
-        elif self.reason is None or sighting.profit > self.rejected:
-            self.rejected, self.reason = max(sighting.profit, ZERO), sighting.reason
+        elif self.reason is None or sample.profit > self.rejected:
+            self.rejected, self.reason = max(sample.profit, ZERO), sample.reason
 
     def episode(self) -> Episode:
         return Episode(
             pair=self.pair,
             start=self.start,
             end=self.end,
-            sightings=self.sightings,
+            samples=self.samples,
             best_net_bps=self.best_net_bps,
             is_taken=self.is_taken,
             rejected=self.rejected,
@@ -181,16 +180,16 @@ class _Run:
         )
 
 
-def episodes_of(sightings: Iterable[Sighting]) -> tuple[Episode, ...]:
-    """Of sightings in the order of their times."""
+def episodes_of(samples: Iterable[EpisodeSample]) -> tuple[Episode, ...]:
+    """The episodes of samples in time order."""
     found = Episodes()
-    for sighting in sightings:
-        found.add(sighting)
+    for sample in samples:
+        found.add(sample)
     return found.all()
 
 
 def missed_by_reason(episodes: Iterable[Episode]) -> dict[str, MissedProfit]:
-    """Each episode that was not traded once, under the reason of its best sighting: the sums add up to the whole."""
+    """Each untraded episode once, under the reason of its best sample: the sums add up to the total."""
     missed: dict[str, MissedProfit] = {}
     for episode in episodes:
         if not episode.is_taken and episode.reason is not None:
@@ -199,17 +198,19 @@ def missed_by_reason(episodes: Iterable[Episode]) -> dict[str, MissedProfit]:
     return missed
 
 
-def _most_base(opportunity: Opportunity, bounds: TradeBounds) -> Iterable[Decimal]:
+def _max_base(opportunity: Opportunity, bounds: TradeBounds) -> Iterable[Decimal]:
     """How much base each bound allows."""
     if bounds.notional is not None:
-        yield bounds.notional / max(_settled(opportunity, opportunity.buy), _settled(opportunity, opportunity.sell))
+        yield bounds.notional / max(
+            _in_settlement(opportunity, opportunity.buy), _in_settlement(opportunity, opportunity.sell)
+        )
     if bounds.quote is not None:
         yield bounds.quote / opportunity.buy.price
     if bounds.base is not None:
         yield bounds.base
 
 
-def _settled(opportunity: Opportunity, leg: OpportunityLeg) -> Decimal:
+def _in_settlement(opportunity: Opportunity, leg: OpportunityLeg) -> Decimal:
     """Its best price in the settlement currency, at the FX side that a trade would pay."""
     rate = opportunity.rate(leg.quote_currency)
     if rate is None:

@@ -1,4 +1,4 @@
-"""The equity of a session: net profits summed in the order in which arbitrages ended; exact, few points to draw."""
+"""The equity curve of a session: realised P&L summed in the order in which arbitrages ended; exact, with few points."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -9,10 +9,10 @@ from typing import Self
 from market.money import ZERO, BoundedDecimal
 from market.trade.arbitrages import ArbitrageState
 
-MOST_SPANS = 400
+MAX_SPANS = 400
 POINTS_A_SPAN = 3
-MOST_POINTS = MOST_SPANS * POINTS_A_SPAN
-MOST_MARKS = 200
+MAX_POINTS = MAX_SPANS * POINTS_A_SPAN
+MAX_MARKS = 200
 
 TRADED_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "residual")
 """Ended with anything bought or sold: what wins and losses are counted of."""
@@ -40,7 +40,7 @@ class EquityPoint:
 
 @dataclass(frozen=True, slots=True)
 class EquityMark:
-    """An ending that was not as meant, and the sum with it."""
+    """An arbitrage that ended unwound or residual, and the sum including it."""
 
     ending: Ending
     net: Decimal
@@ -48,7 +48,7 @@ class EquityMark:
 
 @dataclass(frozen=True, slots=True)
 class EquityDrawdown:
-    """Of the sum below its highest value before; `start` None where that was the opening."""
+    """A drawdown of the sum from its previous high; `start` None where that was the opening."""
 
     depth: Decimal = ZERO
     start: int | None = None
@@ -59,8 +59,8 @@ class EquityDrawdown:
 class Equity:
     """All but `points` and `marks` is exact, however many endings there were.
 
-    `points`: at most MOST_POINTS; of each of at most MOST_SPANS equal spans of time the lowest, the highest and the
-    last, so that no peak and no fall is lost. `marks`: the newest MOST_MARKS unwound and held ones.
+    `points`: at most MAX_POINTS; of each of at most MAX_SPANS equal spans of time the lowest, the highest and the
+    last, so that no peak and no fall is lost. `marks`: the newest MAX_MARKS unwound and residual ones.
     """
 
     points: tuple[EquityPoint, ...] = ()
@@ -72,14 +72,14 @@ class Equity:
     even: int = 0
     largest_win: Decimal = ZERO
     largest_loss: Decimal = ZERO
-    """At most 0."""
+    """The maximum drawdown, at most 0."""
     deepest: EquityDrawdown = EquityDrawdown()
     current: EquityDrawdown = EquityDrawdown()
-    """Below the highest value so far, by now."""
+    """The current drawdown."""
 
     @property
     def win_share(self) -> float | None:
-        """Of all that traded; None before the first."""
+        """Share of winning arbitrages; None before the first."""
         traded = self.wins + self.losses + self.even
         return self.wins / traded if traded else None
 
@@ -99,10 +99,10 @@ class _Span:
 
 
 class SampledLine:
-    """Any number of points in, at most `POINTS_A_SPAN` of each of at most `most_spans` equal spans of time out."""
+    """Any number of points in, at most `POINTS_A_SPAN` of each of at most `max_spans` equal spans of time out."""
 
-    def __init__(self, most_spans: int = MOST_SPANS) -> None:
-        self._most = most_spans
+    def __init__(self, max_spans: int = MAX_SPANS) -> None:
+        self._most = max_spans
         self._width = 1
         self._spans: dict[int, _Span] = {}
         self._number = 0
@@ -142,7 +142,7 @@ class EquityCurve:
 
     def __init__(self) -> None:
         self._line = SampledLine()
-        self._marks: deque[EquityMark] = deque(maxlen=MOST_MARKS)
+        self._marks: deque[EquityMark] = deque(maxlen=MAX_MARKS)
         self._endings = 0
         self._net = ZERO
         self._results = (0, 0, 0)
@@ -202,9 +202,9 @@ class EquityCurve:
         return EquityDrawdown() if self._net >= highest else EquityDrawdown(highest - self._net, since, self._last_at)
 
 
-def thinned(points: Iterable[tuple[int, Decimal]], most_spans: int = MOST_SPANS) -> tuple[EquityPoint, ...]:
+def thinned(points: Iterable[tuple[int, Decimal]], max_spans: int = MAX_SPANS) -> tuple[EquityPoint, ...]:
     """`points` as (microseconds, sum so far), in order."""
-    line = SampledLine(most_spans)
+    line = SampledLine(max_spans)
     for at, net in points:
         line.add(at, net)
     return line.points()

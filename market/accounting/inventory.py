@@ -1,4 +1,4 @@
-"""What is where: balances, what holds them, how far they moved since the session's opening. Pure."""
+"""Inventory: balances, holds, and drift since the session's opening. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

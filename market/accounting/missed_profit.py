@@ -1,4 +1,4 @@
-"""What counts as tradable, and how what was kept of opportunities becomes sightings of episodes. Pure.
+"""What counts as tradable, and how rejections and arbitrages become episode samples. Pure.
 
 The definition of an episode and of its missed profit is `market.accounting.episodes`.
 """
@@ -6,7 +6,7 @@ The definition of an episode and of its missed profit is `market.accounting.epis
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from market.accounting.episodes import Sighting, TradeBounds, episodes_of, missed_by_reason
+from market.accounting.episodes import EpisodeSample, TradeBounds, episodes_of, missed_by_reason
 from market.decide.settings import Settings
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
@@ -17,7 +17,7 @@ TAKEN_STATES: tuple[ArbitrageState, ...] = ("reserved", "single_leg", "closed", 
 
 
 def settings_bounds(settings: Settings | None) -> TradeBounds:
-    """What one trade may use where nothing else is open: no limit lets one alone go further. None: not known yet."""
+    """What one trade may use while nothing else is open. None: settings not known yet."""
     if settings is None:
         return TradeBounds()
     limits = (settings.max_exchange_notional, settings.max_asset_notional, settings.max_total_notional)
@@ -33,9 +33,9 @@ def bounds_now(opportunity: Opportunity, settings: Settings, free: Mapping[tuple
     )
 
 
-def rejected_sighting(rejection: Rejection) -> Sighting:
+def rejected_sample(rejection: Rejection) -> EpisodeSample:
     """All that were counted with it in its second."""
-    return Sighting(
+    return EpisodeSample(
         pair=(rejection.base, rejection.buy_exchange, "", rejection.sell_exchange, ""),
         at=rejection.rejected_at,
         expires_at=max(rejection.until, rejection.rejected_at),
@@ -45,11 +45,11 @@ def rejected_sighting(rejection: Rejection) -> Sighting:
     )
 
 
-def taken_sighting(arbitrage: Arbitrage) -> Sighting:
+def taken_sample(arbitrage: Arbitrage) -> EpisodeSample:
     """From when its first leg was reserved."""
     opportunity = arbitrage.opportunity
     at = min(leg.times["reserved"] for leg in arbitrage.legs if "reserved" in leg.times)
-    return Sighting(
+    return EpisodeSample(
         pair=(arbitrage.base, opportunity.buy.exchange, "", opportunity.sell.exchange, ""),
         at=at,
         expires_at=at + opportunity.expires_at - opportunity.event_time,
@@ -59,13 +59,13 @@ def taken_sighting(arbitrage: Arbitrage) -> Sighting:
     )
 
 
-def missed_profit(sightings: Iterable[Sighting]) -> dict[str, Decimal]:
-    """Reason → missed profit of the episodes whose best sighting it rejected, in any order of `sightings`."""
-    ordered = sorted(sightings, key=lambda one: one.at)
+def missed_profit(samples: Iterable[EpisodeSample]) -> dict[str, Decimal]:
+    """Reason → missed profit of the episodes whose best sighting it rejected, in any order of `samples`."""
+    ordered = sorted(samples, key=lambda one: one.at)
     return {reason: missed.profit for reason, missed in missed_by_reason(episodes_of(ordered)).items()}
 
 
 def missed_of(rejections: Iterable[Rejection], arbitrages: Iterable[Arbitrage]) -> dict[str, Decimal]:
     """The same of all that a session rejected and began."""
     taken = (one for one in arbitrages if one.state in TAKEN_STATES and one.strategy != "ma")
-    return missed_profit((*map(rejected_sighting, rejections), *map(taken_sighting, taken)))
+    return missed_profit((*map(rejected_sample, rejections), *map(taken_sample, taken)))

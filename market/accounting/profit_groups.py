@@ -1,4 +1,4 @@
-"""Profit by exchange, asset, pair, day or strategy: sums of the exchanges' shares, the whole to the last digit."""
+"""P&L by exchange, asset, pair, day or strategy: sums of the exchanges' shares, exact to the last digit."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""What to send where so that each exchange has its share again, for no more than was earned. Nobody sends it."""
+"""The rebalancing plan: transfers that restore each exchange's share, for no more than the realised P&L. Shown only,
+never sent."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class SkippedTransfer:
-    """A transfer that would help and is not in the plan; `wanted` is what the source has too much."""
+    """A useful transfer that is not in the plan; `wanted` is the surplus of the source."""
 
     currency: str
     source: str
@@ -67,12 +68,12 @@ def rebalancing_plan(
     proposed: list[tuple[Decimal, Transfer]] = []
     skipped: list[SkippedTransfer] = []
     for currency in dict.fromkeys(holding.currency for holding in holdings):
-        for wish in _wishes([one for one in holdings if one.currency == currency], tolerance):
-            answer = _transfer(wish, terms.get((wish.source.exchange, currency)), values.get(currency))
+        for request in _transfer_requests([one for one in holdings if one.currency == currency], tolerance):
+            answer = _transfer(request, terms.get((request.source.exchange, currency)), values.get(currency))
             if isinstance(answer, Transfer):
                 proposed.append((answer.arrives * values.get(currency, ZERO), answer))
             else:
-                skipped.append(wish.skipped(answer))
+                skipped.append(request.skipped(answer))
     proposed.sort(key=lambda one: (-_worth_per_cost(*one), one[1].currency, one[1].source, one[1].destination))
     return _within(earned, [transfer for _, transfer in proposed], skipped)
 
@@ -87,7 +88,7 @@ def totals_after(holdings: Iterable[Holding], plan: RebalancingPlan) -> dict[tup
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _TransferRequest:
     """Move up to `amount`, of which `free` could be sent."""
 
     source: Holding
@@ -101,39 +102,39 @@ class _Wish:
         )
 
 
-def _wishes(holdings: Iterable[Holding], tolerance: Decimal) -> list[_Wish]:
+def _transfer_requests(holdings: Iterable[Holding], tolerance: Decimal) -> list[_TransferRequest]:
     """The largest surplus to the largest lack, and so on: at most one transfer fewer than there are exchanges."""
     by_exchange = {one.exchange: one for one in holdings}
     surplus = {name: one.drift for name, one in by_exchange.items() if one.drift > 0}
     lack = {name: -one.drift for name, one in by_exchange.items() if one.drift < 0}
     free = {name: max(ZERO, one.free) for name, one in by_exchange.items()}
-    wishes: list[_Wish] = []
+    requests: list[_TransferRequest] = []
     while surplus and lack:
         source, destination = max(surplus, key=surplus.__getitem__), max(lack, key=lack.__getitem__)
         amount = min(surplus[source], lack[destination])
         if any(abs(by_exchange[name].drift) > tolerance * by_exchange[name].target for name in (source, destination)):
-            wishes.append(_Wish(by_exchange[source], by_exchange[destination], amount, free[source]))
+            requests.append(_TransferRequest(by_exchange[source], by_exchange[destination], amount, free[source]))
             free[source] = max(ZERO, free[source] - amount)
         for amounts, exchange in ((surplus, source), (lack, destination)):
             amounts[exchange] -= amount
             if amounts[exchange] <= 0:
                 del amounts[exchange]
-    return wishes
+    return requests
 
 
-def _transfer(wish: _Wish, terms: TransferTerms | None, price: Decimal | None) -> Transfer | NotSent:
+def _transfer(request: _TransferRequest, terms: TransferTerms | None, price: Decimal | None) -> Transfer | NotSent:
     if terms is None:
         return "terms_unknown"
-    amount = floor_to_step(min(wish.amount, wish.free), terms.step)
+    amount = floor_to_step(min(request.amount, request.free), terms.step)
     if amount < terms.minimum:
-        return "not_free" if wish.free < wish.amount else "below_minimum"
+        return "not_free" if request.free < request.amount else "below_minimum"
     if amount <= terms.fee:
         return "fee_eats_it"
     if price is None and terms.fee > 0:
         return "no_price"
     cost = terms.fee * (price or ZERO)
-    source, destination = wish.source.exchange, wish.destination.exchange
-    return Transfer(wish.source.currency, source, destination, amount, terms.fee, cost, terms.seconds)
+    source, destination = request.source.exchange, request.destination.exchange
+    return Transfer(request.source.currency, source, destination, amount, terms.fee, cost, terms.seconds)
 
 
 def _worth_per_cost(worth: Decimal, transfer: Transfer) -> Decimal:

@@ -1,4 +1,4 @@
-"""Our books against an exchange's own word: every difference, and nothing that may be an order in flight. Pure."""
+"""Compares our books with an exchange: returns every difference except those of orders that may be in flight. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class BookedLeg:
 
 @dataclass(frozen=True, slots=True)
 class OrderSearch:
-    """What the exchange answered when it was asked again for an order that it had denied."""
+    """The exchange's answer to a repeated look-up of an order that was unknown to it."""
 
     arbitrage_id: str
     leg: Leg
@@ -38,25 +38,25 @@ class OrderSearch:
 
 @dataclass(frozen=True, slots=True)
 class BookState:
-    """What the store says of one exchange, read after the exchange was: whatever stood there then, we know by now."""
+    """The store's state of one exchange, read after the exchange's own state."""
 
     exchange: str
     legs: tuple[BookedLeg, ...]
     """All that may have been sent in the time that `ExchangeState.fills` cover, and some time before."""
     rows: tuple[BalanceRow, ...] | None = None
     """None where anything was open at the exchange, or moved, while it was asked: then there is nothing to compare."""
-    outlived: tuple[str, ...] = ()
-    """Arbitrages that a halt left, while trading goes on."""
+    resumable: tuple[str, ...] = ()
+    """Arbitrages stopped by a halt, while trading is running again."""
     unconfirmed: tuple[BookedLeg, ...] = ()
-    """Legs of arbitrages that are held since the exchange denies their orders and its balances say otherwise."""
+    """Legs of residual arbitrages whose orders the exchange does not know although its balances suggest them."""
     foreign: frozenset[str] = frozenset()
-    """Currencies in which the exchange was found to have more than our orders made of them."""
+    """Currencies with balances that our orders do not explain."""
     has_client_ids: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeState:
-    """What the exchange says."""
+    """The exchange's own state."""
 
     orders: tuple[OpenOrder, ...]
     fills: tuple[AccountFill, ...]
@@ -69,8 +69,8 @@ class ExchangeState:
 
 
 def differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:
-    """Everything that does not agree, in the order of `HANDLING`; nothing that may be an order in flight."""
-    found = _searched(ours, theirs)
+    """All differences in the order of `HANDLING`, except those of orders that may be in flight."""
+    found = _search_differences(ours, theirs)
     late = _late_fills(ours, theirs)
     compared = [
         *found,
@@ -80,23 +80,23 @@ def differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:
         *_foreign_fills(ours, theirs),
         *_unlisted_fills(ours, theirs),
         *_changed_fills(ours, theirs),
-        *_outlived(ours),
+        *_resumable(ours),
     ]
     if not late and not any(search.may_move_money for search in theirs.searches):
-        # else what is, or will be, booked explains the balances
+        # otherwise what is being booked explains the balances
         foreign = ours.foreign.union(*(one.currencies for one in compared))
         compared += _balances(ours, theirs, foreign)
     order = list(HANDLING)
     return sorted(compared, key=lambda one: order.index(one.kind))
 
 
-def _searched(ours: BookState, theirs: ExchangeState) -> list[Difference]:
+def _search_differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     found = []
     for search in theirs.searches:
         leg, report = search.leg, search.report
-        subject, denied = f"{search.arbitrage_id}:{leg.role}", "not sent, since the exchange did not know it"
+        subject, denied = f"{search.arbitrage_id}:{leg.role}", "not sent: the exchange did not know the order"
         if search.is_ambiguous:
-            there = "more than one order may be it"
+            there = "more than one order matches"
             moved = (leg.base, leg.quote_currency)
             found.append(Difference("order_ambiguous", ours.exchange, subject, denied, there, currencies=moved))
         elif report is not None and report.is_final and not _is_anothers(report.exchange_order_id, leg, ours):
@@ -112,8 +112,8 @@ def _unconfirmed(ours: BookState) -> list[Difference]:
             "order_unconfirmed",
             ours.exchange,
             f"{own.arbitrage_id}:{own.leg.role}",
-            "held, since it may have been sent",
-            "does not find it, and its balances do not bear that out",
+            "residual: the order may have been sent",
+            "does not find the order, but its balances do not match that",
             currencies=(own.leg.base, own.leg.quote_currency),
         )
         for own in ours.unconfirmed
@@ -144,7 +144,7 @@ def _resting(ours: BookState, theirs: ExchangeState) -> list[Difference]:
 
 def _late_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     """One for each order whose leg has ended without some of its fills; those of an open leg are on their way."""
-    owners, booked, sought = _Owners(ours), _booked(ours), _sought(theirs)
+    owners, booked, sought = _Owners(ours), _booked(ours), _searched_ids(theirs)
     missing: dict[str, list[AccountFill]] = {}
     for one in theirs.fills:
         owner = owners.of(one.exchange_order_id, one.client_order_id)
@@ -165,19 +165,19 @@ def _late(exchange: str, order_id: str, owner: BookedLeg, missing: list[Fill]) -
     fills = (*leg.fills, *missing)
     report = OrderReport(order_id, True, Amount(total(fill.amount for fill in fills)), fills)
     here = f"{owner.arbitrage_id}:{leg.role} is {leg.state} with {text_of(leg.filled)} filled"
-    there = "; ".join(_said(fill) for fill in missing)
+    there = "; ".join(_fill_text(fill) for fill in missing)
     return Difference("fill_late", exchange, order_id, here, there, Booking(owner.arbitrage_id, leg.role, report))
 
 
 def _foreign_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
-    owners, booked, legs, sought = _Owners(ours), _booked(ours), _legs(ours), _sought(theirs)
+    owners, booked, legs, sought = _Owners(ours), _booked(ours), _legs(ours), _searched_ids(theirs)
     return [
         Difference(
             "fill_foreign",
             ours.exchange,
             one.fill.fill_id,
             "unknown",
-            f"{_said(one.fill)} of {one.exchange_order_id}",
+            f"{_fill_text(one.fill)} of {one.exchange_order_id}",
             currencies=tuple(sorted(currencies_moved([one]))),
         )
         for one in theirs.fills
@@ -192,7 +192,11 @@ def _unlisted_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     listed = {fill_key(one.fill) for one in theirs.fills}
     return [
         Difference(
-            "fill_not_listed", ours.exchange, fill.fill_id, f"{_said(fill)} of {own.arbitrage_id}", "does not list it"
+            "fill_not_listed",
+            ours.exchange,
+            fill.fill_id,
+            f"{_fill_text(fill)} of {own.arbitrage_id}",
+            "does not list it",
         )
         for own in ours.legs
         if own.leg.is_final
@@ -208,7 +212,9 @@ def _changed_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     for one in theirs.fills:
         fill = booked.get(fill_key(one.fill))
         if fill is not None and _flows(fill) != _flows(one.fill):
-            found.append(Difference("fill_differs", ours.exchange, fill.fill_id, _said(fill), _said(one.fill)))
+            found.append(
+                Difference("fill_differs", ours.exchange, fill.fill_id, _fill_text(fill), _fill_text(one.fill))
+            )
     return found
 
 
@@ -234,10 +240,12 @@ def _balances(ours: BookState, theirs: ExchangeState, foreign: frozenset[str]) -
     return found
 
 
-def _outlived(ours: BookState) -> list[Difference]:
+def _resumable(ours: BookState) -> list[Difference]:
     return [
-        Difference("halt_outlived", ours.exchange, identity, "held: halted", "trading goes on", Resumption(identity))
-        for identity in ours.outlived
+        Difference(
+            "halt_outlived", ours.exchange, identity, "residual: halted", "trading is running", Resumption(identity)
+        )
+        for identity in ours.resumable
     ]
 
 
@@ -245,7 +253,7 @@ def _legs(ours: BookState) -> list[Leg]:
     return [own.leg for own in ours.legs]
 
 
-def _sought(theirs: ExchangeState) -> set[str]:
+def _searched_ids(theirs: ExchangeState) -> set[str]:
     """Orders just found for a leg: what they filled is about to be booked."""
     return {search.report.exchange_order_id for search in theirs.searches if search.report is not None}
 
@@ -266,7 +274,7 @@ class _Owners:
 
 
 def _may_be_in_flight(legs: list[Leg], symbol: str, side: Side) -> bool:
-    """Whether an order of nobody's may be that of a leg whose acknowledgement is not noted yet."""
+    """Whether an unknown order may belong to a leg whose acknowledgement is not recorded yet."""
     return any(
         leg.state == "sending" and leg.exchange_order_id is None and (leg.symbol, leg.side) == (symbol, side)
         for leg in legs
@@ -277,7 +285,7 @@ def _flows(fill: Fill) -> tuple[object, ...]:
     return fill.symbol, fill.side, fill.price, fill.amount, fill.cost, fill.fee, fill.fee_currency
 
 
-def _said(fill: Fill) -> str:
+def _fill_text(fill: Fill) -> str:
     amount, price = text_of(fill.amount), text_of(fill.price)
     fee = f"fee {text_of(fill.fee)} {fill.fee_currency}"
     return f"{fill.side} {amount} {fill.symbol} at {price} for {text_of(fill.cost)}, {fee}"

@@ -1,4 +1,4 @@
-"""Two books walked together while each further unit still pays: how much, and what that costs and brings. Exact.
+"""Walks two order books together while each further unit is profitable; computes amount, cost and proceeds. Exact.
 
 No float, and nothing is rounded: sums and products are decimals of as many digits as it takes, quotients are fractions.
 """
@@ -19,11 +19,11 @@ ONE = Decimal(1)
 
 @dataclass(frozen=True, slots=True)
 class WalkTerms:
-    """What trading at two prices means in the settlement currency, and what a unit must bring.
+    """Fees, FX rates and the minimum net spread of a walk.
 
     Fees are fractions of the notional, taken in quote currency; a fee taken in base is in `factor`, which says how much
     is sold per unit bought. A rate of None: the quote currency is the settlement currency. A unit pays where it brings
-    at least `least_bps` of what was paid for it before fees; None: where it brings anything at all.
+    at least `min_bps` of what was paid for it before fees; None: where it brings anything at all.
     """
 
     buy_fee: Decimal = ZERO
@@ -31,7 +31,7 @@ class WalkTerms:
     buy_rate: FxRate | None = None
     sell_rate: FxRate | None = None
     factor: Decimal = ONE
-    least_bps: Decimal | None = None
+    min_bps: Decimal | None = None
 
     def net_bps(self, ask: Decimal, bid: Decimal) -> Fraction:
         """What one unit bought at `ask` and sold at `bid` brings after fees and FX, in bps of what is paid for it."""
@@ -43,11 +43,11 @@ class WalkTerms:
     def paying(self) -> Callable[[Decimal, Decimal], bool]:
         """Whether a unit bought at `ask` and sold at `bid` pays."""
         received, paid = self._sides
-        least = ZERO if self.least_bps is None else self.least_bps
-        owed = EXACT.add(EXACT.add(ONE, self.buy_fee), EXACT.divide(least, BPS))
+        min_value = ZERO if self.min_bps is None else self.min_bps
+        owed = EXACT.add(EXACT.add(ONE, self.buy_fee), EXACT.divide(min_value, BPS))
         required = EXACT.multiply(paid, owed)
         multiply = EXACT.multiply
-        if self.least_bps is None:
+        if self.min_bps is None:
             return lambda ask, bid: multiply(bid, received) > multiply(ask, required)
         return lambda ask, bid: multiply(bid, received) >= multiply(ask, required)
 
@@ -55,8 +55,8 @@ class WalkTerms:
     def _sides(self) -> tuple[Decimal, Decimal]:
         """What one of a bid's currency, per unit bought and after its fee, and one of an ask's are worth, in a measure
         common to both."""
-        buy_times, buy_over = settling(self.buy_rate, "buy")
-        sell_times, sell_over = settling(self.sell_rate, "sell")
+        buy_times, buy_over = settlement_factors(self.buy_rate, "buy")
+        sell_times, sell_over = settlement_factors(self.sell_rate, "sell")
         kept = EXACT.multiply(self.factor, EXACT.subtract(ONE, self.sell_fee))
         received = EXACT.multiply(EXACT.multiply(kept, sell_times), buy_over)
         return received, EXACT.multiply(buy_times, sell_over)
@@ -64,28 +64,28 @@ class WalkTerms:
 
 @dataclass(frozen=True, slots=True)
 class WalkLimits:
-    """What forbids to go on although it pays. All is in base bought, or in the quote currency that buys it."""
+    """Limits on the walk, in base bought or in the quote currency that buys it."""
 
-    most: Fraction | None = None
-    """Base bought at most, whatever the price."""
+    max_amount: Fraction | None = None
+    """Maximum base bought, at any price."""
     budget: Fraction | None = None
-    """Quote currency that may be spent, every unit at what `limit` makes of the worst ask reached."""
+    """Quote currency that may be spent, with every unit at `limit` of the worst ask reached."""
     limit: Callable[[Decimal], Decimal] | None = None
     """The price that an order reaching this ask may have to pay; None: the ask itself."""
 
     def at(self, ask: Decimal) -> Fraction | None:
         """Base bought at most by a walk that reaches `ask`; None: without limit."""
         if self.budget is None:
-            return self.most
+            return self.max_amount
         affordable = self.budget / Fraction(ask if self.limit is None else self.limit(ask))
-        return affordable if self.most is None else min(affordable, self.most)
+        return affordable if self.max_amount is None else min(affordable, self.max_amount)
 
 
 NO_LIMITS = WalkLimits()
 
 
 class WalkStep(NamedTuple):
-    """A stretch of the walk at one ask and one bid, counted in base *sold*: there both books are finite decimals."""
+    """A part of the walk at one ask and one bid, counted in base *sold*, where both books are finite decimals."""
 
     ask: Level
     bid: Level
@@ -115,7 +115,7 @@ class Walk:
     @property
     def cost(self) -> Fraction:
         """Paid for all of it, fee included."""
-        times, over = settling(self.terms.buy_rate, "buy")
+        times, over = settlement_factors(self.terms.buy_rate, "buy")
         paid = sum((Fraction(step.ask.price) * sold for step, sold in self._sold()), Fraction(0))
         return (
             paid / Fraction(self.terms.factor) * (1 + Fraction(self.terms.buy_fee)) * Fraction(times) / Fraction(over)
@@ -124,7 +124,7 @@ class Walk:
     @property
     def proceeds(self) -> Fraction:
         """Received for what was sold of it, less the fee."""
-        times, over = settling(self.terms.sell_rate, "sell")
+        times, over = settlement_factors(self.terms.sell_rate, "sell")
         received = sum((Fraction(step.bid.price) * sold for step, sold in self._sold()), Fraction(0))
         return received * (1 - Fraction(self.terms.sell_fee)) * Fraction(times) / Fraction(over)
 
@@ -157,36 +157,36 @@ class Walk:
             yield step, min(Fraction(step.end), reach) - Fraction(step.start)
 
 
-def walked(asks: Sequence[Level], bids: Sequence[Level], terms: WalkTerms, limits: WalkLimits = NO_LIMITS) -> Walk:
+def walk_books(asks: Sequence[Level], bids: Sequence[Level], terms: WalkTerms, limits: WalkLimits = NO_LIMITS) -> Walk:
     """As far as each unit pays and `limits` allow; both lists best first.
 
     Prices only get worse on the way, so every unit before the end pays and none behind it does: without limits and
-    with `least_bps` None (or 0) no other amount brings more, and no smaller one as much (or: none greater as much).
-    Any other `least_bps` ends where the next unit would bring less than that. Limits end it where the first of them is
+    with `min_bps` None (or 0) no other amount brings more, and no smaller one as much (or: none greater as much).
+    Any other `min_bps` ends where the next unit would bring less than that. Limits end it where the first of them is
     reached: the more the walk has to pay, the less they allow.
     """
     pays = terms.paying()
     steps: list[WalkStep] = []
     at: Level | None = None
-    most: Fraction | None = None
+    max_amount: Fraction | None = None
     for step in _steps(asks, bids, terms.factor):
         if not pays(step.ask.price, step.bid.price):
             break
         if step.ask is not at:
-            at, most = step.ask, limits.at(step.ask.price)
-        if most is not None and step.end > most * Fraction(terms.factor):
-            return _ended(terms, steps, step, most)
+            at, max_amount = step.ask, limits.at(step.ask.price)
+        if max_amount is not None and step.end > max_amount * Fraction(terms.factor):
+            return _end_at_limit(terms, steps, step, max_amount)
         steps.append(step)
     return Walk(terms, tuple(steps), Fraction(steps[-1].end) / Fraction(terms.factor) if steps else Fraction(0))
 
 
-def _ended(terms: WalkTerms, steps: list[WalkStep], last: WalkStep, most: Fraction) -> Walk:
+def _end_at_limit(terms: WalkTerms, steps: list[WalkStep], last: WalkStep, max_amount: Fraction) -> Walk:
     """A walk that a limit ends in its `last` step, or before it: reaching its ask may forbid what went before."""
     start = Fraction(last.start) / Fraction(terms.factor)
-    return Walk(terms, (*steps, last), most) if most > start else Walk(terms, tuple(steps), start)
+    return Walk(terms, (*steps, last), max_amount) if max_amount > start else Walk(terms, tuple(steps), start)
 
 
-def settling(rate: FxRate | None, side: Side) -> tuple[Decimal, Decimal]:
+def settlement_factors(rate: FxRate | None, side: Side) -> tuple[Decimal, Decimal]:
     """What an amount of quote currency is multiplied with and divided by to be settlement currency.
 
     At the side of the FX quote that is paid to buy, or got by selling.

@@ -7,16 +7,16 @@ from market.decide.settings import Settings
 
 FailureKind = Literal["order_rejected", "outcome_unknown", "look_up_unanswered", "account_rejected"]
 
-MOST_FAILURES = 1_000
-"""Kept per exchange; no setting asks for more."""
+MAX_FAILURES = 1_000
+"""Failures kept per exchange; no setting needs more."""
 REJECTED_PAUSE_MS = 15_000
-"""How long a rejected account pauses its exchange. Its bot asks again more often than that while it is rejected, so
-that the pause lasts as long as the rejection, and little longer."""
+"""How long a rejected account pauses its exchange. The bot checks the account more often than that, so the pause ends
+shortly after the rejection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Once per `failure_id`, however often it is told; `at` by the store's clock, microseconds."""
+    """Counted once per `failure_id`, however often it is reported; `at` by the store's clock, microseconds."""
 
     failure_id: str
     kind: FailureKind
@@ -31,20 +31,20 @@ class Health:
     failures: tuple[Failure, ...] = ()
     """Those of the last window, oldest first."""
     paused_until: int = 0
-    """No new arbitrage with a leg there before it; it ends by itself. 0: never was."""
+    """No new arbitrage with a leg there before this time; 0: never paused."""
     pauses: int = 0
-    """How often it was paused, a pause that was prolonged counted once."""
+    """How often it was paused; an extended pause counts once."""
 
     def is_paused(self, now: int) -> bool:
         return now < self.paused_until
 
 
-def failed(health: Health, failure: Failure, settings: Settings, now: int) -> Health:
-    """After one more failure at `now`; the same where it is known.
+def with_failure(health: Health, failure: Failure, settings: Settings, now: int) -> Health:
+    """The health after one more failure at `now`; unchanged if the failure is known.
 
-    Failures outlive the pause that they brought until their window is over: an exchange that comes back ill is paused
-    again by its first failure, not by as many as before. One during a pause prolongs it. A rejected account pauses at
-    once, and counts once for as long as it stays rejected.
+    Failures keep counting after a pause until their window is over, so an exchange that still fails is paused again by
+    its first failure. A failure during a pause extends it. A rejected account pauses at once, and counts once for as
+    long as it stays rejected.
     """
     if any(known.failure_id == failure.failure_id for known in health.failures):
         return health
@@ -52,7 +52,7 @@ def failed(health: Health, failure: Failure, settings: Settings, now: int) -> He
         if health.is_paused(now):
             return _paused(health, REJECTED_PAUSE_MS, now)
         health = _paused(health, REJECTED_PAUSE_MS if settings.breaker_failures else 0, now)
-    recent = (*recent_failures(health, settings, now), replace(failure, at=now))[-MOST_FAILURES:]
+    recent = (*recent_failures(health, settings, now), replace(failure, at=now))[-MAX_FAILURES:]
     counted = replace(health, failures=recent)
     if settings.breaker_failures == 0 or len(recent) < settings.breaker_failures:
         return counted

@@ -7,25 +7,25 @@ from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 
 HISTORY_SECONDS = 60
-"""The windows that are a pair's history."""
+"""Length of the windows that form a pair's history."""
 HISTORY_REACH_SECONDS = 180
-"""How far back their ends may lie: the time after which a level that stays counts as normal."""
+"""How far back their ends may be: after this time a persistent level counts as normal."""
 
 
 def belongs_to_history(window: SpreadWindow, now: int) -> bool:
-    """Whether a window still says what is normal at market time `now`, microseconds."""
+    """Whether a window belongs to the history at market time `now`, microseconds."""
     reach = HISTORY_REACH_SECONDS * 1_000_000
     return window.length_seconds == HISTORY_SECONDS and now - reach <= window.end <= now + reach
 
 
 def is_absurd(opportunity: Opportunity, history: Iterable[SpreadWindow], settings: Settings) -> bool:
-    """Whether its net spread is so far outside the pair's history that nobody should trade it."""
+    """Whether its net spread is too far outside the pair's history to be traded."""
     limit = absurd_above_bps(history, settings)
     return limit is not None and opportunity.net_bps > limit
 
 
 def absurd_above_bps(history: Iterable[SpreadWindow], settings: Settings) -> float | None:
-    """The net spread above which an opportunity is not believed; None where nothing is too much.
+    """The net spread above which an opportunity is quarantined; None: no limit.
 
     The calmest window decides: the newest hold the jump itself, which would soon make it look normal.
     """

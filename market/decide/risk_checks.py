@@ -1,8 +1,8 @@
-"""Every reason not to begin a trade: small pure questions in ONE order; the first that rejects is the reason kept.
+"""The risk checks: every reason not to open a trade, as pure functions in one order. The first that rejects is
+recorded.
 
-A bot asks all that it knows of before it sizes anything; the store asks those that two bots could pass together again,
-inside the transaction that reserves. A question whose facts are not known where it is asked rejects nothing there.
-docs/risk.md has the table for people.
+A bot runs them before sizing. The store repeats those that two bots could pass at the same time, inside the transaction
+that reserves. A check whose facts are not known where it runs rejects nothing. docs/risk.md has the table.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,8 +19,8 @@ from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.prices.spread_statistics import SpreadWindow
 
 Place = Literal["bot", "reservation", "second leg", "sending", "wire"]
-"""Where a question is asked: in a bot, in the transaction that begins a trade, in the one that joins it, in the one
-that allows a send, in the last step before an order's bytes leave."""
+"""Where a check runs: in the bot, in the transaction that reserves the first leg, in the one for the second leg, in the
+one that allows sending, and right before the order is posted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question; `rejects` says yes only where it knows."""
+    """One risk check; `rejects` is True only if the facts it needs are known."""
 
     reason: str
     rejects: Callable[[Case], bool]
@@ -107,13 +107,13 @@ def notional_keys(opportunity: Opportunity) -> tuple[str, ...]:
 
 
 def notional_left(opportunity: Opportunity, standing: Standing) -> tuple[Decimal, str]:
-    """How much more may be traded, and the limit that says so."""
+    """The notional that may still be traded, and the limit that binds."""
     limits = {key: limit_of(key, standing.settings) for key in notional_keys(opportunity)}
     return min((most - standing.notional.get(key, ZERO), reason) for key, (most, reason) in limits.items())
 
 
 def limit_of(key: str, settings: Settings) -> tuple[Decimal, str]:
-    """The most notional of one of `notional_keys`, and the reason where it is reached."""
+    """The maximum notional of one of `notional_keys`, and the reason if it is reached."""
     if key == "total":
         return settings.max_total_notional, "total_limit"
     if key.startswith("base|"):
@@ -182,7 +182,7 @@ def _has_lost_enough(case: Case) -> bool:
 
 
 def _is_paused(case: Case) -> bool:
-    """Who switches the breaker off means the pauses that it began, too."""
+    """Switching the breaker off also ends its pauses."""
     standing = case.standing
     if standing is None or case.settings.breaker_failures == 0:
         return False
@@ -223,7 +223,7 @@ def _reaches_exchange(case: Case) -> bool:
 
 def _is_exposed(case: Case) -> bool:
     """Both legs of an arbitrage leave the base where it is, but either alone moves it: beyond the limit no more of that
-    is risked. A single order is rejected only where it goes on in the same direction."""
+    is risked. A single order is rejected only if it increases the exposure."""
     opportunity = case.opportunity
     if case.view is None:
         return False
@@ -297,4 +297,4 @@ CHECKS: tuple[Check, ...] = (
     Check("currency_drift", _has_drifted, ("max_currency_drift",), _BOT),
     Check("rate_budget", _lacks_rate_budget, (), ("bot", "wire")),
 )
-"""In the order in which they are asked; what costs most, sizing, comes after all of them."""
+"""In the order in which they run; sizing, which costs most, comes after all of them."""

@@ -20,27 +20,27 @@ TradingState = Literal["running", "reducing", "halted"]
 
 
 class Settings(BaseModel):
-    """What people tune while it runs. Money is in the settlement currency; rates are fractions of one."""
+    """Settings that can be changed at run time. Money is in the settlement currency; rates are fractions of one."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: int = Field(default=1, ge=1)
     trading_state: TradingState = "running"
-    """`reducing`: no new arbitrage, single legs are still unwound. `halted`, the kill switch: nothing is sent any more;
-    orders in flight are watched to their end."""
+    """`reducing` (reduce-only): no new arbitrage, single legs are still unwound. `halted`, the kill switch: nothing is
+    sent; orders in flight are followed to their end."""
     enabled_exchanges: tuple[str, ...]
     min_net_bps: Bps = 5.0
     """Bots trade at or above it; below, they reject as `below_threshold`."""
     emit_net_bps: Bps = 0.0
     """CEP emits at or above it, so that the dashboard can say what another threshold would have done."""
     min_share_above_10s: float = Field(default=0.0, ge=0, le=1)
-    """Least share of the last 10 s window at or over `min_net_bps`; 0 switches the rule off."""
+    """Minimum share of the last 10 s window at or over `min_net_bps`; 0 switches the rule off."""
     quarantine_deviations: float = Field(default=8.0, ge=0, le=100)
-    """A spread more standard deviations over the mean of its last minutes is not believed: `quarantined`; 0: off."""
+    """A spread this many standard deviations above its recent mean is `quarantined`; 0: off."""
     quarantine_floor_bps: Bps = 150.0
-    """Up to this net spread the rule above never objects, however calm the pair was."""
+    """Quarantine floor: up to this net spread the rule above never rejects."""
     quarantine_ceiling_bps: float = Field(default=500.0, ge=0, le=10_000)
-    """Above this net spread nothing is believed, with history or without; 0: off."""
+    """Quarantine ceiling: above this net spread everything is `quarantined`; 0: off."""
     max_quote_age_ms: int = Field(default=2_000, ge=1, le=86_400_000)
     opportunity_lifetime_ms: int = Field(default=1_000, ge=1, le=86_400_000)
     max_notional: Money = Decimal(1_000)
@@ -70,9 +70,9 @@ class Settings(BaseModel):
     """How far past the worst level walked a leg's limit price may stand."""
     single_leg_policy: Literal["complete", "reverse", "hold"] = "complete"
     single_leg_limit_bps: Bps = 50.0
-    """How far from the seen price completing or reversing a single leg may go."""
+    """How far from the quoted price completing or reversing a single leg may go."""
     flatten_limit_bps: Bps = 200.0
-    """How far from the seen price it may go for what a fill left that came after the end: the market has moved on."""
+    """How far from the quoted price flattening the residual base of a late fill may go."""
     ma_trading: Literal["off", "signals", "orders"] = "signals"
     """The moving average strategy: not at all, its signals alone, or with orders of `ma_notional`."""
     ma_notional: Money = Decimal(100)

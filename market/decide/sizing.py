@@ -1,4 +1,4 @@
-"""How much of an opportunity to trade: the walk along both books, cut to what both exchanges take as an order. Exact.
+"""Sizing: walks both books and rounds the amount to what both exchanges accept. Exact.
 
 All amounts are *matched* amounts, base bought; the sell side orders `factor` of them (see `market.instruments.fees`).
 """
@@ -9,11 +9,11 @@ from fractions import Fraction
 from math import ceil, lcm
 from typing import Literal
 
-from market.decide.book_walk import Walk, WalkLimits, WalkTerms, settling, walked
+from market.decide.book_walk import Walk, WalkLimits, WalkTerms, settlement_factors, walk_books
 from market.decide.settings import Settings
 from market.instruments.fees import hold_of, quote_rate, sell_factor
 from market.instruments.markets import Market
-from market.instruments.order_rules import least_order, limit_price
+from market.instruments.order_rules import limit_price, minimum_order
 from market.instruments.orders import Side
 from market.money import (
     EXACT,
@@ -30,7 +30,7 @@ from market.prices.opportunities import FxRate
 from market.prices.quotes import Level
 
 SizingRejection = Literal["too_small", "limit_reached", "insufficient_balance"]
-"""`limit_reached`: `most_notional` leaves too little; `insufficient_balance`: all else would do."""
+"""`limit_reached`: `notional_cap` leaves too little; `insufficient_balance`: all else would do."""
 
 NOTIONAL_DIGITS = 8
 
@@ -94,10 +94,10 @@ def common_step(one: Decimal, other: Decimal) -> Decimal:
 
 
 def size(
-    buy: SizingSide, sell: SizingSide, settings: Settings, most_notional: Decimal | None = None
+    buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap: Decimal | None = None
 ) -> Sizing | SizingRejection:
     """The largest amount on both exchanges' lots all of whose units bring at least `min_net_bps` at the levels shown,
-    within depth, free balances, `max_notional` and `most_notional` (both in settlement currency).
+    within depth, free balances, `max_notional` and `notional_cap` (both in settlement currency).
 
     No amount that these rules allow brings more, as long as `min_net_bps` is not negative, since each unit adds to it.
     At 0 it is the greatest profit of all lots but for one case: where the units that pay end inside a lot, that whole
@@ -106,10 +106,10 @@ def size(
     terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
     step = common_step(buy.market.lot_step, sell.market.lot_step)
     minimum = _minimum(buy, sell, settings, terms.factor, step)
-    walk = walked(buy.levels, sell.levels, terms, _limits(buy, sell, settings, most_notional))
+    walk = walk_books(buy.levels, sell.levels, terms, _limits(buy, sell, settings, notional_cap))
     amount = walk.floored(step)
     if amount < minimum:
-        return _shortage(buy, sell, settings, most_notional, minimum)
+        return _shortage(buy, sell, settings, notional_cap, minimum)
     sell_amount = floor_to_step(amount * terms.factor, sell.market.lot_step)
     walk = walk.cut(amount)
     legs = (
@@ -121,38 +121,38 @@ def size(
 
 
 def _shortage(
-    buy: SizingSide, sell: SizingSide, settings: Settings, most_notional: Decimal | None, minimum: Decimal
+    buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap: Decimal | None, minimum: Decimal
 ) -> SizingRejection:
     """What it is that leaves less than the minimum: depth and settings first, balances last."""
     terms = _terms(buy, sell, decimal_of_double(settings.min_net_bps))
     rich_buy, rich_sell = replace(buy, free=None), replace(sell, free=None)
-    bounds: dict[SizingRejection, Decimal | None] = {"too_small": None, "limit_reached": most_notional}
+    bounds: dict[SizingRejection, Decimal | None] = {"too_small": None, "limit_reached": notional_cap}
     for reason, bound in bounds.items():
-        if walked(buy.levels, sell.levels, terms, _limits(rich_buy, rich_sell, settings, bound)).amount < minimum:
+        if walk_books(buy.levels, sell.levels, terms, _limits(rich_buy, rich_sell, settings, bound)).amount < minimum:
             return reason
     return "insufficient_balance"
 
 
-def _terms(buy: SizingSide, sell: SizingSide, least_bps: Decimal | None) -> WalkTerms:
+def _terms(buy: SizingSide, sell: SizingSide, min_bps: Decimal | None) -> WalkTerms:
     return WalkTerms(
         buy_fee=quote_rate(buy.market, "buy", buy.fee_rate),
         sell_fee=quote_rate(sell.market, "sell", sell.fee_rate),
         buy_rate=buy.rate,
         sell_rate=sell.rate,
         factor=sell_factor(buy.market, buy.fee_rate, sell.market, sell.fee_rate),
-        least_bps=least_bps,
+        min_bps=min_bps,
     )
 
 
-def _limits(buy: SizingSide, sell: SizingSide, settings: Settings, most_notional: Decimal | None) -> WalkLimits:
+def _limits(buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap: Decimal | None) -> WalkLimits:
     """Notional counts for the dearer of both legs: the buy at its limit price, the sell at the best bid."""
-    notional = settings.max_notional if most_notional is None else min(settings.max_notional, most_notional)
-    times, over = settling(buy.rate, "buy")
+    notional = settings.max_notional if notional_cap is None else min(settings.max_notional, notional_cap)
+    times, over = settlement_factors(buy.rate, "buy")
     budget = _ratio(EXACT.multiply(notional, over), times)
     if buy.free is not None:
         _, per_paid = hold_of(buy.market, "buy", buy.fee_rate, Decimal(1))
         budget = min(budget, _ratio(buy.free, per_paid))
-    times, over = settling(sell.rate, "sell")
+    times, over = settlement_factors(sell.rate, "sell")
     most = _ratio(EXACT.multiply(notional, over), EXACT.multiply(sell.levels[0].price, times))
     if sell.free is not None:
         _, per_sold = hold_of(sell.market, "sell", sell.fee_rate, sell.levels[0].price)
@@ -170,7 +170,7 @@ def _unit_notional(buy: SizingSide, sell: SizingSide, buy_limit: Decimal) -> Dec
     """As `_limits` counts it."""
     values = []
     for book, price in ((buy, buy_limit), (sell, sell.levels[0].price)):
-        times, over = settling(book.rate, book.side)
+        times, over = settlement_factors(book.rate, book.side)
         values.append(Fraction(EXACT.multiply(price, times)) / Fraction(over))
     return decimal_of_whole(ceil(max(values) * 10**NOTIONAL_DIGITS)).scaleb(-NOTIONAL_DIGITS)
 
@@ -178,8 +178,8 @@ def _unit_notional(buy: SizingSide, sell: SizingSide, buy_limit: Decimal) -> Dec
 def _minimum(buy: SizingSide, sell: SizingSide, settings: Settings, factor: Decimal, step: Decimal) -> Decimal:
     """The same for every amount of this opportunity: notionals count at the lowest price that an order may carry."""
     slack = settings.max_slippage_bps
-    buy_least = least_order(buy.market, buy.limit(buy.levels[0].price, slack))
-    sell_least = least_order(sell.market, sell.limit(sell.levels[-1].price, slack))
+    buy_least = minimum_order(buy.market, buy.limit(buy.levels[0].price, slack))
+    sell_least = minimum_order(sell.market, sell.limit(sell.levels[-1].price, slack))
     lots = steps_to_reach(buy_least, step), steps_to_reach(sell_least, EXACT.multiply(factor, step))
     return max(*lots, 1) * step
 

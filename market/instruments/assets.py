@@ -92,7 +92,7 @@ _SYMBOL_CODES = {
 
 
 def asset_of(exchange: str, code: str) -> Asset | None:
-    """By the exchange's own code, letter by letter; None where nobody has looked what it is."""
+    """The asset of an exchange's own code, case-sensitive; None if unknown."""
     asset_id = _OWN_CODES.get(exchange, {}).get(code)
     return None if asset_id is None else _ASSETS[asset_id]
 
@@ -123,7 +123,7 @@ def identity_fault(markets: Iterable[Market], assumptions: Iterable[Assumption] 
         ):
             place = f"{market.exchange} {market.symbol}"
             if asset is None:
-                return f"{place} is not traded: nobody has said yet what {name} is on {market.exchange}"
+                return f"{place} is not traded: the asset {name} on {market.exchange} is not known"
             if assumed.get(asset.asset_id, asset.asset_id) != compared_as:
                 return (
                     f"{place} is not traded: it would be compared as {compared_as}, but it is "

@@ -97,7 +97,7 @@ ALONE = frozenset({"binanceusdm", "binancecoinm", "okex-swap", "okex-futures", "
 
 
 def known_contract(exchange: str, symbol: str) -> Contract | None:
-    """None for spot, and where nobody has said what a contract is worth."""
+    """The contract's terms; None for spot and for unknown contracts."""
     kind = kind_of(symbol)
     if kind not in ("linear", "inverse"):
         return None

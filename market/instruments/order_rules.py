@@ -20,7 +20,7 @@ def limit_price(market: Market, side: Side, price: Decimal, slack_bps: float) ->
     return Price(max(limit, market.tick_size))
 
 
-def least_order(market: Market, price: Decimal) -> Decimal:
+def minimum_order(market: Market, price: Decimal) -> Decimal:
     """The smallest amount, on lots, that the exchange takes as an order at `price`."""
     by_notional = steps_to_reach(market.minimum_notional, EXACT.multiply(price, market.lot_step))
     return max(by_notional, steps_to_reach(market.minimum_amount, market.lot_step), 1) * market.lot_step

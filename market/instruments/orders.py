@@ -49,7 +49,7 @@ def changes_of(fill: Fill, base: str, quote_currency: str) -> tuple[tuple[str, D
 
 @dataclass(frozen=True, slots=True)
 class OpenOrder:
-    """What rests at an exchange on our account, whoever placed it; `price` None: at the market."""
+    """A resting order on our account, also of other programs; `price` None: at the market."""
 
     exchange: str
     symbol: str
@@ -65,7 +65,7 @@ class OpenOrder:
 
 @dataclass(frozen=True, slots=True)
 class AccountFill:
-    """A fill as the account's own history lists it, with the order it belongs to, whoever placed that."""
+    """A fill from the account's history with its order, also of other programs."""
 
     fill: Fill
     exchange_order_id: str
@@ -82,6 +82,6 @@ class OrderReport:
     filled: Amount
     fills: tuple[Fill, ...]
     is_posted: bool = True
-    """False: nothing of the order ever left this machine, so that nobody need look for it."""
+    """False: the order was certainly not posted, so no look-up is needed."""
     reason: str | None = None
     """Why it never left."""

@@ -1,4 +1,4 @@
-"""What a feeder knows of its feed."""
+"""State and counters of one feed."""
 
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -16,7 +16,7 @@ SAVED_WITHIN = 5_000_000
 class FeedState:
     """State and counters of one feed since its process started; times in microseconds UTC.
 
-    live: the newest quote is known to hold; stale: nothing believable came within the limit; resyncing: a connection is
+    live: the newest quote is known to hold; stale: no valid message came within the limit; resyncing: a connection is
     there and its book is being built; down: there is no connection.
     """
 
@@ -31,13 +31,13 @@ class FeedState:
     rejected: dict[str, int] = field(default_factory=dict)
     """Reason → books that were no quotes."""
     gaps: int = 0
-    """Messages that show that others were lost."""
+    """Sequence gaps: messages that show that others were lost."""
     checksums: int = 0
-    """Books that are not those of the exchange, by its own sum."""
+    """Books that fail the exchange's checksum."""
     malformed: int = 0
     """Messages that cannot be read."""
     resyncs: int = 0
-    """Connections given up, although they stood, to build the book anew."""
+    """Connections dropped to resync the book."""
     rest_checks: int = 0
     """Comparisons of the stream's book with the one by REST."""
     rest_mismatches: int = 0

@@ -76,7 +76,7 @@ def rejection_of(
     """Why a quote must not enter the log, or None.
 
     `bound` is the largest believable move of the mid against the last accepted one (a fraction). An FX rate is never
-    traded, so its amounts may be 0: not told.
+    traded, so its amounts may be 0 (unknown).
     """
     if not quote.bids or not quote.asks:
         return "empty"

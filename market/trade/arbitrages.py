@@ -92,7 +92,7 @@ class ProfitAndLoss:
 
     `gross` at the best prices seen and FX mid; `latency_decay` from there to each leg's best fill; `slippage`, the
     depth walked, from the best fill to all of them; `fx` from FX mid to the side paid; `unwinding` what completing,
-    reversing or flattening a single leg cost or brought.
+    reversing or flattening a single leg cost or earned.
     """
 
     currency: str
@@ -184,7 +184,7 @@ class Rejection:
     rejected_at: int
     count: int = 1
     tradable: BoundedDecimal = Decimal(0)
-    """The most that one of all `count` would have brought within what one trade may use (`episodes`); 0 in what
+    """The most that one of all `count` would have earned within what one trade may use (`episodes`); 0 in what
     earlier versions stored."""
     grounds: str | None = None
     """What this one was decided on (`market.trade.decisions`); None in what earlier versions stored."""

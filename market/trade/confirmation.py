@@ -1,7 +1,7 @@
-"""Whether an exchange without client ids bears out, by all else that it says, that it never had an order. Pure.
+"""Confirms from balances, open orders and fills that an exchange without client order ids never had an order. Pure.
 
-There an order is found only by its content and its date. That none was found says little where a date, a clock or a
-rounding is not what we take it for; what an order filled shows in the balances, whatever it is dated.
+Such an exchange finds an order only by content and date, so a failed look-up proves little if a date, a clock or a
+rounding differs. What an order filled shows in the balances in any case.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from market.trade.reservation_state import BalanceRow, fill_key
 
 @dataclass(frozen=True, slots=True)
 class ExchangeView:
-    """What the exchange says, asked in this order between two looks at our rows, and what we know by then."""
+    """The exchange's state, read in this order between two reads of our rows, and the arbitrages known by then."""
 
     rows_before: tuple[BalanceRow, ...]
     balances: Mapping[str, Decimal]
@@ -29,38 +29,38 @@ class ExchangeView:
     rows_after: tuple[BalanceRow, ...]
 
 
-def doubt_about(leg: Leg, said: ExchangeView) -> str | None:
-    """Why the order of `leg`, which the exchange denies, may be there all the same; None where it cannot.
+def doubt_about(leg: Leg, view: ExchangeView) -> str | None:
+    """Why the order of `leg` may exist although the exchange does not find it; None where it certainly does not.
 
-    Sure only where the exchange's balances are our rows with the fills that are known and not booked yet.
+    Certain only if the exchange's balances equal our rows plus the known fills that are not booked yet.
     """
-    known = orders_of_others(leg, said.arbitrages)
-    for order in said.orders:
+    known = orders_of_others(leg, view.arbitrages)
+    for order in view.orders:
         if (order.symbol, order.side) == (leg.symbol, leg.side) and order.exchange_order_id not in known:
-            return f"order {order.exchange_order_id}, which rests there, is nobody's"
-    for one in said.fills:
+            return f"order {order.exchange_order_id}, which rests there, belongs to no leg"
+    for one in view.fills:
         if (one.fill.symbol, one.fill.side) == (leg.symbol, leg.side) and one.exchange_order_id not in known:
-            return f"fill {one.fill.fill_id} of order {one.exchange_order_id} is nobody's"
-    if said.rows_before != said.rows_after:
-        return "our balances moved while the exchange was asked"
-    return _difference(leg, said, _unbooked(leg, said, known))
+            return f"fill {one.fill.fill_id} of order {one.exchange_order_id} belongs to no leg"
+    if view.rows_before != view.rows_after:
+        return "our balances changed during the request"
+    return _difference(leg, view, _unbooked(leg, view, known))
 
 
-def _difference(leg: Leg, said: ExchangeView, unbooked: Mapping[str, Decimal]) -> str | None:
-    rows = {row.currency: row.free + row.held for row in said.rows_after if row.exchange == leg.exchange}
+def _difference(leg: Leg, view: ExchangeView, unbooked: Mapping[str, Decimal]) -> str | None:
+    rows = {row.currency: row.free + row.held for row in view.rows_after if row.exchange == leg.exchange}
     for currency in (leg.base, leg.quote_currency):
         here = rows.get(currency, ZERO) + unbooked.get(currency, ZERO)
-        there = said.balances.get(currency, ZERO)
+        there = view.balances.get(currency, ZERO)
         if here != there:
-            return f"{currency}: {text_of(here)} by our books, {text_of(there)} there"
+            return f"{currency}: {text_of(here)} in our books, {text_of(there)} at the exchange"
     return None
 
 
-def _unbooked(leg: Leg, said: ExchangeView, known: frozenset[str]) -> dict[str, Decimal]:
-    """Currency → what fills of known orders moved that no row has yet: of orders that are seen through just now."""
-    booked = {fill_key(fill) for one in said.arbitrages for other in one.legs for fill in other.fills}
+def _unbooked(leg: Leg, view: ExchangeView, known: frozenset[str]) -> dict[str, Decimal]:
+    """Currency → what fills of known orders moved that no row has yet: of orders being processed right now."""
+    booked = {fill_key(fill) for one in view.arbitrages for other in one.legs for fill in other.fills}
     moved: dict[str, Decimal] = {}
-    for one in said.fills:
+    for one in view.fills:
         if one.exchange_order_id in known and fill_key(one.fill) not in booked:
             for currency, change in changes_of(one.fill, *_currencies(one.fill.symbol)):
                 moved[currency] = moved.get(currency, ZERO) + change

@@ -1,4 +1,4 @@
-"""What a decision was made on, as it is kept beside it: enough to make it again, and nothing that cannot matter."""
+"""The inputs of a decision, as stored with it: enough to repeat it, and nothing else."""
 
 from dataclasses import dataclass, field, replace
 
@@ -8,7 +8,7 @@ from market.instruments.orders import OrderReport
 from market.money import ZERO, BoundedDecimal
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
-from market.trade.inflight_orders import flight_keys
+from market.trade.inflight_orders import inflight_keys
 from market.trade.leases import UNFENCED, Actor
 from market.trade.reservation_state import (
     SIDES,
@@ -152,7 +152,7 @@ def rows_read(rows: ReservationState, report: OrderReport | None = None) -> Rows
         settings_version=None if rows.settings is None else rows.settings.version,
         is_joined=rows.arbitrage is not None,
         balances=tuple(rows.balances[place] for place in places if place in rows.balances),
-        in_flight={key: rows.in_flight.get(key) for key in flight_keys(opportunity)},
+        in_flight={key: rows.in_flight.get(key) for key in inflight_keys(opportunity)},
         known_fills=tuple(key for key in reported if key in rows.known_fills),
     )
 

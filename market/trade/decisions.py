@@ -1,6 +1,6 @@
-"""The record of decisions: what each step of an arbitrage, and each rejection, was asked for and decided on. Pure.
+"""The record of decisions: cause and inputs of each step of an arbitrage and of each rejection. Pure.
 
-Kept as text, since nothing but a verification ever takes it apart.
+Stored as text, since only verification reads it.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from market.instruments.orders import OrderReport
 from market.trade.arbitrages import LegRole
 from market.trade.decision_context import RowsRead, Sight, rows_read, rows_read_to_reserve
-from market.trade.leg_planning import HoldAs
+from market.trade.leg_planning import EndAsResidual
 from market.trade.reservation_state import ReservationState
 from market.trade.reservations import Reservation
 from market.validation_messages import sentence_of
@@ -32,7 +32,7 @@ class Cause:
     exchange_order_id: str | None = None
     report: OrderReport | None = None
     held_as: str | None = None
-    """The reason where nobody knows what became of the order (`market.trade.leg_planning.HoldAs`)."""
+    """The reason if the order's outcome is unknown (`market.trade.leg_planning.EndAsResidual`)."""
     sight: Sight | None = None
     """Of the bot whose leg is reserved."""
     valid_until: int | None = None
@@ -62,7 +62,7 @@ _GROUNDS = TypeAdapter(Grounds)
 
 
 def reserving(wish: Reservation) -> Cause:
-    """The cause of a reservation: what it follows from, else the wish itself."""
+    """The cause of a reservation: the inputs it follows from, or else the request itself."""
     if wish.sight is None:
         return Cause("reserve", role=wish.leg.role, wish=wish)
     return Cause("reserve", role=wish.leg.role, sight=wish.sight, valid_until=wish.valid_until)
@@ -70,7 +70,7 @@ def reserving(wish: Reservation) -> Cause:
 
 def finishing(role: LegRole, report: OrderReport | None, advance: object) -> Cause:
     """The cause of a leg's end; every `advance` but one is that of the session's markets."""
-    return Cause("finish", role, report=report, held_as=advance.reason if isinstance(advance, HoldAs) else None)
+    return Cause("finish", role, report=report, held_as=advance.reason if isinstance(advance, EndAsResidual) else None)
 
 
 def step_by(cause: Cause, before: ReservationState) -> DecisionStep:

@@ -1,4 +1,5 @@
-"""One order at a time, where an exchange knows no client ids: two like orders in flight could not be told apart."""
+"""One order in flight at a time on exchanges without client order ids, where two similar ones could not be told
+apart."""
 
 from collections.abc import Iterable
 
@@ -8,25 +9,25 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg
 
 WITHOUT_CLIENT_IDS = frozenset({"bitflyer"})
-"""Exchanges that find an order only by what it says and when it was sent."""
+"""Exchanges that find an order only by its content and time."""
 
-LOOKS_BACK = 1_800 * MICROSECONDS
+LOOK_BACK = 1_800 * MICROSECONDS
 """Orders of legs that ended so long before a leg's intent, or later, must not be taken for its own: three times as long
 as any search for an order looks back."""
 
 _SIDES: tuple[Side, ...] = ("buy", "sell")
 
 
-def flies_alone(leg: Leg) -> bool:
+def allows_one_in_flight(leg: Leg) -> bool:
     """Whether at most one leg of its symbol and side may be in flight."""
     return leg.exchange in WITHOUT_CLIENT_IDS
 
 
-def flight_key(leg: Leg) -> str:
+def inflight_key(leg: Leg) -> str:
     return _key(leg.exchange, leg.symbol, leg.side)
 
 
-def flight_keys(opportunity: Opportunity) -> tuple[str, ...]:
+def inflight_keys(opportunity: Opportunity) -> tuple[str, ...]:
     """Of all legs that it may come to have, unwinding ones included."""
     return tuple(
         _key(one.exchange, one.symbol, side)
@@ -36,7 +37,7 @@ def flight_keys(opportunity: Opportunity) -> tuple[str, ...]:
     )
 
 
-def flight_of(arbitrage_id: str, leg: Leg) -> str:
+def inflight_owner(arbitrage_id: str, leg: Leg) -> str:
     """Who has the claim."""
     return f"{arbitrage_id}:{leg.role}"
 

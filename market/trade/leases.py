@@ -23,7 +23,7 @@ class Actor:
 
 
 UNFENCED = Actor("unfenced", None, 0)
-"""Tools and tests, that hold no lease."""
+"""For tools and tests without a lease."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,10 @@ def acquired(current: Lease | None, exchange: str, holder: str, now: int) -> Lea
 
 
 def renewed(current: Lease | None, lease: Lease, now: int, used: str | None = None) -> Lease | None:
-    """The lease with a later end; None where somebody else took it. One that ran out with nobody after it is good.
+    """The lease with a later end; None if another holder has taken it. An expired lease without a successor is still
+    valid.
 
-    `used`: None where nothing is counted; what was told before stands.
+    `used`: None where nothing is counted; the last reported usage stands.
     """
     return _changed(current, lease, now, now + _LENGTH, used)
 

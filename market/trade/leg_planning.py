@@ -1,4 +1,4 @@
-"""What follows once nothing more can fill: an arbitrage closes, or one more leg completes or reverses what is left."""
+"""Plans the next leg once all legs are final: the arbitrage ends, or one more leg unwinds the residual base."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,22 +25,23 @@ Markets = Mapping[tuple[str, str], Market]
 
 _STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("complete", "reverse"), "reverse": ("reverse",), "hold": ()}
 _LATE_STEPS: dict[str, tuple[LegRole, ...]] = {"complete": ("flatten",), "reverse": ("flatten",), "hold": ()}
-"""For what turns up once an arbitrage had ended: the opportunity is long gone."""
+"""For late fills of an ended arbitrage: the opportunity is long gone."""
 
 
 HALTED = "halted"
-"""Why a single leg was left as it is while nothing may be sent."""
+"""Reason of a single leg that is not unwound because trading is halted."""
 NOT_POSTED = "not_posted"
-"""Why an arbitrage is held: the order that was to unwind it never left, for certain. It is resumed once one can."""
-MOST_TRIES = 20
-"""Of an order that never leaves; then somebody must look at it."""
+"""Reason of a residual arbitrage whose unwinding order was certainly not posted. It is resumed when possible."""
+MAX_TRIES = 20
+"""Attempts to post an unwinding order; then it has to be checked by hand."""
 UNCONFIRMED = "unconfirmed_order"
-"""Why an arbitrage is held: an exchange without client ids denies its order, and its balances do not bear that out."""
+"""Reason of a residual arbitrage: an exchange without client order ids does not find its order, but its balances do not
+confirm that."""
 
 
 @dataclass(frozen=True, slots=True)
-class HoldAs:
-    """In place of `advance` for an order that may have filled, nobody knows: nothing more is traded."""
+class EndAsResidual:
+    """Replaces `advance` for an order with unknown outcome: the arbitrage ends as residual, nothing more is traded."""
 
     reason: str
 
@@ -51,7 +52,7 @@ class HoldAs:
 
 @dataclass(frozen=True, slots=True)
 class LegOutcome:
-    """Base left over by all fills so far: positive was bought too much, negative sold too much."""
+    """Residual base after all fills so far: positive if too much was bought, negative if too much was sold."""
 
     left: Decimal
     bought: Decimal
@@ -74,7 +75,7 @@ def advancing(markets: tuple[Market, ...]) -> Callable[[Arbitrage, Settings, int
 
 
 def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets) -> Arbitrage:
-    """What follows. Unchanged while a leg is open or where it has ended; held where a market is not among `markets`:
+    """What follows. Unchanged while a leg is open or after its end; residual where a market is not among `markets`:
     an earlier session had it, this one can do nothing there.
 
     An added leg is `reserved`, its `held` the balance that it needs. `now` is the server's, microseconds.
@@ -114,7 +115,7 @@ def _end_of(
     if abs(outcome.left) > lot_tolerance(arbitrage, markets) and not _is_dust(
         arbitrage, outcome.left, settings, markets
     ):
-        return "residual", _why_left(arbitrage, settings)
+        return "residual", _residual_reason(arbitrage, settings)
     if outcome.bought == 0 or outcome.sold == 0:
         return "residual", "below_minimum"
     if any(leg.role in ("reverse", "flatten") and leg.filled > 0 for leg in arbitrage.legs):
@@ -122,13 +123,13 @@ def _end_of(
     return "closed", None
 
 
-def _why_left(arbitrage: Arbitrage, settings: Settings) -> str:
-    """What is to be traded away and is not."""
+def _residual_reason(arbitrage: Arbitrage, settings: Settings) -> str:
+    """Why the residual base is not unwound."""
     if settings.trading_state == "halted":
         return HALTED
     last = arbitrage.legs[-1]
     is_untried = last.role in _steps_of(arbitrage, settings) and last.is_unposted
-    return NOT_POSTED if is_untried and _times(arbitrage, f"{last.role} reserved") < MOST_TRIES else "single_leg_left"
+    return NOT_POSTED if is_untried and _times(arbitrage, f"{last.role} reserved") < MAX_TRIES else "single_leg_left"
 
 
 def _steps_of(arbitrage: Arbitrage, settings: Settings) -> tuple[LegRole, ...]:
@@ -199,8 +200,8 @@ def _order_amount(market: Market, side: Side, left: Decimal, fee_rate: Decimal) 
 
 
 def _is_tradable(market: Market, seen: OpportunityLeg, amount: Decimal) -> bool:
-    least = max(market.minimum_amount, ceil_to_step(market.minimum_notional / seen.price, market.lot_step))
-    return amount > 0 and amount >= least
+    minimum = max(market.minimum_amount, ceil_to_step(market.minimum_notional / seen.price, market.lot_step))
+    return amount > 0 and amount >= minimum
 
 
 def _is_dust(arbitrage: Arbitrage, left: Decimal, settings: Settings, markets: Markets) -> bool:

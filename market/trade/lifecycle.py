@@ -1,4 +1,4 @@
-"""The state machine of one arbitrage: its stages, what may follow what, and how a step is noted. Pure.
+"""The state machine of one arbitrage: its stages, allowed transitions, and the history of steps. Pure.
 
 The drawing is docs/state-machine.md.
 """
@@ -32,7 +32,7 @@ NEXT_STATES: Mapping[ArbitrageState | None, frozenset[ArbitrageState]] = {
     "awaiting_second_leg": frozenset({"reserved", "expired"}),
     "reserved": frozenset({"single_leg", "closed", "unwound", "residual", "unfilled"}),
     "single_leg": frozenset({"closed", "unwound", "residual", "unfilled"}),
-    # an end is final unless a fill shows up after it, or trading goes on after a halt
+    # an end is final unless a late fill appears or trading resumes after a halt
     "closed": frozenset({"single_leg", "residual", "unwound"}),
     "unwound": frozenset({"single_leg", "residual", "closed"}),
     "residual": frozenset({"single_leg", "closed", "unwound"}),
@@ -42,11 +42,11 @@ NEXT_STATES: Mapping[ArbitrageState | None, frozenset[ArbitrageState]] = {
 """State → those that may follow it; None is the opportunity, not yet reserved by anybody."""
 
 NEXT_LEG_STATES: Mapping[LegState | None, frozenset[LegState]] = {
-    # one that no balance bears is given up in the step that would have added it
+    # a leg without balance is not sent, in the step that would have added it
     None: frozenset({"reserved", "not_sent"}),
     "reserved": frozenset({"sending", "not_sent"}),
     "sending": frozenset({"done", "not_sent"}),
-    # the order that nobody knew of turned up after all; or one that never left this machine is wanted again
+    # the unknown order was found after all; or one that was not posted is needed again
     "not_sent": frozenset({"done", "reserved"}),
     "done": frozenset(),
 }
@@ -55,7 +55,7 @@ _UNWINDING: Mapping[str, Stage] = {"complete": "completing", "reverse": "reversi
 
 
 class IllegalStepError(Exception):
-    """A step that the state machine does not have: a fault of this program, and nothing is written."""
+    """A transition that the state machine does not allow: a bug of this program; nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def stage_of(arbitrage: Arbitrage) -> Stage:
     return "sent" if any("sending" in leg.times for leg in arbitrage.legs) else "reserved"
 
 
-def noted(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> Arbitrage:
+def with_history(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> Arbitrage:
     """`after` with what changed since `before` in its history. Raises IllegalStepError where that may not follow."""
     steps = [*_leg_steps(before, after, moment), *_state_steps(before, after, moment)]
     return replace(after, history=(*after.history, *steps)) if steps else after

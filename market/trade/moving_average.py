@@ -1,4 +1,4 @@
-"""The moving average strategy: closes → mean of the last ten → a signal where the price crosses it. Pure and exact.
+"""The moving average strategy: closes → mean of the last ten → a signal when the price crosses it. Pure and exact.
 
 Means are compared as fractions: rounded ones would see a crossing in a price that stands still.
 """
@@ -37,7 +37,7 @@ class MovingAverage:
         return total(self.closes) / len(self.closes)
 
 
-def stepped(before: MovingAverage, close: Decimal) -> tuple[MovingAverage, TradeType | None]:
+def next_average(before: MovingAverage, close: Decimal) -> tuple[MovingAverage, TradeType | None]:
     """The average with `close`, and the signal where this close and the one before stand on different sides of theirs.
 
     The first means are of 1, 2, … closes. A close on the mean breaks the sequence: the next one signals nothing.
@@ -81,7 +81,7 @@ class AverageTrade:
     average: BoundedDecimal
     """The mean that the price crossed, to 28 digits."""
     at: int
-    """When it was noted, by the store's clock, microseconds."""
+    """When it was recorded, by the store's clock, microseconds."""
     order: "AverageOrder | None" = None
 
 
@@ -107,14 +107,16 @@ class AverageState:
     average: MovingAverage = MovingAverage()
 
 
-def noted(state: AverageState, close: Close, now: int, *, with_order: bool) -> tuple[AverageState, AverageTrade | None]:
-    """The state after `close`, and the trade to write; the same state where its period was noted already.
+def after_close(
+    state: AverageState, close: Close, now: int, *, with_order: bool
+) -> tuple[AverageState, AverageTrade | None]:
+    """The state after `close`, and the trade to write; the same state if its period was recorded already.
 
     `now` is the store's, microseconds.
     """
     if close.period <= state.period:
         return state, None
-    average, trade_type = stepped(state.average, close.price)
+    average, trade_type = next_average(state.average, close.price)
     after = AverageState(close.period, average)
     if trade_type is None:
         return after, None
@@ -136,7 +138,7 @@ def noted(state: AverageState, close: Close, now: int, *, with_order: bool) -> t
 
 
 def trade_id_of(close: Close) -> str:
-    """One per market and period, whoever notes it."""
+    """One per market and period, whoever records it."""
     return f"{close.exchange}|{close.symbol}|{close.period}"
 
 

@@ -1,4 +1,4 @@
-"""What an arbitrage brought, in the settlement currency: in parts that sum to it exactly, and by exchange.
+"""Realised P&L of an arbitrage and its attribution, in the settlement currency: parts that sum to it, by exchange.
 
 Everything is computed in fractions and rounded once, to 8 digits; what rounding the parts leaves is in `slippage`.
 """
@@ -30,7 +30,7 @@ def profit_of(arbitrage: Arbitrage) -> ProfitAndLoss | None:
     flows = flows_of(arbitrage.legs)
     if any(_has_no_rate(arbitrage.opportunity, name) for name in flows if name != arbitrage.base):
         return None
-    seen = _Seen.of(arbitrage.opportunity)
+    seen = _ReferencePrices.of(arbitrage.opportunity)
     net, parts = _net(arbitrage, flows, seen), _parts(arbitrage, flows, seen)
     # without a leg that unwinds this is 0, and then no exchange has a part of it
     parts["unwinding"] = _with_rest(arbitrage, parts["unwinding"], net - sum(map(_sum, parts.values()), ZERO))
@@ -48,14 +48,14 @@ def flows_of(legs: Iterable[Leg]) -> dict[str, Fraction]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _ReferencePrices:
     """Best prices seen, at FX mid."""
 
     buy: Fraction
     sell: Fraction
 
     @classmethod
-    def of(cls, opportunity: Opportunity) -> "_Seen":
+    def of(cls, opportunity: Opportunity) -> "_ReferencePrices":
         return cls(
             *(
                 _at_mid(opportunity.rate(leg.quote_currency), Fraction(leg.price))
@@ -80,14 +80,14 @@ def _has_no_rate(opportunity: Opportunity, currency: str) -> bool:
     return currency != opportunity.currency and opportunity.rate(currency) is None
 
 
-def _net(arbitrage: Arbitrage, flows: Mapping[str, Fraction], seen: _Seen) -> Fraction:
+def _net(arbitrage: Arbitrage, flows: Mapping[str, Fraction], seen: _ReferencePrices) -> Fraction:
     left = flows.get(arbitrage.base, ZERO)
     rest = left * (seen.buy if left > 0 else seen.sell)
     rate = arbitrage.opportunity.rate
     return rest + sum((_at_side(rate(name), flow) for name, flow in flows.items() if name != arbitrage.base), ZERO)
 
 
-def _parts(arbitrage: Arbitrage, flows: Mapping[str, Fraction], seen: _Seen) -> dict[str, ByExchange]:
+def _parts(arbitrage: Arbitrage, flows: Mapping[str, Fraction], seen: _ReferencePrices) -> dict[str, ByExchange]:
     """Each part by the exchange that has it; what unwinding legs did not cause themselves is missing."""
     first = [leg for leg in arbitrage.legs if leg.role == leg.side]
     unwinding = [leg for leg in arbitrage.legs if leg.role != leg.side]
@@ -113,7 +113,7 @@ def _parts(arbitrage: Arbitrage, flows: Mapping[str, Fraction], seen: _Seen) -> 
     }
 
 
-def _gross(arbitrage: Arbitrage, seen: _Seen) -> ByExchange:
+def _gross(arbitrage: Arbitrage, seen: _ReferencePrices) -> ByExchange:
     """Halves: each exchange from its own price to the middle of both."""
     gained = _matched(arbitrage) * (seen.sell - seen.buy)
     opportunity = arbitrage.opportunity
@@ -128,7 +128,7 @@ def _matched(arbitrage: Arbitrage) -> Fraction:
     return min(bought, sold)
 
 
-def _fees(leg: Leg, opportunity: Opportunity, seen: _Seen) -> Fraction:
+def _fees(leg: Leg, opportunity: Opportunity, seen: _ReferencePrices) -> Fraction:
     """At FX mid; one taken in base costs what that base counts at."""
     paid = Fraction(leg.base_fee) * seen.reference(leg)
     for fill in leg.fills:

@@ -11,16 +11,16 @@ from market.money import ZERO, BoundedDecimal
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, held_currency
 from market.trade.fast_replace import replace
-from market.trade.inflight_orders import flies_alone, flight_key, flight_of
+from market.trade.inflight_orders import allows_one_in_flight, inflight_key, inflight_owner
 from market.trade.leases import UNFENCED, Actor
-from market.trade.lifecycle import Moment, noted
+from market.trade.lifecycle import Moment, with_history
 
 SIDES: tuple[Side, ...] = ("buy", "sell")
 
 
 @dataclass(frozen=True, slots=True)
 class BalanceRow:
-    """What the bots may still use (`free`) and what open legs hold, of one currency on one exchange."""
+    """The balance of one currency on one exchange: `free`, and `held` by open legs."""
 
     exchange: str
     currency: str
@@ -28,7 +28,7 @@ class BalanceRow:
     held: BoundedDecimal
 
     def holding(self, amount: Decimal) -> "BalanceRow":
-        """`amount` more of it held; negative gives back."""
+        """The row with `amount` more held; negative releases."""
         return replace(self, free=self.free - amount, held=self.held + amount)
 
 
@@ -77,9 +77,9 @@ class ReservationState:
     liquidity: Mapping[str, Decimal] = field(default_factory=dict)
     """`liquidity_key` → base amount that arbitrages took of that side of the quote."""
     awaiting_second_leg: Mapping[str, str | None] = field(default_factory=dict)
-    """`half_key` → the half-reserved arbitrage."""
+    """`half_key` → the arbitrage awaiting its second leg."""
     in_flight: Mapping[str, str | None] = field(default_factory=dict)
-    """`flight_key` → the leg (`flight_of`) that is reserved or in flight there."""
+    """`inflight_key` → the leg (`inflight_owner`) that is reserved or in flight there."""
     known_fills: Container[str] = frozenset()
     """`fill_key`s that are in the ledger already."""
     booked: tuple[Fill, ...] = ()
@@ -89,7 +89,7 @@ class ReservationState:
         return self.balances.get((exchange, currency)) or BalanceRow(exchange, currency, ZERO, ZERO)
 
     def with_hold(self, leg: Leg, amount: Decimal) -> "ReservationState":
-        """`amount` more held for `leg`; negative gives back."""
+        """The rows with `amount` more held for `leg`; negative releases."""
         return self.with_balance(self.balance(leg.exchange, held_currency(leg)).holding(amount))
 
     def with_balance(self, row: BalanceRow) -> "ReservationState":
@@ -104,7 +104,7 @@ class ReservationState:
         return replace(self, balances=balances)
 
     def with_liquidity(self, leg: Leg, amount: Decimal) -> "ReservationState":
-        """`amount` more of the quote behind `leg` used; negative gives back."""
+        """The rows with `amount` more of the quote behind `leg` used; negative releases."""
         key = liquidity_key(self.opportunity, leg.side)
         return replace(self, liquidity={**self.liquidity, key: self.liquidity.get(key, ZERO) + amount})
 
@@ -115,20 +115,20 @@ class ReservationState:
 
     def has_flight(self, arbitrage_id: str, leg: Leg) -> bool:
         """Whether `leg` may be in flight as far as others are concerned."""
-        owner = self.in_flight.get(flight_key(leg))
-        return not flies_alone(leg) or owner is None or owner == flight_of(arbitrage_id, leg)
+        owner = self.in_flight.get(inflight_key(leg))
+        return not allows_one_in_flight(leg) or owner is None or owner == inflight_owner(arbitrage_id, leg)
 
     def with_flight(self, arbitrage_id: str, leg: Leg) -> "ReservationState":
         """`leg` is next; the same rows where another is: it then waits before it is sent."""
-        if not flies_alone(leg) or not self.has_flight(arbitrage_id, leg):
+        if not allows_one_in_flight(leg) or not self.has_flight(arbitrage_id, leg):
             return self
-        return replace(self, in_flight={**self.in_flight, flight_key(leg): flight_of(arbitrage_id, leg)})
+        return replace(self, in_flight={**self.in_flight, inflight_key(leg): inflight_owner(arbitrage_id, leg)})
 
     def landed(self, arbitrage_id: str, leg: Leg) -> "ReservationState":
         """Nothing more of `leg` can be in flight."""
-        if self.in_flight.get(flight_key(leg)) != flight_of(arbitrage_id, leg):
+        if self.in_flight.get(inflight_key(leg)) != inflight_owner(arbitrage_id, leg):
             return self
-        return replace(self, in_flight={**self.in_flight, flight_key(leg): None})
+        return replace(self, in_flight={**self.in_flight, inflight_key(leg): None})
 
     def ended(self) -> "ReservationState":
         """The counters and the pair are free for the next arbitrage."""
@@ -138,7 +138,7 @@ class ReservationState:
         return replace(self.with_notional(-1), open_arbitrages=self.open_arbitrages - 1, pair=pair)
 
     def reopened(self) -> "ReservationState":
-        """Counted among the open ones again; what it had brought counts when it ends again."""
+        """The rows with the arbitrage open again; its P&L counts when it ends again."""
         profit = None if self.arbitrage is None else self.arbitrage.profit
         day_net = self.day_net if profit is None else self.day_net - profit.net
         return replace(self.with_notional(1), open_arbitrages=self.open_arbitrages + 1, day_net=day_net)
@@ -151,11 +151,11 @@ class ReservationState:
         keys = notional_keys(self.opportunity)
         return replace(self, notional={**self.notional, **{key: self.notional.get(key, ZERO) + own for key in keys}})
 
-    def noted(self, before: Arbitrage | None) -> "ReservationState":
+    def with_history(self, before: Arbitrage | None) -> "ReservationState":
         """With the step in the arbitrage's history. Raises IllegalStepError."""
         if self.arbitrage is None or self.arbitrage is before:
             return self
-        return replace(self, arbitrage=noted(before, self.arbitrage, Moment(self.now, self.by)))
+        return replace(self, arbitrage=with_history(before, self.arbitrage, Moment(self.now, self.by)))
 
 
 def pair_key(opportunity: Opportunity) -> str:

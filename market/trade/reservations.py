@@ -17,16 +17,16 @@ from market.trade.fast_replace import replace
 from market.trade.reservation_state import PairRow, ReservationState, ReservationTerms, half_key, liquidity_key
 
 RESERVE_WITHIN = 1 * MICROSECONDS
-"""How long a half reservation waits for the other bot."""
+"""How long a reservation awaits its second leg."""
 SEND_WITHIN = 2 * MICROSECONDS
 """How long after it was reserved a leg may still be sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """One bot's wish to reserve its own leg of an opportunity.
+    """One bot's request to reserve its own leg of an opportunity.
 
-    `leg.amount` is this bot's maximum. The matched amount of the arbitrage is the smaller of both wishes, floored to
+    `leg.amount` is this bot's maximum. The matched amount of the arbitrage is the smaller of both requests, floored to
     `amount_step` (coarse enough for both exchanges); a leg then orders floor(matched × `leg_factor`, `leg_step`).
     """
 
@@ -40,7 +40,7 @@ class Reservation:
     """1, or less where a fee taken in base would otherwise leave the two legs unequal."""
     leg_step: BoundedDecimal
     minimum_amount: BoundedDecimal
-    """Least matched amount that both exchanges take."""
+    """Minimum matched amount that both exchanges accept."""
     displayed_amount: BoundedDecimal
     """Base amount that this leg's quote shows within the limit price; other arbitrages may have used some of it."""
     settings: Settings
@@ -65,40 +65,40 @@ class ReservationResult:
     """What a rejection was decided on."""
 
 
-def reserved(rows: ReservationState, wish: Reservation) -> tuple[ReservationState, ReservationResult]:
-    """The rows after `wish`, and what its bot is told; the same rows where nothing changes.
+def reserved(rows: ReservationState, request: Reservation) -> tuple[ReservationState, ReservationResult]:
+    """The rows after `request`, and the result for its bot; the same rows where nothing changes.
 
     The first bot's leg waits as `awaiting_second_leg` with its maximum, the second's fixes the amount for both. Raises
     ValueError where `hold_currency` is not what such a leg holds.
     """
-    if wish.hold_currency != held_currency(wish.leg):
-        raise ValueError(f"a {wish.leg.side} leg of {wish.leg.symbol} cannot hold {wish.hold_currency}")
+    if request.hold_currency != held_currency(request.leg):
+        raise ValueError(f"a {request.leg.side} leg of {request.leg.symbol} cannot hold {request.hold_currency}")
     arbitrage = rows.arbitrage
-    if arbitrage is not None and arbitrage.leg(wish.leg.role) is not None:
+    if arbitrage is not None and arbitrage.leg(request.leg.role) is not None:
         return rows, ReservationResult(arbitrage)
-    if wish.valid_until is not None and rows.now >= wish.valid_until:
+    if request.valid_until is not None and rows.now >= request.valid_until:
         return rows, ReservationResult(None, "expired")
-    if reason := forbidden(wish.opportunity, rows.settings or wish.settings):
+    if reason := forbidden(request.opportunity, rows.settings or request.settings):
         return rows, ReservationResult(None, reason)
     if arbitrage is None:
-        return _noted(_first(rows, wish), None)
+        return _with_history(_first(rows, request), None)
     if arbitrage.state != "awaiting_second_leg" or rows.now > arbitrage.reserve_by:
         return rows, ReservationResult(None, "expired")
-    return _noted(_second(rows, wish, arbitrage), arbitrage)
+    return _with_history(_second(rows, request, arbitrage), arbitrage)
 
 
-def _noted(
+def _with_history(
     outcome: tuple[ReservationState, ReservationResult], before: Arbitrage | None
 ) -> tuple[ReservationState, ReservationResult]:
     rows, result = outcome
     if result.arbitrage is None:
         return outcome
-    after = rows.noted(before)
+    after = rows.with_history(before)
     return after, ReservationResult(after.arbitrage)
 
 
 def expired(rows: ReservationState) -> ReservationState:
-    """The rows after ending a half reservation past its time; the same rows where there is none."""
+    """The rows after expiring a reservation without second leg; the same rows if there is none."""
     arbitrage = rows.arbitrage
     if arbitrage is None or arbitrage.state != "awaiting_second_leg" or rows.now <= arbitrage.reserve_by:
         return rows
@@ -112,23 +112,23 @@ def expired(rows: ReservationState) -> ReservationState:
     )
     given_back = rows.with_hold(leg, -leg.held).with_liquidity(leg, -leg.amount).with_half(leg, None)
     given_back = given_back.landed(arbitrage.arbitrage_id, leg)
-    return replace(given_back.ended(), arbitrage=ended, terms=None).noted(arbitrage)
+    return replace(given_back.ended(), arbitrage=ended, terms=None).with_history(arbitrage)
 
 
-def _first(rows: ReservationState, wish: Reservation) -> tuple[ReservationState, ReservationResult]:
-    reason = _limit_reached(rows, wish) or _flight_reason(rows, wish)
-    matched, shortage = _affordable(rows, wish)
-    if reason is None and (matched <= 0 or matched < wish.minimum_amount):
+def _first(rows: ReservationState, request: Reservation) -> tuple[ReservationState, ReservationResult]:
+    reason = _limit_reached(rows, request) or _flight_reason(rows, request)
+    matched, shortage = _affordable(rows, request)
+    if reason is None and (matched <= 0 or matched < request.minimum_amount):
         reason = shortage
-    leg = _sized(wish.leg, matched, wish.leg_factor, wish.leg_step, wish.hold_per_unit, rows.now)
+    leg = _sized(request.leg, matched, request.leg_factor, request.leg_step, request.hold_per_unit, rows.now)
     if reason is None and leg.amount <= 0:
         reason = "too_small"
     if reason is not None:
         return rows, ReservationResult(None, reason)
-    arbitrage = _begun(wish, leg, matched, rows.now)
+    arbitrage = _begun(request, leg, matched, rows.now)
     taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount).with_flight(arbitrage.arbitrage_id, leg)
     if arbitrage.state == "awaiting_second_leg":
-        terms = ReservationTerms(wish.hold_per_unit, wish.leg_factor, wish.leg_step, wish.minimum_amount)
+        terms = ReservationTerms(request.hold_per_unit, request.leg_factor, request.leg_step, request.minimum_amount)
         taken = replace(taken.with_half(leg, arbitrage.arbitrage_id), terms=terms)
     after = replace(
         taken,
@@ -139,10 +139,10 @@ def _first(rows: ReservationState, wish: Reservation) -> tuple[ReservationState,
     return after.with_notional(1), ReservationResult(arbitrage)
 
 
-def _begun(wish: Reservation, leg: Leg, matched: Decimal, now: int) -> Arbitrage:
+def _begun(request: Reservation, leg: Leg, matched: Decimal, now: int) -> Arbitrage:
     """Waiting for the other leg, where there is one."""
-    opportunity = wish.opportunity
-    is_half = wish.strategy == "arbitrage"
+    opportunity = request.opportunity
+    is_half = request.strategy == "arbitrage"
     times = {"event": opportunity.event_time, "detected": opportunity.detected_time}
     return Arbitrage(
         arbitrage_id=opportunity.opportunity_id,
@@ -154,25 +154,25 @@ def _begun(wish: Reservation, leg: Leg, matched: Decimal, now: int) -> Arbitrage
         reserve_by=now + RESERVE_WITHIN,
         send_by=now + (RESERVE_WITHIN if is_half else 0) + SEND_WITHIN,
         times=times if is_half else times | {"reserved": now},
-        strategy=wish.strategy,
-        notional=matched * wish.unit_notional,
+        strategy=request.strategy,
+        notional=matched * request.unit_notional,
     )
 
 
 def _second(
-    rows: ReservationState, wish: Reservation, arbitrage: Arbitrage
+    rows: ReservationState, request: Reservation, arbitrage: Arbitrage
 ) -> tuple[ReservationState, ReservationResult]:
     (other,) = arbitrage.legs
     terms = rows.terms
     if terms is None:
         raise ValueError(f"arbitrage {arbitrage.arbitrage_id} lost the terms of its first leg")
-    if reason := _flight_reason(rows, wish):
+    if reason := _flight_reason(rows, request):
         return rows, ReservationResult(None, reason)
-    affordable, shortage = _affordable(rows, wish)
-    matched = floor_to_step(min(arbitrage.amount, affordable), wish.amount_step)
-    if matched <= 0 or matched < max(wish.minimum_amount, terms.minimum_amount):
+    affordable, shortage = _affordable(rows, request)
+    matched = floor_to_step(min(arbitrage.amount, affordable), request.amount_step)
+    if matched <= 0 or matched < max(request.minimum_amount, terms.minimum_amount):
         return rows, ReservationResult(None, shortage if affordable < arbitrage.amount else "too_small")
-    leg = _sized(wish.leg, matched, wish.leg_factor, wish.leg_step, wish.hold_per_unit, rows.now)
+    leg = _sized(request.leg, matched, request.leg_factor, request.leg_step, request.hold_per_unit, rows.now)
     trimmed = _sized(other, matched, terms.leg_factor, terms.leg_step, terms.hold_per_unit, other.times["reserved"])
     if leg.amount <= 0 or trimmed.amount <= 0:
         return rows, ReservationResult(None, "too_small")
@@ -183,7 +183,7 @@ def _second(
         amount=Amount(matched),
         send_by=rows.now + SEND_WITHIN,
         times=arbitrage.times | {"reserved": rows.now},
-        notional=matched * wish.unit_notional,
+        notional=matched * request.unit_notional,
     )
     taken = rows.with_hold(leg, leg.held).with_liquidity(leg, leg.amount).with_half(other, None)
     taken = taken.with_hold(other, trimmed.held - other.held).with_liquidity(other, trimmed.amount - other.amount)
@@ -192,21 +192,21 @@ def _second(
     return taken.with_notional(1), ReservationResult(matching)
 
 
-def _limit_reached(rows: ReservationState, wish: Reservation) -> str | None:
-    """Why no new arbitrage may begin, whatever its size."""
-    return hard_limit(wish.opportunity, _standing(rows, wish))
+def _limit_reached(rows: ReservationState, request: Reservation) -> str | None:
+    """Why no new arbitrage may be opened, whatever its size."""
+    return hard_limit(request.opportunity, _standing(rows, request))
 
 
-def _flight_reason(rows: ReservationState, wish: Reservation) -> str | None:
+def _flight_reason(rows: ReservationState, request: Reservation) -> str | None:
     """Another leg of its symbol and side is reserved or in flight, and the exchange could not tell the two apart."""
-    return None if rows.has_flight(wish.opportunity.opportunity_id, wish.leg) else "leg_in_flight"
+    return None if rows.has_flight(request.opportunity.opportunity_id, request.leg) else "leg_in_flight"
 
 
-def _standing(rows: ReservationState, wish: Reservation) -> Standing:
-    is_waiting = rows.awaiting_second_leg.get(half_key(wish.opportunity, wish.leg.side)) is not None
+def _standing(rows: ReservationState, request: Reservation) -> Standing:
+    is_waiting = rows.awaiting_second_leg.get(half_key(request.opportunity, request.leg.side)) is not None
     return Standing(
         now=rows.now,
-        settings=rows.settings or wish.settings,
+        settings=rows.settings or request.settings,
         reservations_open=rows.reservations_open,
         open_arbitrages=rows.open_arbitrages,
         notional=rows.notional,
@@ -217,24 +217,24 @@ def _standing(rows: ReservationState, wish: Reservation) -> Standing:
     )
 
 
-def _affordable(rows: ReservationState, wish: Reservation) -> tuple[Decimal, str]:
+def _affordable(rows: ReservationState, request: Reservation) -> tuple[Decimal, str]:
     """The matched amount that this leg can bear, and the reason to give where that is too little."""
-    leg = wish.leg
-    used = rows.liquidity.get(liquidity_key(wish.opportunity, leg.side), ZERO)
-    free = rows.balance(leg.exchange, wish.hold_currency).free
+    leg = request.leg
+    used = rows.liquidity.get(liquidity_key(request.opportunity, leg.side), ZERO)
+    free = rows.balance(leg.exchange, request.hold_currency).free
     caps = [
         (leg.amount, "too_small"),
-        (wish.displayed_amount - used, "liquidity_used"),
-        (free / wish.hold_per_unit, "insufficient_balance"),
+        (request.displayed_amount - used, "liquidity_used"),
+        (free / request.hold_per_unit, "insufficient_balance"),
     ]
-    if wish.unit_notional > 0 and rows.arbitrage is None:
-        left, limit = notional_left(wish.opportunity, _standing(rows, wish))
-        caps.append((left / wish.unit_notional, limit))
+    if request.unit_notional > 0 and rows.arbitrage is None:
+        left, limit = notional_left(request.opportunity, _standing(rows, request))
+        caps.append((left / request.unit_notional, limit))
     amount, reason = min(caps, key=lambda cap: cap[0])
-    matched = floor_to_step(max(amount, ZERO), wish.amount_step)
-    if matched * wish.hold_per_unit > free and matched > 0:
+    matched = floor_to_step(max(amount, ZERO), request.amount_step)
+    if matched * request.hold_per_unit > free and matched > 0:
         # the quotient was rounded up in its last digit
-        matched -= wish.amount_step
+        matched -= request.amount_step
     return matched, reason
 
 

@@ -16,7 +16,7 @@ from pricefeeds.feed.websocket import WebSocketConnection, connected
 from pricefeeds.wire.wire_port import FetchSnapshot, Send
 from session.backoff import CHANCE, backoff
 from session.clock import Clock, SystemClock
-from session.tasks import together
+from session.tasks import run_all
 
 log = logging.getLogger("pricefeeds")
 
@@ -70,7 +70,7 @@ class ConnectionLoop:
             checks = BookChecks(self._source, self._listener, self._clock, self._patience, self._chance)
             try:
                 await self._grant(self._listener.open(conversation, self._clock.now()), connection, fetches)
-                await together(
+                await run_all(
                     self._listen(connection, fetches, checks),
                     self._fetch(connection, fetches),
                     self._ping(connection),

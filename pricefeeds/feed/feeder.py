@@ -18,7 +18,7 @@ from pricefeeds.recording.feed_recorder import Recorder, recording
 from session.backoff import backoff
 from session.clock import SystemClock
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from store.errors import StoreUnavailableError
 from store.mongo.mongo_store import open_store
 from store.store_port import TradeStore
@@ -98,7 +98,7 @@ class Feeder:
             ConnectionLoop(self._source, listener, self._clock, self._patience, exchange_clock.doubt)
             for listener in self._listeners
         ]
-        await together(
+        await run_all(
             *(watch.run() for watch in watches),
             exchange_clock.run(),
             self._renew(),

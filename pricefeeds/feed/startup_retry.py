@@ -15,7 +15,7 @@ log = logging.getLogger("pricefeeds")
 
 async def answered(question: Callable[[], Awaitable[Answer]]) -> Answer:
     """The answer, asked again for as long as Kafka or the store is away; what cannot get better is raised."""
-    return await backoff.answered(
+    return await backoff.retry_on(
         question,
         (StreamUnavailableError, StoreUnavailableError),
         lambda error: log.warning("asking again", extra={"error": str(error)}),

@@ -5,7 +5,7 @@ from dataclasses import asdict, fields
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
-from market.validation_messages import fault_words
+from market.validation_messages import fault_text
 from simulators.faults.faults import FAULT_KINDS, ActiveFault, Fault, FaultRejectedError
 
 _FAULT = TypeAdapter(Fault)
@@ -31,7 +31,7 @@ def fault_from(body: object) -> Fault:
         return _FAULT.validate_json(orjson.dumps(body), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        raise FaultRejectedError(f"{first['loc'][0]}: {fault_words(first)}, not {first['input']!r}.") from None
+        raise FaultRejectedError(f"{first['loc'][0]}: {fault_text(first)}, not {first['input']!r}.") from None
 
 
 def fault_row(active: ActiveFault, now: int) -> dict[str, object]:

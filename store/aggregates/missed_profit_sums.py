@@ -1,6 +1,6 @@
-"""Missed profit by the server: episodes of what was rejected and taken, as `market.accounting.episodes` defines them.
+"""Missed profit, aggregated by MongoDB into episodes as `market.accounting.episodes` defines them.
 
-The server gathers the sightings into episodes and sums those: a day has a million of them, and few sums.
+The server does it because a day has a million samples and few sums.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from store.server.documents import ARBITRAGES, REJECTIONS, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
 
 BINS_PER_BPS = 2
-"""Half a basis point is the step of the thresholds; what is summed finer would tell no threshold more."""
+"""Half a basis point, the step of the thresholds; finer bins would not help."""
 
 BELOW_THRESHOLD = "below_threshold"
 Which = Literal["all", "below", "others"]
@@ -29,10 +29,10 @@ _WANTED: Mapping[Which, Document] = {
     "others": {"reason": {"$ne": BELOW_THRESHOLD}},
 }
 REST_SHARE = 20
-"""What took so long to read is read again after as many times that at the soonest, however many ask."""
+"""A cached sum is read again after this many times the duration of its read, at the earliest."""
 FRESH = MICROSECONDS // 200
-"""And not before a two-hundredth of its span is over."""
-MOST_KEPT = 16
+"""And not before this fraction of its span has passed."""
+MAX_CACHED = 16
 
 _REJECTED: Document = {
     "pair": {"base": "$base", "buy": "$buy_exchange", "sell": "$sell_exchange"},
@@ -137,7 +137,7 @@ class MissedProfits:
                 span: Document = {"$gte": now - (seconds or 0) * MICROSECONDS, "$lt": now + MICROSECONDS}
                 span_or_all = None if seconds is None else span
                 sums = await missed_sums(self._database, self._of_session, span_or_all, which)
-                kept = [one for one in self._read.items() if one[0] != (seconds, which)][: MOST_KEPT - 1]
+                kept = [one for one in self._read.items() if one[0] != (seconds, which)][: MAX_CACHED - 1]
                 took = steady_now() - began
                 self._read = dict(
                     [((seconds, which), (began + max(took * REST_SHARE, (seconds or 0) * FRESH), sums)), *kept]

@@ -15,7 +15,7 @@ from store.aggregates.session_totals import RunningSums, decimal_of
 from store.server.documents import ARBITRAGES, REJECTIONS
 from store.server.mongo_client import Database, Document, translated_errors
 
-KEPT_SPANS = 4
+CACHED_SPANS = 4
 
 _TAKEN: Document = {"state": {"$in": list(TAKEN_STATES)}, "strategy": {"$ne": "ma"}}
 _TAKEN_BY = (
@@ -28,7 +28,7 @@ _TAKEN_BY = (
 _SHOWN: Document = {"$min": [{"$toDecimal": "$opportunity.buy.amount"}, {"$toDecimal": "$opportunity.sell.amount"}]}
 _TRADED: Document = {"$divide": [{"$min": [{"$toDecimal": "$amount"}, _SHOWN]}, _SHOWN]}
 _EXPECTED: Document = {"$round": [{"$multiply": [{"$toDecimal": "$opportunity.expected_profit"}, _TRADED]}, 8]}
-"""Of what the best levels promised the share that was reserved: the rest of them was never to be traded."""
+"""Theoretical gross at the best levels, scaled to the amount reserved."""
 _TAKEN_SUMS = (
     1,
     {"$cond": [{"$gt": [_SHOWN, 0]}, _EXPECTED, {"$toDecimal": 0}]},
@@ -62,7 +62,7 @@ class OutcomeSum:
     """Of what was reserved, at the best levels, in the settlement currency; 0 for those rejected, whose missed profit
     is counted by episode."""
     net: Decimal
-    """What those taken brought, as far as they have ended; 0 for those rejected."""
+    """Realised P&L of those taken that have ended; 0 for those rejected."""
     pair_seconds: int
     """In how many seconds the pair was rejected for this; 0 for those taken."""
 
@@ -98,7 +98,7 @@ class OpportunitySums:
                 # what is dated a little ahead, by another clock, belongs to it
                 sums = await self.between(now - seconds * MICROSECONDS, now + MICROSECONDS)
                 others = [(span, kept) for span, kept in self._recent.items() if span != seconds]
-                self._recent = dict([(seconds, (now, sums)), *others[: KEPT_SPANS - 1]])
+                self._recent = dict([(seconds, (now, sums)), *others[: CACHED_SPANS - 1]])
             return sums
 
     async def between(self, since: int, until: int) -> list[OutcomeSum]:

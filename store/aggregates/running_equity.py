@@ -7,8 +7,8 @@ from store.aggregates.session_totals import RECOUNT_MICROSECONDS, SETTLING_MICRO
 from store.server.documents import ARBITRAGES, amount_of, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
 
-RECOUNT_PATIENCE = 100
-"""A read of everything takes at most one part in so many of the time: it puts right what changed late all the same."""
+RECOUNT_LIMIT = 100
+"""A full read, which corrects late changes, takes at most one part in this many of the time."""
 
 _STATES: dict[str, ArbitrageState] = {state: state for state in FINAL_STATES}
 _FIELDS = {"times.ended": 1, "state": 1, "profit.net": 1}
@@ -26,7 +26,7 @@ class RunningEquity:
         self._recount_at = 0
 
     async def read(self, currency: str) -> Equity:
-        """Raises StoreUnavailableError, after which the next read is as right as ever."""
+        """Raises StoreUnavailableError; the next read is unaffected."""
         begun, recount_at = wall_now(), self._recount_at
         is_whole = begun >= recount_at or currency not in self._settled
         settled, since = (EquityCurve(), 0) if is_whole else self._settled[currency]
@@ -36,7 +36,7 @@ class RunningEquity:
             until = max(since, await self._newest(wanted) - SETTLING_MICROSECONDS)
             curve = await self._followed(settled, wanted, until)
         if is_whole:
-            recount_at = wall_now() + max(RECOUNT_MICROSECONDS, RECOUNT_PATIENCE * (wall_now() - begun))
+            recount_at = wall_now() + max(RECOUNT_MICROSECONDS, RECOUNT_LIMIT * (wall_now() - begun))
         self._settled[currency] = (settled, until)
         self._recount_at = recount_at
         return curve.equity()
@@ -46,7 +46,7 @@ class RunningEquity:
         return 0 if newest is None else _ended(newest)
 
     async def _followed(self, settled: EquityCurve, wanted: Document, until: int) -> EquityCurve:
-        """Adds to `settled` what ended before `until`; a curve that goes on with the rest."""
+        """Add what ended before `until` to `settled`; returns a curve with the rest as well."""
         curve = settled
         async for document in self._arbitrages.find(wanted, _FIELDS).sort(_BY_END):
             ending = _ending_of(document)

@@ -19,7 +19,7 @@ from store.server.mongo_client import Database, Document, translated_errors
 SETTLING_MICROSECONDS = 60 * MICROSECONDS
 """A document this much older than the newest is taken as final, unless it is an open arbitrage."""
 RECOUNT_MICROSECONDS = 300 * MICROSECONDS
-"""Between two counts of everything, which put right what changed late all the same."""
+"""Interval of full counts, which correct late changes."""
 
 Sums = dict[tuple[str, ...], tuple[Decimal, ...]]
 """Values of the fields grouped by → the sums."""
@@ -63,7 +63,7 @@ class RunningSums:
         self._recount_at = 0
 
     async def read(self) -> Sums:
-        """Raises StoreUnavailableError, after which the next read is as right as ever."""
+        """Raises StoreUnavailableError; the next read is unaffected."""
         settled, since, recount_at = self._settled, self._settled_until, self._recount_at
         if wall_now() >= recount_at:
             settled, since, recount_at = {}, 0, wall_now() + RECOUNT_MICROSECONDS
@@ -140,7 +140,7 @@ async def counts_by(
 
 
 async def rejection_counts(database: Database, wanted: Document) -> dict[str, int]:
-    """Reason → how many, those not stored whole included."""
+    """Reason → how many, including those only counted."""
     return await counts_by(database, REJECTIONS, wanted, "reason", "$count")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from market.trade.leases import UNFENCED, Actor
 from market.trade.lifecycle import Moment
-from market.trade.moving_average import AverageOrder, AverageState, AverageTrade, Close, noted, with_order
+from market.trade.moving_average import AverageOrder, AverageState, AverageTrade, Close, after_close, with_order
 
 
 class MemoryAverages:
@@ -16,16 +16,16 @@ class MemoryAverages:
         self._states: dict[tuple[str, str], AverageState] = {}
         self._trades: dict[str, AverageTrade] = {}
 
-    async def note_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
+    async def record_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
         key = (close.exchange, close.symbol)
         before = self._states.get(key, AverageState())
-        state, trade = noted(before, close, self._moment(by).now, with_order=with_order)
+        state, trade = after_close(before, close, self._moment(by).now, with_order=with_order)
         self._states[key] = state
         if trade is not None:
             self._trades[trade.trade_id] = trade
         return trade
 
-    async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+    async def record_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
         self._moment(by)
         trade = self._trades.get(trade_id)
         if trade is not None:

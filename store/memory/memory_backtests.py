@@ -6,7 +6,7 @@ from dataclasses import replace
 from market.time_units import MICROSECONDS
 from session.backtest_requests import (
     ENDED_STATES,
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     BacktestFigures,
     BacktestJob,
     BacktestRequest,
@@ -38,16 +38,16 @@ class MemoryBacktests:
     async def job(self, job_id: str) -> BacktestJob | None:
         return self._jobs.get(job_id)
 
-    async def take_next(self, runner: str) -> BacktestJob | None:
+    async def claim_next(self, runner: str) -> BacktestJob | None:
         now = self._clock.now()
         waiting = [job for job in await self.jobs() if job.state == "queued" or self._is_vanished(job)]
         for job in reversed(waiting):
             if job.is_cancel_asked:
                 self._end(job, "cancelled", "cancelled")
-            elif job.attempts >= MOST_ATTEMPTS:
-                self._end(job, "failed", f"its process vanished {MOST_ATTEMPTS} times")
+            elif job.attempts >= MAX_ATTEMPTS:
+                self._end(job, "failed", f"its process vanished {MAX_ATTEMPTS} times")
             else:
-                return self._keep(
+                return self._store(
                     replace(
                         job,
                         state="running",
@@ -61,9 +61,9 @@ class MemoryBacktests:
                 )
         return None
 
-    async def note_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
+    async def record_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
         job = self._run_by(job_id, runner)
-        return None if job is None else self._keep(replace(job, stage=stage, share=share, beat_at=self._clock.now()))
+        return None if job is None else self._store(replace(job, stage=stage, share=share, beat_at=self._clock.now()))
 
     async def finish(
         self, job_id: str, runner: str, figures: BacktestFigures, report: str, trades: Sequence[BacktestTrade] = ()
@@ -76,16 +76,16 @@ class MemoryBacktests:
         self._end(replace(job, figures=figures, has_report=True, share=1.0, stage=""), "done", None)
         return True
 
-    async def give_up(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
+    async def abort(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
         job = self._run_by(job_id, runner)
         if job is not None:
             self._end(job, state, reason)
         return job is not None
 
-    async def put_back(self, job_id: str, runner: str) -> bool:
+    async def requeue(self, job_id: str, runner: str) -> bool:
         job = self._run_by(job_id, runner)
         if job is not None:
-            self._keep(replace(job, beat_at=0, stage="", share=0.0))
+            self._store(replace(job, beat_at=0, stage="", share=0.0))
         return job is not None
 
     async def cancel(self, job_id: str) -> BacktestJob | None:
@@ -93,7 +93,7 @@ class MemoryBacktests:
         if job is not None and job.state == "queued":
             self._end(job, "cancelled", "cancelled before it began")
         elif job is not None and job.state == "running":
-            self._keep(replace(job, is_cancel_asked=True))
+            self._store(replace(job, is_cancel_asked=True))
         return self._jobs.get(job_id)
 
     async def remove(self, job_id: str) -> bool:
@@ -112,7 +112,7 @@ class MemoryBacktests:
         found = [one for one in reversed(self._trades.get(job_id, ())) if before is None or one.number < before]
         return found[:limit]
 
-    async def tell_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
+    async def report_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
         self._tick_sets = tuple(sorted(tick_sets, key=lambda one: one.name))
 
     async def tick_sets(self) -> list[TickSetSummary]:
@@ -127,9 +127,9 @@ class MemoryBacktests:
         return job if job is not None and job.runner == runner and job.state == "running" else None
 
     def _end(self, job: BacktestJob, state: BacktestState, reason: str | None) -> None:
-        self._keep(replace(job, state=state, reason=reason, ended_at=self._clock.now()))
+        self._store(replace(job, state=state, reason=reason, ended_at=self._clock.now()))
 
-    def _keep(self, job: BacktestJob) -> BacktestJob:
+    def _store(self, job: BacktestJob) -> BacktestJob:
         self._jobs[job.job_id] = job
         return job
 

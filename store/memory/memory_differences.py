@@ -1,4 +1,4 @@
-"""What reconciliation reads and keeps, in memory, under the contract of the MongoDB one."""
+"""Reconciliation's differences in memory, under the contract of the MongoDB adapter."""
 
 from collections.abc import Callable, Iterable
 
@@ -31,18 +31,18 @@ class MemoryDifferences:
         self.opened: dict[str, int] = {}
         """Exchange → when its balances were taken at the beginning."""
 
-    async def keep(self, difference: StoredDifference) -> bool:
+    async def store(self, difference: StoredDifference) -> bool:
         is_new = difference.difference_id not in self._kept
         self._kept.setdefault(difference.difference_id, difference)
         return is_new
 
-    async def kept(self) -> list[StoredDifference]:
+    async def stored(self) -> list[StoredDifference]:
         return sorted(self._kept.values(), key=lambda one: (one.found_at, one.difference_id), reverse=True)
 
     async def compared_until(self, exchange: str) -> int | None:
         return self._compared_until.get(exchange)
 
-    async def note_compared(self, exchange: str, until: int) -> None:
+    async def record_compared(self, exchange: str, until: int) -> None:
         self._compared_until[exchange] = max(until, self._compared_until.get(exchange, 0))
 
     async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:

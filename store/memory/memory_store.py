@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Literal
 
 from market.accounting.missed_profit import missed_of
-from market.decide.circuit_breaker import Failure, Health, failed
+from market.decide.circuit_breaker import Failure, Health, with_failure
 from market.instruments.orders import Fill, OrderReport
 from market.money import ZERO
 from market.prices.feed_state import FeedState
@@ -18,7 +18,7 @@ from market.trade import reservations
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Rejection
 from market.trade.decision_context import rows_read_to_reserve
 from market.trade.decisions import Cause, finishing, reserving
-from market.trade.inflight_orders import flies_alone, flight_key, flight_of
+from market.trade.inflight_orders import allows_one_in_flight, inflight_key, inflight_owner
 from market.trade.leases import UNFENCED, Actor
 from market.trade.lifecycle import Moment
 from market.trade.reservation_state import (
@@ -116,7 +116,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         before = self._read(reservation.opportunity, by)
         after, result = reservations.reserved(before, reservation)
         self._write(before, after, reserving(reservation))
-        return replace(result, read=rows_read_to_reserve(before)) if self.steps.are_kept else result
+        return replace(result, read=rows_read_to_reserve(before)) if self.steps.are_recorded else result
 
     async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
         return arbitrage_id in self._arbitrages and self._changed(
@@ -126,16 +126,16 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
     async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
         before, moment = self._known(arbitrage_id), self.moment(by)
         after = legs.sending(before, role, moment, await self.settings())
-        if after is before or not self._may_fly(after, role):
+        if after is before or not self._may_be_in_flight(after, role):
             return None
-        self._keep(after, Cause("send", role), moment)
+        self._store(after, Cause("send", role), moment)
         return legs.allowed(after, role)
 
-    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
+    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         before, moment = self._known(arbitrage_id), self.moment(by)
         after = legs.acknowledged(before, role, exchange_order_id, moment)
         if after is not before:
-            self._keep(after, Cause("acknowledge", role, exchange_order_id), moment)
+            self._store(after, Cause("acknowledge", role, exchange_order_id), moment)
 
     async def finish_leg(
         self,
@@ -216,10 +216,10 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
     async def fills(self) -> list[Fill]:
         return list(self._fills.values())
 
-    async def note_failure(self, exchange: str, failure: Failure) -> Health:
+    async def record_failure(self, exchange: str, failure: Failure) -> Health:
         settings = self.settings_in_force()
         before = self._health.get(exchange, Health(exchange))
-        self._health[exchange] = failed(before, failure, settings, self._clock.now())
+        self._health[exchange] = with_failure(before, failure, settings, self._clock.now())
         return self._health[exchange]
 
     async def health(self) -> list[Health]:
@@ -231,14 +231,14 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
     async def close(self) -> None:
         """Nothing is held open."""
 
-    def _may_fly(self, arbitrage: Arbitrage, role: LegRole) -> bool:
-        """Takes the claim where nobody has it."""
+    def _may_be_in_flight(self, arbitrage: Arbitrage, role: LegRole) -> bool:
+        """Take the claim if it is free."""
         leg = legs.allowed(arbitrage, role)
-        if leg is None or not flies_alone(leg):
+        if leg is None or not allows_one_in_flight(leg):
             return True
-        own = flight_of(arbitrage.arbitrage_id, leg)
-        owner = self._in_flight.get(flight_key(leg)) or own
-        self._in_flight[flight_key(leg)] = owner
+        own = inflight_owner(arbitrage.arbitrage_id, leg)
+        owner = self._in_flight.get(inflight_key(leg)) or own
+        self._in_flight[inflight_key(leg)] = owner
         return owner == own
 
     def _changed(
@@ -280,7 +280,7 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
     def _write(self, before: ReservationState, after: ReservationState, cause: Cause) -> None:
         if after is before or after.arbitrage is None:
             return
-        self.steps.note(before, opportunity_id := after.arbitrage.arbitrage_id, cause)
+        self.steps.record(before, opportunity_id := after.arbitrage.arbitrage_id, cause)
         self._terms.pop(opportunity_id, None)
         if after.terms is not None:
             self._terms[opportunity_id] = after.terms
@@ -295,12 +295,12 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         self._awaiting_second_leg = dict(after.awaiting_second_leg)
         self._in_flight = dict(after.in_flight)
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
-        self._keep(after.arbitrage)
+        self._store(after.arbitrage)
 
-    def _keep(self, arbitrage: Arbitrage, cause: Cause | None = None, moment: Moment | None = None) -> None:
-        if cause is not None and moment is not None and self.steps.are_kept:
+    def _store(self, arbitrage: Arbitrage, cause: Cause | None = None, moment: Moment | None = None) -> None:
+        if cause is not None and moment is not None and self.steps.are_recorded:
             read = self._read(arbitrage.opportunity, moment.by)
-            self.steps.note(replace(read, now=moment.now), arbitrage.arbitrage_id, cause)
+            self.steps.record(replace(read, now=moment.now), arbitrage.arbitrage_id, cause)
         self._arbitrages[arbitrage.arbitrage_id] = arbitrage
         for queue in self._watching_arbitrages:
             queue.put_nowait(arbitrage)

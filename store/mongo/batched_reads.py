@@ -1,4 +1,4 @@
-"""Several questions to MongoDB in one round trip: in a transaction each costs a bot more than what is read."""
+"""Several MongoDB reads in one round trip: within a transaction round trips cost more than the reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,26 +17,26 @@ class BatchedRead:
     added: Document | None = None
 
 
-async def read_together(database: Database, session: Session, questions: Sequence[BatchedRead]) -> list[list[Document]]:
-    """The documents that answer each question, in the order of the questions.
+async def read_batch(database: Database, session: Session, reads: Sequence[BatchedRead]) -> list[list[Document]]:
+    """The documents of each read, in the order of `reads`.
 
     The session's counter, which is always there, stands in for a query without a collection; a transaction takes no
     `$unionWith` (mongodb.com, "Transactions and Operations"). Raises StoreError in a database never prepared.
     """
     lookups: list[Document] = [
-        {"$lookup": {"from": question.collection, "pipeline": _pipeline(question), "as": str(number)}}
-        for number, question in enumerate(questions)
+        {"$lookup": {"from": read.collection, "pipeline": _pipeline(read), "as": str(number)}}
+        for number, read in enumerate(reads)
     ]
     start: list[Document] = [{"$match": {"_id": SESSION_CLAIM}}, {"$project": {"_id": 1}}]
     async for document in database[CLAIMS].aggregate([*start, *lookups], session=session):
-        return [_documents(document[str(number)]) for number in range(len(questions))]
+        return [_documents(document[str(number)]) for number in range(len(reads))]
     raise StoreError("The database was not prepared: the session's counter is missing.")
 
 
-def _pipeline(question: BatchedRead) -> list[Document]:
-    match: Document = {"$match": question.wanted}
-    return [match] if question.added is None else [match, {"$set": question.added}]
+def _pipeline(read: BatchedRead) -> list[Document]:
+    match: Document = {"$match": read.wanted}
+    return [match] if read.added is None else [match, {"$set": read.added}]
 
 
-def _documents(answer: object) -> list[Document]:
-    return answer if isinstance(answer, list) else []
+def _documents(result: object) -> list[Document]:
+    return result if isinstance(result, list) else []

@@ -8,14 +8,14 @@ from pymongo import ASCENDING
 
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
 from market.trade.decisions import DecisionStep, step_text
-from store.server.change_streams import ChangeFollower, ChangeStanding, patiently
+from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
 from store.server.documents import ARBITRAGES, arbitrage_of, integer_of, microseconds_of
 from store.server.mongo_client import Database, Document, translated_errors
 
 OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
 OPEN: Document = {"state": {"$in": list(OPEN_STATES)}}
-REMEMBERED = 10_000
-"""How many arbitrages a watcher knows the last told state of."""
+MAX_REMEMBERED = 10_000
+"""How many arbitrages a watcher remembers the last delivered state of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,41 +56,43 @@ async def read_arbitrages(database: Database, wanted: Document) -> list[Arbitrag
     return [arbitrage_of(document) for document in await _documents(database, wanted)]
 
 
-async def watch_arbitrages(database: Database, standing: ChangeStanding | None = None) -> AsyncGenerator[Arbitrage]:
-    """Those open at first, then each change; where history was lost, those open now or when last told of.
+async def watch_arbitrages(
+    database: Database, progress: ChangeStreamProgress | None = None
+) -> AsyncGenerator[Arbitrage]:
+    """First those open, then each change; where history was lost, those open now or when last delivered.
 
     The states of one arbitrage never go back.
     """
-    told = _Told()
-    async with ChangeFollower(database[ARBITRAGES], standing=standing) as changes:
+    delivered = _Delivered()
+    async with ChangeFollower(database[ARBITRAGES], progress=progress) as changes:
         while True:
             change = await changes.next()
             if change is None:
-                # the stream repeats what is written from here on, so some of it may be told by this read already
-                found = await patiently(partial(_documents, database, _open_or_among(told.open)))
+                # the stream repeats changes from here on, some of which this read has already delivered
+                found = await read_until_reachable(partial(_documents, database, _open_or_among(delivered.open)))
             else:
                 document = change.get("fullDocument")
                 found = [document] if isinstance(document, dict) else []
             for document in found:
-                if told.is_news(document):
+                if delivered.is_new(document):
                     yield arbitrage_of(document)
 
 
 @dataclass(slots=True)
-class _Told:
-    """What a watcher was told last."""
+class _Delivered:
+    """The last state that a watcher got of each arbitrage."""
 
     open: set[str] = field(default_factory=set)
     revisions: dict[str, int] = field(default_factory=dict)
 
-    def is_news(self, document: Document) -> bool:
-        """Remembers it, too."""
+    def is_new(self, document: Document) -> bool:
+        """Whether the document is newer than the last delivered; remembers it."""
         key, revision = str(document["_id"]), integer_of(document["revision"])
         if revision <= self.revisions.get(key, 0):
             return False
         self.revisions.pop(key, None)
         self.revisions[key] = revision
-        if len(self.revisions) > REMEMBERED:
+        if len(self.revisions) > MAX_REMEMBERED:
             del self.revisions[next(iter(self.revisions))]
         if document["state"] in OPEN_STATES:
             self.open.add(key)

@@ -10,7 +10,7 @@ from market.trade.moving_average import (
     AverageState,
     AverageTrade,
     Close,
-    noted,
+    after_close,
     order_of,
     with_order,
 )
@@ -37,14 +37,14 @@ class MongoAverages:
         self._database = database
         self._session_id = session_id
 
-    async def note_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
+    async def record_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
         key = f"{close.exchange}|{close.symbol}"
 
         async def step(session: Session) -> AverageTrade | None:
             await check_not_fenced_out(self._database, session, by)
             before = await self._state(key, session)
             now = await server_now(self._database, session)
-            after, trade = noted(before, close, now, with_order=with_order)
+            after, trade = after_close(before, close, now, with_order=with_order)
             if after is before:
                 return None
             document = average_state_document(after) | {"session_id": self._session_id}
@@ -57,7 +57,7 @@ class MongoAverages:
         with translated_errors():
             return await in_transaction(self._client, step)
 
-    async def note_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+    async def record_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
         async def step(session: Session) -> None:
             await check_not_fenced_out(self._database, session, by)
             row = await self._database[AVERAGE_TRADES].find_one({"_id": trade_id}, session=session)
@@ -94,7 +94,7 @@ class MongoAverages:
 async def read_average_trades(
     database: Database, wanted: Mapping[str, object], cursor: str | None, limit: int
 ) -> Page[AverageTrade]:
-    """Newest first. An order is told by its arbitrage, which knows of fills that came late. Raises CursorError."""
+    """Newest first. An order's state is read from its arbitrage, which has late fills. Raises CursorError."""
     page = await read_page(database, AVERAGE_TRADES, average_trade_of, wanted, cursor, limit)
     ordered = [trade.trade_id for trade in page.items if trade.order is not None]
     begun = await read_arbitrages(database, {"_id": {"$in": ordered}}) if ordered else []

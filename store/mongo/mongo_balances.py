@@ -53,7 +53,7 @@ class MongoBalances:
                 await self._record(exchange, balances, moment)
 
     async def correct(self, expected: BalanceRow, corrected: BalanceRow, by: Actor = UNFENCED) -> bool:
-        """Put `corrected` in the place of `expected`; False where the row is another by now. Raises FencedOutError."""
+        """Replace `expected` by `corrected`; False if the row has changed since. Raises FencedOutError."""
 
         async def step(session: Session) -> bool:
             await check_not_fenced_out(self._database, session, by)
@@ -93,8 +93,8 @@ class MongoBalances:
                         record[str(document["exchange"])] = amounts_of(document[moment])
         return before, after
 
-    async def forget_closing(self, exchanges: Sequence[str]) -> None:
-        """What these reported `after`: they trade again. Raises StoreUnavailableError."""
+    async def discard_closing(self, exchanges: Sequence[str]) -> None:
+        """Remove the closing balances of these exchanges, which trade again. Raises StoreUnavailableError."""
         which: Document = {"session_id": self._session_id, "exchange": {"$in": list(exchanges)}}
         with translated_errors():
             await self._database[SESSION_BALANCES].update_many(which, {"$unset": {"after": "", "after_at": ""}})

@@ -1,4 +1,4 @@
-"""What reconciliation reads and keeps, in MongoDB: each difference once, and until when an exchange was compared."""
+"""Reconciliation in MongoDB: each difference once, and the time up to which each exchange was compared."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -25,7 +25,7 @@ class MongoDifferences:
         self._database = database
         self._balances = balances
 
-    async def keep(self, difference: StoredDifference) -> bool:
+    async def store(self, difference: StoredDifference) -> bool:
         document = asdict(difference) | {"at": difference.found_at}
         with translated_errors():
             written = await self._database[DIFFERENCES].update_one(
@@ -33,7 +33,7 @@ class MongoDifferences:
             )
         return written.upserted_id is not None
 
-    async def kept(self) -> list[StoredDifference]:
+    async def stored(self) -> list[StoredDifference]:
         with translated_errors():
             found = self._database[DIFFERENCES].find().sort([("at", DESCENDING), ("_id", DESCENDING)])
             return [difference_of(document) async for document in found]
@@ -43,7 +43,7 @@ class MongoDifferences:
             document = await self._database[COMPARISONS].find_one({"_id": exchange})
         return None if document is None else integer_of(document["until"])
 
-    async def note_compared(self, exchange: str, until: int) -> None:
+    async def record_compared(self, exchange: str, until: int) -> None:
         with translated_errors():
             await self._database[COMPARISONS].update_one({"_id": exchange}, {"$max": {"until": until}}, upsert=True)
 
@@ -85,4 +85,6 @@ def difference_of(document: Mapping[str, object]) -> StoredDifference:
     try:
         return _DIFFERENCE.validate_python(document)
     except ValidationError as error:
-        raise StoreError(f"difference {document.get('_id')!r} is not as this version writes it: {error}") from error
+        raise StoreError(
+            f"difference {document.get('_id')!r} was written by another version of this program: {error}"
+        ) from error

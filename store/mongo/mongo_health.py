@@ -1,8 +1,8 @@
-"""What exchanges failed at, and which are paused for it."""
+"""Failures of exchanges, and their pauses."""
 
 from pymongo import ASCENDING
 
-from market.decide.circuit_breaker import Failure, Health, failed
+from market.decide.circuit_breaker import Failure, Health, with_failure
 from store.errors import StoreError
 from store.mongo.mongo_settings import SettingsHistory
 from store.server.documents import HEALTH, health_document, health_of
@@ -18,8 +18,8 @@ class MongoHealth:
         self._database = database
         self._settings = settings
 
-    async def note(self, exchange: str, failure: Failure) -> Health:
-        """One more failure, counted once by its id; how the exchange stands then. Raises StoreUnavailableError."""
+    async def record(self, exchange: str, failure: Failure) -> Health:
+        """Count one failure, once per id; returns the exchange's health. Raises StoreUnavailableError."""
 
         async def step(session: Session) -> Health:
             settings = await self._settings.current(session)
@@ -27,7 +27,7 @@ class MongoHealth:
                 raise StoreError("there are no settings yet")
             found = await self._database[HEALTH].find_one({"_id": exchange}, session=session)
             before = Health(exchange) if found is None else health_of(found)
-            after = failed(before, failure, settings, await server_now(self._database, session))
+            after = with_failure(before, failure, settings, await server_now(self._database, session))
             if after is not before:
                 document = health_document(after)
                 await self._database[HEALTH].replace_one({"_id": exchange}, document, upsert=True, session=session)

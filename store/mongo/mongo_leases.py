@@ -28,7 +28,7 @@ class MongoLeases:
             return wanted if await self._replaced(current, wanted) else None
 
     async def renew(self, lease: Lease, used: str | None = None) -> Lease | None:
-        """None where somebody else took it. Raises StoreUnavailableError."""
+        """None if another process has taken it. Raises StoreUnavailableError."""
         with translated_errors():
             current = await self._current(lease.exchange)
             wanted = renewed(current, lease, await server_now(self._database), used)
@@ -57,7 +57,7 @@ class MongoLeases:
         try:
             await self._database[LEASES].insert_one(lease_document(lease))
         except DuplicateKeyError:
-            # another process was faster
+            # another process acquired it first
             return None
         return lease
 

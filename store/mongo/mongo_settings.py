@@ -7,7 +7,7 @@ from pymongo import ASCENDING
 
 from market.decide.settings import Settings
 from store.errors import VersionConflictError
-from store.server.change_streams import ChangeFollower, ChangeStanding, patiently
+from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
 from store.server.documents import SETTINGS, SETTINGS_ID, SETTINGS_VERSIONS, settings_document, settings_of, version_of
 from store.server.mongo_client import Client, Database, Document, Session, in_transaction, translated_errors
 from store.server.server_time import server_now
@@ -36,7 +36,7 @@ class SettingsHistory:
             if current is not None:
                 return current
             first = settings.model_copy(update={"version": 1})
-            await self._keep(session, None, first, FIRST_AUTHOR)
+            await self._store(session, None, first, FIRST_AUTHOR)
             return first
 
         with translated_errors():
@@ -50,34 +50,37 @@ class SettingsHistory:
             if current is None or current.version != expected_version:
                 raise VersionConflictError(0 if current is None else current.version)
             following = changed.model_copy(update={"version": expected_version + 1})
-            await self._keep(session, current, following, who)
+            await self._store(session, current, following, who)
             return following
 
         with translated_errors():
             return await in_transaction(self._client, step)
 
-    async def amend(self, amended: Callable[[Settings], Settings], who: str) -> Settings | None:
-        """`amended` of whatever version is in force, in one transaction: no race is lost. The ones in force afterwards;
-        nothing is kept where it changes nothing, None where there are no settings."""
+    async def amend(self, amendment: Callable[[Settings], Settings], who: str) -> Settings | None:
+        """Apply `amendment` to the version in force, in one transaction, so that no race is lost.
+
+        Returns the settings in force afterwards, None where there are none. An amendment that changes nothing stores
+        nothing.
+        """
 
         async def step(session: Session) -> Settings | None:
             current = await self.current(session)
-            if current is None or amended(current) == current:
+            if current is None or amendment(current) == current:
                 return current
-            following = amended(current).model_copy(update={"version": current.version + 1})
-            await self._keep(session, current, following, who)
+            following = amendment(current).model_copy(update={"version": current.version + 1})
+            await self._store(session, current, following, who)
             return following
 
         with translated_errors():
             return await in_transaction(self._client, step)
 
-    async def watch(self, standing: ChangeStanding | None = None) -> AsyncGenerator[Settings]:
+    async def watch(self, progress: ChangeStreamProgress | None = None) -> AsyncGenerator[Settings]:
         """Those in force, then each later version once, in order, whatever happens to the connection."""
         seen: int | None = None
-        async with ChangeFollower(self._database[SETTINGS_VERSIONS], standing=standing) as changes:
+        async with ChangeFollower(self._database[SETTINGS_VERSIONS], progress=progress) as changes:
             while True:
                 await changes.next()
-                for settings in await patiently(partial(self._later_than, seen)):
+                for settings in await read_until_reachable(partial(self._later_than, seen)):
                     seen = settings.version
                     yield settings
 
@@ -90,7 +93,7 @@ class SettingsHistory:
             found = self._database[SETTINGS_VERSIONS].find({"_id": {"$gt": version}}).sort("_id", ASCENDING)
             return [version_of(document).after async for document in found]
 
-    async def _keep(self, session: Session, before: Settings | None, after: Settings, who: str) -> None:
+    async def _store(self, session: Session, before: Settings | None, after: Settings, who: str) -> None:
         now = await server_now(self._database, session)
         document = settings_document(after)
         await self._database[SETTINGS].replace_one({"_id": SETTINGS_ID}, document, upsert=True, session=session)

@@ -21,7 +21,7 @@ from market.trade.reservations import Reservation, ReservationResult
 from session.session import Session as MarketSession
 from store import leg_lifecycle as legs
 from store.errors import StoreError
-from store.mongo.inflight_claims import may_fly
+from store.mongo.inflight_claims import may_be_in_flight
 from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN, read_arbitrages, steps_with, watch_arbitrages
 from store.mongo.mongo_averages import MongoAverages
 from store.mongo.mongo_balances import MongoBalances
@@ -30,7 +30,7 @@ from store.mongo.mongo_health import MongoHealth
 from store.mongo.mongo_leases import MongoLeases
 from store.mongo.mongo_rejections import MongoRejections
 from store.mongo.mongo_settings import SettingsHistory
-from store.mongo.step_context import begun
+from store.mongo.step_context import read_step_context
 from store.mongo.stored_rows import read_rows, write_rows
 from store.operations.mongo_backtests import MongoBacktests
 from store.server.documents import (
@@ -44,8 +44,8 @@ from store.server.documents import (
     feed_document,
     fill_of,
 )
-from store.server.indexes import lay_out
-from store.server.mongo_client import QUICK, Client, Session, connected, database_of, in_transaction, translated_errors
+from store.server.indexes import create_indexes
+from store.server.mongo_client import QUICK, Client, Session, connect, database_of, in_transaction, translated_errors
 from store.server.server_time import server_now
 from store.store_port import Advance, Balances
 
@@ -55,7 +55,7 @@ async def open_store(session: MarketSession) -> "MongoTradeStore":
 
     Raises StoreUnavailableError where MongoDB is not reached, StoreError where its address is none.
     """
-    store = MongoTradeStore(connected(session.mongodb), session.database, session.session_id)
+    store = MongoTradeStore(connect(session.mongodb), session.database, session.session_id)
     try:
         await store.prepare()
     except BaseException:
@@ -89,7 +89,7 @@ class MongoTradeStore(MongoRejections):
     async def prepare(self) -> None:
         """Collections and indexes, where they are missing."""
         with translated_errors():
-            await lay_out(self._database)
+            await create_indexes(self._database)
 
     async def close(self) -> None:
         self._client.close()
@@ -111,7 +111,7 @@ class MongoTradeStore(MongoRejections):
         opportunity = reservation.opportunity
 
         async def step(session: Session) -> ReservationResult:
-            begin = await begun(self._database, session, opportunity.opportunity_id, by)
+            begin = await read_step_context(self._database, session, opportunity.opportunity_id, by)
             read = await read_rows(self._database, session, self._session_id, opportunity, begin.stored, by=by)
             read = replace(read, rows=replace(read.rows, settings=begin.current))
             after, result = reservations.reserved(read.rows, reservation)
@@ -137,7 +137,7 @@ class MongoTradeStore(MongoRejections):
         before, after = await self._guarded(arbitrage_id, Cause("send", role), sending, by)
         return None if after is before else legs.allowed(after, role)
 
-    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
+    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         def acknowledged(arbitrage: Arbitrage, moment: Moment, _: Settings | None) -> Arbitrage:
             return legs.acknowledged(arbitrage, role, exchange_order_id, moment)
 
@@ -187,7 +187,7 @@ class MongoTradeStore(MongoRejections):
         return None if document is None else arbitrage_of(document)
 
     def watch_arbitrages(self) -> AsyncGenerator[Arbitrage]:
-        return watch_arbitrages(self._database, self.arbitrages_standing)
+        return watch_arbitrages(self._database, self.arbitrages_progress)
 
     async def settings(self) -> Settings | None:
         return await self._settings.current()
@@ -199,7 +199,7 @@ class MongoTradeStore(MongoRejections):
         return await self._settings.change(changed, expected_version, who)
 
     def watch_settings(self) -> AsyncGenerator[Settings]:
-        return self._settings.watch(self.settings_standing)
+        return self._settings.watch(self.settings_progress)
 
     async def stop_reservations(self) -> None:
         with translated_errors():
@@ -225,16 +225,16 @@ class MongoTradeStore(MongoRejections):
     async def session_balances(self) -> tuple[Balances, Balances]:
         return await self._balances.of_session()
 
-    async def forget_closing(self, exchanges: Sequence[str]) -> None:
-        await self._balances.forget_closing(exchanges)
+    async def discard_closing(self, exchanges: Sequence[str]) -> None:
+        await self._balances.discard_closing(exchanges)
 
     async def fills(self) -> list[Fill]:
         with translated_errors():
             found = self._database[FILLS].find({"session_id": self._session_id})
             return [fill_of(document) async for document in found.sort(OLDEST_FIRST)]
 
-    async def note_failure(self, exchange: str, failure: Failure) -> Health:
-        return await self._health.note(exchange, failure)
+    async def record_failure(self, exchange: str, failure: Failure) -> Health:
+        return await self._health.record(exchange, failure)
 
     async def health(self) -> list[Health]:
         return await self._health.all()
@@ -256,7 +256,7 @@ class MongoTradeStore(MongoRejections):
         reported = () if cause.report is None else tuple(fill_key(fill) for fill in cause.report.fills)
 
         async def step(session: Session) -> tuple[ReservationState, ReservationState]:
-            begin = await begun(self._database, session, arbitrage_id, by)
+            begin = await read_step_context(self._database, session, arbitrage_id, by)
             stored = begin.known(arbitrage_id)
             opportunity = stored.arbitrage.opportunity
             read = await read_rows(self._database, session, self._session_id, opportunity, stored, reported, by)
@@ -279,11 +279,11 @@ class MongoTradeStore(MongoRejections):
         that it sends; unchanged while another leg must land first."""
 
         async def step(session: Session) -> tuple[Arbitrage, Arbitrage]:
-            begin = await begun(self._database, session, arbitrage_id, by)
+            begin = await read_step_context(self._database, session, arbitrage_id, by)
             stored = begin.known(arbitrage_id)
             after = decide(stored.arbitrage, Moment(stored.now, by), begin.current)
             sends = cause.role if cause.what == "send" else None
-            if sends is not None and not await may_fly(self._database, session, after, sends):
+            if sends is not None and not await may_be_in_flight(self._database, session, after, sends):
                 return stored.arbitrage, stored.arbitrage
             if after is not stored.arbitrage:
                 own = {name: value for name, value in stored.document.items() if name in ("session_id", "at", "terms")}

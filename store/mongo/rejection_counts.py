@@ -10,7 +10,7 @@ from store.server.mongo_client import Database, Document
 
 
 async def count_rejection(database: Database, rejection: Rejection, session_id: str) -> None:
-    """Once per `rejection_id`, however often it is told. Raises the driver's errors."""
+    """Count a rejection, once per `rejection_id`. Raises the driver's errors."""
     first = rejection_document(rejection) | {"session_id": session_id}
     counts: Document = {"count": first.pop("count")}
     most: Document = {"tradable": Decimal128(rejection.tradable), "until": first.pop("until")}

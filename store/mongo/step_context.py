@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from market.decide.settings import Settings
 from market.trade.leases import Actor
 from store.errors import StoreError
-from store.mongo.batched_reads import BatchedRead, read_together
+from store.mongo.batched_reads import BatchedRead, read_batch
 from store.mongo.mongo_arbitrages import StoredArbitrage, stored_arbitrage
 from store.mongo.mongo_leases import check_lease
 from store.server.documents import ARBITRAGES, LEASES, SETTINGS, SETTINGS_ID, settings_of
@@ -32,15 +32,15 @@ class StepContext:
         return self.current
 
 
-async def begun(database: Database, session: Session, arbitrage_id: str, by: Actor) -> StepContext:
+async def read_step_context(database: Database, session: Session, arbitrage_id: str, by: Actor) -> StepContext:
     """Raises FencedOutError where a later process acts for the actor's exchange."""
-    questions = [
+    reads = [
         BatchedRead(ARBITRAGES, {"_id": arbitrage_id}, {"now": "$$NOW"}),
         BatchedRead(SETTINGS, {"_id": SETTINGS_ID}),
     ]
     if by.exchange is not None:
-        questions.append(BatchedRead(LEASES, {"_id": by.exchange}))
-    arbitrages, settings, *leases = await read_together(database, session, questions)
+        reads.append(BatchedRead(LEASES, {"_id": by.exchange}))
+    arbitrages, settings, *leases = await read_batch(database, session, reads)
     if by.exchange is not None:
         check_lease(_only(leases[0]), by)
     arbitrage, in_force = _only(arbitrages), _only(settings)

@@ -8,7 +8,7 @@ from pymongo import InsertOne, UpdateOne
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
 from market.trade.decisions import Cause, step_by
-from market.trade.inflight_orders import flight_keys
+from market.trade.inflight_orders import inflight_keys
 from market.trade.leases import UNFENCED, Actor
 from market.trade.reservation_state import (
     SIDES,
@@ -20,7 +20,7 @@ from market.trade.reservation_state import (
     liquidity_key,
     pair_key,
 )
-from store.mongo.batched_reads import BatchedRead, read_together
+from store.mongo.batched_reads import BatchedRead, read_batch
 from store.mongo.inflight_claims import FLIGHT
 from store.mongo.mongo_arbitrages import StoredArbitrage, steps_with
 from store.mongo.risk_counters import counters_of, day_of
@@ -66,7 +66,7 @@ async def read_rows(
     by: Actor = UNFENCED,
 ) -> StoredRows:
     """All rows of `opportunity`; `fill_keys` are looked up in the ledger."""
-    seen = await _seen(database, session, opportunity, tuple(fill_keys))
+    seen = await _find_rows(database, session, opportunity, tuple(fill_keys))
     claims = seen.claims
     counters = counters_of(claims.get(SESSION_CLAIM), session_id)
     pair = claims.get(PAIR + pair_key(opportunity), {})
@@ -89,7 +89,7 @@ async def read_rows(
             for key in (liquidity_key(opportunity, side) for side in SIDES)
         },
         awaiting_second_leg=_holders(claims, HALF, (half_key(opportunity, side) for side in SIDES)),
-        in_flight=_holders(claims, FLIGHT, flight_keys(opportunity)),
+        in_flight=_holders(claims, FLIGHT, inflight_keys(opportunity)),
         known_fills=seen.known_fills,
     )
     return StoredRows(rows, stored)
@@ -131,7 +131,7 @@ async def write_rows(
 
 async def _is_since_opening(database: Database, session: Session, session_id: str, after: ReservationState) -> bool:
     """Whether the fills are of a leg that was sent after this session took its exchange's opening balances: an
-    arbitrage of an earlier session that was only now gone on with moves money of this one."""
+    arbitrage of an earlier session that continues only now moves balances of this one."""
     booked = {fill_key(fill) for fill in after.booked}
     legs = () if after.arbitrage is None else after.arbitrage.legs
     leg = next(leg for leg in legs if any(fill_key(fill) in booked for fill in leg.fills))
@@ -157,19 +157,21 @@ def balance_update(row: BalanceRow) -> UpdateOne:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _FoundRows:
     claims: Mapping[str, Document]
     balances: Mapping[tuple[str, str], BalanceRow]
     paused_until: Mapping[str, int]
     known_fills: frozenset[str]
 
 
-async def _seen(database: Database, session: Session, opportunity: Opportunity, fill_keys: tuple[str, ...]) -> _Seen:
-    keys = [SESSION_CLAIM, PAIR + pair_key(opportunity), *(FLIGHT + key for key in flight_keys(opportunity))]
+async def _find_rows(
+    database: Database, session: Session, opportunity: Opportunity, fill_keys: tuple[str, ...]
+) -> _FoundRows:
+    keys = [SESSION_CLAIM, PAIR + pair_key(opportunity), *(FLIGHT + key for key in inflight_keys(opportunity))]
     for side in SIDES:
         keys += [LIQUIDITY + liquidity_key(opportunity, side), HALF + half_key(opportunity, side)]
     exchanges = [opportunity.buy.exchange, opportunity.sell.exchange]
-    claims, balances, health, fills = await read_together(
+    claims, balances, health, fills = await read_batch(
         database,
         session,
         (
@@ -180,7 +182,7 @@ async def _seen(database: Database, session: Session, opportunity: Opportunity, 
         ),
     )
     rows = [balance_of(document) for document in balances]
-    return _Seen(
+    return _FoundRows(
         claims={str(document["_id"]): document for document in claims},
         balances={(row.exchange, row.currency): row for row in rows},
         paused_until={str(document["_id"]): integer_of(document["paused_until"]) for document in health},

@@ -1,4 +1,4 @@
-"""The audit log in MongoDB: written before a change is tried and again when it ended; nobody edits or deletes it."""
+"""The audit log in MongoDB: written before each change and again at its end; never edited or deleted."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -39,10 +39,10 @@ class MongoAudit:
             now = await server_now(self._database)
             kept = _ENTRY.validate_python(asdict(entry) | {"at": now})
         # a repeated write of the driver, or of ours, is the same entry
-        await self.keep(kept)
+        await self.record(kept)
         return kept
 
-    async def keep(self, entry: AuditEntry) -> None:
+    async def record(self, entry: AuditEntry) -> None:
         """An entry of what was done elsewhere, at its own time; a repeat changes nothing."""
         document: Document = {"_id": entry.entry_id, **_plain(entry)}
         with translated_errors():
@@ -61,17 +61,17 @@ class MongoAudit:
         with translated_errors():
             await self._database[AUDIT].update_one({"_id": entry_id}, {"$set": ended})
 
-    async def page(self, wish: AuditFilter, cursor: str | None, limit: int) -> Page[AuditEntry]:
+    async def page(self, wanted: AuditFilter, cursor: str | None, limit: int) -> Page[AuditEntry]:
         """Newest first. Raises CursorError."""
-        return await read_page(self._database, AUDIT, _entry_of, _wanted(wish), cursor, limit)
+        return await read_page(self._database, AUDIT, _entry_of, _wanted(wanted), cursor, limit)
 
 
-def _wanted(wish: AuditFilter) -> Document:
-    named: Document = {"who": wish.who, "action": wish.action, "target": wish.target, "outcome": wish.outcome}
-    wanted: Document = {name: value for name, value in named.items() if value is not None}
-    span = {"$gte": wish.since, "$lt": wish.until}
+def _wanted(wanted: AuditFilter) -> Document:
+    named: Document = {"who": wanted.who, "action": wanted.action, "target": wanted.target, "outcome": wanted.outcome}
+    conditions: Document = {name: value for name, value in named.items() if value is not None}
+    span = {"$gte": wanted.since, "$lt": wanted.until}
     at = {operator: value for operator, value in span.items() if value is not None}
-    return wanted | ({"at": at} if at else {})
+    return conditions | ({"at": at} if at else {})
 
 
 def _plain(entry: AuditEntry) -> Document:

@@ -8,7 +8,7 @@ from pymongo import ASCENDING, DESCENDING, ReturnDocument
 
 from market.time_units import MICROSECONDS
 from session.backtest_requests import (
-    MOST_ATTEMPTS,
+    MAX_ATTEMPTS,
     BacktestFigures,
     BacktestJob,
     BacktestRequest,
@@ -30,7 +30,7 @@ Value = TypeVar("Value")
 
 TRADES_TOGETHER = 500
 """In one document, beside the report: `JOB:0000000`, `JOB:0000001`, …; a trade's place follows from its number."""
-SILENT = SILENT_RUNNER_SECONDS * MICROSECONDS
+SILENT_RUNNER_MICROSECONDS = SILENT_RUNNER_SECONDS * MICROSECONDS
 
 
 class MongoBacktests:
@@ -61,8 +61,8 @@ class MongoBacktests:
             document = await self._database[BACKTESTS].find_one({"_id": job_id})
         return None if document is None else _value(_JOB, document)
 
-    async def take_next(self, runner: str) -> BacktestJob | None:
-        await self._give_up_vanished()
+    async def claim_next(self, runner: str) -> BacktestJob | None:
+        await self._fail_vanished()
         with translated_errors():
             now = await server_now(self._database)
             document = await self._database[BACKTESTS].find_one_and_update(
@@ -85,7 +85,7 @@ class MongoBacktests:
             )
         return None if document is None else _value(_JOB, document)
 
-    async def note_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
+    async def record_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
         with translated_errors():
             now = await server_now(self._database)
             changes: Document = {"stage": stage, "share": share, "beat_at": now}
@@ -104,10 +104,10 @@ class MongoBacktests:
         done: Document = {"figures": _document(_FIGURES, figures), "has_report": True, "share": 1.0, "stage": ""}
         return await self._end(_run_by(job_id, runner), "done", done)
 
-    async def give_up(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
+    async def abort(self, job_id: str, runner: str, state: BacktestState, reason: str) -> bool:
         return await self._end(_run_by(job_id, runner), state, {"reason": reason})
 
-    async def put_back(self, job_id: str, runner: str) -> bool:
+    async def requeue(self, job_id: str, runner: str) -> bool:
         with translated_errors():
             written = await self._database[BACKTESTS].update_one(
                 _run_by(job_id, runner), {"$set": {"beat_at": 0, "stage": "", "share": 0.0}}
@@ -153,7 +153,7 @@ class MongoBacktests:
             rows = _TRADES.dump_python(list(trades[start : start + TRADES_TOGETHER]), mode="json")
             await self._database[BACKTEST_REPORTS].insert_one({"_id": _place(job_id, start + 1), "trades": rows})
 
-    async def tell_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
+    async def report_tick_sets(self, tick_sets: Sequence[TickSetSummary]) -> None:
         names = [one.name for one in tick_sets]
         with translated_errors():
             for one in tick_sets:
@@ -165,13 +165,13 @@ class MongoBacktests:
             found = self._database[TICK_SETS].find().sort("_id", ASCENDING)
             return [_value(_SET, document) async for document in found]
 
-    async def _give_up_vanished(self) -> None:
+    async def _fail_vanished(self) -> None:
         """Those that vanished too often, and those that were to be cancelled when they did."""
         with translated_errors():
             vanished = _vanished(await server_now(self._database))
         await self._end(vanished | {"is_cancel_asked": True}, "cancelled", {"reason": "cancelled"})
-        reason = f"its process vanished {MOST_ATTEMPTS} times"
-        await self._end(vanished | {"attempts": {"$gte": MOST_ATTEMPTS}}, "failed", {"reason": reason})
+        reason = f"its process vanished {MAX_ATTEMPTS} times"
+        await self._end(vanished | {"attempts": {"$gte": MAX_ATTEMPTS}}, "failed", {"reason": reason})
 
     async def _end(self, which: Document, state: BacktestState, changes: Document) -> bool:
         with translated_errors():
@@ -203,7 +203,7 @@ def _run_by(job_id: str, runner: str) -> Document:
 
 
 def _vanished(now: int) -> Document:
-    return {"state": "running", "beat_at": {"$lt": now - SILENT}}
+    return {"state": "running", "beat_at": {"$lt": now - SILENT_RUNNER_MICROSECONDS}}
 
 
 def _document(adapter: TypeAdapter[Value], value: Value) -> Document:

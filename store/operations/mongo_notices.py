@@ -1,4 +1,4 @@
-"""What each destination of notices is still to be told, was told, and will never be told; and how far it has read."""
+"""The notices of each destination: queued, sent and failed; and its position in the change stream."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,9 +16,9 @@ from store.server.documents import NOTICE_DESTINATIONS, NOTICES, date_of, plain
 from store.server.mongo_client import Database, Document, translated_errors
 from store.server.server_time import server_now
 
-MOST_WAITING = 1_000
-"""Of one destination: of more the oldest trades are given up first, then the oldest of all."""
-MOST_GIVEN_UP_SHOWN = 100
+MAX_QUEUED = 1_000
+"""Queued notices per destination; beyond that the oldest trades fail first, then the oldest of all."""
+MAX_FAILED_SHOWN = 100
 READ_BEHIND = 5 * MICROSECONDS
 """A change is read that long after it was made, or sooner."""
 DUPLICATE = 11_000
@@ -36,13 +36,13 @@ class NoticePosition:
     """How far a destination has read. Times by the server's clock, microseconds."""
 
     since: int
-    """Nothing that happened before is told."""
+    """Nothing earlier is sent."""
     token: str | None = None
     """Of the change stream; None before the first change was read."""
     read_at: int = 0
     """All that happened before was read."""
     standing: Mapping[str, int] = field(default_factory=dict)
-    """What it was told to be wrong and not yet to be right again: key → since when."""
+    """Ongoing alerts: key → since when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class MongoNotices:
         self._database = database
 
     async def place(self, destination: Destination) -> NoticePosition:
-        """Where it goes on; one that was never heard of begins now."""
+        """The position to resume from; a new destination starts now."""
         with translated_errors():
             now = await server_now(self._database)
             first: Document = {"kind": destination.kind, "since": now, "read_at": now}
@@ -101,20 +101,20 @@ class MongoNotices:
             )
             found = await self._database[NOTICE_DESTINATIONS].find_one({"_id": destination.name}) or first
         return NoticePosition(
-            since=_whole(found.get("since")),
+            since=_integer(found.get("since")),
             token=None if found.get("token") is None else str(found["token"]),
-            read_at=_whole(found.get("read_at")),
-            standing=_standing_of(found.get("standing")),
+            read_at=_integer(found.get("read_at")),
+            standing=_ongoing_of(found.get("standing")),
         )
 
-    async def keep_token(self, destination: str, token: str) -> int:
+    async def store_token(self, destination: str, token: str) -> int:
         """All that happened before it is in the queue; the `read_at` that is kept with it."""
         with translated_errors():
             read_at = await server_now(self._database) - READ_BEHIND
         await self._set(destination, {"token": token, "read_at": read_at})
         return read_at
 
-    async def keep_standing(self, destination: str, standing: Mapping[str, int]) -> None:
+    async def store_ongoing(self, destination: str, standing: Mapping[str, int]) -> None:
         rows = [{"key": key, "since": since} for key, since in sorted(standing.items())]
         await self._set(destination, {"standing": rows})
 
@@ -144,7 +144,7 @@ class MongoNotices:
             found = self._database[NOTICES].find({"destination": destination, "state": "waiting"})
             async for row in found.sort([("noted_at_us", ASCENDING), ("_id", ASCENDING)]):
                 try:
-                    rows.append(_waiting_of(row))
+                    rows.append(_queued_of(row))
                 except StoreError as error:
                     log.warning("a notice cannot be read", extra={"destination": destination, "error": str(error)})
         return sorted(rows, key=lambda row: row.batch is None)
@@ -155,20 +155,20 @@ class MongoNotices:
         with translated_errors():
             await self._database[NOTICES].update_many({"_id": {"$in": keys}}, {"$set": {"batch": batch}})
 
-    async def note_sent(self, destination: str, batch: str) -> None:
+    async def record_sent(self, destination: str, batch: str) -> None:
         now, count = await self._end({"destination": destination, "batch": batch}, {"state": "sent"})
         fresh: Document = {"last_sent_at": now, "failures": 0, "next_try_at": 0}
         await self._set(destination, fresh, {"sent": count})
 
-    async def note_failure(self, destination: str, error: str, next_try_at: int) -> None:
+    async def record_failure(self, destination: str, error: str, next_try_at: int) -> None:
         """It is to be tried again, not before `next_try_at`."""
         with translated_errors():
             now = await server_now(self._database)
         failed: Document = {"last_error": error, "last_error_at": now, "next_try_at": next_try_at}
         await self._set(destination, failed, {"failures": 1})
 
-    async def give_up(self, destination: str, batch: str, reason: str) -> int:
-        """How many notices of that message will never be told."""
+    async def mark_failed(self, destination: str, batch: str, reason: str) -> int:
+        """Mark a message as failed; returns how many notices it had."""
         now, count = await self._end(
             {"destination": destination, "batch": batch}, {"state": "failed", "reason": reason}
         )
@@ -182,25 +182,25 @@ class MongoNotices:
             counted = self._database[NOTICES].aggregate(
                 [{"$match": {"state": "waiting"}}, {"$group": {"_id": "$destination", "waiting": {"$sum": 1}}}]
             )
-            waiting = {str(row["_id"]): _whole(row["waiting"]) async for row in counted}
+            waiting = {str(row["_id"]): _integer(row["waiting"]) async for row in counted}
         return [_state_of(row, waiting.get(str(row["_id"]), 0)) for row in rows]
 
-    async def failed(self, limit: int = MOST_GIVEN_UP_SHOWN) -> list[FailedNotice]:
+    async def failed(self, limit: int = MAX_FAILED_SHOWN) -> list[FailedNotice]:
         """The newest first; they are kept for a week."""
         with translated_errors():
             found = self._database[NOTICES].find({"state": "failed"})
             newest = found.sort([("ended_at", DESCENDING), ("_id", DESCENDING)])
-            return [_given_up_of(row) async for row in newest.limit(limit)]
+            return [_failed_of(row) async for row in newest.limit(limit)]
 
     async def _bound(self, destination: str) -> None:
-        """Give up what is more than `MOST_WAITING`."""
+        """Give up what is more than `MAX_QUEUED`."""
         with translated_errors():
             free: Document = {"destination": destination, "state": "waiting", "batch": None}
-            newest = self._database[NOTICES].find(free, {"_id": 1}).skip(MOST_WAITING)
+            newest = self._database[NOTICES].find(free, {"_id": 1}).skip(MAX_QUEUED)
             order = [("is_at_once", DESCENDING), ("noted_at_us", DESCENDING)]
             keys = [row["_id"] async for row in newest.sort(order)]
         if keys:
-            reason = f"more than {MOST_WAITING} were waiting"
+            reason = f"more than {MAX_QUEUED} were waiting"
             now, count = await self._end({"_id": {"$in": keys}}, {"state": "failed", "reason": reason})
             await self._set(destination, {"last_error": reason, "last_error_at": now}, {"failed": count})
 
@@ -230,7 +230,7 @@ def _insertion(destination: str, notice: Notice, now: int) -> UpdateOne:
         "destination": destination,
         "notice": plain(_NOTICE.dump_python(notice)),
         "state": "waiting",
-        "is_at_once": notice.is_at_once,
+        "is_at_once": notice.is_urgent,
         "batch": None,
         "noted_at": date_of(now),
         "noted_at_us": now,
@@ -245,17 +245,17 @@ def _notice_of(row: Mapping[str, object]) -> Notice:
         raise StoreError(f"notice {row.get('_id')!r} is not as this version writes it: {error}") from error
 
 
-def _waiting_of(row: Mapping[str, object]) -> QueuedNotice:
+def _queued_of(row: Mapping[str, object]) -> QueuedNotice:
     batch = row.get("batch")
-    return QueuedNotice(_notice_of(row), _whole(row.get("noted_at_us")), None if batch is None else str(batch))
+    return QueuedNotice(_notice_of(row), _integer(row.get("noted_at_us")), None if batch is None else str(batch))
 
 
-def _given_up_of(row: Mapping[str, object]) -> FailedNotice:
+def _failed_of(row: Mapping[str, object]) -> FailedNotice:
     return FailedNotice(
         destination=str(row.get("destination")),
         notice=_notice_of(row),
         reason=str(row.get("reason")),
-        failed_at=_whole(row.get("ended_at")),
+        failed_at=_integer(row.get("ended_at")),
     )
 
 
@@ -265,19 +265,19 @@ def _state_of(row: Mapping[str, object], waiting: int) -> DestinationState:
         name=str(row["_id"]),
         kind=str(row.get("kind")),
         waiting=waiting,
-        sent=_whole(row.get("sent")),
-        failed=_whole(row.get("failed")),
-        failures=_whole(row.get("failures")),
-        last_sent_at=_whole(row.get("last_sent_at")),
+        sent=_integer(row.get("sent")),
+        failed=_integer(row.get("failed")),
+        failures=_integer(row.get("failures")),
+        last_sent_at=_integer(row.get("last_sent_at")),
         last_error=None if error is None else str(error),
-        last_error_at=_whole(row.get("last_error_at")),
-        next_try_at=_whole(row.get("next_try_at")),
+        last_error_at=_integer(row.get("last_error_at")),
+        next_try_at=_integer(row.get("next_try_at")),
     )
 
 
-def _standing_of(rows: object) -> Mapping[str, int]:
-    return {str(row["key"]): _whole(row["since"]) for row in rows} if isinstance(rows, list) else {}
+def _ongoing_of(rows: object) -> Mapping[str, int]:
+    return {str(row["key"]): _integer(row["since"]) for row in rows} if isinstance(rows, list) else {}
 
 
-def _whole(value: object) -> int:
+def _integer(value: object) -> int:
     return value if isinstance(value, int) else 0

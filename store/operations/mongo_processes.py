@@ -1,4 +1,5 @@
-"""The processes of a session in MongoDB: told by the supervisor, read by the dashboard, which says what it wants.
+"""The processes of a session in MongoDB: reported by the supervisor, read by the dashboard, which requests starts and
+stops.
 
 The supervisor writes everything but what is wanted, the dashboard nothing else: neither undoes the other.
 """
@@ -13,7 +14,7 @@ from session.processes import STOPPABLE, SUPERVISOR, Process, ProcessOrder, Proc
 from session.session import Session
 from store.errors import StoreError
 from store.server.documents import PROCESSES, integer_of
-from store.server.mongo_client import QUICK, REACH_MS, Database, Document, connected, database_of, translated_errors
+from store.server.mongo_client import QUICK, REACH_MS, Database, Document, connect, database_of, translated_errors
 from store.server.server_time import server_now
 
 _PROCESS = TypeAdapter(Process)
@@ -22,12 +23,12 @@ _NOW: Document = {"$multiply": [{"$toLong": "$$NOW"}, 1_000]}
 
 
 @asynccontextmanager
-async def opened_processes(session: Session) -> AsyncGenerator["MongoProcesses"]:
+async def open_processes(session: Session) -> AsyncGenerator["MongoProcesses"]:
     """Those of `session`, with a client of their own that gives up soon: its user has other things to do.
 
     Raises StoreError where the address of MongoDB is none.
     """
-    client = connected(session.mongodb, REACH_MS)
+    client = connect(session.mongodb, REACH_MS)
     try:
         yield MongoProcesses(database_of(client, session.database), session.session_id)
     finally:
@@ -45,7 +46,7 @@ class MongoProcesses:
     async def beat(self, pid: int) -> int:
         """The supervisor is alive; the server's time. Raises StoreUnavailableError."""
         is_same: Document = {"$eq": ["$session_id", self._session_id]}
-        told: Document = {
+        reports: Document = {
             "session_id": self._session_id,
             "kind": SUPERVISOR,
             "pid": pid,
@@ -55,11 +56,11 @@ class MongoProcesses:
         processes = self._database[PROCESSES].with_options(write_concern=QUICK)
         with translated_errors():
             document = await processes.find_one_and_update(
-                {"_id": SUPERVISOR}, [{"$set": told}], upsert=True, return_document=ReturnDocument.AFTER
+                {"_id": SUPERVISOR}, [{"$set": reports}], upsert=True, return_document=ReturnDocument.AFTER
             )
         return integer_of((document or {}).get("updated"))
 
-    async def tell(self, told: Iterable[ProcessReport], now: int) -> None:
+    async def report(self, reports: Iterable[ProcessReport], now: int) -> None:
         """How these are at `now`, by the server's clock. Raises StoreUnavailableError."""
         updates = [
             UpdateOne(
@@ -67,14 +68,14 @@ class MongoProcesses:
                 {"$set": self._document(one, now), "$setOnInsert": {"order": _order_document(ProcessOrder())}},
                 upsert=True,
             )
-            for one in told
+            for one in reports
         ]
         if updates:
             with translated_errors():
                 await self._database[PROCESSES].bulk_write(updates)
 
     async def orders(self) -> dict[str, ProcessOrder]:
-        """By name of the process, of those ever told of that may be stopped. Raises StoreUnavailableError."""
+        """By process name, of those reported that may be stopped. Raises StoreUnavailableError."""
         wanted: Document = {"kind": {"$in": sorted(STOPPABLE)}}
         with translated_errors():
             found = self._database[PROCESSES].find(wanted, {"order": 1})
@@ -101,19 +102,21 @@ class MongoProcesses:
         with translated_errors():
             now = await server_now(self._database)
             documents = [one async for one in self._database[PROCESSES].find(self._of_session).sort("_id", ASCENDING)]
-        heard = {str(one.get("session_id")): integer_of(one.get("updated")) for one in documents if _is_supervisor(one)}
-        return [_process_of(one, heard.get(str(one.get("session_id")), 0), now) for one in documents]
+        heartbeat_at = {
+            str(one.get("session_id")): integer_of(one.get("updated")) for one in documents if _is_supervisor(one)
+        }
+        return [_process_of(one, heartbeat_at.get(str(one.get("session_id")), 0), now) for one in documents]
 
-    def _document(self, told: ProcessReport, now: int) -> Document:
+    def _document(self, reports: ProcessReport, now: int) -> Document:
         return {
             "session_id": self._session_id,
-            "kind": told.kind,
-            "exchange": told.exchange,
-            "state": told.state,
-            "since": now - told.age,
-            "pid": told.pid,
-            "restarts": told.restarts,
-            "last_end": told.last_end,
+            "kind": reports.kind,
+            "exchange": reports.exchange,
+            "state": reports.state,
+            "since": now - reports.age,
+            "pid": reports.pid,
+            "restarts": reports.restarts,
+            "last_end": reports.last_end,
         }
 
 
@@ -121,21 +124,21 @@ def _is_supervisor(document: Document) -> bool:
     return document["_id"] == SUPERVISOR
 
 
-def _process_of(document: Document, heard: int, now: int) -> Process:
+def _process_of(document: Document, heartbeat_at: int, now: int) -> Process:
     """Raises StoreError where the document is of another version of this program."""
     state = document.get("state", "ready")
     fields = {
         "name": document["_id"],
         "kind": document.get("kind"),
         "exchange": document.get("exchange"),
-        "state": "unknown" if is_silent(heard, now) else state,
+        "state": "unknown" if is_silent(heartbeat_at, now) else state,
         "reported_state": state,
         "pid": document.get("pid"),
         "since": document.get("since", 0),
         "restarts": document.get("restarts", 0),
         "last_end": document.get("last_end"),
         "order": _order_of(document),
-        "updated": heard,
+        "updated": heartbeat_at,
     }
     try:
         return _PROCESS.validate_python(fields)

@@ -1,4 +1,4 @@
-"""What happens that people may want to be told of, followed from a token, and what stands now."""
+"""Events for notices, followed from a resume token, and the current state."""
 
 import asyncio
 import logging
@@ -37,18 +37,18 @@ from store.server.documents import (
     settings_of,
     version_of,
 )
-from store.server.mongo_client import Database, Document, connected, database_of, translated_errors
+from store.server.mongo_client import Database, Document, connect, database_of, translated_errors
 
-TOLD_STATES = ("single_leg", "closed", "unwound", "residual")
+REPORTED_STATES = ("single_leg", "closed", "unwound", "residual")
 
-Happening = Arbitrage | SettingsVersion | Health
+NoticeEvent = Arbitrage | SettingsVersion | Health
 
 PIPELINE: list[Document] = [
     {
         "$match": {
             "$or": [
                 {"ns.coll": {"$in": [SETTINGS_VERSIONS, HEALTH]}},
-                {"ns.coll": ARBITRAGES, "fullDocument.state": {"$in": list(TOLD_STATES)}},
+                {"ns.coll": ARBITRAGES, "fullDocument.state": {"$in": list(REPORTED_STATES)}},
             ]
         }
     }
@@ -59,7 +59,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CurrentState:
-    """What stands at `counters.now`, by the server's clock."""
+    """State of the session at `counters.now`, by the server's clock."""
 
     settings: Settings | None
     counters: RiskCounters
@@ -67,13 +67,13 @@ class CurrentState:
     feeds: tuple[FeedState, ...]
     leases: tuple[Lease, ...]
     stopped: frozenset[tuple[str, str]] = frozenset()
-    """(`bot` or `feed`, exchange) of which a user has every process stopped."""
+    """(`bot` or `feed`, exchange) whose processes a user has all stopped."""
     single_legs: tuple[Arbitrage, ...] = ()
 
 
 class NoticeEventFollower:
-    """Every arbitrage that ends or stands on one leg, version of the settings and failure of an exchange, at least
-    once, after the token."""
+    """Follows arbitrages that end or have a single leg, versions of the settings, and failures of exchanges: each at
+    least once, after the token."""
 
     def __init__(self, database: Database, token: str | None) -> None:
         self._changes = ChangeFollower(database, PIPELINE, None if token is None else {"_data": token})
@@ -88,26 +88,26 @@ class NoticeEventFollower:
 
     @property
     def token(self) -> str | None:
-        """Where to go on after what `next` returned last, or, while one waits for it, after all that is past."""
+        """The resume token after the last event returned, or after all read so far."""
         token = self._changes.token
         return None if token is None else str(token["_data"])
 
-    async def next(self) -> Happening | None:
-        """None where it begins without a past: at first, and whenever history was lost."""
+    async def next(self) -> NoticeEvent | None:
+        """The next event; None where it starts without history: at first, and whenever history was lost."""
         while True:
             change = await self._changes.next()
             if change is None:
                 return None
-            happening = _happening_of(change)
-            if happening is not None:
-                return happening
+            event = _event_of(change)
+            if event is not None:
+                return event
 
 
 class NoticeEventReader:
-    """Of the session's database, with a client of its own; close it."""
+    """Reads the session's database with a client of its own; close it."""
 
     def __init__(self, session: Session) -> None:
-        self._client = connected(session.mongodb)
+        self._client = connect(session.mongodb)
         self._session_id = session.session_id
         self._database = database_of(self._client, session.database)
         self.notices = MongoNotices(self._database)
@@ -168,12 +168,12 @@ def _stopped(processes: Iterable[Process]) -> frozenset[tuple[str, str]]:
 
 def _readable(documents: Iterable[Document]) -> Iterable[Arbitrage]:
     for document in documents:
-        found = _happening_of({"ns": {"coll": ARBITRAGES}, "fullDocument": document})
+        found = _event_of({"ns": {"coll": ARBITRAGES}, "fullDocument": document})
         if isinstance(found, Arbitrage):
             yield found
 
 
-def _happening_of(change: Mapping[str, object]) -> Happening | None:
+def _event_of(change: Mapping[str, object]) -> NoticeEvent | None:
     """None for what was deleted, and for what another version of this program wrote: one such must not stop all."""
     names, document = change.get("ns"), change.get("fullDocument")
     if not isinstance(names, dict) or not isinstance(document, dict):

@@ -1,4 +1,4 @@
-"""What became of opportunities, told by the arbitrages begun of them and by the rejections that name them."""
+"""Outcomes of opportunities, from their arbitrages and rejections."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ OutcomeName = Literal["taken", "rejected", "waiting", "expired"]
 @dataclass(frozen=True, slots=True)
 class OpportunityOutcome:
     """`taken`: both legs were reserved. `rejected`: a check said no. `waiting`: one bot has reserved its leg and waits
-    for the other. `expired`: it ran out before anybody had decided, or while one bot waited in vain."""
+    for the other. `expired`: it expired undecided, or while awaiting its second leg."""
 
     name: OutcomeName
     state: str | None = None
@@ -26,7 +26,7 @@ class OpportunityOutcome:
     reason: str | None = None
     """The first check that rejected; of a taken one, why it ended without closing."""
     net: Decimal | None = None
-    """What it brought in the settlement currency, once it has ended."""
+    """Realised P&L in the settlement currency, once it has ended."""
 
 
 EXPIRED = OpportunityOutcome("expired")

@@ -1,4 +1,4 @@
-"""The opportunities that bots kept, each with what became of it: page by page, at a bounded cost a page."""
+"""Stored opportunities with their outcomes, page by page, at a bounded cost per page."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -11,7 +11,7 @@ from market.prices.opportunities import Opportunity
 from store.queries.opportunity_outcomes import OpportunityOutcome, OutcomeName, read_outcomes
 from store.server.documents import ARBITRAGES, OPPORTUNITIES, integer_of, opportunity_of
 from store.server.mongo_client import Database, Document, translated_errors
-from store.server.page_reader import MOST_ROWS, Page, cursor_after, older_than
+from store.server.page_reader import MAX_ROWS, Page, cursor_after, older_than
 
 SCANNED_KEYS = 10_000
 """Entries of the index that one page looks through at the most; no document is read for them."""
@@ -83,7 +83,7 @@ class MongoOpportunities:
 
     async def page(self, wanted: OpportunityFilter, cursor: str | None, limit: int) -> Page[StoredOpportunity]:
         """At most `limit` (1 to 500), by (event time, id), newest first. Raises CursorError, StoreUnavailableError."""
-        limit = max(1, min(limit, MOST_ROWS))
+        limit = max(1, min(limit, MAX_ROWS))
         source = _TAKEN if wanted.outcome == "taken" else _ALL
         chosen: dict[str, OpportunityOutcome] = {}
         places: list[tuple[int, str]] = []
@@ -106,14 +106,14 @@ class MongoOpportunities:
         return Page(items, None if last is None else cursor_after(*last))
 
     async def one(self, opportunity_id: str) -> StoredOpportunity | None:
-        """Of any session; None where it was not kept, or is not any more."""
+        """One of any session; None if it was not stored or is past its retention."""
         found = await self._read(_ALL, [opportunity_id]) or await self._read(_TAKEN, [opportunity_id])
         if opportunity_id not in found:
             return None
         return StoredOpportunity(found[opportunity_id], await self.outcome(opportunity_id))
 
     async def outcome(self, opportunity_id: str) -> OpportunityOutcome:
-        """What became of it, kept or not. Raises StoreUnavailableError."""
+        """The outcome, whether or not the opportunity is stored. Raises StoreUnavailableError."""
         return (await read_outcomes(self._database, [opportunity_id]))[opportunity_id]
 
     async def _chunks(

@@ -1,4 +1,4 @@
-"""What the store kept of one session, to be laid beside its recording: every decision with what it was made on."""
+"""Exports one session for verification against its recording: every decision with its inputs."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ from store.server.documents import (
     rejection_of,
     version_of,
 )
-from store.server.mongo_client import Client, Document, connected, database_of, translated_errors
+from store.server.mongo_client import Client, Document, connect, database_of, translated_errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class SessionExport:
 
     async def fills(self) -> AsyncGenerator[ExportedFill]:
         """Of the session's ledger, oldest first; without those of arbitrages that began in an earlier session and
-        were gone on with in this one: what these were decided on lies with that session."""
+        continued in this one: their decisions belong to that session."""
         with translated_errors():
             inherited = await self._inherited()
             async for document in self._database[FILLS].find(self._own).sort(OLDEST_FIRST):
@@ -91,7 +91,7 @@ class SessionExport:
 @asynccontextmanager
 async def exporting(session: Session) -> AsyncGenerator[SessionExport]:
     """An export of `session`, closed behind it. Raises StoreError where the database's address is none."""
-    client = connected(session.mongodb)
+    client = connect(session.mongodb)
     try:
         yield SessionExport(client, session)
     finally:

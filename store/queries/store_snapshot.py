@@ -1,5 +1,4 @@
-"""All that the store says of trades, money and claims at one moment, whole: what an audit holds against the exchanges'
-own records."""
+"""A consistent snapshot of trades, balances and claims, which an audit compares with the exchanges' records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +31,7 @@ from store.server.mongo_client import (
     Database,
     Document,
     Session,
-    connected,
+    connect,
     database_of,
     in_transaction,
     translated_errors,
@@ -58,11 +57,11 @@ class StoreSnapshot:
     before: Balances = field(default_factory=dict)
     after: Balances = field(default_factory=dict)
     open_arbitrages: int = 0
-    """As counted; so are the next two."""
+    """From the counters, like the next two."""
     notional: Mapping[str, Decimal] = field(default_factory=dict)
     """Of the open ones, in the settlement currency."""
     day_net: tuple[str, Decimal] | None = None
-    """The last day (UTC) on which any ended, and what that day brought."""
+    """The last day (UTC) on which any ended, and its realised P&L."""
     pairs: Mapping[str, str | None] = field(default_factory=dict)
     """Claim → the arbitrage that has it."""
     halves: Mapping[str, str | None] = field(default_factory=dict)
@@ -74,7 +73,7 @@ class StoreSnapshot:
 
 async def read_snapshot(session: MarketSession) -> StoreSnapshot:
     """Raises StoreUnavailableError where MongoDB is not reached, StoreError where it cannot be read."""
-    client = connected(session.mongodb)
+    client = connect(session.mongodb)
     database = database_of(client, session.database)
     try:
         with translated_errors():

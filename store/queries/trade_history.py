@@ -1,4 +1,4 @@
-"""What was traded, as people look for it: filtered pages, everything in order for downloads, the equity."""
+"""Trade history: filtered pages, ordered downloads, equity."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from store.server.documents import ARBITRAGES, FILLS, arbitrage_of, fill_of
 from store.server.mongo_client import Database, Document, translated_errors
 from store.server.page_reader import Page, read_page
 
-AT_ONCE = 500
+BATCH_ROWS = 500
 """Rows of a download that are held in memory together."""
 
 Row = TypeVar("Row")
@@ -48,7 +48,7 @@ class BookedFill:
     state: str
     strategy: str
     role: str
-    """Empty where the arbitrage does not know of the fill."""
+    """Empty if the arbitrage does not have the fill."""
     fill: Fill
 
 
@@ -124,17 +124,17 @@ class TradeHistory:
         return await read_page(self._database, FILLS, _booked, query, cursor, limit, stages)
 
     async def all_arbitrages(
-        self, wanted: TradeFilter, at_once: int = AT_ONCE
+        self, wanted: TradeFilter, at_once: int = BATCH_ROWS
     ) -> AsyncGenerator[list[ArbitrageSummary]]:
         """Oldest first, in lists of at most `at_once`; each list is a read of its own, so one may take its time."""
         query = self._of_session | _of_arbitrages(wanted)
         async for documents in self._in_order(ARBITRAGES, query, [{"$project": _SUMMARY_FIELDS}], at_once):
-            yield [_known(document, _summary) for document in documents]
+            yield [_parsed(document, _summary) for document in documents]
 
     async def all_fills(self, wanted: TradeFilter) -> AsyncGenerator[list[BookedFill]]:
         """Oldest first, in lists as those of `all_arbitrages`."""
         query = self._of_session | _of_fills(wanted)
-        async for documents in self._in_order(FILLS, query, _stages(wanted), AT_ONCE):
+        async for documents in self._in_order(FILLS, query, _stages(wanted), BATCH_ROWS):
             yield [_booked(document) for document in documents]
 
     async def _in_order(
@@ -160,25 +160,25 @@ class TradeHistory:
 
 
 def _of_arbitrages(wanted: TradeFilter) -> Document:
-    query = _between(wanted) | _said_by_arbitrage(wanted)
+    query = _between(wanted) | _arbitrage_conditions(wanted)
     if wanted.exchange is not None:
         query["legs.exchange"] = wanted.exchange
     return query
 
 
 def _of_fills(wanted: TradeFilter) -> Document:
-    """As far as the ledger itself says it."""
+    """The conditions on fields of the ledger itself."""
     return _between(wanted) | ({} if wanted.exchange is None else {"exchange": wanted.exchange})
 
 
 def _stages(wanted: TradeFilter) -> list[Document]:
-    """What only the arbitrage of a fill says."""
-    query = _said_by_arbitrage(wanted, "arbitrage.")
+    """The stages that filter fills by fields of their arbitrage."""
+    query = _arbitrage_conditions(wanted, "arbitrage.")
     narrowed: list[Document] = [{"$match": query}] if query else []
     return [_WITH_ARBITRAGE, *narrowed]
 
 
-def _said_by_arbitrage(wanted: TradeFilter, prefix: str = "") -> Document:
+def _arbitrage_conditions(wanted: TradeFilter, prefix: str = "") -> Document:
     query: Document = {}
     if wanted.base is not None:
         query[f"{prefix}base"] = wanted.base
@@ -190,14 +190,14 @@ def _said_by_arbitrage(wanted: TradeFilter, prefix: str = "") -> Document:
 
 
 def _strategy(strategy: Strategy) -> Document:
-    """Earlier versions knew but one, and did not name it."""
+    """Matches also documents of earlier versions, which had only one strategy and did not store it."""
     return {"$in": [strategy, None]} if strategy == "arbitrage" else {"$eq": strategy}
 
 
 def _between(wanted: TradeFilter) -> Document:
     bounds = {"$gte": wanted.since, "$lt": wanted.until}
-    told = {name: bound for name, bound in bounds.items() if bound is not None}
-    return {"at": told} if told else {}
+    conditions = {name: bound for name, bound in bounds.items() if bound is not None}
+    return {"at": conditions} if conditions else {}
 
 
 def _booked(document: Mapping[str, object]) -> BookedFill:
@@ -237,8 +237,10 @@ def _summary(document: Mapping[str, object]) -> ArbitrageSummary:
     )
 
 
-def _known(document: Document, value: Callable[[Mapping[str, object]], Row]) -> Row:
+def _parsed(document: Document, value: Callable[[Mapping[str, object]], Row]) -> Row:
     try:
         return value(document)
     except (KeyError, ValidationError) as error:
-        raise StoreError(f"document {document.get('_id')!r} is not as this version writes it: {error}") from error
+        raise StoreError(
+            f"document {document.get('_id')!r} was written by another version of this program: {error}"
+        ) from error

@@ -1,4 +1,4 @@
-"""What people look at: pages, counts and sums of a session, and the changes of them."""
+"""The read side for the dashboard: pages, counts and sums of a session, and their changes."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from store.operations.mongo_notices import MongoNotices
 from store.operations.mongo_processes import MongoProcesses
 from store.queries.opportunity_pages import MongoOpportunities
 from store.queries.trade_history import TradeHistory
-from store.server.change_streams import ChangeFollower, ChangeStanding
+from store.server.change_streams import ChangeFollower, ChangeStreamProgress
 from store.server.documents import (
     ARBITRAGES,
     DIFFERENCES,
@@ -56,7 +56,7 @@ from store.server.documents import (
     rejection_of,
     version_of,
 )
-from store.server.mongo_client import Client, Document, connected, database_of, translated_errors
+from store.server.mongo_client import Client, Document, connect, database_of, translated_errors
 from store.server.page_reader import Page, read_page
 from store.store_port import Balances
 
@@ -78,7 +78,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ProfitTotal:
-    """What the arbitrages of one pair brought on one day (UTC), `day` as YYYY-MM-DD of their end."""
+    """Realised P&L of one pair on one day (UTC), `day` as YYYY-MM-DD of the arbitrages' end."""
 
     day: str
     buy_exchange: str
@@ -89,7 +89,7 @@ class ProfitTotal:
 
 async def open_reader(session: Session) -> "TradeReader":
     """Reads of `session`; close it. Raises StoreUnavailableError where MongoDB is not reached."""
-    return TradeReader(connected(session.mongodb), session.database, session.session_id)
+    return TradeReader(connect(session.mongodb), session.database, session.session_id)
 
 
 class TradeReader:
@@ -108,8 +108,8 @@ class TradeReader:
         self.notices = MongoNotices(self._database)
         self.leases = MongoLeases(self._database)
         self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id)
-        self.reach = ConsumerPositions(self._database)
-        self.standing = ChangeStanding()
+        self.consumer_positions = ConsumerPositions(self._database)
+        self.change_progress = ChangeStreamProgress()
         self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
         self.opportunity_sums = OpportunitySums(self._database, self._of_session)
         self.history = TradeHistory(self._database, self._of_session)
@@ -161,7 +161,7 @@ class TradeReader:
         return await read_page(self._database, REJECTIONS, rejection_of, wanted, cursor, limit)
 
     async def rejection_counts(self) -> dict[str, int]:
-        """Reason → how many in the last seven days, those not stored whole included."""
+        """Reason → how many in the last seven days, including those only counted."""
         return await rejection_counts(self._database, self._of_session)
 
     async def rejected_profit(self) -> dict[str, Decimal]:
@@ -194,7 +194,7 @@ class TradeReader:
         return await self._balances.of_session()
 
     async def feed_states(self) -> list[FeedState]:
-        """As last told, by exchange and symbol."""
+        """The last reported states, by exchange and symbol."""
         with translated_errors():
             return [feed_of(document) async for document in self._database[FEEDS].find().sort("_id", ASCENDING)]
 
@@ -247,15 +247,15 @@ class TradeReader:
         """First None, once nothing that follows can be missed; then each change, at least once.
 
         Goes on by itself after a lost connection. Raises HistoryLostError where changes in between are gone: watch
-        anew.
+        again.
         """
         pipeline = [{"$match": {"ns.coll": {"$in": list(collections)}}}]
         is_begun = False
-        async with ChangeFollower(self._database, pipeline, standing=self.standing) as changes:
+        async with ChangeFollower(self._database, pipeline, progress=self.change_progress) as changes:
             while True:
                 change = await changes.next()
                 if change is None and is_begun:
-                    raise HistoryLostError("The changes since the last one seen are gone; read anew.")
+                    raise HistoryLostError("The change stream's history is lost; read a new snapshot.")
                 is_begun = True
                 yield None if change is None else _change_of(change)
 

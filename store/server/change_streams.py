@@ -33,56 +33,56 @@ Watched = AsyncIOMotorCollection[Document] | Database
 
 
 @dataclass(slots=True)
-class ChangeStanding:
-    """How far the followers of one purpose have come, for people to look at. Microseconds."""
+class ChangeStreamProgress:
+    """Progress of the change streams of one purpose, for monitoring. Times in microseconds."""
 
     newest_at: int | None = None
-    """By the server's clock: when the newest change seen was made."""
+    """When the newest change read was made, by the server's clock."""
     caught_up_at: int | None = None
-    """By ours: when the server said last that there was nothing more."""
-    heard_at: int | None = None
-    """By ours: when the server answered last."""
+    """When the server last had nothing more, by our clock."""
+    answered_at: int | None = None
+    """When the server last answered, by our clock."""
     is_answering: bool = False
-    """Whether the last read came back; a server that is stuck is known by `heard_at` alone."""
+    """Whether the last read succeeded; a server that hangs shows in `answered_at` alone."""
     lost: int = 0
-    """How often history was gone and everything had to be read anew."""
+    """How often history was lost, which takes a resync."""
 
-    def answered(self) -> None:
-        self.heard_at = wall_now()
+    def record_answer(self) -> None:
+        self.answered_at = wall_now()
         self.is_answering = True
 
-    def note(self, change: Document | None) -> None:
-        self.answered()
+    def record(self, change: Document | None) -> None:
+        self.record_answer()
         if change is None:
-            self.caught_up_at = self.heard_at
+            self.caught_up_at = self.answered_at
         elif isinstance(made := change.get("wallTime"), datetime):
             self.newest_at = microseconds_of(made)
 
     def lag(self, now: int, server_ahead: int) -> int | None:
-        """Microseconds between `now`, ours, and the last moment up to which everything was seen; a follower that has
-        nothing to read is asked every half second, so up to that is none. None before the first answer."""
+        """Microseconds from the time up to which everything was read to `now` (our clock); up to half a second where
+        there is nothing to read. None before the first answer."""
         newest = None if self.newest_at is None else self.newest_at - server_ahead
         seen = [moment for moment in (newest, self.caught_up_at) if moment is not None]
         return max(0, now - max(seen)) if seen else None
 
 
 class ChangeFollower:
-    """The changes of one collection or database since the follower began, or since the token `after`; for ever."""
+    """Endlessly follows the changes of one collection or database, from now or from the token `after`."""
 
     def __init__(
         self,
         watched: Watched,
         pipeline: Sequence[Mapping[str, object]] = (),
         after: Mapping[str, object] | None = None,
-        standing: ChangeStanding | None = None,
+        progress: ChangeStreamProgress | None = None,
     ) -> None:
         self._watched = watched
         self._pipeline = list(pipeline)
         self._token = after
-        self._standing = ChangeStanding() if standing is None else standing
+        self._progress = ChangeStreamProgress() if progress is None else progress
         self._stream: AgnosticChangeStream[Document] | None = None
         self._opened = AsyncExitStack()
-        # motor's threads are few and shared by the whole process: behind a queue of reads every change would wait anew
+        # motor's few threads are shared by the whole process: changes would queue behind other reads
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="changes")
         self._delays = backoff(first=0.1)
 
@@ -98,15 +98,15 @@ class ChangeFollower:
 
     @property
     def token(self) -> Mapping[str, object] | None:
-        """Of what `next` returned last, or, while it waits, of all that is past. None before the first read."""
+        """The resume token of the last change returned, or of all read so far. None before the first read."""
         return self._token
 
     async def next(self) -> Document | None:
-        """The next change, waited for through whatever happens to the connection.
+        """The next change; lost connections are resumed.
 
-        None where the stream begins without a past, at first and whenever history was lost: what happened before has to
-        be read from the collections. Nothing between that read and the next change is missed. Raises StoreError where
-        MongoDB cannot be watched at all.
+        None where the stream starts without history, at first and whenever history was lost: the caller then reads the
+        collections. Nothing between that read and the next change is missed. Raises StoreError where MongoDB cannot be
+        watched at all.
         """
         while True:
             try:
@@ -114,20 +114,20 @@ class ChangeFollower:
                     return None
                 change = await self._advance()
             except PyMongoError as error:
-                self._standing.is_answering = False
+                self._progress.is_answering = False
                 had_past = self._token is not None
                 self._token = _token_after(error, self._token)
-                self._standing.lost += had_past and self._token is None
+                self._progress.lost += had_past and self._token is None
                 self._stream = None
                 is_resumed = self._token is not None
-                log.warning("watching again", extra={"error": first_sentence(error), "resumed": is_resumed})
+                log.warning("change stream reopened", extra={"error": first_sentence(error), "resumed": is_resumed})
                 await SystemClock().sleep(next(self._delays))
             else:
                 if change is not None:
                     return change
 
     async def _open(self) -> bool:
-        """Whether it begins without a past."""
+        """Open the stream; True if it starts without history."""
         await self._close()
         is_anew = self._token is None
         stream = await self._opened.enter_async_context(
@@ -140,14 +140,14 @@ class ChangeFollower:
         return is_anew
 
     async def _advance(self) -> Document | None:
-        """What the next read brings; None after a while without changes."""
+        """The next change; None after `WAIT_MS` without one."""
         if self._stream is None:
             return None
         loop, stream = asyncio.get_running_loop(), self._stream
         change: Document | None = await loop.run_in_executor(self._thread, stream.delegate.try_next)
         self._delays = backoff(first=0.1)
         self._token = self._stream.resume_token
-        self._standing.note(change)
+        self._progress.record(change)
         if not self._stream.alive:  # type: ignore[truthy-function]  # a property; motor's stubs call it a method
             # the collection was dropped
             self._stream = self._token = None
@@ -158,19 +158,19 @@ class ChangeFollower:
         await self._opened.aclose()
 
 
-async def patiently(read: Callable[[], Awaitable[Result]]) -> Result:
-    """What `read` returns once MongoDB is reached again: a watcher outlives an outage."""
+async def read_until_reachable(read: Callable[[], Awaitable[Result]]) -> Result:
+    """The result of `read`, retried while MongoDB is unavailable."""
     delays = backoff(first=0.1)
     while True:
         try:
             return await read()
         except StoreUnavailableError as error:
-            log.warning("reading again", extra={"error": str(error)})
+            log.warning("MongoDB read retried", extra={"error": str(error)})
             await SystemClock().sleep(next(delays))
 
 
 def _token_after(error: PyMongoError, token: Mapping[str, object] | None) -> Mapping[str, object] | None:
-    """Where to go on; None: anew. Raises StoreError where going on makes no sense."""
+    """The token to resume from; None: start without history. Raises StoreError for a lasting error."""
     if isinstance(error, OperationFailure) and error.code in HISTORY_LOST:
         return None
     if not (is_passing(error) or error.has_error_label(RESUMABLE)):

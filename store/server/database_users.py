@@ -1,4 +1,4 @@
-"""Who may do what in an embedded MongoDB: a user of each role, who reads a database and writes to some collections."""
+"""Users and rights of an embedded MongoDB: one user per role, which reads a database and writes some collections."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ async def ensure_users(client: AsyncIOMotorClient[Document], users: Iterable[Dat
         privileges = [] if user.writes is None else _privileges(user.database, user.writes)
         roles = [] if user.writes is not None else [{"role": each, "db": user.database} for each in OWNING]
         await _made_or_changed(admin.command, "Role", name, {"privileges": privileges, "roles": roles})
-        told: Document = {"pwd": user.login.password, "roles": [name], "mechanisms": list(MECHANISMS)}
-        await _made_or_changed(admin.command, "User", name, told)
+        options: Document = {"pwd": user.login.password, "roles": [name], "mechanisms": list(MECHANISMS)}
+        await _made_or_changed(admin.command, "User", name, options)
 
 
 async def drop_all_but(client: AsyncIOMotorClient[Document], names: Collection[str]) -> None:
-    """Nobody else comes in any more, also who is there. Raises the driver's errors."""
+    """Drop all other users, including connected ones. Raises the driver's errors."""
     admin = client[ADMIN]
     for kind in ("user", "role"):
         for known in (await admin.command(f"{kind}sInfo", 1))[f"{kind}s"]:
@@ -49,13 +49,13 @@ async def drop_all_but(client: AsyncIOMotorClient[Document], names: Collection[s
                 await admin.command(f"drop{kind.capitalize()}", known[kind])
 
 
-async def _made_or_changed(command: Callable[..., Awaitable[object]], kind: str, name: str, told: Document) -> None:
+async def _made_or_changed(command: Callable[..., Awaitable[object]], kind: str, name: str, options: Document) -> None:
     try:
-        await command(f"create{kind}", name, **told)
+        await command(f"create{kind}", name, **options)
     except OperationFailure as error:
         if error.code not in ALREADY_THERE:
             raise
-        await command(f"update{kind}", name, **told)
+        await command(f"update{kind}", name, **options)
 
 
 def _privileges(database: str, writes: tuple[str, ...]) -> list[Document]:

@@ -1,4 +1,4 @@
-"""What lies in MongoDB: plain documents, amounts as decimal strings, times as integer microseconds."""
+"""The MongoDB documents: amounts as decimal strings, times as integer microseconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,7 +32,8 @@ FILLS = "fills"
 HEALTH = "health"
 BALANCES = "balances"
 CLAIMS = "claims"
-"""Open pairs, half reservations, used liquidity and the session's counter: what arbitrages take from each other."""
+"""Claims shared by arbitrages: open pairs, reservations awaiting a second leg, used liquidity, the session's
+counters."""
 SETTINGS = "settings"
 SETTINGS_VERSIONS = "settings_versions"
 SESSION_BALANCES = "session_balances"
@@ -50,8 +51,8 @@ TICK_SETS = "tick_sets"
 NOTICES = "notices"
 NOTICE_DESTINATIONS = "notice_destinations"
 PROCESSES = "processes"
-REACH = "consumer_positions"
-"""How far each bot has read."""
+CONSUMER_POSITIONS = "consumer_positions"
+"""Consumer offsets and lag of each bot."""
 COLLECTIONS = (
     AUDIT,
     OPPORTUNITIES,
@@ -73,7 +74,7 @@ COLLECTIONS = (
     BACKTESTS,
     BACKTEST_REPORTS,
     TICK_SETS,
-    REACH,
+    CONSUMER_POSITIONS,
     PROCESSES,
     NOTICES,
     NOTICE_DESTINATIONS,
@@ -189,10 +190,10 @@ def settings_document(settings: Settings) -> Document:
 
 
 def settings_of(document: Mapping[str, object]) -> Settings:
-    """Settings forbid unknown fields, so the store's own are left out."""
+    """Leaves out the store's own fields, since settings reject unknown ones."""
     known = {name: value for name, value in document.items() if name in Settings.model_fields}
     if document.get("trading_enabled") is False:
-        # the kill switch of earlier versions: what was stopped stays so
+        # the kill switch of earlier versions: stays in effect
         known.setdefault("trading_state", "halted")
     return _value(_SETTINGS, known)
 
@@ -243,13 +244,13 @@ def stored_amount(amount: Decimal) -> str:
 
 
 def amount_of(stored: object) -> Decimal:
-    """Raises StoreError where it is no amount of ours."""
+    """Raises StoreError for anything but a stored amount."""
     if not isinstance(stored, str):
         raise StoreError(f"an amount in the store is not a decimal string: {stored!r}")
     try:
         return decimal_of(stored)
     except ValueError as error:
-        raise StoreError(f"an amount in the store is none of ours: {error}") from error
+        raise StoreError(f"an amount in the store is out of range: {error}") from error
 
 
 def integer_of(stored: object) -> int:
@@ -293,4 +294,6 @@ def _value(adapter: TypeAdapter[Value], document: Mapping[str, object]) -> Value
     try:
         return adapter.validate_python(document)
     except ValidationError as error:
-        raise StoreError(f"document {document.get('_id')!r} is not as this version writes it: {error}") from error
+        raise StoreError(
+            f"document {document.get('_id')!r} was written by another version of this program: {error}"
+        ) from error

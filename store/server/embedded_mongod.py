@@ -59,9 +59,9 @@ class EmbeddedMongod:
     options: tuple[str, ...] = OPTIONS
     """Further options of mongod."""
     key: str = field(default_factory=new_key, repr=False)
-    """Whoever has it is the node itself."""
+    """Grants full rights: it is the password of the node itself."""
     users: tuple[DatabaseUser, ...] = ()
-    """Who may use it, and nobody else; none named: whoever may already."""
+    """The only users; empty: existing users are left as they are."""
 
     @property
     def uri(self) -> str:
@@ -85,7 +85,7 @@ class EmbeddedMongod:
             self.key_file.touch(0o600)
             self.key_file.write_text(self.key)
         except OSError as error:
-            raise StoreError(f"{self.folder} cannot be made ({error.strerror}).") from error
+            raise StoreError(f"{self.folder} cannot be created ({error.strerror}).") from error
 
     def command(self) -> tuple[str, ...]:
         """mongod in the foreground, its log on standard output. SIGTERM stops it cleanly; a start after kill -9
@@ -116,7 +116,7 @@ def mongod_program(wheel: str = WHEEL_PACKAGE, path: str | None = None) -> Path:
         program = Path(folder) / "db" / "bin" / "mongod"
         if program.is_file():
             if not os.access(program, os.X_OK):
-                # wheels keep no run bit
+                # wheels do not preserve the executable bit
                 program.chmod(0o755)
             return program
     found = shutil.which("mongod", path=path)

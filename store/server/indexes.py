@@ -22,14 +22,14 @@ from store.server.mongo_client import Database
 
 LIQUIDITY_SECONDS = 3_600
 """How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
-NOTES_SECONDS = 7 * 24 * 3_600
-"""How long opportunities, rejections and signals are kept: they inform, and nothing is decided by them."""
+RETENTION_SECONDS = 7 * 24 * 3_600
+"""Retention of opportunities, rejections and signals, which are for information only."""
 
 _SESSION = ("session_id", ASCENDING)
 _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
 
-# by the wall clock's date of the note: the events of a replay are old when they are written
-_NOTES = IndexModel([("noted_at", ASCENDING)], expireAfterSeconds=NOTES_SECONDS)
+# by the wall clock's time of writing: the events of a replay are old when they are written
+_EXPIRY = IndexModel([("noted_at", ASCENDING)], expireAfterSeconds=RETENTION_SECONDS)
 
 INDEXES: dict[str, list[IndexModel]] = {
     AUDIT: [
@@ -37,7 +37,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("who", ASCENDING), *_NEWEST_FIRST]),
         IndexModel([("action", ASCENDING), *_NEWEST_FIRST]),
     ],
-    # whatever a page is filtered by stands in the index, so that looking for it reads no document
+    # covers every filter of a page, so that scanning reads no document
     OPPORTUNITIES: [
         IndexModel(
             [
@@ -49,7 +49,7 @@ INDEXES: dict[str, list[IndexModel]] = {
                 ("net_bps", ASCENDING),
             ]
         ),
-        _NOTES,
+        _EXPIRY,
     ],
     ARBITRAGES: [
         IndexModel([_SESSION, ("opportunity.event_time", DESCENDING), ("_id", DESCENDING)]),
@@ -63,7 +63,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([_SESSION, ("reason", ASCENDING), *_NEWEST_FIRST]),
         IndexModel([("opportunity_id", ASCENDING), ("reason", ASCENDING), ("at", ASCENDING)]),
-        _NOTES,
+        _EXPIRY,
     ],
     FILLS: [IndexModel([_SESSION, *_NEWEST_FIRST])],
     BALANCES: [IndexModel([("exchange", ASCENDING), ("currency", ASCENDING)], unique=True)],
@@ -74,18 +74,18 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("destination", ASCENDING), ("state", ASCENDING), ("noted_at_us", ASCENDING)]),
         IndexModel([("destination", ASCENDING), ("batch", ASCENDING)]),
         IndexModel([("state", ASCENDING), ("ended_at", DESCENDING)]),
-        _NOTES,
+        _EXPIRY,
     ],
     SETTINGS_VERSIONS: [IndexModel(_NEWEST_FIRST)],
     AVERAGE_TRADES: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([("exchange", ASCENDING), ("order.state", ASCENDING)]),
-        _NOTES,
+        _EXPIRY,
     ],
 }
 
 
-async def lay_out(database: Database) -> None:
+async def create_indexes(database: Database) -> None:
     """Make what is missing; many processes may do so at once. Transactions cannot wait for collections to be made.
 
     Only a database's owner may make anything: for all others this looks whether it is there.
@@ -96,7 +96,7 @@ async def lay_out(database: Database) -> None:
             try:
                 await database.create_collection(name)
             except CollectionInvalid:
-                # another process was faster
+                # another process created it first
                 continue
     for name, indexes in INDEXES.items():
         there = await database[name].index_information()

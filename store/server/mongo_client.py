@@ -1,4 +1,4 @@
-"""The MongoDB driver at the edge: how it connects, retries, and what its errors mean to us."""
+"""The MongoDB driver: connecting, retrying and translating its errors."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator
@@ -31,20 +31,20 @@ TRANSACTION_SECONDS = 20.0
 """How long a transaction that meets others, or loses its server, is tried again."""
 DURABLE = WriteConcern("majority", j=True)
 QUICK = WriteConcern(1)
-"""For what is told again in a moment anyway."""
+"""For reports that are repeated soon anyway."""
 COMMITTED = ReadConcern("majority")
 SNAPSHOT = ReadConcern("snapshot")
 
 log = logging.getLogger(__name__)
 
 
-def connected(uri: str, selection_ms: int = SELECTION_MS) -> Client:
+def connect(uri: str, selection_ms: int = SELECTION_MS) -> Client:
     """A client; nothing is sent before its first use. Raises StoreError where `uri` is none."""
     login = login_of(uri)
     named: dict[str, Any] = {} if login is None else {"username": login.user, "password": login.password}
     with translated_errors():
         client: Client = AsyncIOMotorClient(
-            # as plain text: the driver keeps what it is given
+            # as plain text: the driver stores what it is given
             str(uri),
             serverSelectionTimeoutMS=selection_ms,
             connectTimeoutMS=2_000,
@@ -62,19 +62,19 @@ def database_of(client: Client, name: str) -> Database:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """The driver's errors become ours, saying whether to try again."""
+    """Translate the driver's errors into StoreError, or StoreUnavailableError where a retry may help."""
     try:
         yield
     except ConnectionFailure as error:
-        raise StoreUnavailableError(f"MongoDB is not reached: {first_sentence(error)}") from error
+        raise StoreUnavailableError(f"MongoDB is not reachable: {first_sentence(error)}") from error
     except ConfigurationError as error:
-        raise StoreError(f"Not an address of MongoDB: {error}") from error
+        raise StoreError(f"Not a MongoDB address: {error}") from error
     except PyMongoError as error:
         if is_passing(error):
             raise StoreUnavailableError(f"MongoDB is busy: {first_sentence(error)}") from error
-        raise StoreError(f"MongoDB rejected: {first_sentence(error)}") from error
+        raise StoreError(f"MongoDB rejected the request: {first_sentence(error)}") from error
     except BSONError as error:
-        raise StoreError(f"MongoDB cannot hold this: {error}") from error
+        raise StoreError(f"MongoDB cannot store this value: {error}") from error
 
 
 def is_passing(error: PyMongoError) -> bool:
@@ -93,7 +93,7 @@ def first_sentence(error: PyMongoError) -> str:
 
 async def check_reachable(uri: str) -> None:
     """Return once a primary answers. Raises StoreUnavailableError within 3 s, StoreError where `uri` is no address."""
-    client = connected(uri, REACH_MS)
+    client = connect(uri, REACH_MS)
     try:
         with translated_errors():
             hello = await client.admin.command("hello")
@@ -120,7 +120,7 @@ async def in_transaction(client: Client, step: Callable[[Session], Awaitable[Res
             except PyMongoError as error:
                 if not error.has_error_label("TransientTransactionError") or wall_now() > deadline:
                     raise
-                log.debug("transaction met another", extra={"error": first_sentence(error)})
+                log.debug("transaction conflict, retried", extra={"error": first_sentence(error)})
             else:
                 return result
             await SystemClock().sleep(next(delays))

@@ -11,7 +11,7 @@ from pymongo import DESCENDING
 from store.errors import CursorError
 from store.server.mongo_client import Database, Document, translated_errors
 
-MOST_ROWS = 500
+MAX_ROWS = 500
 NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
 
 Item = TypeVar("Item")
@@ -37,7 +37,7 @@ async def read_page(
     """At most `limit` (1 to 500) of those `wanted`, by (time, id), after the server's `stages`, which may add fields
     and leave some out. Raises CursorError where `cursor` is not ours.
     """
-    limit = max(1, min(limit, MOST_ROWS))
+    limit = max(1, min(limit, MAX_ROWS))
     query = dict(wanted) if cursor is None else {"$and": [dict(wanted), older_than(cursor)]}
     with translated_errors():
         if stages:

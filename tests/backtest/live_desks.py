@@ -91,8 +91,8 @@ class LiveDesks:
                 await self._tell(opportunity)
         await self._sleep_until(None)
         await self._written(reasons)
-        for desk in desks:
-            desk.cancel()
+        for bot_loop in desks:
+            bot_loop.cancel()
         await asyncio.gather(*desks, return_exceptions=True)
 
     async def _written(self, reasons: int) -> None:
@@ -124,9 +124,9 @@ class LiveDesks:
     async def _begun(self, exchange: str) -> "asyncio.Future[None]":
         self._signals[exchange] = asyncio.Queue()
         pace = Pace(round_seconds=0.0005, wall_clock=self.clock.now, steady_clock=self.clock.now)
-        desk = BotLoop(self.store, self._accounts[exchange], MARKETS, self.clock, StateCache(self._settings), pace)
+        bot_loop = BotLoop(self.store, self._accounts[exchange], MARKETS, self.clock, StateCache(self._settings), pace)
         ready = asyncio.Event()
-        run = asyncio.ensure_future(desk.run(self._told(exchange), ready.set))
+        run = asyncio.ensure_future(bot_loop.run(self._told(exchange), ready.set))
         await ready.wait()
         return run
 

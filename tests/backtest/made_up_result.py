@@ -15,7 +15,7 @@ from market.money import Amount, total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from tests.market.samples import EUR_MARKET, USD_MARKET, settings_of
-from tests.store.wishes import filled, opportunity, wish
+from tests.store.wishes import filled, opportunity, request
 
 START = 1_700_000_000 * MICROSECONDS
 SETTINGS = settings_of(
@@ -27,7 +27,7 @@ NETS = ("2.5", "-4", "1.25")
 def arbitrage(number: int, net: str) -> Arbitrage:
     """Closed, both legs filled whole."""
     found = replace(opportunity(f"opportunity-{number}", number), event_time=START + number * MICROSECONDS)
-    legs = tuple(wish(side, of=found).leg for side in ("buy", "sell"))
+    legs = tuple(request(side, of=found).leg for side in ("buy", "sell"))
     done = tuple(replace(leg, state="done", fills=filled(leg).fills) for leg in legs)
     profit = profit_from("USD", {"gross": Decimal(net) + 1, "fees": Decimal(-1), "net": Decimal(net)})
     ended = START + (number + 1) * MICROSECONDS

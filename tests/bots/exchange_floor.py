@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 from bots.bot_loop import BotLoop, Pace
 from bots.decide.state_cache import StateCache
-from bots.draining import Draining, until_left
+from bots.draining import Draining, run_until_drained
 from bots.subscriptions import Signal
 from exchanges.errors import (
     AccountRejectedError,
@@ -81,9 +81,9 @@ class SlowStore(MemoryTradeStore):
         await self._mishaps.pause()
         return leg
 
-    async def note_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
+    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
         await self._mishaps.pause()
-        await super().note_sent(arbitrage_id, role, exchange_order_id, by)
+        await super().record_sent(arbitrage_id, role, exchange_order_id, by)
         await self._mishaps.pause()
 
     async def finish_leg(
@@ -208,20 +208,22 @@ class Floor:
         """A new desk; waits until it is ready or over."""
         settings = await self.store.settings()
         assert settings is not None
-        knowledge = StateCache(settings, has_room=self.accounts[exchange].has_room)
+        cache = StateCache(settings, has_room=self.accounts[exchange].has_room)
         markets = (USD_MARKET, EUR_MARKET)
-        desk = BotLoop(
+        bot_loop = BotLoop(
             self.store,
             self.accounts[exchange],
             markets,
             self.clock,
-            knowledge,
+            cache,
             Pace(self.unknown_after, 0.01, steady_clock=self._steady_now),
         )
-        ready, departure = asyncio.Event(), Draining()
-        departure.desk = desk
-        self.departures[exchange] = departure
-        self.desks[exchange] = asyncio.create_task(until_left(desk.run(self._signals(exchange), ready.set), departure))
+        ready, draining = asyncio.Event(), Draining()
+        draining.bot_loop = bot_loop
+        self.departures[exchange] = draining
+        self.desks[exchange] = asyncio.create_task(
+            run_until_drained(bot_loop.run(self._signals(exchange), ready.set), draining)
+        )
         waiting = asyncio.ensure_future(ready.wait())
         await asyncio.wait([waiting, self.desks[exchange]], return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
@@ -234,7 +236,7 @@ class Floor:
 
     async def dismiss(self, exchange: str) -> None:
         """Ask the desk to go, and wait until it is gone."""
-        self.departures[exchange].ask()
+        self.departures[exchange].request()
         async with asyncio.timeout(WAIT_SECONDS):
             await self.desks[exchange]
 

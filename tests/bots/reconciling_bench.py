@@ -122,8 +122,8 @@ class Bench:
             self.clock.time += 15_000_000
         return kinds
 
-    async def kept(self) -> list[str]:
-        return [f"{one.kind} {one.handled}" for one in await self.store.differences.kept()]
+    async def stored(self) -> list[str]:
+        return [f"{one.kind} {one.handled}" for one in await self.store.differences.stored()]
 
     async def row(self, currency: str = "USD") -> BalanceRow:
         rows = await self.store.balance_rows()

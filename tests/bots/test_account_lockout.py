@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bots.account_lockout import LONGEST_SECONDS, AccountLockout
+from bots.account_lockout import MAX_SECONDS, AccountLockout
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from exchanges.errors import AccountRejectedError
@@ -80,7 +80,7 @@ async def resumed(floor: MovedFloor, exchange: str, log: pytest.LogCaptureFixtur
 
 def test_a_rejected_account_is_asked_again_before_its_pause_ends() -> None:
     """Else arbitrages would begin there whose orders are rejected."""
-    assert LONGEST_SECONDS * 1.1 * 1_000 < REJECTED_PAUSE_MS
+    assert MAX_SECONDS * 1.1 * 1_000 < REJECTED_PAUSE_MS
 
 
 @pytest.mark.parametrize("exchange", ["alpha", "beta"])
@@ -92,7 +92,7 @@ async def test_a_banned_exchange_is_paused_and_resumed(
     account.is_banned = True
     identity = floor.offer().opportunity_id
     await paused_at(floor, exchange)
-    assert not any(desk.done() for desk in floor.desks.values())
+    assert not any(bot_loop.done() for bot_loop in floor.desks.values())
     stopped = await until(
         lambda: floor.store.arbitrage(identity), lambda one: one is not None and one.state in FINAL_STATES
     )
@@ -121,22 +121,22 @@ async def test_a_bot_that_starts_during_a_ban_waits_for_its_end(
 async def test_a_key_that_may_not_trade_is_given_longer_each_time_though_it_reads(floor: MovedFloor) -> None:
     """It answers every question; each arbitrage that begins then leaves a single leg to be unwound at a loss."""
     now = 1
-    knowledge = StateCache(EASY)
+    cache = StateCache(EASY)
     account = floor.accounts["alpha"]
-    lockout = AccountLockout(account, ExchangeHealthWatch("alpha", floor.store, knowledge), knowledge, lambda: now)
+    lockout = AccountLockout(account, ExchangeHealthWatch("alpha", floor.store, cache), cache, lambda: now)
 
     def seconds_until_asked() -> int:
         nonlocal now
-        lockout.begin(AccountRejectedError("may not trade"), of_an_order=True)
+        lockout.lock(AccountRejectedError("may not trade"), of_an_order=True)
         began = now
-        while not lockout.may_ask:
+        while not lockout.may_check:
             now += MICROSECONDS
         return (now - began) // MICROSECONDS
 
     waited = []
     for _ in range(4):
         waited.append(seconds_until_asked())
-        await lockout.ask()
+        await lockout.check()
         assert not lockout.is_on
     assert waited == [15, 30, 60, 120]
     now += 3_600 * MICROSECONDS

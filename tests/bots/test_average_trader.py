@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bots.bot_loop import BotLoop, Pace
-from bots.decide.quote_lookup import MarketKey, SeenQuote
+from bots.decide.quote_lookup import LatestQuote, MarketKey
 from bots.decide.state_cache import StateCache
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import Signal
@@ -19,7 +19,7 @@ from exchanges.paper.paper_journal import PaperJournal
 from market.decide.settings import Settings
 from market.instruments.orders import OrderReport
 from market.trade.leg_planning import advancing
-from market.trade.moving_average import AverageOrder, AverageTrade, MovingAverage, stepped
+from market.trade.moving_average import AverageOrder, AverageTrade, MovingAverage, next_average
 from session.clock import Clock, ReplayClock, SystemClock
 from session.session import Session
 from store.memory.memory_store import MemoryTradeStore
@@ -43,13 +43,13 @@ SESSION = Session("s", "paper", Path(), "", "", "", MARKETS[:1], "USD")
 class Shown:
     """What is to be seen of the log's end."""
 
-    quotes: dict[MarketKey, SeenQuote] = field(default_factory=dict)
+    quotes: dict[MarketKey, LatestQuote] = field(default_factory=dict)
     looks: int = 0
     stuck_at: int = 0
     """The look that never ends."""
     is_stuck: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def look(self, wanted: Collection[MarketKey]) -> dict[MarketKey, SeenQuote]:
+    async def fetch(self, wanted: Collection[MarketKey]) -> dict[MarketKey, LatestQuote]:
         self.looks += 1
         await asyncio.sleep(0)
         if self.looks == self.stuck_at:
@@ -69,12 +69,12 @@ class Bench:
     def __post_init__(self) -> None:
         self.clock.time -= self.clock.time % INTERVAL
         self.store = MemoryTradeStore(self.clock)
-        self.knowledge = StateCache(self.settings)
+        self.cache = StateCache(self.settings)
         self.trader = self.process()
 
     def process(self) -> AverageTrader:
         """Another one, that knows nothing."""
-        return AverageTrader("alpha", SESSION, self.store, self.shown, self.clock, self.knowledge)
+        return AverageTrader("alpha", SESSION, self.store, self.shown, self.clock, self.cache)
 
     async def open(self) -> None:
         await self.store.create_settings(self.settings)
@@ -90,7 +90,7 @@ class Bench:
         for price in prices:
             self.clock.time += INTERVAL
             self.show(price)
-            await self.trader.turn()
+            await self.trader.run_once()
 
     async def order(self) -> AverageOrder | None:
         """Of the last signal."""
@@ -100,7 +100,7 @@ class Bench:
 def expected(prices: Sequence[str]) -> list[tuple[str, Decimal]]:
     average, told = MovingAverage(), []
     for price in prices:
-        average, signal = stepped(average, Decimal(price))
+        average, signal = next_average(average, Decimal(price))
         if signal is not None:
             told.append((str(signal), Decimal(price)))
     return told
@@ -128,8 +128,8 @@ async def test_a_period_has_one_close_however_often_somebody_looks() -> None:
         for later in ("1", "100"):
             bench.clock.time += 1
             bench.show(later)
-            await bench.trader.turn()
-            await bench.process().turn()
+            await bench.trader.run_once()
+            await bench.process().run_once()
         bench.clock.time -= 2
     assert told(await bench.store.averages.trades()) == expected(PRICES)
 
@@ -138,7 +138,7 @@ async def test_switched_off_it_looks_at_nothing() -> None:
     bench = Bench(settings_of(ma_trading="off"))
     await bench.periods(PRICES)
     assert bench.shown.looks == 0
-    bench.knowledge.settings = SIGNALS
+    bench.cache.settings = SIGNALS
     await bench.periods(PRICES)
     assert told(await bench.store.averages.trades()) == expected(PRICES)
 
@@ -147,10 +147,10 @@ async def test_without_a_quote_that_holds_there_is_no_close() -> None:
     bench = Bench()
     await bench.periods(PRICES[:2])
     bench.clock.time += INTERVAL
-    await bench.trader.turn()  # its quote is five seconds old: stale
+    await bench.trader.run_once()  # its quote is five seconds old: stale
     bench.shown.quotes.clear()
     bench.clock.time += INTERVAL
-    await bench.trader.turn()  # withdrawn
+    await bench.trader.run_once()  # withdrawn
     await bench.periods(PRICES[2:])
     assert told(await bench.store.averages.trades()) == expected(PRICES)
 
@@ -161,13 +161,13 @@ async def test_killed_after_any_step_the_next_process_goes_on(turns: int) -> Non
     for price in PRICES:
         bench.clock.time += INTERVAL
         bench.show(price)
-        dying = asyncio.create_task(bench.process().turn())
+        dying = asyncio.create_task(bench.process().run_once())
         for _ in range(turns):
             await asyncio.sleep(0)
         dying.cancel()
         with suppress(asyncio.CancelledError):
             await dying
-        await bench.process().turn()
+        await bench.process().run_once()
     assert told(await bench.store.averages.trades()) == expected(PRICES)
 
 
@@ -175,10 +175,10 @@ async def test_an_interval_that_is_changed_holds_from_the_next_period_on() -> No
     bench = Bench()
     await bench.periods(PRICES[:8])
     for interval in (1_000, 20_000, 5_000):
-        bench.knowledge.settings = SIGNALS.model_copy(update={"ma_interval_ms": interval})
+        bench.cache.settings = SIGNALS.model_copy(update={"ma_interval_ms": interval})
         bench.clock.time += 20_000_000
         bench.show("50")
-        await bench.trader.turn()
+        await bench.trader.run_once()
     assert len(await bench.store.averages.trades()) == len(expected([*PRICES[:8], "50", "50", "50"]))
 
 
@@ -190,7 +190,7 @@ async def test_in_a_replay_periods_are_of_recorded_time() -> None:
     for clock, price in zip(times, PRICES, strict=False):
         recorded: Clock = clock
         bench.shown.quotes[KEY] = seen(USD_MARKET, price, price, "1", clock.now(), clock.now())
-        await AverageTrader("alpha", SESSION, bench.store, bench.shown, recorded, bench.knowledge).turn()
+        await AverageTrader("alpha", SESSION, bench.store, bench.shown, recorded, bench.cache).run_once()
     (trade,) = await bench.store.averages.trades()
     assert trade.trade_id == f"alpha|BTC/USD|{3 * INTERVAL}"
 
@@ -213,11 +213,11 @@ async def test_an_order_is_reserved_like_any_leg_and_its_row_gets_the_outcome() 
     leg = await bench.store.start_sending(trade.trade_id, "buy")
     assert leg is not None
     assert await bench.store.start_sending(trade.trade_id, "buy") is None
-    await bench.trader.turn()
+    await bench.trader.run_once()
     assert await bench.order() == AverageOrder("open")
     report = filled(leg, Decimal(10))
     assert (await bench.store.finish_leg(trade.trade_id, "buy", report, advancing(MARKETS))).state == "closed"
-    await bench.trader.turn()
+    await bench.trader.run_once()
     assert await bench.order() == AverageOrder("partly_filled", None, Decimal(10), 10 * leg.limit_price)
     assert await bench.store.averages.unsettled("alpha") == []
     assert [row.held for row in await bench.store.balance_rows()] == [Decimal(0)] * 2
@@ -231,7 +231,7 @@ async def test_all_or_nothing_of_it_is_filled(share: int, state: str) -> None:
     assert leg is not None
     report: OrderReport = filled(leg, leg.amount * share)
     await bench.store.finish_leg(trade.trade_id, "buy", report, advancing(MARKETS))
-    await bench.trader.turn()
+    await bench.trader.run_once()
     order = await bench.order()
     assert order is not None
     assert (order.state, order.filled) == (state, leg.amount * share)
@@ -260,7 +260,7 @@ async def bench_with_a_lost_wish() -> Bench:
     await bench.periods(PRICES[:2])
     bench.clock.time += INTERVAL
     bench.show(PRICES[2])
-    dying = asyncio.create_task(bench.trader.turn())
+    dying = asyncio.create_task(bench.trader.run_once())
     await bench.shown.is_stuck.wait()
     dying.cancel()
     await asyncio.gather(dying, return_exceptions=True)
@@ -271,7 +271,7 @@ async def bench_with_a_lost_wish() -> Bench:
 async def test_the_next_process_reserves_what_was_wanted() -> None:
     bench = await bench_with_a_lost_wish()
     bench.clock.time += 1_000_000
-    await bench.process().turn()
+    await bench.process().run_once()
     assert await bench.order() == AverageOrder("open")
     assert len(await bench.store.open_arbitrages()) == 1
 
@@ -280,12 +280,12 @@ async def test_the_next_process_reserves_what_was_wanted() -> None:
 class LastLook(Shown):
     """The process is asked to go while it looks."""
 
-    knowledge: StateCache | None = None
+    cache: StateCache | None = None
 
-    async def look(self, wanted: Collection[MarketKey]) -> dict[MarketKey, SeenQuote]:
-        if self.knowledge is not None:
-            self.knowledge.leaving = True
-        return await super().look(wanted)
+    async def fetch(self, wanted: Collection[MarketKey]) -> dict[MarketKey, LatestQuote]:
+        if self.cache is not None:
+            self.cache.is_draining = True
+        return await super().fetch(wanted)
 
 
 async def test_a_process_that_is_asked_to_go_leaves_the_order_to_the_next() -> None:
@@ -293,27 +293,27 @@ async def test_a_process_that_is_asked_to_go_leaves_the_order_to_the_next() -> N
     bench = Bench(ORDERS, shown=shown)
     await bench.open()
     await bench.periods(PRICES[:2])
-    shown.knowledge = bench.knowledge
+    shown.cache = bench.cache
     await bench.periods(PRICES[2:3])
     assert await bench.order() == AverageOrder("wanted")
     assert await bench.store.open_arbitrages() == []
-    shown.knowledge, bench.knowledge.leaving = None, False
-    await bench.process().turn()
+    shown.cache, bench.cache.is_draining = None, False
+    await bench.process().run_once()
     assert await bench.order() == AverageOrder("open")
 
 
 async def test_an_order_that_nobody_came_to_in_time_is_missed() -> None:
     bench = await bench_with_a_lost_wish()
     bench.clock.time += INTERVAL
-    await bench.process().turn()
+    await bench.process().run_once()
     assert await bench.order() == AverageOrder("missed", "expired")
     assert await bench.store.session_arbitrages() == []
 
 
 async def test_orders_switched_off_in_between_are_rejected() -> None:
     bench = await bench_with_a_lost_wish()
-    bench.knowledge.settings = SIGNALS
-    await bench.process().turn()
+    bench.cache.settings = SIGNALS
+    await bench.process().run_once()
     assert await bench.order() == AverageOrder("rejected", "ma_orders_off")
 
 
@@ -323,7 +323,7 @@ async def test_two_processes_that_see_one_signal_reserve_it_once() -> None:
     await bench.periods(PRICES[:2])
     bench.clock.time += INTERVAL
     bench.show("6")
-    await asyncio.gather(*(bench.process().turn() for _ in range(4)))
+    await asyncio.gather(*(bench.process().run_once() for _ in range(4)))
     assert len(await bench.store.session_arbitrages()) == 1
     assert await bench.order() == AverageOrder("open")
 
@@ -331,7 +331,7 @@ async def test_two_processes_that_see_one_signal_reserve_it_once() -> None:
 async def test_a_market_that_this_session_has_not() -> None:
     bench = await bench_with_a_lost_wish()
     elsewhere = replace(SESSION, markets=(EUR_MARKET,))
-    await AverageTrader("alpha", elsewhere, bench.store, bench.shown, bench.clock, bench.knowledge).turn()
+    await AverageTrader("alpha", elsewhere, bench.store, bench.shown, bench.clock, bench.cache).run_once()
     assert await bench.order() == AverageOrder("rejected", "market_missing")
 
 
@@ -346,7 +346,7 @@ async def desk_at_work(tmp_path: Path) -> AsyncIterator[tuple[Bench, PaperAccoun
     bench.store = store
     settings = await store.settings()
     assert settings is not None
-    knowledge = StateCache(settings)
+    cache = StateCache(settings)
     account = PaperAccount(
         exchange="alpha",
         markets=(USD_MARKET,),
@@ -356,9 +356,11 @@ async def desk_at_work(tmp_path: Path) -> AsyncIterator[tuple[Bench, PaperAccoun
         fee_rate=lambda: Decimal("0.001"),
         latency_ms=0,
     )
-    strategy = AverageTrader("alpha", SESSION, store, bench.shown, clock, knowledge)
-    desk = BotLoop(store, account, (USD_MARKET,), clock, knowledge, Pace(round_seconds=0.02), errands=(strategy.run,))
-    working = asyncio.create_task(desk.run(_no_signals(), lambda: None))
+    strategy = AverageTrader("alpha", SESSION, store, bench.shown, clock, cache)
+    bot_loop = BotLoop(
+        store, account, (USD_MARKET,), clock, cache, Pace(round_seconds=0.02), background_tasks=(strategy.run,)
+    )
+    working = asyncio.create_task(bot_loop.run(_no_signals(), lambda: None))
     yield bench, account
     working.cancel()
     await asyncio.gather(working, return_exceptions=True)

@@ -28,7 +28,7 @@ async def closing_usd(bench: Bench) -> Decimal:
 
 async def test_a_bot_that_comes_back_leaves_what_differs_to_reconciliation(bench: Bench) -> None:
     bench.exchange.owned["USD"] -= 7
-    assert await books(bench).opened()
+    assert await books(bench).ensure_opening()
     assert (await bench.row()).free == USD
     assert await bench.rounds(bench.process(), 2) == ["balance_differs"]
     assert (await bench.row()).free == USD - 7
@@ -41,7 +41,7 @@ async def test_what_comes_after_the_closing_is_in_it_in_the_end(bench: Bench) ->
     bench.exchange.owned["USD"] -= 3
     await closing.close()
     assert await closing_usd(bench) == USD
-    closing.see(await bench.arbitrage())
+    closing.record_change(await bench.arbitrage())
     await closing.close()
     assert await closing_usd(bench) == USD - 3
 
@@ -52,7 +52,7 @@ async def test_a_change_while_the_exchange_is_asked_has_it_asked_again(bench: Be
 
     async def moves() -> None:
         bench.exchange.owned["USD"] -= 3
-        closing.see(await bench.arbitrage())
+        closing.record_change(await bench.arbitrage())
 
     bench.exchange.then["balances"] = moves
     await closing.close()

@@ -44,13 +44,13 @@ class Noted:
 )
 async def test_only_a_clean_end_disarms(end: BaseException | None, set_to: list[int]) -> None:
     account = Noted()
-    await DeadMansSwitch(account).leave(None if end is None else type(end), end, None)
+    await DeadMansSwitch(account).disarm(None if end is None else type(end), end, None)
     assert account.set_to == set_to
 
 
 async def test_an_exchange_that_does_not_answer_keeps_no_process_from_ending() -> None:
     account = Noted(ExchangeUnavailableError("away"))
-    await DeadMansSwitch(account).leave(None, None, None)
+    await DeadMansSwitch(account).disarm(None, None, None)
     assert account.set_to == [0]
 
 

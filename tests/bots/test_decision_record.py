@@ -7,7 +7,7 @@ import pytest
 
 from bots.decide.decision_record import circumstances_of, free_of, sight_of
 from bots.decide.opportunity_checks import Circumstances
-from bots.decide.order_decision import Rejected, decided, early_rejection
+from bots.decide.order_decision import Rejected, decide, early_rejection
 from market.decide.risk_checks import Standing
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
@@ -83,7 +83,7 @@ REASONS = {
 def decision(opportunity: Opportunity, circumstances: Circumstances, free: dict[tuple[str, str], Decimal]) -> object:
     markets = markets_by_symbol(MARKETS)
     early = early_rejection(opportunity, markets, circumstances, is_used_up=False)
-    return early or decided(opportunity, "buy", markets, free, circumstances)
+    return early or decide(opportunity, "buy", markets, free, circumstances)
 
 
 @pytest.mark.parametrize("circumstances", CASES)

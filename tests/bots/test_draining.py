@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
-from bots.bot_loop import LEAVE_SECONDS
-from bots.draining import Draining, until_left
+from bots.bot_loop import DRAIN_SECONDS
+from bots.draining import Draining, run_until_drained
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
 from market.trade.leases import UNFENCED, Actor
@@ -76,10 +76,10 @@ async def test_a_bot_with_nothing_in_flight_goes_at_once_with_its_books_closed(f
 @pytest.mark.parametrize("exchange", ["alpha", "beta"])
 async def test_an_order_in_flight_is_watched_to_its_end_first(floor: Floor, exchange: str) -> None:
     identity = await sent_and_stuck(floor, exchange)
-    floor.departures[exchange].ask()
+    floor.departures[exchange].request()
     await rounds(floor)
     # however late it is, since nobody else can look the order up
-    floor.steady_clock = lambda: steady_now() + int(2 * LEAVE_SECONDS * MICROSECONDS)
+    floor.steady_clock = lambda: steady_now() + int(2 * DRAIN_SECONDS * MICROSECONDS)
     await rounds(floor)
     assert not floor.desks[exchange].done()
     floor.accounts[exchange].freed.set()
@@ -93,7 +93,7 @@ async def test_an_order_in_flight_is_watched_to_its_end_first(floor: Floor, exch
 
 async def test_meanwhile_it_begins_nothing(floor: Floor) -> None:
     await sent_and_stuck(floor, "alpha")
-    floor.departures["alpha"].ask()
+    floor.departures["alpha"].request()
     await until(floor.store.open_arbitrages, lambda _: True)
     later = floor.offer().opportunity_id
     await rounds(floor)
@@ -136,7 +136,7 @@ async def test_a_reservation_that_is_made_while_it_looks_is_seen_through(tmp_pat
     async with asyncio.timeout(WAIT_SECONDS):
         await store.asked.wait()
     store.may_read.clear()
-    floor.departures["alpha"].ask()
+    floor.departures["alpha"].request()
     await turns()
     store.may_reserve.release()
     await until(lambda: store.arbitrage(identity), lambda one: one is not None)
@@ -153,8 +153,8 @@ async def test_a_reservation_that_is_made_while_it_looks_is_seen_through(tmp_pat
 
 async def test_the_last_bots_of_both_exchanges_go_together(floor: Floor) -> None:
     identity = await sent_and_stuck(floor, "beta")
-    floor.departures["alpha"].ask()
-    floor.departures["beta"].ask()
+    floor.departures["alpha"].request()
+    floor.departures["beta"].request()
     floor.accounts["beta"].freed.set()
     async with asyncio.timeout(WAIT_SECONDS):
         await asyncio.gather(*floor.desks.values())
@@ -166,10 +166,10 @@ async def test_the_last_bots_of_both_exchanges_go_together(floor: Floor) -> None
 async def test_for_what_another_bot_has_to_see_through_it_waits_no_longer_than_a_session(floor: Floor) -> None:
     identity = await sent_and_stuck(floor, "beta")
     await floor.kill("beta")
-    floor.departures["alpha"].ask()
+    floor.departures["alpha"].request()
     await rounds(floor)
     assert not floor.desks["alpha"].done()
-    floor.steady_clock = lambda: steady_now() + int(2 * LEAVE_SECONDS * MICROSECONDS)
+    floor.steady_clock = lambda: steady_now() + int(2 * DRAIN_SECONDS * MICROSECONDS)
     async with asyncio.timeout(WAIT_SECONDS):
         await floor.desks["alpha"]
     assert [leg.state for leg in (await known(floor, identity)).legs if leg.exchange == "alpha"] == ["done"]
@@ -194,10 +194,10 @@ async def test_a_process_without_a_desk_goes_at_once() -> None:
     async def stand_by() -> None:
         await asyncio.Event().wait()
 
-    departure = Draining()
-    departure.ask()
+    draining = Draining()
+    draining.request()
     async with asyncio.timeout(WAIT_SECONDS):
-        await until_left(stand_by(), departure)
+        await run_until_drained(stand_by(), draining)
 
 
 async def test_what_fails_before_it_goes_is_said() -> None:
@@ -205,4 +205,4 @@ async def test_what_fails_before_it_goes_is_said() -> None:
         raise FencedOutError("taken over")
 
     with pytest.raises(FencedOutError):
-        await until_left(fail(), Draining())
+        await run_until_drained(fail(), Draining())

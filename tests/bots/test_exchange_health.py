@@ -26,52 +26,52 @@ class UnreachableStore(MemoryTradeStore):
 
     is_unreachable = True
 
-    async def note_failure(self, exchange: str, failure: Failure) -> Health:
+    async def record_failure(self, exchange: str, failure: Failure) -> Health:
         if self.is_unreachable:
             raise StoreUnavailableError("gone")
-        return await super().note_failure(exchange, failure)
+        return await super().record_failure(exchange, failure)
 
 
 async def watch_on(store: MemoryTradeStore) -> tuple[ExchangeHealthWatch, StateCache]:
     settings = settings_of(breaker_failures=2, breaker_pause_ms=30_000)
     await store.create_settings(settings)
-    knowledge = StateCache(settings)
-    return ExchangeHealthWatch("alpha", store, knowledge), knowledge
+    cache = StateCache(settings)
+    return ExchangeHealthWatch("alpha", store, cache), cache
 
 
 async def test_failures_are_told_once_and_the_pause_is_known_at_once() -> None:
     store = MemoryTradeStore()
-    watch, knowledge = await watch_on(store)
+    watch, cache = await watch_on(store)
     for _ in range(3):
-        watch.note("order_rejected", "order-1")
+        watch.record_failure("order_rejected", "order-1")
     await watch.round()
     (health,) = await store.health()
     assert [one.kind for one in health.failures] == ["order_rejected"]
-    assert knowledge.paused_until == {"alpha": 0}
-    watch.note("outcome_unknown", "order-1")
+    assert cache.paused_until == {"alpha": 0}
+    watch.record_failure("outcome_unknown", "order-1")
     await watch.round()
     (paused,) = await store.health()
     assert paused.is_paused(await store.server_now())
-    assert knowledge.paused_until == {"alpha": paused.paused_until}
+    assert cache.paused_until == {"alpha": paused.paused_until}
 
 
 async def test_what_others_found_is_known_too() -> None:
     store = MemoryTradeStore()
-    watch, knowledge = await watch_on(store)
+    watch, cache = await watch_on(store)
     for identity in ("1", "2"):
-        await store.note_failure("beta", Failure(identity, "outcome_unknown"))
+        await store.record_failure("beta", Failure(identity, "outcome_unknown"))
     await store.set_balances("beta", {"BTC": Decimal(3)}, "before")
-    knowledge.see_balances([BalanceRow("beta", "BTC", Decimal(1), Decimal(1))])
+    cache.update_balances([BalanceRow("beta", "BTC", Decimal(1), Decimal(1))])
     await watch.round()
-    assert knowledge.paused_until["beta"] > await store.server_now()
-    assert knowledge.drift == {"BTC": Decimal(-1)}
+    assert cache.paused_until["beta"] > await store.server_now()
+    assert cache.drift == {"BTC": Decimal(-1)}
 
 
 async def test_one_order_looked_up_in_vain_counts_once_a_second() -> None:
     store = MemoryTradeStore()
     watch, _ = await watch_on(store)
     for _ in range(50):
-        watch.note("look_up_unanswered", "order-1")
+        watch.record_failure("look_up_unanswered", "order-1")
     await watch.round()
     (health,) = await store.health()
     assert 1 <= len(health.failures) <= 2
@@ -80,10 +80,10 @@ async def test_one_order_looked_up_in_vain_counts_once_a_second() -> None:
 async def test_an_outage_loses_no_failure() -> None:
     store = UnreachableStore()
     watch, _ = await watch_on(store)
-    watch.note("order_rejected", "order-1")
+    watch.record_failure("order_rejected", "order-1")
     with pytest.raises(StoreUnavailableError):
         await watch.run()
-    watch.note("order_rejected", "order-2")
+    watch.record_failure("order_rejected", "order-2")
     store.is_unreachable = False
     await watch.round()
     (health,) = await store.health()
@@ -136,7 +136,9 @@ async def test_a_trader_tells_what_went_wrong(account: TroubledAccount, kinds: l
     await open_books(store)
     await reserve_both(store, opportunity())
     heard: list[tuple[str, str]] = []
-    trader = LegExecutor(store, account, advancing(MARKETS), troubled=lambda kind, order: heard.append((kind, order)))
+    trader = LegExecutor(
+        store, account, advancing(MARKETS), record_failure=lambda kind, order: heard.append((kind, order))
+    )
     await trader.execute("opportunity-1", "buy")
     order_id = client_order_id("opportunity-1", "buy")
     assert heard == [(kind, order_id) for kind in kinds]

@@ -221,7 +221,7 @@ def test_where_the_search_misses_it_nothing_is_sent_in_its_place(policy: str) ->
     world.run(60)
     assert [(one.state, one.reason) for one in world.arbitrages()] == [("residual", UNCONFIRMED)]
     assert {name: sum(one.posts.values()) for name, one in world.exchanges.items()} == {"alpha": 1, "bitflyer": 1}
-    kinds = {one.kind for one in world.ask(world.store.differences.kept())}
+    kinds = {one.kind for one in world.ask(world.store.differences.stored())}
     assert {"order_unconfirmed", "fill_foreign", "balance_unexplained"} <= kinds
     assert "balance_differs" not in kinds
     assert judged(world) != []
@@ -275,6 +275,6 @@ def test_like_orders_of_which_no_word_came_back_are_left_to_a_person() -> None:
     world.offer()
     world.run(0.4)
     assert judged(world) == []
-    kinds = {(one.kind, one.handled) for one in world.ask(world.store.differences.kept())}
+    kinds = {(one.kind, one.handled) for one in world.ask(world.store.differences.stored())}
     assert ("order_ambiguous", "reported") in kinds
     assert ("residual", "ambiguous_order") in {(one.state, one.reason) for one in world.arbitrages()}

@@ -27,17 +27,17 @@ class StoreWithOutages(MemoryTradeStore):
 async def test_a_free_lease_is_taken_at_once_and_released_for_the_next() -> None:
     store = MemoryTradeStore(SteppedClock())
     first = LeaseKeeper(store, "alpha", "one")
-    assert (await first.take()).token == 1
+    assert (await first.acquire()).token == 1
     await first.release()
-    assert (await LeaseKeeper(store, "alpha", "two").take()).token == 2
+    assert (await LeaseKeeper(store, "alpha", "two").acquire()).token == 2
 
 
 async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> None:
     clock, said = SteppedClock(), asyncio.Event()
     store = MemoryTradeStore(clock)
-    await LeaseKeeper(store, "alpha", "one").take()
+    await LeaseKeeper(store, "alpha", "one").acquire()
     waited = iter(range(0, 1_000_000_000, int(LEASE_SECONDS * 1_000_000)))
-    standby = asyncio.create_task(LeaseKeeper(store, "alpha", "two", lambda: next(waited)).take(said.set))
+    standby = asyncio.create_task(LeaseKeeper(store, "alpha", "two", lambda: next(waited)).acquire(said.set))
     await asyncio.wait_for(said.wait(), 10)
     assert not standby.done()
     await clock.sleep(LEASE_SECONDS)
@@ -47,44 +47,44 @@ async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> Non
 async def test_a_lease_is_held_from_the_question_on_and_no_longer_than_it_lasts() -> None:
     """By this process's own clock: an answer that was long on its way makes it no longer."""
     store, steady = StoreWithOutages(SteppedClock()), [0]
-    tenure = LeaseKeeper(store, "alpha", "one", lambda: steady[0])
-    assert not tenure.is_held()
-    await tenure.take()
+    lease = LeaseKeeper(store, "alpha", "one", lambda: steady[0])
+    assert not lease.is_held()
+    await lease.acquire()
     lasts = int(LEASE_SECONDS * 1_000_000)
     steady[0] = lasts - 1
-    assert tenure.is_held()
-    await tenure.renew()
+    assert lease.is_held()
+    await lease.renew()
     steady[0] += lasts - 1
-    assert tenure.is_held()
+    assert lease.is_held()
     store.is_away = True
-    await tenure.renew()
+    await lease.renew()
     steady[0] += 1
-    assert not tenure.is_held()
+    assert not lease.is_held()
 
 
 async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
     clock = SteppedClock()
     store = StoreWithOutages(clock)
-    tenure = LeaseKeeper(store, "alpha", "one")
-    await tenure.take()
+    lease = LeaseKeeper(store, "alpha", "one")
+    await lease.acquire()
     store.is_away = True
-    await tenure.renew()
+    await lease.renew()
     store.is_away = False
     await clock.sleep(10 * LEASE_SECONDS)
-    await tenure.renew()
+    await lease.renew()
     assert await store.acquire_lease("alpha", "two") is None
     await clock.sleep(LEASE_SECONDS)
     assert await store.acquire_lease("alpha", "two") is not None
-    with pytest.raises(FencedOutError, match="another process acts for alpha"):
-        await tenure.renew()
+    with pytest.raises(FencedOutError, match="another process has taken over alpha"):
+        await lease.renew()
 
 
 async def taken(store: MemoryTradeStore, clock: SteppedClock, name: str) -> tuple[LeaseKeeper, RateBudget]:
     """By a process of bitFlyer's account, with what its rate limits leave it."""
-    tenure, budget = LeaseKeeper(store, "bitflyer", name), account_budget("bitflyer", clock.now)
-    await tenure.take()
-    tenure.carry(budget)
-    return tenure, budget
+    lease, budget = LeaseKeeper(store, "bitflyer", name), account_budget("bitflyer", clock.now)
+    await lease.acquire()
+    lease.carry_usage(budget)
+    return lease, budget
 
 
 @pytest.mark.parametrize("end", ["killed", "released"])

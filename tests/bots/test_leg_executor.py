@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from bots.decide.opportunity_checks import Circumstances
-from bots.decide.order_decision import decided
+from bots.decide.order_decision import decide
 from bots.execute.leg_executor import NOTHING_FILLED, LegExecutor
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.requests.order_permits import ANY_TIME, Permit
@@ -17,7 +17,7 @@ from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderR
 from market.money import ZERO, Amount
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
-from market.trade.leg_planning import UNCONFIRMED, HoldAs, advancing, markets_by_symbol
+from market.trade.leg_planning import UNCONFIRMED, EndAsResidual, advancing, markets_by_symbol
 from store.memory.memory_store import MemoryTradeStore
 from store.store_port import Reservation
 from tests.bots.exchange_floor import OPENING
@@ -110,9 +110,9 @@ async def reserve_both(store: MemoryTradeStore, opportunity: Opportunity) -> Non
     circumstances = Circumstances(SETTINGS, None, opportunity.event_time)
     sides: tuple[Side, ...] = ("buy", "sell")
     for side in sides:
-        wish = decided(opportunity, side, markets_by_symbol((*MARKETS, BITFLYER)), {}, circumstances)
-        assert isinstance(wish, Reservation)
-        result = await store.reserve(wish)
+        request = decide(opportunity, side, markets_by_symbol((*MARKETS, BITFLYER)), {}, circumstances)
+        assert isinstance(request, Reservation)
+        result = await store.reserve(request)
         assert result.rejection is None
 
 
@@ -220,7 +220,7 @@ async def test_what_is_forbidden_at_the_wire_is_certainly_not_sent(role: LegRole
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, found)
-    trader = LegExecutor(store, account, advancing(MARKETS), forbids=lambda: "halted")
+    trader = LegExecutor(store, account, advancing(MARKETS), send_block=lambda: "halted")
     await trader.execute(IDENTITY, role)
     await trader.execute(IDENTITY, role)
     arbitrage = await store.arbitrage(IDENTITY)
@@ -338,7 +338,7 @@ async def test_orders_that_other_legs_have_are_not_looked_at() -> None:
     trader = LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now)
     await trader.execute(IDENTITY, "buy")
     await store.start_sending(IDENTITY, "sell")
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, HoldAs("whatever"))
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, EndAsResidual("whatever"))
     await reserve_both(store, replace(OPPORTUNITY_THERE, opportunity_id="opportunity-2"))
     account.placing, account.looks = unknown, [lambda order: replace(report(order, "0.05"), exchange_order_id="2")]
     await trader.execute("opportunity-2", "buy")

@@ -12,18 +12,18 @@ def opportunity(identity: str) -> Opportunity:
 
 
 async def test_newest_first_and_the_oldest_pushed_out() -> None:
-    backlog = OpportunityQueue(size=2)
+    queue = OpportunityQueue(size=2)
     for identity in ("1", "2", "3"):
-        backlog.push(opportunity(identity))
-    assert [(await backlog.newest()).opportunity_id for _ in range(2)] == ["3", "2"]
+        queue.push(opportunity(identity))
+    assert [(await queue.newest()).opportunity_id for _ in range(2)] == ["3", "2"]
 
 
 async def test_waits_where_there_is_none() -> None:
-    backlog = OpportunityQueue()
-    waiting = [asyncio.create_task(backlog.newest()) for _ in range(2)]
+    queue = OpportunityQueue()
+    waiting = [asyncio.create_task(queue.newest()) for _ in range(2)]
     await asyncio.sleep(0)
-    backlog.push(opportunity("1"))
+    queue.push(opportunity("1"))
     done, pending = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
     assert len(done) == len(pending) == 1
-    backlog.push(opportunity("2"))
+    queue.push(opportunity("2"))
     assert {(await task).opportunity_id for task in waiting} == {"1", "2"}

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from bots.decide.opportunity_checks import Circumstances
-from bots.decide.order_decision import FreeBalances, Rejected, checked, decided, side_of
+from bots.decide.order_decision import FreeBalances, Rejected, basic_rejection, decide, side_of
 from market.decide.risk_checks import Standing
 from market.decide.settings import Settings
 from market.instruments.orders import Side
@@ -19,7 +19,7 @@ OPPORTUNITY = opportunity_of((JPY_MARKET, levels(("9000000", "0.5"))), (EUR_MARK
 
 def decision(side: Side, free: FreeBalances | None = None, settings: Settings | None = None) -> Reservation | Rejected:
     circumstances = Circumstances(settings or settings_of(max_notional=Decimal(100_000)), None, 1_000_000)
-    return decided(OPPORTUNITY, side, SYMBOLS, free or {}, circumstances)
+    return decide(OPPORTUNITY, side, SYMBOLS, free or {}, circumstances)
 
 
 @pytest.mark.parametrize(("exchange", "expected"), [("gamma", "buy"), ("beta", "sell"), ("alpha", None)])
@@ -81,7 +81,7 @@ def test_what_others_have_taken_of_a_limit_is_not_taken_again(total: str, expect
     if total == "0":
         settings = settings.model_copy(update={"max_total_notional": Decimal(100_000)})
     circumstances = Circumstances(settings, None, 1_000_000, standing=standing_with(total, settings))
-    one = decided(OPPORTUNITY, "buy", SYMBOLS, {}, circumstances)
+    one = decide(OPPORTUNITY, "buy", SYMBOLS, {}, circumstances)
     if isinstance(one, Rejected):
         assert one == Rejected(expected)
         return
@@ -98,6 +98,6 @@ def test_rejections_of_checks_and_of_sizing() -> None:
 
 def test_an_unknown_market_is_not_traded() -> None:
     circumstances = Circumstances(settings_of(), None, 1_000_000)
-    assert checked(OPPORTUNITY, {}, circumstances) == Rejected("exchange_disabled")
-    assert checked(OPPORTUNITY, SYMBOLS, circumstances) is None
-    assert decided(OPPORTUNITY, "buy", {}, {}, circumstances) == Rejected("exchange_disabled")
+    assert basic_rejection(OPPORTUNITY, {}, circumstances) == Rejected("exchange_disabled")
+    assert basic_rejection(OPPORTUNITY, SYMBOLS, circumstances) is None
+    assert decide(OPPORTUNITY, "buy", {}, {}, circumstances) == Rejected("exchange_disabled")

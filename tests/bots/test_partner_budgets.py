@@ -49,10 +49,10 @@ def test_a_partner_has_less_with_each_leg_of_its_own_however_often_that_is_seen(
     partners = PartnerBudgets({"alpha": budget()})
     assert partners.legs_left("alpha", ()) == 4
     for number in (1, 2, 2, 1):
-        partners.see(arbitrage(number, is_sent=True))
+        partners.update(arbitrage(number, is_sent=True))
     assert partners.legs_left("alpha", ()) == 2
     waiting = arbitrage(3, is_sent=False)
-    partners.see(waiting)
+    partners.update(waiting)
     assert partners.legs_left("alpha", (waiting,)) == 1
     assert partners.legs_left("beta", (waiting,)) is None
 
@@ -68,16 +68,16 @@ def test_a_half_reservation_waits_for_the_partner_that_it_lacks() -> None:
     partners = PartnerBudgets({"alpha": budget()})
     assert partners.legs_left("alpha", (half(1, "beta"), half(2, "beta"))) == 2
     assert partners.legs_left("alpha", (half(1, "alpha"),)) == 3
-    assert partners.legs_left("alpha", (half(1, "beta"),), attempting=2) == 1
+    assert partners.legs_left("alpha", (half(1, "beta"),), reserving=2) == 1
 
 
 def test_a_partner_that_let_a_half_expire_had_less_than_was_thought() -> None:
     """Else the guess of an exchange that spends on other things would never say 0 again."""
     partners = PartnerBudgets({"alpha": budget()})
     for number in (1, 2, 2):
-        partners.see(half(number, "beta", "expired"))
+        partners.update(half(number, "beta", "expired"))
     assert partners.legs_left("alpha", ()) == 2
-    partners.see(half(3, "alpha", "expired"))
+    partners.update(half(3, "alpha", "expired"))
     assert partners.legs_left("alpha", ()) == 2, "the one that is lacking was beta's"
 
 
@@ -87,7 +87,7 @@ class Said:
 
     reasons: list[str] = field(default_factory=list)
 
-    def keep(self, opportunity: Opportunity) -> None:
+    def record_opportunity(self, opportunity: Opportunity) -> None:
         raise AssertionError("nothing is acted on")
 
     def reject(
@@ -134,13 +134,13 @@ def _said(exchange: str, own: int, partners: int, known: Sequence[Arbitrage] = (
     other = budget()
     for _ in range(4 - partners):
         other.note_leg()
-    knowledge = StateCache(settings_of(max_notional=600), legs_left=lambda: own)
-    knowledge.see_open(known)
-    knowledge.partners = PartnerBudgets({"beta" if exchange == "alpha" else "alpha": other})
+    cache = StateCache(settings_of(max_notional=600), legs_left=lambda: own)
+    cache.replace_open(known)
+    cache.partners = PartnerBudgets({"beta" if exchange == "alpha" else "alpha": other})
     notes = Said()
     store, markets = MemoryTradeStore(clock), markets_by_symbol(MARKETS)
-    reserver = LegReserver(exchange, store, markets, clock, knowledge, notes, lambda _, __: None, wall_clock=clock.now)
-    reserver.see(OPPORTUNITY)
+    reserver = LegReserver(exchange, store, markets, clock, cache, notes, lambda _, __: None, wall_clock=clock.now)
+    reserver.consider(OPPORTUNITY)
     if not known:
         assert reserver.early_rejection(OPPORTUNITY) == ("rate_budget" if min(own, partners) == 0 else None)
     return notes.reasons

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from bots.execute.pending_legs import PendingLeg, due_legs, expired_halves, is_open_at
+from bots.execute.pending_legs import PendingLeg, due_legs, expired_awaiting_second_leg, is_open_at
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegState
 from market.trade.leg_planning import markets_by_symbol
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
@@ -91,9 +91,9 @@ def test_an_added_leg_is_due_at_its_exchange_alone() -> None:
 def test_halves_expire_and_are_not_executed() -> None:
     half = arbitrage("awaiting_second_leg", leg("reserved"))
     assert due_legs([half], "alpha", SYMBOLS, NOW + 1) == []
-    assert expired_halves([half], 100) == []
-    assert expired_halves([half], 101) == [half]
-    assert expired_halves([arbitrage("reserved", leg("reserved"))], 101) == []
+    assert expired_awaiting_second_leg([half], 100) == []
+    assert expired_awaiting_second_leg([half], 101) == [half]
+    assert expired_awaiting_second_leg([arbitrage("reserved", leg("reserved"))], 101) == []
 
 
 def test_is_open_at() -> None:

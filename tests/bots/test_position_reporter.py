@@ -6,7 +6,7 @@ from typing import cast
 from bots.position_reporter import PositionReporter
 from session.clock import wall_now
 from store.mongo.consumer_positions import ConsumerPositions
-from store.server.change_streams import ChangeStanding
+from store.server.change_streams import ChangeStreamProgress
 from streams.records import Position
 from streams.topic_reader import TopicReader
 
@@ -20,15 +20,15 @@ class ReadSoFar:
     next_offsets: dict[Position, int] = field(default_factory=lambda: {("opportunities", 0): 12, ("spreads", 0): 3})
 
 
-def teller(*standings: ChangeStanding) -> PositionReporter:
-    book, reader = cast(ConsumerPositions, None), cast(TopicReader, ReadSoFar())
-    return PositionReporter("kraken", book, reader, standings, lambda: 0)
+def reporter(*progress: ChangeStreamProgress) -> PositionReporter:
+    positions, reader = cast(ConsumerPositions, None), cast(TopicReader, ReadSoFar())
+    return PositionReporter("kraken", positions, reader, progress, lambda: 0)
 
 
 def test_it_tells_its_offsets_and_the_slowest_of_its_change_streams() -> None:
     now = wall_now()
-    quick, slow = ChangeStanding(caught_up_at=now), ChangeStanding(caught_up_at=now - 30 * SECOND, lost=2)
-    reach = teller(quick, slow).reach()
+    quick, slow = ChangeStreamProgress(caught_up_at=now), ChangeStreamProgress(caught_up_at=now - 30 * SECOND, lost=2)
+    reach = reporter(quick, slow).position()
     assert (reach.part, reach.exchange, reach.streams_lost) == ("bot-kraken", "kraken", 2)
     assert reach.offsets == {"opportunities/0": 12, "spreads/0": 3}
     assert reach.change_lag is not None
@@ -36,4 +36,4 @@ def test_it_tells_its_offsets_and_the_slowest_of_its_change_streams() -> None:
 
 
 def test_before_each_stream_has_answered_its_lag_is_not_known() -> None:
-    assert teller(ChangeStanding(caught_up_at=wall_now()), ChangeStanding()).reach().change_lag is None
+    assert reporter(ChangeStreamProgress(caught_up_at=wall_now()), ChangeStreamProgress()).position().change_lag is None

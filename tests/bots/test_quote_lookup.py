@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.decide.quote_lookup import MOST_ROWS, MarketKey, NewestQuotes, SeenQuote, fx_rate_of
+from bots.decide.quote_lookup import MAX_ROWS, LatestQuote, MarketKey, NewestQuotes, fx_rate_of
 from market.instruments.markets import FxRoute, Market
 from market.prices.opportunities import FxRate
 from market.prices.quotes import FeedMark, MarkKind, Quote
@@ -62,17 +62,17 @@ class Follower:
     """Reads every row, one after the other."""
 
     def __init__(self) -> None:
-        self.seen: dict[MarketKey, tuple[Quote, int]] = {}
+        self.latest: dict[MarketKey, tuple[Quote, int]] = {}
 
     def quote(self, market: Market, made: Quote) -> None:
-        self.seen[market.exchange, market.symbol] = (made, made.received_time)
+        self.latest[market.exchange, market.symbol] = (made, made.received_time)
 
     def mark(self, kind: MarkKind, market: Market, time: int) -> None:
         key = (market.exchange, market.symbol)
         if kind == "withdrawn":
-            self.seen.pop(key, None)
-        elif key in self.seen:
-            self.seen[key] = (self.seen[key][0], time)
+            self.latest.pop(key, None)
+        elif key in self.latest:
+            self.latest[key] = (self.latest[key][0], time)
 
 
 STEPS = st.lists(
@@ -93,8 +93,8 @@ async def test_looks_show_what_a_follower_knows(
     for what, market in [*steps, ("look", USD_MARKET)]:
         partition = MARKETS.index(market) % 2 if two_partitions else 0
         if what == "look":
-            found = {key: (seen.quote, seen.verified_time) for key, seen in (await quotes.look(KEYS)).items()}
-            assert found == follower.seen
+            found = {key: (latest.quote, latest.verified_time) for key, latest in (await quotes.fetch(KEYS)).items()}
+            assert found == follower.latest
         elif what == "quote":
             follower.quote(market, log.quote(market, partition))
         else:
@@ -107,7 +107,7 @@ async def test_few_rows_are_enough_where_quotes_come_often() -> None:
     log = Log()
     for _ in range(5_000):
         log.quote(USD_MARKET)
-    assert (await NewestQuotes(log).look([USD_KEY]))[USD_KEY].offset == 4_999
+    assert (await NewestQuotes(log).fetch([USD_KEY]))[USD_KEY].offset == 4_999
     assert log.asked == [250]
 
 
@@ -118,21 +118,21 @@ async def test_a_quiet_market_is_sought_once() -> None:
     for _ in range(1_000):
         log.quote(USD_MARKET)
     quotes = NewestQuotes(log)
-    assert (await quotes.look([EUR_KEY]))[EUR_KEY] == SeenQuote(quiet, quiet.received_time, 0)
+    assert (await quotes.fetch([EUR_KEY]))[EUR_KEY] == LatestQuote(quiet, quiet.received_time, 0)
     assert log.asked == [250, 2_000]
     for _ in range(100):
         log.quote(USD_MARKET)
     log.mark("alive", EUR_MARKET)
-    assert (await quotes.look([EUR_KEY]))[EUR_KEY] == SeenQuote(quiet, log.time, 0)
+    assert (await quotes.fetch([EUR_KEY]))[EUR_KEY] == LatestQuote(quiet, log.time, 0)
     assert log.asked == [250, 2_000, 250]
 
 
 async def test_a_market_silent_for_too_long_has_no_quote() -> None:
     log = Log()
     log.quote(EUR_MARKET)
-    log.rows += [replace(log.rows[0], offset=n, value=b'{"kind":"probe"}') for n in range(1, 2 * MOST_ROWS)]
-    assert await NewestQuotes(log).look([EUR_KEY]) == {}
-    assert max(log.asked) == MOST_ROWS
+    log.rows += [replace(log.rows[0], offset=n, value=b'{"kind":"probe"}') for n in range(1, 2 * MAX_ROWS)]
+    assert await NewestQuotes(log).fetch([EUR_KEY]) == {}
+    assert max(log.asked) == MAX_ROWS
 
 
 async def test_rows_of_no_schema_are_passed_over() -> None:
@@ -147,18 +147,18 @@ async def test_rows_of_no_schema_are_passed_over() -> None:
     )
     for row in rows:
         log.write(row)
-    assert await NewestQuotes(log).look([USD_KEY]) == {USD_KEY: SeenQuote(made, made.received_time, 0)}
+    assert await NewestQuotes(log).fetch([USD_KEY]) == {USD_KEY: LatestQuote(made, made.received_time, 0)}
 
 
 def test_freshness_is_of_the_newest_word_of_the_feed() -> None:
-    seen = SeenQuote(Log().quote(USD_MARKET), 1_000, 0)
-    assert seen.is_fresh(3_000, 2_000)
-    assert not seen.is_fresh(3_001, 2_000)
+    latest = LatestQuote(Log().quote(USD_MARKET), 1_000, 0)
+    assert latest.is_fresh(3_000, 2_000)
+    assert not latest.is_fresh(3_001, 2_000)
 
 
 async def test_the_rate_of_an_fx_quote() -> None:
     log = Log(time=9)
     made = log.quote(FX_MARKET)
-    seen = (await NewestQuotes(log).look([FX_KEY]))[FX_KEY]
+    latest = (await NewestQuotes(log).fetch([FX_KEY]))[FX_KEY]
     expected = FxRate("EUR", "EUR/USD", inverted=False, bid=Decimal(10), ask=Decimal(12), quote_id=made.quote_id)
-    assert fx_rate_of(seen, FxRoute("EUR", "EUR/USD", inverted=False)) == expected
+    assert fx_rate_of(latest, FxRoute("EUR", "EUR/USD", inverted=False)) == expected

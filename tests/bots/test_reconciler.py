@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pytest
 
-from bots.reconcile.reconciler import OVERLAP, SOUGHT_FOR
+from bots.reconcile.reconciler import OVERLAP, SEARCH_BACK
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from market.instruments.orders import LimitOrder, OrderReport
-from market.trade.leg_planning import UNCONFIRMED, HoldAs, advancing
+from market.trade.leg_planning import UNCONFIRMED, EndAsResidual, advancing
 from market.trade.reservation_state import SIDES
 from tests.bots.reconciling_bench import (
     ID,
@@ -38,7 +38,7 @@ async def test_books_that_agree_are_compared_and_noted(bench: Bench) -> None:
     await finish(bench, "buy", filled(buy))
     process = bench.process()
     assert await bench.rounds(process, 3) == []
-    assert await bench.kept() == []
+    assert await bench.stored() == []
     assert await bench.store.differences.compared_until("alpha") == START + 2 * 15_000_000
 
 
@@ -64,7 +64,7 @@ async def test_a_leg_that_ends_while_the_exchange_is_asked_is_no_difference(benc
     bench.exchange.then[moment] = ends
     assert await bench.rounds(bench.process(), 3) == []
     assert (await bench.arbitrage()).state == "closed"
-    assert await bench.kept() == []
+    assert await bench.stored() == []
 
 
 @pytest.mark.parametrize("moment", ["balances", "orders", "fills"])
@@ -80,7 +80,7 @@ async def test_a_whole_arbitrage_while_the_exchange_is_asked_is_no_difference(be
     # nothing is left to be seen a second time either
     assert await bench.store.differences.compared_until("alpha") == START
     assert await bench.rounds(process, 2) == []
-    assert await bench.kept() == []
+    assert await bench.stored() == []
 
 
 async def test_an_order_that_was_denied_and_is_there_after_all_is_booked_by_its_leg(bench: Bench) -> None:
@@ -100,7 +100,7 @@ async def test_an_order_that_was_denied_and_is_there_after_all_is_booked_by_its_
     await bench.rounds(process, 3)
     await bench.rounds(bench.process(), 3)
     assert (await bench.row("BTC")).free == before.free + 2
-    assert await bench.kept() == ["order_found healed"]
+    assert await bench.stored() == ["order_found healed"]
     assert bench.exchange.asked_for == [buy.client_order_id]
 
 
@@ -119,10 +119,10 @@ async def test_an_order_that_was_denied_is_asked_for_ten_minutes(bench: Bench) -
     process = bench.process()
     assert await bench.rounds(process, 3) == []
     assert bench.exchange.asked_for == [buy.client_order_id] * 3
-    bench.clock.time = START + SOUGHT_FOR
+    bench.clock.time = START + SEARCH_BACK
     await bench.rounds(process, 1)
     assert len(bench.exchange.asked_for) == 4
-    bench.clock.time = START + SOUGHT_FOR + 1
+    bench.clock.time = START + SEARCH_BACK + 1
     await bench.rounds(process, 1)
     assert len(bench.exchange.asked_for) == 4
 
@@ -137,7 +137,7 @@ async def test_one_that_may_be_two_is_for_a_person(bench: Bench, caplog: pytest.
     with caplog.at_level(logging.WARNING):
         assert await bench.rounds(bench.process(), 2) == ["order_ambiguous"] * 2
     assert [record.levelname for record in caplog.records] == ["ERROR"]
-    assert await bench.kept() == ["order_ambiguous reported"]
+    assert await bench.stored() == ["order_ambiguous reported"]
 
 
 async def test_orders_known_to_be_other_legs_are_not_taken_for_it(bench: Bench) -> None:
@@ -152,7 +152,7 @@ async def test_orders_known_to_be_other_legs_are_not_taken_for_it(bench: Bench) 
     bench.exchange.looks = lambda _: report
     # in flight: nobody knows yet whose it is
     assert await bench.rounds(bench.process(), 2) == []
-    await bench.store.note_sent("opportunity-2", "buy", report.exchange_order_id)
+    await bench.store.record_sent("opportunity-2", "buy", report.exchange_order_id)
     assert await bench.rounds(bench.process(), 2) == []
     assert report.exchange_order_id in bench.exchange.taken
 
@@ -193,7 +193,7 @@ async def test_a_strangers_order_is_told_once_and_never_touched(bench: Bench, ca
         assert await bench.rounds(process, 1) == []
         await bench.rounds(process, 3)
         await bench.rounds(bench.process(), 3)
-    assert await bench.kept() == ["order_foreign reported"]
+    assert await bench.stored() == ["order_foreign reported"]
     assert [record.levelname for record in caplog.records] == ["ERROR"]
 
 
@@ -211,7 +211,7 @@ async def test_a_fill_that_comes_late_is_booked_once_and_traded_away(bench: Benc
     assert [(leg.side, leg.amount) for leg in reopened.legs if leg.state == "reserved"] == [("sell", Decimal("0.5"))]
     await bench.rounds(process, 2)
     assert len([fill for fill in await bench.store.fills() if fill.exchange == "alpha"]) == 2
-    assert await bench.kept() == ["fill_late healed"]
+    assert await bench.stored() == ["fill_late healed"]
 
 
 async def test_what_a_strangers_fill_moved_is_told_and_never_healed(bench: Bench) -> None:
@@ -226,14 +226,14 @@ async def test_what_a_strangers_fill_moved_is_told_and_never_healed(bench: Bench
     assert set(await bench.rounds(bench.process(), 4)) == {"balance_unexplained"}
     assert (await bench.row("BTC"), await bench.row("USD")) == before
     assert await bench.store.fills() == []
-    assert sorted(await bench.kept()) == ["balance_unexplained reported"] * 2 + ["fill_foreign reported"]
+    assert sorted(await bench.stored()) == ["balance_unexplained reported"] * 2 + ["fill_foreign reported"]
 
 
 async def test_an_order_held_as_unconfirmed_keeps_its_balances_from_being_healed(bench: Bench) -> None:
     """It filled, the exchange denies it, and its dates do not say when: what moved is not explained away."""
     bench.has_client_ids = False
     buy = await buy_sent(bench)
-    await bench.store.finish_leg(ID, "buy", None, HoldAs(UNCONFIRMED))
+    await bench.store.finish_leg(ID, "buy", None, EndAsResidual(UNCONFIRMED))
     assert (await bench.arbitrage()).reason == UNCONFIRMED
     bench.exchange.fill(filled(buy))
     bench.exchange.fills.clear()

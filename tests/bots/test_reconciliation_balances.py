@@ -38,7 +38,7 @@ async def test_a_balance_that_differs_twice_is_the_exchanges(bench: Bench) -> No
     assert await bench.rounds(process, 1) == ["balance_differs"]
     assert (await bench.row()).free == OPENING["alpha"]["USD"] + Decimal("0.00000001")
     assert await bench.rounds(process, 2) == []
-    assert await bench.kept() == ["balance_differs healed"]
+    assert await bench.stored() == ["balance_differs healed"]
 
 
 async def test_balances_are_not_compared_while_anything_is_open(bench: Bench) -> None:
@@ -75,7 +75,7 @@ async def test_what_an_arbitrage_moves_while_the_exchange_is_asked_is_not_compar
         await bench.store.set_balances("alpha", OPENING["alpha"], "now")
         bench.exchange.owned = dict(OPENING["alpha"])
         bench.exchange.fills.clear()
-    assert await bench.kept() == []
+    assert await bench.stored() == []
 
 
 async def test_what_an_arbitrage_moved_after_the_comparison_is_not_undone(bench: Bench) -> None:
@@ -144,7 +144,7 @@ async def test_who_was_replaced_mends_nothing(bench: Bench) -> None:
     with pytest.raises(FencedOutError):
         await process.round()
     assert (await bench.row()).free == OPENING["alpha"]["USD"]
-    assert await bench.kept() == []
+    assert await bench.stored() == []
 
 
 async def test_the_next_process_goes_on_where_the_last_one_was(bench: Bench) -> None:

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from bots.execute.rejection_log import MOST_NOTES, RejectionLog
+from bots.execute.rejection_log import MAX_PENDING, RejectionLog
 from market.accounting.episodes import TradeBounds
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
@@ -73,7 +73,7 @@ async def test_an_opportunity_that_is_rejected_again_is_counted_once() -> None:
 async def test_below_the_threshold_only_the_rejection_is_stored() -> None:
     store, notes = MemoryTradeStore(), RejectionLog("alpha", at_most)
     notes.reject(opportunity("1"), "below_threshold", 1)
-    notes.keep(opportunity("2"))
+    notes.record_opportunity(opportunity("2"))
     await notes.write(store)
     assert store.opportunities.keys() == {"2"}
     assert [rejection.reason for rejection in store.rejections.values()] == ["below_threshold"]
@@ -112,7 +112,7 @@ async def test_of_a_second_the_most_that_is_tradable_is_kept_and_no_more_than_on
 async def test_a_long_outage_does_not_fill_the_memory() -> None:
     store, notes = MemoryTradeStore(), RejectionLog("alpha", at_most)
     one = opportunity("1")
-    for second in range(MOST_NOTES + 5):
+    for second in range(MAX_PENDING + 5):
         notes.reject(replace(one, opportunity_id=str(second)), "below_threshold", second * 1_000_000)
     notes.reject(replace(one, opportunity_id="of the first second"), "below_threshold", 1)
     assert notes.dropped == 5
@@ -120,4 +120,4 @@ async def test_a_long_outage_does_not_fill_the_memory() -> None:
     assert notes.dropped == 0
     notes.reject(replace(one, opportunity_id="afterwards"), "stale", 1)
     await notes.write(store)
-    assert await store.rejection_counts() == {"below_threshold": MOST_NOTES + 1, "stale": 1}
+    assert await store.rejection_counts() == {"below_threshold": MAX_PENDING + 1, "stale": 1}

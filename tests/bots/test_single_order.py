@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from bots.decide.order_decision import Rejected
-from bots.decide.quote_lookup import SeenQuote
-from bots.strategies.single_order import Outlook, solo_wish
+from bots.decide.quote_lookup import LatestQuote
+from bots.strategies.single_order import OrderContext, single_order_request
 from market.decide.settings import Settings
 from market.instruments.markets import FxRoute, Market
 from market.instruments.order_rules import rule_broken
@@ -27,7 +27,9 @@ ROUTES = {"EUR": FxRoute("EUR", "EUR/USD", inverted=False), "JPY": FxRoute("JPY"
 FX_PRICES = {"EUR": ("1.0999", "1.1001"), "JPY": ("149.9", "150.1")}
 
 
-def seen(market: Market, bid: str, ask: str, amount: str = "5", received: int = NOW, verified: int = NOW) -> SeenQuote:
+def seen(
+    market: Market, bid: str, ask: str, amount: str = "5", received: int = NOW, verified: int = NOW
+) -> LatestQuote:
     quote = Quote(
         kind="fx" if market.is_fx else "quote",
         exchange=market.exchange,
@@ -41,7 +43,7 @@ def seen(market: Market, bid: str, ask: str, amount: str = "5", received: int = 
         received_time=received,
         sequence=7,
     )
-    return SeenQuote(quote, verified, 3)
+    return LatestQuote(quote, verified, 3)
 
 
 def trade(market: Market, trade_type: TradeType) -> AverageTrade:
@@ -67,10 +69,10 @@ def outlook(
     ask: str,
     settings: Settings = ORDERS,
     drift: Mapping[str, Decimal] | None = None,
-) -> Outlook:
+) -> OrderContext:
     """Of fresh quotes."""
     route = ROUTES.get(market.quote_currency)
-    return Outlook(
+    return OrderContext(
         market=market,
         quote=seen(market, bid, ask),
         route=route,
@@ -83,10 +85,10 @@ def outlook(
     )
 
 
-def wished(trade_type: TradeType, of: Outlook) -> Reservation:
-    wish = solo_wish(trade(of.market, trade_type), of)
-    assert isinstance(wish, Reservation)
-    return wish
+def requested(trade_type: TradeType, of: OrderContext) -> Reservation:
+    request = single_order_request(trade(of.market, trade_type), of)
+    assert isinstance(request, Reservation)
+    return request
 
 
 @pytest.mark.parametrize(
@@ -106,27 +108,31 @@ def wished(trade_type: TradeType, of: Outlook) -> Reservation:
     ],
 )
 def test_the_order_is_of_the_notional_in_lots(
-    trade_type: TradeType, of: Outlook, amount: str, limit: str, hold: str
+    trade_type: TradeType, of: OrderContext, amount: str, limit: str, hold: str
 ) -> None:
-    wish = wished(trade_type, of)
+    request = requested(trade_type, of)
     side = "buy" if trade_type == "BUY" else "sell"
-    assert (wish.leg.role, wish.leg.side, wish.strategy) == (side, side, "ma")
-    assert (wish.leg.amount, wish.leg.limit_price) == (Decimal(amount), Decimal(limit))
-    assert (wish.hold_per_unit, wish.displayed_amount) == (Decimal(hold), Decimal(5))
-    assert wish.hold_currency == (of.market.quote_currency if side == "buy" else "BTC")
-    assert wish.leg.amount * wish.unit_notional <= 100 < (wish.leg.amount + of.market.lot_step) * wish.unit_notional
+    assert (request.leg.role, request.leg.side, request.strategy) == (side, side, "ma")
+    assert (request.leg.amount, request.leg.limit_price) == (Decimal(amount), Decimal(limit))
+    assert (request.hold_per_unit, request.displayed_amount) == (Decimal(hold), Decimal(5))
+    assert request.hold_currency == (of.market.quote_currency if side == "buy" else "BTC")
+    assert (
+        request.leg.amount * request.unit_notional
+        <= 100
+        < (request.leg.amount + of.market.lot_step) * request.unit_notional
+    )
     order = LimitOrder(
-        "id", of.market.exchange, of.market.symbol, wish.leg.side, wish.leg.amount, wish.leg.limit_price, NOW
+        "id", of.market.exchange, of.market.symbol, request.leg.side, request.leg.amount, request.leg.limit_price, NOW
     )
     assert rule_broken(order, of.market) is None
 
 
 def test_its_opportunity_has_one_exchange_and_the_signals_id() -> None:
     of = outlook(EUR_MARKET, "199", "200")
-    wish = wished("BUY", of)
-    opportunity = wish.opportunity
+    request = requested("BUY", of)
+    opportunity = request.opportunity
     assert opportunity.opportunity_id == "beta|BTC/EUR|5000000"
-    assert wish.leg.client_order_id == client_order_id("beta|BTC/EUR|5000000", "buy")
+    assert request.leg.client_order_id == client_order_id("beta|BTC/EUR|5000000", "buy")
     assert opportunity.buy.exchange == opportunity.sell.exchange == "beta"
     assert (opportunity.buy.price, opportunity.sell.price) == (Decimal(200), Decimal(199))
     assert opportunity.buy.quote_id == opportunity.sell.quote_id == "beta:BTC/EUR:7"
@@ -134,7 +140,7 @@ def test_its_opportunity_has_one_exchange_and_the_signals_id() -> None:
     rate = opportunity.rate("EUR")
     assert rate is not None
     assert (rate.bid, rate.ask) == (Decimal("1.0999"), Decimal("1.1001"))
-    assert wish.valid_until == NOW + 5_000_000
+    assert request.valid_until == NOW + 5_000_000
 
 
 USD = outlook(USD_MARKET, "199", "200")
@@ -161,8 +167,8 @@ OLD = NOW - 2_000_001
         (replace(USD, drift={"BTC": Decimal(1_000)}), "exposure"),
     ],
 )
-def test_what_is_against_it(of: Outlook, reason: str) -> None:
-    assert solo_wish(trade(USD_MARKET if of is not EUR else EUR_MARKET, "BUY"), of) == Rejected(reason)
+def test_what_is_against_it(of: OrderContext, reason: str) -> None:
+    assert single_order_request(trade(USD_MARKET if of is not EUR else EUR_MARKET, "BUY"), of) == Rejected(reason)
 
 
 @pytest.mark.parametrize(
@@ -176,5 +182,5 @@ def test_what_is_against_it(of: Outlook, reason: str) -> None:
         replace(USD, settings=ORDERS.model_copy(update={"min_share_above_10s": 1.0, "min_net_bps": 500.0})),
     ],
 )
-def test_what_is_not_against_it(of: Outlook) -> None:
-    assert isinstance(solo_wish(trade(USD_MARKET, "BUY"), of), Reservation)
+def test_what_is_not_against_it(of: OrderContext) -> None:
+    assert isinstance(single_order_request(trade(USD_MARKET, "BUY"), of), Reservation)

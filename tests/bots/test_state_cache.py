@@ -32,55 +32,55 @@ def arbitrage(identity: str, reserved_at: int = 0, turned: bool = False) -> Arbi
 
 
 def test_keeps_the_newest_ten_second_window_of_a_pair() -> None:
-    knowledge = StateCache(settings_of())
+    cache = StateCache(settings_of())
     for one in (window(20_000_000, 0.2), window(10_000_000, 0.1), window(30_000_000, 0.6, seconds=60)):
-        knowledge.see_window(one)
-    knowledge.see_window(window(40_000_000, 0.9, sell="gamma"))
-    seen = knowledge.window_of(MINE)
+        cache.update_window(one)
+    cache.update_window(window(40_000_000, 0.9, sell="gamma"))
+    seen = cache.window_of(MINE)
     assert seen is not None
     assert seen.share_above == 0.2
 
 
 def test_the_history_of_a_pair_is_its_newest_long_windows() -> None:
-    knowledge = StateCache(settings_of())
+    cache = StateCache(settings_of())
     for end in range(100_000_000, 400_000_001, 50_000_000):
-        knowledge.see_window(window(end, 0.1, seconds=60))
-        knowledge.see_window(window(end, 0.1))
-        knowledge.see_window(window(end, 0.1, seconds=60, sell="gamma"))
-    knowledge.see_window(window(400_000_000, 0.7, seconds=60))
+        cache.update_window(window(end, 0.1, seconds=60))
+        cache.update_window(window(end, 0.1))
+        cache.update_window(window(end, 0.1, seconds=60, sell="gamma"))
+    cache.update_window(window(400_000_000, 0.7, seconds=60))
     late = replace(MINE, event_time=410_000_000)
-    seen = {one.end // 1_000_000: one.share_above for one in knowledge.history_of(late)}
+    seen = {one.end // 1_000_000: one.share_above for one in cache.history_of(late)}
     assert seen == {250: 0.1, 300: 0.1, 350: 0.1, 400: 0.7}
-    assert knowledge.history_of(replace(MINE, event_time=600_000_000)) == ()
+    assert cache.history_of(replace(MINE, event_time=600_000_000)) == ()
 
 
 @pytest.mark.parametrize(
     ("prepare", "expected"),
     [
         (lambda _: None, None),
-        (lambda knowledge: setattr(knowledge, "stopping", True), "stopping"),
-        (lambda knowledge: knowledge.see_arbitrage(arbitrage("other")), "pair_busy"),
-        (lambda knowledge: knowledge.see_arbitrage(arbitrage("other", turned=True)), None),
-        (lambda knowledge: knowledge.see_arbitrage(arbitrage("mine")), None),
-        (lambda knowledge: knowledge.see_open([arbitrage("1", turned=True)] * 2), None),
-        (lambda knowledge: knowledge.see_open([arbitrage(str(n), turned=True) for n in range(2)]), "too_many_open"),
-        (lambda knowledge: knowledge.paused_until.update(beta=NOW + 1), "exchange_paused"),
-        (lambda knowledge: knowledge.paused_until.update(beta=NOW), None),
-        (lambda knowledge: knowledge.see_arbitrage(sized("4999")), None),
-        (lambda knowledge: knowledge.see_arbitrage(sized("5000")), "exchange_limit"),
-        (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 99_000)), "cooling_down"),
-        (lambda knowledge: knowledge.see_arbitrage(_ended(NOW - 100_000)), None),
+        (lambda cache: setattr(cache, "is_stopping", True), "stopping"),
+        (lambda cache: cache.update_arbitrage(arbitrage("other")), "pair_busy"),
+        (lambda cache: cache.update_arbitrage(arbitrage("other", turned=True)), None),
+        (lambda cache: cache.update_arbitrage(arbitrage("mine")), None),
+        (lambda cache: cache.replace_open([arbitrage("1", turned=True)] * 2), None),
+        (lambda cache: cache.replace_open([arbitrage(str(n), turned=True) for n in range(2)]), "too_many_open"),
+        (lambda cache: cache.paused_until.update(beta=NOW + 1), "exchange_paused"),
+        (lambda cache: cache.paused_until.update(beta=NOW), None),
+        (lambda cache: cache.update_arbitrage(sized("4999")), None),
+        (lambda cache: cache.update_arbitrage(sized("5000")), "exchange_limit"),
+        (lambda cache: cache.update_arbitrage(_ended(NOW - 99_000)), "cooling_down"),
+        (lambda cache: cache.update_arbitrage(_ended(NOW - 100_000)), None),
     ],
 )
 def test_obstacles(prepare: Callable[[StateCache], None], expected: str | None) -> None:
-    knowledge = StateCache(settings_of(max_open_arbitrages=2, cool_down_ms=100))
-    prepare(knowledge)
-    assert obstacle(knowledge) == expected
+    cache = StateCache(settings_of(max_open_arbitrages=2, cool_down_ms=100))
+    prepare(cache)
+    assert obstacle(cache) == expected
 
 
-def obstacle(knowledge: StateCache) -> str | None:
+def obstacle(cache: StateCache) -> str | None:
     """What the store would say, by what the bot has seen."""
-    standing = knowledge.standing(MINE, NOW)
+    standing = cache.standing(MINE, NOW)
     return None if standing is None else hard_limit(MINE, standing)
 
 
@@ -90,26 +90,26 @@ def sized(notional: str) -> Arbitrage:
 
 
 def test_quotes_with_nothing_left() -> None:
-    knowledge = StateCache(settings_of())
-    knowledge.see_used_up("beta:BTC/EUR:2")
-    assert not knowledge.is_used_up(MINE)
-    knowledge.see_used_up("beta:BTC/EUR:1")
-    assert knowledge.is_used_up(MINE)
+    cache = StateCache(settings_of())
+    cache.record_used_up("beta:BTC/EUR:2")
+    assert not cache.is_used_up(MINE)
+    cache.record_used_up("beta:BTC/EUR:1")
+    assert cache.is_used_up(MINE)
 
 
 def test_drift_is_against_the_opening_of_the_exchanges_that_have_one() -> None:
-    knowledge = StateCache(settings_of())
+    cache = StateCache(settings_of())
     rows = [
         BalanceRow("alpha", "USD", Decimal(80), Decimal(15)),
         BalanceRow("beta", "USD", Decimal(7), Decimal(0)),
         BalanceRow("beta", "BTC", Decimal(3), Decimal(1)),
     ]
-    knowledge.see_balances(rows)
-    assert knowledge.drift == {}
-    knowledge.see_opening({"alpha": {"USD": Decimal(100)}})
-    assert knowledge.drift == {"USD": -5}
-    knowledge.see_opening({"alpha": {"USD": Decimal(100)}, "beta": {"BTC": Decimal(1)}})
-    assert knowledge.drift == {"USD": 2, "BTC": 3}
+    cache.update_balances(rows)
+    assert cache.drift == {}
+    cache.update_opening({"alpha": {"USD": Decimal(100)}})
+    assert cache.drift == {"USD": -5}
+    cache.update_opening({"alpha": {"USD": Decimal(100)}, "beta": {"BTC": Decimal(1)}})
+    assert cache.drift == {"USD": 2, "BTC": 3}
 
 
 def _ended(reserved_at: int) -> Arbitrage:
@@ -117,30 +117,30 @@ def _ended(reserved_at: int) -> Arbitrage:
 
 
 def test_what_has_ended_is_no_obstacle_any_more() -> None:
-    knowledge = StateCache(settings_of())
-    knowledge.see_arbitrage(arbitrage("other"))
-    knowledge.see_arbitrage(_ended(0))
-    assert obstacle(knowledge) is None
+    cache = StateCache(settings_of())
+    cache.update_arbitrage(arbitrage("other"))
+    cache.update_arbitrage(_ended(0))
+    assert obstacle(cache) is None
 
 
 def test_cooling_down_is_by_the_clock_of_the_store() -> None:
-    knowledge = StateCache(settings_of(cool_down_ms=100), server_ahead=-50_000)
-    knowledge.see_arbitrage(_ended(NOW - 120_000))
-    assert obstacle(knowledge) == "cooling_down"
+    cache = StateCache(settings_of(cool_down_ms=100), server_ahead=-50_000)
+    cache.update_arbitrage(_ended(NOW - 120_000))
+    assert obstacle(cache) == "cooling_down"
 
 
 def test_free_balances() -> None:
-    knowledge = StateCache(settings_of())
-    knowledge.see_balances([BalanceRow("alpha", "USD", Decimal(3), Decimal(4))])
-    assert knowledge.free == {("alpha", "USD"): Decimal(3)}
+    cache = StateCache(settings_of())
+    cache.update_balances([BalanceRow("alpha", "USD", Decimal(3), Decimal(4))])
+    assert cache.free == {("alpha", "USD"): Decimal(3)}
 
 
 def test_an_old_window_that_comes_again_takes_nothing_from_the_history() -> None:
-    knowledge = StateCache(settings_of())
+    cache = StateCache(settings_of())
     at = 3_600_000_000
     for end in (at, at - 600_000_000):
-        knowledge.see_window(window(end, 0.1, seconds=60))
-    assert [window.end for window in knowledge.history_of(replace(MINE, event_time=at))] == [at]
+        cache.update_window(window(end, 0.1, seconds=60))
+    assert [window.end for window in cache.history_of(replace(MINE, event_time=at))] == [at]
 
 
 @given(
@@ -155,9 +155,9 @@ def test_balances_seen_one_after_the_other_come_to_what_the_last_ones_say(
     opening = {"alpha": {"USD": Decimal(5), "BTC": Decimal(5)}, "beta": {"EUR": Decimal(5)}}
     places = (("alpha", "USD"), ("alpha", "BTC"), ("beta", "BTC"), ("beta", "EUR"), ("gamma", "USD"))
     rows = {place: BalanceRow(*place, Decimal(5), Decimal(0)) for place in places}
-    knowledge = StateCache(settings_of())
-    knowledge.see_balances(rows.values())
-    knowledge.see_opening(opening)
+    cache = StateCache(settings_of())
+    cache.update_balances(rows.values())
+    cache.update_opening(opening)
     for is_gone, changes in steps:
         for number, free in changes.items():
             place = places[number]
@@ -165,20 +165,20 @@ def test_balances_seen_one_after_the_other_come_to_what_the_last_ones_say(
                 rows.pop(place, None)
             else:
                 rows[place] = BalanceRow(*place, Decimal(free), Decimal(1))
-        knowledge.see_balances(rows.values())
+        cache.update_balances(rows.values())
         fresh = StateCache(settings_of())
-        fresh.see_opening(opening)
-        fresh.see_balances(rows.values())
-        assert (knowledge.free, knowledge.drift) == (fresh.free, fresh.drift)
+        fresh.update_opening(opening)
+        fresh.update_balances(rows.values())
+        assert (cache.free, cache.drift) == (fresh.free, fresh.drift)
 
 
 def test_while_the_account_is_rejected_no_order_leaves() -> None:
-    knowledge = StateCache(settings_of())
-    assert knowledge.forbids() is None
-    assert knowledge.can_send()
-    knowledge.is_locked_out = True
-    assert knowledge.forbids() == "the exchange rejects the account"
-    assert not knowledge.can_send()
+    cache = StateCache(settings_of())
+    assert cache.send_block() is None
+    assert cache.can_send()
+    cache.is_locked_out = True
+    assert cache.send_block() == "the exchange rejects the account"
+    assert not cache.can_send()
 
 
 def test_what_never_left_is_sent_again_only_where_there_is_room() -> None:

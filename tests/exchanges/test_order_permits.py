@@ -83,12 +83,12 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         await account.close()
 
 
-def stop(steady: list[int], knowledge: StateCache, lease: list[bool], what: str) -> None:
+def stop(steady: list[int], cache: StateCache, lease: list[bool], what: str) -> None:
     """What happens while the order waits."""
     if what == "late":
         steady[0] += int(POST_WITHIN_SECONDS * MICROSECONDS) + 1
     elif what == "halted":
-        knowledge.settings = settings_of(trading_state="halted")
+        cache.settings = settings_of(trading_state="halted")
     elif what == "lease":
         lease[0] = False
 
@@ -96,17 +96,17 @@ def stop(steady: list[int], knowledge: StateCache, lease: list[bool], what: str)
 @pytest.mark.parametrize("what", ["late", "halted", "lease", "nothing"])
 async def test_what_happens_before_the_bytes_leave_stops_the_order(place: Place, what: str) -> None:
     steady, lease = [0], [True]
-    knowledge = StateCache(settings_of(), holds_lease=lambda: lease[0])
+    cache = StateCache(settings_of(), holds_lease=lambda: lease[0])
     trader = LegExecutor(
         MemoryTradeStore(place.clock),
         place.account,
         advancing(MARKETS),
         steady_clock=lambda: steady[0],
-        forbids=knowledge.forbids,
+        send_block=cache.send_block,
     )
     async with place.held_up(trader.permit()) as task:
         before = place.orders
-        stop(steady, knowledge, lease, what)
+        stop(steady, cache, lease, what)
     ahead = 1 if place.exchange == "kraken" else 0
     if what == "nothing":
         await task

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from bots.decide.opportunity_checks import Circumstances
-from bots.decide.order_decision import Rejected, decided
+from bots.decide.order_decision import Rejected, decide
 from bots.execute.leg_executor import LegExecutor
 from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
 from exchanges.simulated_markets import taker_fees
@@ -30,7 +30,7 @@ from simulators.matching.exchange_journal import read_journal
 from simulators.simulator_server import ACCOUNTS
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.store_snapshot import read_snapshot
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.bots.served_opportunity import MARKETS, TRADED, served_opportunity
 from tests.exchanges.served import Served, served
 
@@ -95,7 +95,7 @@ async def reserve_both(stage: Stage, store: MongoTradeStore, buy: str, sell: str
     free = {(row.exchange, row.currency): row.free for row in await store.balance_rows()}
     for side in ("buy", "sell"):
         circumstances = Circumstances(ANYTHING, None, wall_now(), ())
-        wish = decided(opportunity, side, markets_by_symbol(MARKETS), free, circumstances)
+        wish = decide(opportunity, side, markets_by_symbol(MARKETS), free, circumstances)
         assert not isinstance(wish, Rejected), wish
         result = await store.reserve(wish)
         assert result.rejection is None
@@ -147,7 +147,7 @@ async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> l
 @pytest.mark.parametrize(("buy", "sell"), PAIRS)
 async def test_without_the_rule_the_audit_catches_the_second_order(stage: Stage, buy: str, sell: str) -> None:
     session = stage.session
-    store = ForgetfulStore(connected(session.mongodb), session.database, session.session_id)
+    store = ForgetfulStore(connect(session.mongodb), session.database, session.session_id)
     found = await traded(stage, store, buy, sell)
     assert [one.arbitrage_id for one in found if one.kind == "posted_twice"] == [ARBITRAGE], found
 
@@ -155,5 +155,5 @@ async def test_without_the_rule_the_audit_catches_the_second_order(stage: Stage,
 @pytest.mark.parametrize(("buy", "sell"), PAIRS)
 async def test_with_the_rule_the_same_death_leaves_nothing_to_object_to(stage: Stage, buy: str, sell: str) -> None:
     session = stage.session
-    store = MongoTradeStore(connected(session.mongodb), session.database, session.session_id)
+    store = MongoTradeStore(connect(session.mongodb), session.database, session.session_id)
     assert await traded(stage, store, buy, sell) == []

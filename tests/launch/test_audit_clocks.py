@@ -17,7 +17,7 @@ from market.trade.leg_planning import UNCONFIRMED, advancing
 from session.clock import steady_now
 from simulators.faults.faults import Fault
 from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.bots.served_opportunity import MARKETS, TRADED
 from tests.exchanges.served import Served
 from tests.launch.test_audit_catches import ANYTHING, ARBITRAGE, Stage, die_after_posting, reserve_both, stage
@@ -85,7 +85,7 @@ class Floor:
     def __init__(self, stage: Stage) -> None:
         session = stage.session
         self.stage = stage
-        self.store = MongoTradeStore(connected(session.mongodb), session.database, session.session_id)
+        self.store = MongoTradeStore(connect(session.mongodb), session.database, session.session_id)
         self.accounts = {exchange: stage.account(exchange) for exchange in TRADED}
 
     async def __aenter__(self) -> "Floor":

@@ -94,10 +94,10 @@ async def test_nothing_is_run_where_nothing_waits(tmp_path: Path, store: MemoryT
 
 async def test_tick_sets_are_told(tmp_path: Path, store: MemoryTradeStore) -> None:
     runner = JobRunner(tmp_path, store.backtests, "one")
-    await runner.tell_tick_sets()
+    await runner.report_tick_sets()
     assert await store.backtests.tick_sets() == []
     made = set_of_files(tmp_path, made_up_files(tmp_path / "raw"))
-    await runner.tell_tick_sets()
+    await runner.report_tick_sets()
     assert [one.name for one in await store.backtests.tick_sets()] == [made.folder.name]
 
 
@@ -212,7 +212,7 @@ async def test_a_runner_that_is_stopped_leaves_its_job_to_the_next(tmp_path: Pat
     with suppress(asyncio.CancelledError):
         await running
     assert not psutil.pid_exists(pid)
-    again = await store.backtests.take_next("two")
+    again = await store.backtests.claim_next("two")
     assert again is not None
     assert again.attempts == 2
 

@@ -33,7 +33,7 @@ from store.mongo.mongo_store import open_store
 from store.queries.trade_reader import open_reader
 from store.server.database_users import DatabaseUser, ensure_users
 from store.server.documents import COLLECTIONS
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from streams.broker.embedded_broker import free_ports
 from streams.broker.topic_access import spark_options
 from streams.topic_admin import client_settings
@@ -65,12 +65,12 @@ def test_no_part_but_the_dashboard_may_change_settings_or_the_audit() -> None:
 
 
 async def test_a_part_changes_in_the_database_what_it_may_and_nothing_else(mongodb_uri: str) -> None:
-    owner, database = connected(mongodb_uri), "rights_of_parts"
+    owner, database = connect(mongodb_uri), "rights_of_parts"
     feed = DatabaseUser(Login("feed", "f" * 20), database, ROLES["feed"].collections)
     try:
         for _ in range(2):
             await ensure_users(owner, [feed])
-        client = connected(str(mongodb_uri).replace("://", f"://feed:{feed.login.password}@"))
+        client = connect(str(mongodb_uri).replace("://", f"://feed:{feed.login.password}@"))
         allowed, rejected = client[database]["feeds"], client[database]["settings"]
         await allowed.insert_one({"_id": 1})
         assert await rejected.find_one() is None
@@ -92,7 +92,7 @@ async def test_a_part_changes_in_the_database_what_it_may_and_nothing_else(mongo
 
 async def test_every_role_finds_the_database_ready(mongodb_uri: str, tmp_path: Path) -> None:
     """What each process does before its own work, which must not take more rights than it has."""
-    owner, database = connected(mongodb_uri), f"roles_{uuid4().hex}"
+    owner, database = connect(mongodb_uri), f"roles_{uuid4().hex}"
     parts = [role for role, rights in ROLES.items() if rights.collections is not None]
     whole = replace(session(tmp_path, Configuration()), mongodb=mongodb_uri, database=database)
     try:

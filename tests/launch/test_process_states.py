@@ -4,7 +4,7 @@ import pytest
 
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.process_states import ProcessStates
-from session.processes import MOST_STARTS, ProcessKind, ProcessOrder, ProcessState, kind_of
+from session.processes import MAX_STARTS, ProcessKind, ProcessOrder, ProcessState, kind_of
 
 BOT = ProcessSpec("bot-alpha", ("true",), exchange="alpha")
 SECOND = ProcessSpec("bot-alpha-2", ("true",), exchange="alpha")
@@ -47,11 +47,11 @@ def test_the_life_of_a_part() -> None:
 def test_only_what_never_gets_ready_has_failed() -> None:
     roll = roll_of(BOT)
     states = []
-    for _ in range(MOST_STARTS + 1):
+    for _ in range(MAX_STARTS + 1):
         roll.note_running("bot-alpha", 7)
         roll.note_end("bot-alpha", "exit code 2")
         states.append(state_of(roll)[0])
-    assert states == ["restarting"] * (MOST_STARTS - 1) + ["failed"] * 2
+    assert states == ["restarting"] * (MAX_STARTS - 1) + ["failed"] * 2
     roll.note_running("bot-alpha", 8)
     roll.note_ready("bot-alpha")
     roll.note_end("bot-alpha", "exit code 2")

@@ -47,7 +47,7 @@ async def test_what_one_that_was_started_again_said_at_its_stop_is_forgotten(sto
     for exchange in ("alpha", "beta"):
         await store.set_balances(exchange, OPENING, "before")
         await store.set_balances(exchange, AT_STOP, "after")
-    await store.forget_closing(["beta"])
+    await store.discard_closing(["beta"])
     before, after = await store.session_balances()
     assert (before, after) == ({"alpha": OPENING, "beta": OPENING}, {"alpha": AT_STOP})
     await store.set_balances("beta", AT_END, "after")

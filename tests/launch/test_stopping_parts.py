@@ -19,7 +19,7 @@ from launch.supervisor.supervisor import Supervisor
 from session.processes import SUPERVISOR, Process
 from session.session import Session
 from store.mongo.mongo_store import open_store
-from store.operations.mongo_processes import MongoProcesses, opened_processes
+from store.operations.mongo_processes import MongoProcesses, open_processes
 from tests.launch.test_supervisor import eventually_restarted, process_of, sleeper
 from tests.services import note_session
 from tests.ui.samples import NOWHERE, session_of
@@ -67,7 +67,7 @@ async def session(tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
 
 @pytest.fixture
 async def processes(session: Session) -> AsyncIterator[MongoProcesses]:
-    async with opened_processes(session) as opened:
+    async with open_processes(session) as opened:
         yield opened
 
 

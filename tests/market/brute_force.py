@@ -87,7 +87,7 @@ def terms_of(buy: SizingSide, sell: SizingSide) -> WalkTerms:
 
 
 def allowed(
-    buy: SizingSide, sell: SizingSide, settings: Settings, most_notional: Decimal | None, lots: Fraction
+    buy: SizingSide, sell: SizingSide, settings: Settings, notional_cap: Decimal | None, lots: Fraction
 ) -> bool:
     """Whether every rule lets `lots` of base be bought, and what follows from it be sold."""
     terms = terms_of(buy, sell)
@@ -100,7 +100,7 @@ def allowed(
     limit = Fraction(buy.limit(ask, settings.max_slippage_bps))
     best_bid = Fraction(sell.levels[0].price)
     notional = max(settled(buy.rate, "buy", limit), settled(sell.rate, "sell", best_bid)) * lots
-    if notional > settings.max_notional or (most_notional is not None and notional > most_notional):
+    if notional > settings.max_notional or (notional_cap is not None and notional > notional_cap):
         return False
     if buy.free is not None and limit * (1 + Fraction(terms.buy_fee)) * lots > buy.free:
         return False

@@ -59,8 +59,8 @@ def test_what_nobody_has_looked_at_is_not_known(exchange: str, code: str) -> Non
         (market("kraken", "BTC/USD"), None),
         (market("binance", "BTC/USDT"), None),
         (market("kraken", "LUNA/USD"), None),
-        (market("gate", "BTC/USDT"), "gate BTC/USDT is not traded: nobody has said yet what BTC is on gate"),
-        (market("bitflyer", "BTC/USDT"), "nobody has said yet what USDT is on bitflyer"),
+        (market("gate", "BTC/USDT"), "gate BTC/USDT is not traded: the asset BTC on gate is not known"),
+        (market("bitflyer", "BTC/USDT"), "the asset USDT on bitflyer is not known"),
         (
             market("binance", "BTC/USDT", quote="USD"),
             "binance BTC/USDT is not traded: it would be compared as USD, but it is USDT, a stable coin that "

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.decide.book_walk import NO_LIMITS, WalkLimits, WalkTerms, walked
+from market.decide.book_walk import NO_LIMITS, WalkLimits, WalkTerms, walk_books
 from market.prices.quotes import Level
 from tests.market.brute_force import corners, cost_of, proceeds_of, profit_at, settled
 from tests.market.samples import EUR_RATE, JPY_RATE, levels
@@ -20,7 +20,7 @@ BIDS = levels(("105", "2"), ("102", "2"), ("101", "9"))
 
 
 def test_walks_both_books_while_a_unit_brings_anything() -> None:
-    walk = walked(ASKS, BIDS, FREE)
+    walk = walk_books(ASKS, BIDS, FREE)
     # 1 at 100 → 105, 1 at 101 → 105, 1 at 101 → 102; then 103 → 102 loses
     assert [walk.amount, walk.cost, walk.proceeds, walk.profit] == [3, 302, 312, 10]
     assert (walk.worst_ask, walk.worst_bid) == (ASKS[1], BIDS[1])
@@ -30,11 +30,11 @@ def test_walks_both_books_while_a_unit_brings_anything() -> None:
     ("terms", "amount", "profit"),
     [
         (FREE, 3, 10),
-        (replace(FREE, least_bps=Decimal(0)), 3, 10),
-        (replace(FREE, least_bps=Decimal(100)), 2, 9),
-        (replace(FREE, least_bps=Decimal(500)), 1, 5),
-        (replace(FREE, least_bps=Decimal("500.1")), 0, 0),
-        (replace(FREE, least_bps=Decimal(-1_000)), 8, 1),
+        (replace(FREE, min_bps=Decimal(0)), 3, 10),
+        (replace(FREE, min_bps=Decimal(100)), 2, 9),
+        (replace(FREE, min_bps=Decimal(500)), 1, 5),
+        (replace(FREE, min_bps=Decimal("500.1")), 0, 0),
+        (replace(FREE, min_bps=Decimal(-1_000)), 8, 1),
         (WalkTerms(buy_fee=Decimal("0.01")), 2, "6.99"),
         (WalkTerms(sell_fee=Decimal("0.01")), 2, "6.9"),
         (WalkTerms(buy_fee=Decimal("0.05")), 0, 0),
@@ -44,50 +44,50 @@ def test_walks_both_books_while_a_unit_brings_anything() -> None:
     ],
 )
 def test_fees_rates_and_the_least_margin_decide_where_it_ends(terms: WalkTerms, amount: int, profit: int | str) -> None:
-    walk = walked(ASKS, BIDS, terms)
+    walk = walk_books(ASKS, BIDS, terms)
     assert [walk.amount, walk.profit] == [amount, Fraction(profit)]
 
 
 def test_a_unit_that_brings_nothing_is_left_unless_it_is_asked_for() -> None:
     even = levels(("100", "1"), ("105", "3"))
-    assert walked(even, BIDS, FREE).amount == 1
-    assert walked(even, BIDS, replace(FREE, least_bps=Decimal(0))).amount == 2
+    assert walk_books(even, BIDS, FREE).amount == 1
+    assert walk_books(even, BIDS, replace(FREE, min_bps=Decimal(0))).amount == 2
 
 
 @pytest.mark.parametrize(
     ("limits", "amount", "worst_ask"),
     [
-        (WalkLimits(most=Fraction(5, 2)), "2.5", "101"),
-        (WalkLimits(most=Fraction(0)), "0", None),
+        (WalkLimits(max_amount=Fraction(5, 2)), "2.5", "101"),
+        (WalkLimits(max_amount=Fraction(0)), "0", None),
         (WalkLimits(budget=Fraction(50)), "0.5", "100"),
         (WalkLimits(budget=Fraction(202)), "2", "101"),
         # at 101 there is money for 1.00 at most, which the first level gave already
         (WalkLimits(budget=Fraction(101)), "1", "100"),
         (WalkLimits(budget=Fraction(100)), "1", "100"),
         (WalkLimits(budget=Fraction(200), limit=lambda ask: ask * 2), "1", "100"),
-        (WalkLimits(most=Fraction(3, 2), budget=Fraction(10_000)), "1.5", "101"),
+        (WalkLimits(max_amount=Fraction(3, 2), budget=Fraction(10_000)), "1.5", "101"),
     ],
 )
 def test_a_limit_ends_it_before_depth_does(limits: WalkLimits, amount: str, worst_ask: str | None) -> None:
-    walk = walked(ASKS, BIDS, FREE, limits)
+    walk = walk_books(ASKS, BIDS, FREE, limits)
     assert walk.amount == Fraction(amount)
     assert walk.worst_ask == (None if worst_ask is None else next(row for row in ASKS if str(row.price) == worst_ask))
 
 
 @pytest.mark.parametrize(("asks", "bids"), [((), BIDS), (ASKS, ()), ((), ()), (BIDS, ASKS[::-1][:1])])
 def test_nothing_to_trade(asks: tuple[Level, ...], bids: tuple[Level, ...]) -> None:
-    walk = walked(asks, bids, FREE)
+    walk = walk_books(asks, bids, FREE)
     assert [walk.amount, walk.cost, walk.proceeds] == [0, 0, 0]
     assert (walk.worst_ask, walk.worst_bid) == (None, None)
 
 
 def test_a_level_without_an_amount_is_passed_over() -> None:
-    walk = walked(levels(("99", "0"), ("100", "1")), levels(("106", "0"), ("105", "2")), FREE)
+    walk = walk_books(levels(("99", "0"), ("100", "1")), levels(("106", "0"), ("105", "2")), FREE)
     assert [walk.amount, walk.profit] == [1, 5]
 
 
 def test_cut_to_a_lot() -> None:
-    walk = walked(ASKS, BIDS, FREE, WalkLimits(most=Fraction("2.99")))
+    walk = walk_books(ASKS, BIDS, FREE, WalkLimits(max_amount=Fraction("2.99")))
     assert [walk.floored(Decimal(step)) for step in ("1", "0.25", "0.3", "4")] == [
         2,
         Decimal("2.75"),
@@ -107,15 +107,15 @@ def test_digits_beyond_any_context_are_kept() -> None:
     tiny = "0.0000000000000000000000000000000000000000000000000001"
     asks = levels(("1." + "1" * 40, "1" + tiny[1:]))
     bids = levels(("1." + "1" * 39 + "2", "9"))
-    walk = walked(asks, bids, WalkTerms(factor=Decimal("0.999999999999")))
+    walk = walk_books(asks, bids, WalkTerms(factor=Decimal("0.999999999999")))
     assert walk.amount == 0, "what is left of the factor loses more than the last digit brings"
-    walk = walked(asks, bids, FREE)
+    walk = walk_books(asks, bids, FREE)
     assert [walk.amount, walk.profit] == [1 + Fraction(tiny), (1 + Fraction(tiny)) / 10**40]
 
 
 def test_a_float_is_rejected() -> None:
     with pytest.raises(TypeError):
-        walked([Level(100.0, 1.0)], BIDS, FREE)  # type: ignore[arg-type]  # what a careless caller would do
+        walk_books([Level(100.0, 1.0)], BIDS, FREE)  # type: ignore[arg-type]  # what a careless caller would do
 
 
 # Any two books, crossed or not; the tick and the lots are coarse, so that levels of both often end together.
@@ -145,7 +145,7 @@ def test_no_other_amount_brings_more_and_no_smaller_one_as_much(
     profits = [(profit_at(asks, bids, terms, amount), amount) for amount in corners(asks, bids, terms)]
     shown = [(Fraction(0), Fraction(0)), *((profit, -amount) for profit, amount in profits if profit is not None)]
     best, amount = max(shown)
-    walk = walked(asks, bids, terms)
+    walk = walk_books(asks, bids, terms)
     assert (walk.profit, walk.amount) == (best, -amount)
     assert (walk.cost, walk.proceeds) == (cost_of(asks, terms, walk.amount), proceeds_of(bids, terms, walk.amount))
 
@@ -164,17 +164,21 @@ def test_every_unit_before_its_end_brings_the_least_margin_and_none_behind_it(
         if gained - spent < Fraction(bps, 10_000) * spent / (1 + Fraction(terms.buy_fee)):
             break
         expected = end
-    assert walked(asks, bids, replace(terms, least_bps=Decimal(bps))).amount == expected
+    assert walk_books(asks, bids, replace(terms, min_bps=Decimal(bps))).amount == expected
 
 
 @given(
-    asks=books(1_000, 1), bids=books(1_060, -1), terms=terms_of, most=st.integers(0, 40), budget=st.integers(0, 2_000)
+    asks=books(1_000, 1),
+    bids=books(1_060, -1),
+    terms=terms_of,
+    most=st.integers(0, 40),
+    budget=st.integers(0, 2_000),
 )
 def test_limits_cut_the_same_walk(
     asks: tuple[Level, ...], bids: tuple[Level, ...], terms: WalkTerms, most: int, budget: int
 ) -> None:
     limits = WalkLimits(Fraction(most, 8), Fraction(budget), limit=lambda ask: ask + 1)
-    whole, limited = walked(asks, bids, terms, NO_LIMITS), walked(asks, bids, terms, limits)
+    whole, limited = walk_books(asks, bids, terms, NO_LIMITS), walk_books(asks, bids, terms, limits)
     expected = Fraction(0)
     bought = Fraction(0)
     for level in asks:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.decide.circuit_breaker import REJECTED_PAUSE_MS, Failure, Health, failed, recent_failures
+from market.decide.circuit_breaker import REJECTED_PAUSE_MS, Failure, Health, recent_failures, with_failure
 from market.time_units import MICROSECONDS
 from tests.market.samples import settings_of
 
@@ -18,7 +18,7 @@ def after(*moments: int, health: Health | None = None) -> Health:
     health = health or Health("alpha")
     for moment in moments:
         now = START + moment * MICROSECONDS
-        health = failed(health, Failure(f"order-{moment}", "order_rejected"), SETTINGS, now)
+        health = with_failure(health, Failure(f"order-{moment}", "order_rejected"), SETTINGS, now)
     return health
 
 
@@ -49,13 +49,13 @@ def test_a_failure_during_a_pause_prolongs_it() -> None:
 
 def test_the_same_failure_told_twice_counts_once() -> None:
     once = after(0, 10)
-    assert failed(once, Failure("order-10", "order_rejected"), SETTINGS, START + 11 * MICROSECONDS) is once
+    assert with_failure(once, Failure("order-10", "order_rejected"), SETTINGS, START + 11 * MICROSECONDS) is once
 
 
 def test_nothing_pauses_where_the_breaker_is_off() -> None:
     health = Health("alpha")
     for number in range(1_005):
-        health = failed(health, Failure(str(number), "outcome_unknown"), settings_of(breaker_failures=0), START)
+        health = with_failure(health, Failure(str(number), "outcome_unknown"), settings_of(breaker_failures=0), START)
     assert health.paused_until == 0
     assert len(health.failures) == 1_000
 
@@ -66,7 +66,7 @@ def test_it_is_paused_exactly_where_a_plain_count_says_so(moments: list[int], mo
     health, until = Health("alpha"), 0
     for index, moment in enumerate(moments):
         now = START + moment * MICROSECONDS
-        health = failed(health, Failure(str(moment), "outcome_unknown"), settings, now)
+        health = with_failure(health, Failure(str(moment), "outcome_unknown"), settings, now)
         recent = [one for one in moments[: index + 1] if moment - one < 60]
         until = now + PAUSE if len(recent) >= most else until
         assert health.paused_until == until
@@ -75,7 +75,7 @@ def test_it_is_paused_exactly_where_a_plain_count_says_so(moments: list[int], mo
 
 def rejected(health: Health, second: float) -> Health:
     now = START + round(second * MICROSECONDS)
-    return failed(health, Failure(f"alpha:account_rejected:{int(second)}", "account_rejected"), SETTINGS, now)
+    return with_failure(health, Failure(f"alpha:account_rejected:{int(second)}", "account_rejected"), SETTINGS, now)
 
 
 def test_a_rejected_account_pauses_at_once_for_as_long_as_it_is_rejected_and_counts_once() -> None:

@@ -59,20 +59,20 @@ def resting(order_id: str, side: Side = "buy") -> OpenOrder:
     [
         (view(), None),
         # it filled, whatever it is dated: the balances show it
-        (view("7", "800"), "BTC: 6 by our books, 7 there"),
-        (view("6", "899.99"), "USD: 900 by our books, 899.99 there"),
-        # what is nobody's and may be it
-        (view(orders=(resting("x"),)), "order x, which rests there, is nobody's"),
-        (view(fills=(AccountFill(FILL, "x"),)), f"fill {FILL.fill_id} of order x is nobody's"),
+        (view("7", "800"), "BTC: 6 in our books, 7 at the exchange"),
+        (view("6", "899.99"), "USD: 900 in our books, 899.99 at the exchange"),
+        # what belongs to no leg and may be it
+        (view(orders=(resting("x"),)), "order x, which rests there, belongs to no leg"),
+        (view(fills=(AccountFill(FILL, "x"),)), f"fill {FILL.fill_id} of order x belongs to no leg"),
         # what cannot be it
         (view(orders=(resting("x", "sell"),)), None),
         (view(orders=(resting("known"),), legs=(other("known", side="buy"),)), None),
         (view(fills=(AccountFill(FILL, "known"),), legs=(other("known", FILL, side="buy"),)), None),
         # another order is seen through just now: its fill is there and not booked yet
         (view("5", "1000", fills=(AccountFill(SOLD, "known"),), legs=(other("known"),)), None),
-        (view(fills=(AccountFill(SOLD, "known"),), legs=(other("known"),)), "BTC: 5 by our books, 6 there"),
+        (view(fills=(AccountFill(SOLD, "known"),), legs=(other("known"),)), "BTC: 5 in our books, 6 at the exchange"),
         (view(fills=(AccountFill(SOLD, "known"),), legs=(other("known", SOLD),)), None),
-        (view(before=(USD,)), "our balances moved while the exchange was asked"),
+        (view(before=(USD,)), "our balances changed during the request"),
     ],
 )
 def test_doubts(said: ExchangeView, doubt: str | None) -> None:

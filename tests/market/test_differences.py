@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from market.accounting.differences import HANDLING, Difference, DifferenceKind, Resumption, believed
+from market.accounting.differences import HANDLING, Difference, DifferenceKind, Resumption, confirmed
 
 PAGE = Path(__file__).parents[2] / "docs" / "reconciliation.md"
 DIFFERENCE = Difference("fill_foreign", "alpha", "fill-1", "unknown", "buy 1")
@@ -19,7 +19,7 @@ def rows_of_the_page() -> list[tuple[str, str, str]]:
 
 
 def test_the_page_and_the_code_say_the_same() -> None:
-    table = [(kind, handling.believed, handling.handled) for kind, handling in HANDLING.items()]
+    table = [(kind, handling.confirmed, handling.handled) for kind, handling in HANDLING.items()]
     assert rows_of_the_page() == table
     assert set(HANDLING) == set(get_args(DifferenceKind))
 
@@ -42,7 +42,7 @@ def test_other_content_is_another_difference(field: str) -> None:
 @pytest.mark.parametrize("kind", get_args(DifferenceKind))
 def test_what_may_be_a_lag_is_believed_when_seen_twice(kind: DifferenceKind) -> None:
     one = replace(DIFFERENCE, kind=kind)
-    is_at_once = HANDLING[kind].believed == "at once"
-    assert believed([one], frozenset()) == ([one] if is_at_once else [])
-    assert believed([one], frozenset([one.difference_id])) == [one]
-    assert believed([one], frozenset([replace(one, theirs="sell 1").difference_id])) == ([one] if is_at_once else [])
+    is_urgent = HANDLING[kind].confirmed == "at once"
+    assert confirmed([one], frozenset()) == ([one] if is_urgent else [])
+    assert confirmed([one], frozenset([one.difference_id])) == [one]
+    assert confirmed([one], frozenset([replace(one, theirs="sell 1").difference_id])) == ([one] if is_urgent else [])

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from market.accounting.episodes import (
     Episode,
     Episodes,
+    EpisodeSample,
     MissedProfit,
-    Sighting,
     TradeBounds,
     episodes_of,
     missed_by_reason,
     pair_of,
-    sighting_of,
+    sample_of,
     tradable_profit,
 )
 from market.prices.opportunities import Opportunity
@@ -30,12 +30,12 @@ OTHER_MARKET = ("BTC", "alpha", "BTC/USDT", "beta", "BTC/EUR")
 
 def seen(
     at: int, profit: str = "1", reason: str | None = "cooling_down", lives: int = 10, pair: object = HERE
-) -> Sighting:
-    return Sighting(pair, at, at + lives, 5.0, Decimal(profit), reason)  # type: ignore[arg-type]  # of five words
+) -> EpisodeSample:
+    return EpisodeSample(pair, at, at + lives, 5.0, Decimal(profit), reason)  # type: ignore[arg-type]  # of five words
 
 
-def runs(*sightings: Sighting) -> list[tuple[int, int, int, str]]:
-    return [(one.start, one.end, one.sightings, str(one.missed)) for one in episodes_of(sightings)]
+def runs(*sightings: EpisodeSample) -> list[tuple[int, int, int, str]]:
+    return [(one.start, one.end, one.samples, str(one.missed)) for one in episodes_of(sightings)]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def runs(*sightings: Sighting) -> list[tuple[int, int, int, str]]:
     ],
 )
 def test_an_episode_is_an_uninterrupted_run_of_one_ordered_pair_of_markets(
-    sightings: list[Sighting], found: list[tuple[int, int, int, str]]
+    sightings: list[EpisodeSample], found: list[tuple[int, int, int, str]]
 ) -> None:
     assert runs(*sightings) == found
 
@@ -106,8 +106,8 @@ def offered(expected: float = 40.0, buy: str = "2", sell: str = "5") -> Opportun
         (TradeBounds(notional=Decimal(0)), "0"),
         (TradeBounds(base=Decimal("-0.1")), "0"),
         # what is left is below the smallest order
-        (TradeBounds(base=Decimal("0.0009"), least=Decimal("0.001")), "0"),
-        (TradeBounds(base=Decimal("0.001"), least=Decimal("0.001")), "0.02000000"),
+        (TradeBounds(base=Decimal("0.0009"), minimum=Decimal("0.001")), "0"),
+        (TradeBounds(base=Decimal("0.001"), minimum=Decimal("0.001")), "0.02000000"),
     ],
 )
 def test_what_one_trade_could_have_had_within_its_bounds(bounds: TradeBounds, profit: str) -> None:
@@ -127,14 +127,14 @@ def test_an_inverted_rate_counts_at_the_side_that_is_paid() -> None:
 
 def test_a_sighting_is_made_of_the_opportunity() -> None:
     one = offered()
-    made = sighting_of(one, TradeBounds(base=Decimal(1)), "stale")
-    assert made == Sighting(HERE, 1_000_000, 2_000_000, 50.0, Decimal(20), "stale")
+    made = sample_of(one, TradeBounds(base=Decimal(1)), "stale")
+    assert made == EpisodeSample(HERE, 1_000_000, 2_000_000, 50.0, Decimal(20), "stale")
     assert pair_of(one) == HERE
 
 
 made_up = st.lists(
     st.builds(
-        Sighting,
+        EpisodeSample,
         st.sampled_from([HERE, THERE, OTHER_MARKET]),
         st.integers(0, 400),
         st.just(0),
@@ -146,7 +146,7 @@ made_up = st.lists(
 ).map(lambda rows: [replace(one, expires_at=one.at + 10) for one in sorted(rows, key=lambda row: row.at)])
 
 
-def by_gaps(sightings: list[Sighting]) -> list[list[Sighting]]:
+def by_gaps(sightings: list[EpisodeSample]) -> list[list[EpisodeSample]]:
     """Another way to the same runs, where all live equally long: split each pair's times where the gap is too wide."""
     groups = []
     for _, rows in groupby(sorted(sightings, key=lambda one: one.pair), key=lambda one: one.pair):
@@ -157,10 +157,10 @@ def by_gaps(sightings: list[Sighting]) -> list[list[Sighting]]:
 
 
 @given(made_up)
-def test_every_sighting_is_in_one_episode_and_each_episode_counts_once(sightings: list[Sighting]) -> None:
+def test_every_sighting_is_in_one_episode_and_each_episode_counts_once(sightings: list[EpisodeSample]) -> None:
     found = episodes_of(sightings)
     groups = sorted(by_gaps(sightings), key=lambda rows: (rows[0].at, rows[0].pair))
-    assert [(one.pair, one.start, one.end, one.sightings) for one in found] == [
+    assert [(one.pair, one.start, one.end, one.samples) for one in found] == [
         (rows[0].pair, rows[0].at, rows[-1].at, len(rows)) for rows in groups
     ]
     missed = [
@@ -172,7 +172,7 @@ def test_every_sighting_is_in_one_episode_and_each_episode_counts_once(sightings
 
 
 @given(made_up)
-def test_what_could_not_miss_more_changes_nothing(sightings: list[Sighting]) -> None:
+def test_what_could_not_miss_more_changes_nothing(sightings: list[EpisodeSample]) -> None:
     """Leaving out the figures of those gives the same sums, and the same reasons wherever anything was missed."""
     shorter = Episodes()
     for one in sightings:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.accounting.equity_curve import (
-    MOST_MARKS,
-    MOST_POINTS,
+    MAX_MARKS,
+    MAX_POINTS,
     Ending,
     EquityCurve,
     EquityDrawdown,
@@ -77,8 +77,8 @@ def test_many_endings_take_bounded_room_and_stay_exact() -> None:
     rows = [(number % 7_000_000, Decimal(number % 11 - 5), "residual") for number in range(5_000)]
     equity = curve_of(rows).equity()
     assert equity.net == sum(net for _, net, _ in rows)
-    assert 100 < len(equity.points) <= MOST_POINTS
-    assert len(equity.marks) == MOST_MARKS
+    assert 100 < len(equity.points) <= MAX_POINTS
+    assert len(equity.marks) == MAX_MARKS
     assert (equity.endings, equity.points[-1].number, equity.points[-1].net) == (5_000, 5_000, equity.net)
 
 

@@ -193,8 +193,8 @@ class Execution(RuleBasedStateMachine):
     def closed_means_both_legs_equal(self) -> None:
         outcome = outcome_of(self.arbitrage)
         if self.arbitrage.state in ("closed", "unwound"):
-            least = max(market.minimum_amount for market in MARKETS)
-            assert abs(outcome.left) <= max(lot_tolerance(self.arbitrage, SYMBOLS), least)
+            min_value = max(market.minimum_amount for market in MARKETS)
+            assert abs(outcome.left) <= max(lot_tolerance(self.arbitrage, SYMBOLS), min_value)
             assert outcome.bought > 0
             assert outcome.sold > 0
         if self.arbitrage.state == "unfilled":

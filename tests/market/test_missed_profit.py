@@ -11,9 +11,9 @@ from market.accounting.episodes import TradeBounds, tradable_profit
 from market.accounting.missed_profit import (
     bounds_now,
     missed_profit,
-    rejected_sighting,
+    rejected_sample,
     settings_bounds,
-    taken_sighting,
+    taken_sample,
 )
 from market.trade.arbitrages import Rejection
 from tests.market.samples import settings_of
@@ -74,17 +74,17 @@ def test_however_much_is_shown_no_more_is_tradable_than_the_limit(shown: int, mo
 
 def test_a_gap_is_missed_once_however_often_it_is_rejected() -> None:
     """$3,673 stood beside $224: every sighting was summed, and all that its levels showed."""
-    seen = [rejected_sighting(rejection(NOW + number * SECOND, "1.5")) for number in range(1_000)]
+    seen = [rejected_sample(rejection(NOW + number * SECOND, "1.5")) for number in range(1_000)]
     assert missed_profit(seen) == {"pair_busy": Decimal("1.5")}
-    later = rejected_sighting(rejection(NOW + 5_000 * SECOND, "2", "stale"))
+    later = rejected_sample(rejection(NOW + 5_000 * SECOND, "2", "stale"))
     assert missed_profit([later, *reversed(seen)]) == {"pair_busy": Decimal("1.5"), "stale": Decimal(2)}
 
 
 def test_what_was_traded_was_not_missed() -> None:
-    taken = taken_sighting(arbitrage())
+    taken = taken_sample(arbitrage())
     before, after = rejection(taken.at - SECOND // 2, "1.5"), rejection(taken.at + SECOND // 2, "2.5")
     assert taken.reason is None
-    seen = [taken, *map(rejected_sighting, (before, after))]
+    seen = [taken, *map(rejected_sample, (before, after))]
     same_pair = [replace(one, pair=taken.pair) for one in seen]
     assert missed_profit(same_pair) == {}
     assert missed_profit(same_pair[1:]) == {"pair_busy": Decimal("2.5")}
@@ -92,4 +92,4 @@ def test_what_was_traded_was_not_missed() -> None:
 
 def test_what_earlier_versions_stored_missed_nothing() -> None:
     old = Rejection("1", "o", "BTC", "alpha", "beta", "alpha", "stale", 9.0, Decimal(300), NOW, 12)
-    assert missed_profit([rejected_sighting(old)]) == {"stale": Decimal(0)}
+    assert missed_profit([rejected_sample(old)]) == {"stale": Decimal(0)}

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.money import (
-    LEAST_EXPONENT,
-    MOST_DIGITS,
-    MOST_EXPONENT,
+    MAX_DIGITS,
+    MAX_EXPONENT,
+    MIN_EXPONENT,
     ceil_to_step,
     decimal_of,
     decimal_of_double,
@@ -71,15 +71,15 @@ def test_what_lies_within_the_bounds_is_taken(value: str) -> None:
 @given(digits=st.integers(0, 10**60), exponent=st.integers(-120, 120), is_negative=st.booleans())
 def test_a_number_is_taken_exactly_where_it_is_within_the_bounds(digits: int, exponent: int, is_negative: bool) -> None:
     number = Decimal((int(is_negative), tuple(map(int, str(digits))), exponent))
-    is_within = len(str(digits)) <= MOST_DIGITS and (
-        LEAST_EXPONENT <= number.adjusted() <= MOST_EXPONENT
+    is_within = len(str(digits)) <= MAX_DIGITS and (
+        MIN_EXPONENT <= number.adjusted() <= MAX_EXPONENT
         if number
-        else LEAST_EXPONENT - MOST_DIGITS < exponent <= MOST_EXPONENT
+        else MIN_EXPONENT - MAX_DIGITS < exponent <= MAX_EXPONENT
     )
     forms = (number, str(number), format(number, "f"))
     if is_within:
         assert [decimal_of(form) for form in forms] == [number] * 3
-        assert len(text_of(number)) <= MOST_DIGITS - LEAST_EXPONENT + 2
+        assert len(text_of(number)) <= MAX_DIGITS - MIN_EXPONENT + 2
     else:
         for form in forms[:2]:
             with pytest.raises(ValueError, match="out of bounds"):

@@ -20,9 +20,9 @@ from market.trade.moving_average import (
     Close,
     MovingAverage,
     TradeType,
-    noted,
+    after_close,
+    next_average,
     period_of,
-    stepped,
     with_order,
 )
 
@@ -41,7 +41,7 @@ def signals(closes: Sequence[Decimal]) -> Signals:
     """What the strategy says at each close."""
     average, said = MovingAverage(), []
     for close in closes:
-        average, signal = stepped(average, close)
+        average, signal = next_average(average, close)
         said.append(signal)
     return said
 
@@ -109,7 +109,7 @@ def test_an_eleventh_close_forgets_the_first() -> None:
     """With it the mean would be 100, without it is 10."""
     average = MovingAverage()
     for close in ("1000", *("10",) * 10):
-        average, _ = stepped(average, Decimal(close))
+        average, _ = next_average(average, Decimal(close))
     assert average.closes == (Decimal(10),) * 10
     assert (average.mean, average.sign) == (Decimal(10), 0)
 
@@ -142,7 +142,7 @@ def noted_all(prices: Sequence[str], note: Callable[[int], int] = lambda index: 
     state, trades = AverageState(), 0
     for index, price in enumerate(prices, start=1):
         close = replace(CLOSE, price=Price(Decimal(price)), period=note(index) * 5_000_000)
-        state, trade = noted(state, close, NOW, with_order=False)
+        state, trade = after_close(state, close, NOW, with_order=False)
         trades += trade is not None
     return state, trades
 
@@ -150,7 +150,7 @@ def noted_all(prices: Sequence[str], note: Callable[[int], int] = lambda index: 
 def test_a_crossing_has_all_fields_of_the_original() -> None:
     state, _ = noted_all(("5", "4"))
     close = replace(CLOSE, price=Price(Decimal(6)), period=15_000_000)
-    after, trade = noted(state, close, NOW, with_order=True)
+    after, trade = after_close(state, close, NOW, with_order=True)
     assert after == AverageState(15_000_000, MovingAverage((Decimal(5), Decimal(4), Decimal(6)), 1))
     assert trade == AverageTrade(
         trade_id="alpha|BTC/USD|15000000",
@@ -171,7 +171,7 @@ def test_a_crossing_has_all_fields_of_the_original() -> None:
 def test_of_one_period_only_the_first_close_counts() -> None:
     state, trades = noted_all(("5", "4", "6", "7"), note=lambda index: min(index, 2))
     assert (len(state.average.closes), trades) == (2, 0)
-    again = noted(state, replace(CLOSE, price=Price(Decimal(9)), period=state.period), NOW, with_order=False)
+    again = after_close(state, replace(CLOSE, price=Price(Decimal(9)), period=state.period), NOW, with_order=False)
     assert again == (state, None)
 
 
@@ -183,7 +183,7 @@ def test_periods_begin_at_whole_intervals(now: int, expected: int) -> None:
 
 
 def test_what_became_of_an_order_is_said_once() -> None:
-    _, trade = noted(
+    _, trade = after_close(
         noted_all(("5", "4"))[0], replace(CLOSE, price=Price(Decimal(6)), period=15_000_000), NOW, with_order=True
     )
     assert trade is not None

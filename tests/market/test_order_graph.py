@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from market.decide.book_walk import WalkTerms, walked
+from market.decide.book_walk import WalkTerms, walk_books
 from market.money import EXACT, Amount, Price
 from market.prices.quotes import Level
 
@@ -72,7 +72,7 @@ def is_printed(number: Fraction, text: str) -> bool:
 def test_all_exchanges_of_a_file_merged(file: str, base: str, fee_bps: int, amount: str, profit: str) -> None:
     asks, bids = merged(books_of(file, base))
     fee = Decimal(fee_bps).scaleb(-4)
-    walk = walked(asks, bids, WalkTerms(fee, fee))
+    walk = walk_books(asks, bids, WalkTerms(fee, fee))
     assert is_printed(walk.amount, amount), float(walk.amount)
     assert is_printed(walk.profit, profit), float(walk.profit)
     assert walk.profit == walk.proceeds - walk.cost
@@ -87,7 +87,7 @@ def test_all_exchanges_of_a_file_merged(file: str, base: str, fee_bps: int, amou
 )
 def test_one_pair_of_exchanges_at_no_fee(buy: str, sell: str, amount: str, profit: str) -> None:
     books = books_of("1-ob", "BTC")
-    walk = walked(books[buy][0], books[sell][1], WalkTerms())
+    walk = walk_books(books[buy][0], books[sell][1], WalkTerms())
     assert walk.amount == Fraction(amount)
     assert is_printed(walk.profit, profit), float(walk.profit)
 
@@ -95,7 +95,7 @@ def test_one_pair_of_exchanges_at_no_fee(buy: str, sell: str, amount: str, profi
 def test_what_costs_no_fee_and_brings_nothing_is_left() -> None:
     """13.61461321 ETH of one file meet at the very same price."""
     asks, bids = merged(books_of("run1-1", "ETH"))
-    strict, even = walked(asks, bids, WalkTerms()), walked(asks, bids, WalkTerms(least_bps=Decimal(0)))
+    strict, even = walk_books(asks, bids, WalkTerms()), walk_books(asks, bids, WalkTerms(min_bps=Decimal(0)))
     assert even.amount - strict.amount == Fraction("13.61461321")
     assert even.profit == strict.profit
 

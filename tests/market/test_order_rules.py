@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.instruments.order_rules import least_order, limit_price, rule_broken
+from market.instruments.order_rules import limit_price, minimum_order, rule_broken
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
 from tests.market.samples import JPY_MARKET, USD_MARKET
@@ -70,6 +70,6 @@ def test_the_least_order_is_taken_and_a_lot_less_is_not(
     lot: Decimal, minimum: Decimal, notional: int, price: int
 ) -> None:
     market = replace(USD_MARKET, lot_step=lot, minimum_amount=minimum, minimum_notional=Decimal(notional))
-    least = least_order(market, Decimal(price) / 100)
-    assert rule_broken(order("buy", str(least), str(Decimal(price) / 100)), market) is None
-    assert rule_broken(order("buy", str(least - lot), str(Decimal(price) / 100)), market) is not None
+    min_value = minimum_order(market, Decimal(price) / 100)
+    assert rule_broken(order("buy", str(min_value), str(Decimal(price) / 100)), market) is None
+    assert rule_broken(order("buy", str(min_value - lot), str(Decimal(price) / 100)), market) is not None

@@ -104,7 +104,7 @@ FOUND = OrderReport("order-9", True, Amount(ONE), (FILL,))
         (ours(leg("not_sent", None)), theirs(searches=(search(None),)), []),
         (ours(leg("not_sent", None)), theirs(searches=(search(None, is_ambiguous=True),)), ["order_ambiguous"]),
         # what a halt left
-        (replace(ours(), outlived=("arbitrage-1",)), theirs(), ["halt_outlived"]),
+        (replace(ours(), resumable=("arbitrage-1",)), theirs(), ["halt_outlived"]),
     ],
 )
 def test_kinds(mine: BookState, his: ExchangeState, expected: list[DifferenceKind]) -> None:
@@ -189,7 +189,7 @@ def test_balances_wait_for_an_order_whose_fills_are_not_known_yet(undecided: Ord
 
 
 def test_what_a_halt_left_goes_on() -> None:
-    [outlived] = differences(replace(ours(), outlived=("arbitrage-1",)), theirs())
+    [outlived] = differences(replace(ours(), resumable=("arbitrage-1",)), theirs())
     assert outlived.remedy == Resumption("arbitrage-1")
 
 

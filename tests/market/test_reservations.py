@@ -13,7 +13,7 @@ from market.money import ZERO, floor_to_step
 from market.trade.reservation_state import BalanceRow, PairRow, ReservationState, half_key, liquidity_key
 from market.trade.reservations import RESERVE_WITHIN, SEND_WITHIN, Reservation, expired, reserved
 from tests.market.samples import settings_of
-from tests.store.wishes import STEP, opportunity, wish
+from tests.store.wishes import STEP, opportunity, request
 
 NOW = 1_700_000_000_000_000
 
@@ -31,23 +31,23 @@ def totals(rows: ReservationState) -> Mapping[tuple[str, str], Decimal]:
 BUY_LIQUIDITY = liquidity_key(opportunity(), "buy")
 
 REJECTED = [
-    ("stopping", replace(rows_of(), reservations_open=False), wish("buy")),
-    ("too_many_open", replace(rows_of(), open_arbitrages=4), wish("buy")),
-    ("pair_busy", replace(rows_of(), pair=PairRow("another", 0)), wish("buy")),
-    ("pair_busy", replace(rows_of(), awaiting_second_leg={half_key(opportunity(), "buy"): "another"}), wish("buy")),
+    ("stopping", replace(rows_of(), reservations_open=False), request("buy")),
+    ("too_many_open", replace(rows_of(), open_arbitrages=4), request("buy")),
+    ("pair_busy", replace(rows_of(), pair=PairRow("another", 0)), request("buy")),
+    ("pair_busy", replace(rows_of(), awaiting_second_leg={half_key(opportunity(), "buy"): "another"}), request("buy")),
     (
         "cooling_down",
         replace(rows_of(), pair=PairRow(None, NOW - 199_999)),
-        wish("buy", settings=settings_of(cool_down_ms=200)),
+        request("buy", settings=settings_of(cool_down_ms=200)),
     ),
-    ("liquidity_used", replace(rows_of(), liquidity={BUY_LIQUIDITY: Decimal(5)}), wish("buy")),
-    ("liquidity_used", replace(rows_of(), liquidity={BUY_LIQUIDITY: Decimal("4.5")}), wish("buy", minimum="1")),
-    ("insufficient_balance", rows_of(usd="0"), wish("buy")),
-    ("insufficient_balance", rows_of(usd="99"), wish("buy", minimum="1")),
-    ("insufficient_balance", ReservationState(now=NOW, opportunity=opportunity()), wish("buy")),
-    ("too_small", rows_of(), wish("buy", "0.5", minimum="1")),
-    ("too_small", rows_of(), wish("buy", "0.00009")),
-    ("too_small", rows_of(), wish("sell", "0.0001", minimum="0", factor="0.5")),
+    ("liquidity_used", replace(rows_of(), liquidity={BUY_LIQUIDITY: Decimal(5)}), request("buy")),
+    ("liquidity_used", replace(rows_of(), liquidity={BUY_LIQUIDITY: Decimal("4.5")}), request("buy", minimum="1")),
+    ("insufficient_balance", rows_of(usd="0"), request("buy")),
+    ("insufficient_balance", rows_of(usd="99"), request("buy", minimum="1")),
+    ("insufficient_balance", ReservationState(now=NOW, opportunity=opportunity()), request("buy")),
+    ("too_small", rows_of(), request("buy", "0.5", minimum="1")),
+    ("too_small", rows_of(), request("buy", "0.00009")),
+    ("too_small", rows_of(), request("sell", "0.0001", minimum="0", factor="0.5")),
 ]
 
 
@@ -60,13 +60,13 @@ def test_a_first_leg_is_rejected_with_the_reason(reason: str, rows: ReservationS
 
 def test_the_pair_is_free_again_once_it_cooled_down() -> None:
     rows = replace(rows_of(), pair=PairRow(None, NOW - 200_000))
-    _, result = reserved(rows, wish("buy", settings=settings_of(cool_down_ms=200)))
+    _, result = reserved(rows, request("buy", settings=settings_of(cool_down_ms=200)))
     assert result.rejection is None
 
 
 def test_the_first_takes_what_is_left_of_balance_and_liquidity() -> None:
-    _, by_balance = reserved(rows_of(usd="150.15"), wish("buy", "2"))
-    _, by_liquidity = reserved(replace(rows_of(), liquidity={BUY_LIQUIDITY: Decimal("4.3")}), wish("buy", "2"))
+    _, by_balance = reserved(rows_of(usd="150.15"), request("buy", "2"))
+    _, by_liquidity = reserved(replace(rows_of(), liquidity={BUY_LIQUIDITY: Decimal("4.3")}), request("buy", "2"))
     assert by_balance.arbitrage is not None
     assert by_liquidity.arbitrage is not None
     assert by_balance.arbitrage.amount == Decimal("1.5")
@@ -74,8 +74,8 @@ def test_the_first_takes_what_is_left_of_balance_and_liquidity() -> None:
 
 
 def test_the_second_fixes_the_amount_and_trims_the_first() -> None:
-    half, _ = reserved(rows_of(), wish("buy", "2"))
-    after, result = reserved(replace(half, now=NOW + 1_000), wish("sell", "1.23456"))
+    half, _ = reserved(rows_of(), request("buy", "2"))
+    after, result = reserved(replace(half, now=NOW + 1_000), request("sell", "1.23456"))
     arbitrage = result.arbitrage
     assert arbitrage is not None
     assert arbitrage.state == "reserved"
@@ -88,44 +88,44 @@ def test_the_second_fixes_the_amount_and_trims_the_first() -> None:
 
 
 def test_a_leg_pays_for_a_fee_in_base_by_its_factor() -> None:
-    half, _ = reserved(rows_of(), wish("buy", "2"))
-    _, result = reserved(half, wish("sell", "2", factor="0.999"))
+    half, _ = reserved(rows_of(), request("buy", "2"))
+    _, result = reserved(half, request("sell", "2", factor="0.999"))
     assert result.arbitrage is not None
     assert [leg.amount for leg in result.arbitrage.legs] == [Decimal(2), Decimal("1.998")]
 
 
 def test_the_same_wish_again_changes_nothing() -> None:
-    half, first = reserved(rows_of(), wish("buy"))
-    again, repeated = reserved(half, wish("buy"))
+    half, first = reserved(rows_of(), request("buy"))
+    again, repeated = reserved(half, request("buy"))
     assert again is half
     assert repeated == first
 
 
 @pytest.mark.parametrize("late_by", [0, 1])
 def test_a_half_reservation_is_joined_in_time_or_expired_never_both(late_by: int) -> None:
-    half, _ = reserved(rows_of(), wish("buy"))
+    half, _ = reserved(rows_of(), request("buy"))
     then = replace(half, now=NOW + RESERVE_WITHIN + late_by)
-    joined, result = reserved(then, wish("sell"))
+    joined, result = reserved(then, request("sell"))
     ended = expired(then)
     assert (joined is then, ended is then) == ((True, False) if late_by else (False, True))
     assert result.rejection == ("expired" if late_by else None)
 
 
 def test_expiry_gives_everything_back() -> None:
-    half, _ = reserved(rows_of(), wish("buy"))
+    half, _ = reserved(rows_of(), request("buy"))
     ended = expired(replace(half, now=NOW + RESERVE_WITHIN + 1))
     assert ended.arbitrage is not None
     assert (ended.arbitrage.state, ended.arbitrage.reason) == ("expired", "no_counterpart")
     assert ended.balance("alpha", "USD") == rows_of().balance("alpha", "USD")
     assert ended.liquidity[BUY_LIQUIDITY] == 0
     assert (ended.open_arbitrages, ended.pair.arbitrage_id) == (0, None)
-    _, result = reserved(ended, wish("sell"))
+    _, result = reserved(ended, request("sell"))
     assert result.rejection == "expired"
 
 
 def test_a_leg_holds_one_currency_only() -> None:
     with pytest.raises(ValueError, match="cannot hold EUR"):
-        reserved(rows_of(), replace(wish("sell"), hold_currency="EUR"))
+        reserved(rows_of(), replace(request("sell"), hold_currency="EUR"))
 
 
 amounts = st.decimals(min_value="0", max_value="20", places=6)
@@ -134,7 +134,7 @@ sides: st.SearchStrategy[tuple[Side, Side]] = st.sampled_from([("buy", "sell"), 
 
 @st.composite
 def wishes(draw: st.DrawFn, side: Side) -> Reservation:
-    one = wish(
+    one = request(
         side,
         str(draw(amounts)),
         displayed=str(draw(amounts)),
@@ -178,7 +178,7 @@ def test_any_interleaving_gives_one_reservation_per_leg(steps: list[tuple[Side, 
     seen = set()
     for side, pause in steps:
         rows = replace(rows, now=rows.now + pause)
-        rows, _ = reserved(expired(rows), wish(side))
+        rows, _ = reserved(expired(rows), request(side))
         if rows.arbitrage is not None:
             seen.add(rows.arbitrage.state)
             assert len({leg.role for leg in rows.arbitrage.legs}) == len(rows.arbitrage.legs) <= 2

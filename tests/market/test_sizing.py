@@ -124,13 +124,13 @@ def test_displayed_amount() -> None:
     assert displayed_amount("sell", tuple(reversed(book)), Decimal("10.5")) == 2
 
 
-@pytest.mark.parametrize(("most_notional", "expected"), [("601", "0.01"), ("0", None), ("-3", None), ("9000", "0.02")])
-def test_a_bound_from_outside_counts_like_the_setting(most_notional: str, expected: str | None) -> None:
+@pytest.mark.parametrize(("notional_cap", "expected"), [("601", "0.01"), ("0", None), ("-3", None), ("9000", "0.02")])
+def test_a_bound_from_outside_counts_like_the_setting(notional_cap: str, expected: str | None) -> None:
     coarse = replace(USD_MARKET, lot_step=COARSE, minimum_amount=COARSE)
     buy = side_of(coarse, "buy", levels(("59000", "0.02")))
     sell = side_of(replace(coarse, exchange="beta"), "sell", levels(("60000", "0.02")))
     settings = settings_of(max_notional=Decimal(1_200))
-    sizing = size(buy, sell, settings, Decimal(most_notional))
+    sizing = size(buy, sell, settings, Decimal(notional_cap))
     assert (sizing.amount if isinstance(sizing, Sizing) else sizing) == (
         "limit_reached" if expected is None else Decimal(expected)
     )
@@ -196,13 +196,13 @@ def profit_of(buy: SizingSide, sell: SizingSide, lots: Fraction) -> Fraction:
 def test_brings_the_most_of_all_lots_that_every_rule_allows(
     trade: tuple[SizingSide, SizingSide, Settings, Decimal | None],
 ) -> None:
-    buy, sell, settings, most_notional = trade
+    buy, sell, settings, notional_cap = trade
     profits = [
         (profit_of(buy, sell, lots), lots)
         for lots in every_lot(buy, sell)
-        if allowed(buy, sell, settings, most_notional, lots) and taken(buy, sell, settings, lots)
+        if allowed(buy, sell, settings, notional_cap, lots) and taken(buy, sell, settings, lots)
     ]
-    sizing = size(buy, sell, settings, most_notional)
+    sizing = size(buy, sell, settings, notional_cap)
     if not profits:
         assert not isinstance(sizing, Sizing)
         return
@@ -214,7 +214,7 @@ def test_brings_the_most_of_all_lots_that_every_rule_allows(
 
 @given(trade=trades())
 def test_names_the_first_that_leaves_too_little(trade: tuple[SizingSide, SizingSide, Settings, Decimal | None]) -> None:
-    buy, sell, settings, most_notional = trade
+    buy, sell, settings, notional_cap = trade
     rich = (replace(buy, free=None), replace(sell, free=None))
 
     def any_fits(sides: tuple[SizingSide, SizingSide], bound: Decimal | None) -> bool:
@@ -222,13 +222,13 @@ def test_names_the_first_that_leaves_too_little(trade: tuple[SizingSide, SizingS
             allowed(*sides, settings, bound, lots) and taken(*sides, settings, lots) for lots in every_lot(*sides)
         )
 
-    sizing = size(buy, sell, settings, most_notional)
+    sizing = size(buy, sell, settings, notional_cap)
     if isinstance(sizing, Sizing):
-        assert any_fits((buy, sell), most_notional)
+        assert any_fits((buy, sell), notional_cap)
     elif not any_fits(rich, None):
         assert sizing == "too_small"
     else:
-        assert sizing == ("insufficient_balance" if any_fits(rich, most_notional) else "limit_reached")
+        assert sizing == ("insufficient_balance" if any_fits(rich, notional_cap) else "limit_reached")
 
 
 @given(trade=trades())
@@ -262,8 +262,8 @@ def test_a_lot_that_gains_with_a_part_that_loses_is_left() -> None:
 def test_both_legs_keep_the_rules_of_their_exchanges(
     trade: tuple[SizingSide, SizingSide, Settings, Decimal | None],
 ) -> None:
-    buy, sell, settings, most_notional = trade
-    sizing = size(buy, sell, settings, most_notional)
+    buy, sell, settings, notional_cap = trade
+    sizing = size(buy, sell, settings, notional_cap)
     if not isinstance(sizing, Sizing):
         return
     sold = Fraction(sizing.amount) * Fraction(sizing.factor)

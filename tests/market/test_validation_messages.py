@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from market.decide.settings import Settings
 from market.money import BoundedDecimal
-from market.validation_messages import explained
+from market.validation_messages import error_text
 
 WRONG: tuple[object, ...] = (None, True, [], {}, "", "x" * 300, "abc", 1e300, -1e300, 1.5, float("inf"), b"\xff", "1.5")
 
@@ -32,7 +32,7 @@ class Form(BaseModel):
 def rejected(values: object, model: type[BaseModel] = Form) -> str:
     with pytest.raises(ValidationError) as error:
         model.model_validate(values)
-    return explained(error.value, "the form")
+    return error_text(error.value, "the form")
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,6 @@ def test_no_field_says_it_in_a_librarys_words(model: type[BaseModel]) -> None:
                 model.model_validate({"enabled_exchanges": (), "taker_fees": {}, name: value})
             except ValidationError as error:
                 said += [fault["type"] for fault in error.errors() if name in fault["loc"]]
-                text = explained(error, "it")
+                text = error_text(error, "it")
                 assert not any(words in text for words in ("Input", "should", "Value error", "valid", "{"))
     assert len(set(said)) > 3

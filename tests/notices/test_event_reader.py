@@ -15,7 +15,7 @@ from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.queries.notice_events import NoticeEventReader
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.notices.running import running, traded
 from tests.notices.samples import webhook
@@ -53,7 +53,7 @@ async def test_trades_switches_and_pauses(reader: NoticeEventReader, session: Se
         await traded(store, 2)
         settings = await store.change_settings(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "erika")
         for number in range(settings.breaker_failures):
-            await store.note_failure("beta", Failure(str(number), "order_rejected"))
+            await store.record_failure("beta", Failure(str(number), "order_rejected"))
 
         async def are_put() -> bool:
             return len(await events(reader)) == 3 and await events(reader, "trading") == ["trading_halted"]
@@ -90,7 +90,7 @@ async def test_the_present_is_told_once_however_often_it_is_looked_at(
     await store.change_settings(halting, 1, "erika")
     async with followed(reader, session):
         for number in range(SETTINGS.breaker_failures):
-            await store.note_failure("beta", Failure(str(number), "order_rejected"))
+            await store.record_failure("beta", Failure(str(number), "order_rejected"))
     for _ in range(2):
         async with followed(reader, session) as reading:
             present = await reader.present()
@@ -106,7 +106,7 @@ async def test_a_single_leg_is_told_once_it_has_lasted_and_at_once_where_asked_f
     at_once = replace(DESK, name="at-once", single_leg_seconds=0)
     async with followed(reader, session) as desk, followed(reader, session, at_once):
         made = await reserve_both(store, opportunity("opportunity-1", sequence=1), ("0.01", "0.01"))
-        client = connected(session.mongodb)
+        client = connect(session.mongodb)
         arbitrages = client[session.database][ARBITRAGES]
         stands = {"what": "single_leg", "at": wall_now(), "actor": "bot", "token": 1, "reason": None}
         await arbitrages.update_one(
@@ -132,7 +132,7 @@ async def test_lost_history_is_said_once_and_it_goes_on_from_the_present(tmp_pat
         session = Session(
             "session-1", "paper", tmp_path, "", process.address, "rolled", (USD_MARKET, EUR_MARKET), "USD"
         )
-        client = connected(process.address)
+        client = connect(process.address)
         reader = NoticeEventReader(session)
         async with await open_store(session) as store:
             await open_books(store)

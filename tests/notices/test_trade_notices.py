@@ -7,7 +7,7 @@ import pytest
 
 from notices.trade_notices import notices_of_arbitrage
 from tests.notices.samples import AT, arbitrage
-from tests.store.wishes import filled, wish
+from tests.store.wishes import filled, request
 
 AT_ONCE = 0
 SECOND = 1_000_000
@@ -89,7 +89,7 @@ def test_a_trade_in_one_line() -> None:
         ({"notional": "0"}, "Closed BTC bitFlyer → Kraken 0.05: +3.21 USD net"),
         ({"net": None}, "Closed BTC bitFlyer → Kraken 0.05"),
         (
-            {"strategy": "ma", "legs": (replace(wish("sell").leg, exchange="kraken"),)},
+            {"strategy": "ma", "legs": (replace(request("sell").leg, exchange="kraken"),)},
             "Sold BTC on Kraken 0.05 (moving average)",
         ),
     ],
@@ -100,9 +100,9 @@ def test_other_trades(changes: dict[str, object], line: str) -> None:
 
 
 def test_a_single_leg_says_what_was_filled_where() -> None:
-    leg = wish("buy").leg
+    leg = request("buy").leg
     bought = replace(leg, exchange="bitflyer", fills=filled(leg, Decimal("0.05")).fills)
-    begun, held = notices_of_arbitrage(arbitrage("single_leg", "residual", legs=(bought, wish("sell").leg)), AT_ONCE)
+    begun, held = notices_of_arbitrage(arbitrage("single_leg", "residual", legs=(bought, request("sell").leg)), AT_ONCE)
     assert begun.line == "SINGLE LEG BTC bitFlyer → Kraken: bought 0.05 on bitFlyer; it is being unwound"
     assert held.line == "HELD BTC bitFlyer → Kraken 0.05: late; look at it"
     assert held.facts["reason"] == "late"

@@ -34,7 +34,7 @@ def test_the_kill_switch(before: TradingState, after: TradingState, line: str) -
     notice = notice_of_version(version(before, after))
     assert notice is not None
     assert (notice.notice_id, notice.at, notice.line) == ("settings:7", AT, line)
-    assert notice.is_at_once
+    assert notice.is_urgent
 
 
 @pytest.mark.parametrize(("before", "after"), [("halted", "halted"), (None, "halted")])

@@ -20,7 +20,7 @@ from pricefeeds.recording.feed_recorder import Recorder, recording, recordings_f
 from pricefeeds.recording.feed_recording import Note, parts_of, read_recording
 from session.clock import SystemClock
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from tests.pricefeeds.conftest import World
 
 DEADLINE_SECONDS = 60.0
@@ -48,7 +48,7 @@ class RecordedFeeds:
                 listener.start(0, now)
                 self._listeners.append(listener)
             watches = [ConnectionLoop(source, listener, clock, self._patience) for listener in self._listeners]
-            await together(*(watch.run() for watch in watches), self._renew())
+            await run_all(*(watch.run() for watch in watches), self._renew())
 
     async def _renew(self) -> None:
         while True:

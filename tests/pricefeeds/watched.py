@@ -17,7 +17,7 @@ from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder, Recorder
 from session.clock import Clock, SystemClock
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 
 DEADLINE_SECONDS = 20.0
 LOOK_SECONDS = 0.02
@@ -92,7 +92,7 @@ async def watching_source(
     listener.start(0, clock.now())
     exchange_clock = ExchangeClock(source, clock, lambda offset: listener.correct(offset, clock.now()))
     watch = ConnectionLoop(source, listener, clock, patience, exchange_clock.doubt)
-    task = asyncio.create_task(together(watch.run(), exchange_clock.run(), _renewed(listener, clock)))
+    task = asyncio.create_task(run_all(watch.run(), exchange_clock.run(), _renewed(listener, clock)))
     try:
         yield Watched(listener, source, rows, task)
     finally:

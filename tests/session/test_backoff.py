@@ -3,7 +3,7 @@ from itertools import islice
 
 import pytest
 
-from session.backoff import answered, backoff, jittered
+from session.backoff import backoff, jittered, retry_on
 
 
 def test_delays_double_up_to_the_longest_with_a_tenth_of_jitter() -> None:
@@ -23,22 +23,22 @@ def test_jitter_differs() -> None:
 
 
 async def test_what_is_away_is_asked_again_until_it_answers() -> None:
-    heard: list[str] = []
+    on_outage: list[str] = []
     answers: list[int | Exception] = [OSError("away"), OSError("still away"), 7]
 
-    async def question() -> int:
+    async def call() -> int:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    assert await answered(question, (OSError,), lambda error: heard.append(str(error)), first=0) == 7
-    assert heard == ["away", "still away"]
+    assert await retry_on(call, (OSError,), lambda error: on_outage.append(str(error)), first=0) == 7
+    assert on_outage == ["away", "still away"]
 
 
 async def test_what_cannot_get_better_is_raised_at_once() -> None:
-    async def question() -> int:
+    async def call() -> int:
         raise ValueError("never")
 
     with pytest.raises(ValueError, match="never"):
-        await answered(question, (OSError,), lambda _: None)
+        await retry_on(call, (OSError,), lambda _: None)

@@ -10,7 +10,7 @@ from session.number_format import (
     MINUS,
     amount,
     bps,
-    counted,
+    count_text,
     duration,
     fee_bps,
     money,
@@ -111,9 +111,8 @@ def test_other_figures() -> None:
         "10 bps", "7.5 bps", "0 bps"
     )  # fmt: skip
     assert (percent(None), percent(0.5), percent(1.0)) == ("–", "50.0%", "100.0%")
-    assert (counted(1, "time"), counted(0, "time"), counted(1_200, "time"), counted(2, "hash", "hashes")) == (
-        "1 time", "0 times", "1,200 times", "2 hashes"
-    )  # fmt: skip
+    assert [count_text(count, "time") for count in (1, 0, 1_200)] == ["1 time", "0 times", "1,200 times"]
+    assert count_text(2, "hash", "hashes") == "2 hashes"
     assert (tone("0.004", "USD"), tone("0.02", "USD"), tone("-3", "USD"), tone("-0.3", "JPY")) == (
         "",
         "good",

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from session.clock import SystemClock
-from session.tasks import together
+from session.tasks import run_all
 
 
 async def _wait() -> None:
@@ -24,7 +24,7 @@ async def test_the_first_failure_ends_all_and_is_raised_itself() -> None:
             ended.set()
 
     with pytest.raises(KeyError, match="first"):
-        await together(wait(), together(wait(), _fail(KeyError("first"))), wait())
+        await run_all(wait(), run_all(wait(), _fail(KeyError("first"))), wait())
     assert ended.is_set()
 
 
@@ -34,7 +34,7 @@ async def test_all_that_end_are_waited_for() -> None:
     async def note(number: int) -> None:
         done.append(number)
 
-    await together(note(1), note(2))
+    await run_all(note(1), note(2))
     assert sorted(done) == [1, 2]
 
 
@@ -48,7 +48,7 @@ async def test_a_failure_in_the_moment_of_being_cancelled_does_not_undo_that() -
     async def outlive() -> None:
         while True:
             try:
-                await together(fail_when_released(), _wait())
+                await run_all(fail_when_released(), _wait())
             except KeyError:
                 continue
 

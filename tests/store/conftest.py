@@ -8,7 +8,7 @@ from market.time_units import MICROSECONDS
 from store.memory.memory_store import MemoryTradeStore
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from store.store_port import TradeStore
 from tests.databases import lent_database
 from tests.store.wishes import FREE, open_books
@@ -41,7 +41,7 @@ async def database(mongodb_uri: str) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def mongo_store(mongodb_uri: str, database: str) -> AsyncIterator[MongoTradeStore]:
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     async with MongoTradeStore(client, database, "session-1") as store:
         await store.prepare()
         yield store
@@ -51,7 +51,7 @@ async def mongo_store(mongodb_uri: str, database: str) -> AsyncIterator[MongoTra
 async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
     """Of books that are open, for as many arbitrages as one likes."""
     await open_books(mongo_store, FREE)
-    reader = TradeReader(connected(mongodb_uri), database, "session-1")
+    reader = TradeReader(connect(mongodb_uri), database, "session-1")
     yield reader
     await reader.close()
 

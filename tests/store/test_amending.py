@@ -9,13 +9,13 @@ from market.decide.settings import Settings
 from store.errors import VersionConflictError
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.market.samples import settings_of
 
 
 @pytest.fixture
 async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[TradeReader]:
-    reader = TradeReader(connected(mongodb_uri), database, "session-1")
+    reader = TradeReader(connect(mongodb_uri), database, "session-1")
     yield reader
     await reader.close()
 

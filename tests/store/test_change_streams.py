@@ -11,12 +11,12 @@ from pymongo import MongoClient
 from store.errors import HistoryLostError
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import Change, TradeReader
-from store.server.change_streams import ChangeFollower, ChangeStanding
+from store.server.change_streams import ChangeFollower, ChangeStreamProgress
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import Client, connected
+from store.server.mongo_client import Client, connect
 from tests.services import LOGIN, mongod_process, wait_primary
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
-from tests.store.wishes import close, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import close, open_books, opportunity, request, reserve_both, sent
 
 DEADLINE_SECONDS = 60
 DATABASE = "rolled"
@@ -27,7 +27,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
     """Of a server whose oplog holds very little."""
     with mongod_process(tmp_path, SMALL_OPLOG) as process:
         await wait_primary(process)
-        client = connected(process.address)
+        client = connect(process.address)
         yield client
         client.close()
 
@@ -54,7 +54,7 @@ async def test_a_rolled_oplog_is_told_by_what_stands_now(client: Client) -> None
         while (seen := await anext(told)).state != "closed":
             continue
         assert seen == ended
-        await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
+        await store.reserve(request("buy", of=opportunity("opportunity-2", sequence=2)))
         assert (await anext(told)).arbitrage_id == "opportunity-2"
         await told.aclose()
 
@@ -81,11 +81,11 @@ async def test_an_old_token_begins_anew(client: Client) -> None:
 
 
 async def test_a_server_that_is_away_is_no_lost_history(caplog: pytest.LogCaptureFixture) -> None:
-    client, standing = connected("mongodb://127.0.0.1:1/?replicaSet=rs0", selection_ms=10), ChangeStanding()
-    follower = ChangeFollower(client[DATABASE]["rows"], standing=standing)
+    client, standing = connect("mongodb://127.0.0.1:1/?replicaSet=rs0", selection_ms=10), ChangeStreamProgress()
+    follower = ChangeFollower(client[DATABASE]["rows"], progress=standing)
     watching = asyncio.create_task(follower.next())
     async with asyncio.timeout(DEADLINE_SECONDS):
-        while caplog.messages.count("watching again") < 2:  # noqa: ASYNC110 - the log tells by no event
+        while caplog.messages.count("change stream reopened") < 2:  # noqa: ASYNC110 - the log tells by no event
             await asyncio.sleep(0.01)
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)

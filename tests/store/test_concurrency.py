@@ -8,9 +8,9 @@ from decimal import Decimal
 import pytest
 
 from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.market.samples import settings_of
-from tests.store.wishes import balances, close, filled, open_books, opportunity, sent, wish
+from tests.store.wishes import balances, close, filled, open_books, opportunity, request, sent
 
 ROUNDS = 50
 MANY = settings_of(max_open_arbitrages=1_000)
@@ -19,7 +19,7 @@ MANY = settings_of(max_open_arbitrages=1_000)
 @pytest.fixture
 async def other_store(mongodb_uri: str, database: str) -> AsyncIterator[MongoTradeStore]:
     """A second bot's own client."""
-    async with MongoTradeStore(connected(mongodb_uri), database, "session-1") as store:
+    async with MongoTradeStore(connect(mongodb_uri), database, "session-1") as store:
         yield store
 
 
@@ -30,7 +30,8 @@ async def test_two_bots_reserve_each_opportunity_once(
     for index in range(ROUNDS):
         of = opportunity(f"opportunity-{index}", sequence=index)
         results = await asyncio.gather(
-            mongo_store.reserve(wish("buy", "0.02", of, MANY)), other_store.reserve(wish("sell", "0.01", of, MANY))
+            mongo_store.reserve(request("buy", "0.02", of, MANY)),
+            other_store.reserve(request("sell", "0.01", of, MANY)),
         )
         states = sorted(result.arbitrage.state for result in results if result.arbitrage is not None)
         assert states == ["awaiting_second_leg", "reserved"]
@@ -53,8 +54,8 @@ async def test_two_bots_reserve_each_opportunity_once(
 
 async def test_a_leg_is_allowed_to_be_sent_once(mongo_store: MongoTradeStore, other_store: MongoTradeStore) -> None:
     await open_books(mongo_store)
-    await mongo_store.reserve(wish("buy"))
-    await mongo_store.reserve(wish("sell"))
+    await mongo_store.reserve(request("buy"))
+    await mongo_store.reserve(request("sell"))
     tries = [store.start_sending("opportunity-1", "buy") for store in (mongo_store, other_store) for _ in range(10)]
     allowed = [leg for leg in await asyncio.gather(*tries) if leg is not None]
     assert len(allowed) == 1
@@ -71,7 +72,7 @@ async def test_opportunities_of_one_exchange_do_not_spend_the_same_balance(
     for index in range(10):
         of = opportunity(f"opportunity-{index}", sequence=index)
         of = replace(of, sell=replace(of.sell, exchange=f"seller-{index}"))
-        wanted.append(wish("buy", "1", of, MANY, minimum="1"))
+        wanted.append(request("buy", "1", of, MANY, minimum="1"))
     stores = (mongo_store, other_store)
     results = await asyncio.gather(*(stores[index % 2].reserve(one) for index, one in enumerate(wanted)))
     assert sorted(result.rejection or "" for result in results) == [""] * 9 + ["insufficient_balance"]

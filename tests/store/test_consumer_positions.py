@@ -10,9 +10,9 @@ from session.clock import wall_now
 from session.lag import ConsumerPosition
 from store.errors import StoreError
 from store.mongo.mongo_store import MongoTradeStore
-from store.server.change_streams import ChangeStanding
-from store.server.documents import REACH as REACH_ROWS
-from store.server.mongo_client import connected, database_of
+from store.server.change_streams import ChangeStreamProgress
+from store.server.documents import CONSUMER_POSITIONS as REACH_ROWS
+from store.server.mongo_client import connect, database_of
 from tests.store.wishes import open_books
 from tests.ui.waiting import until
 
@@ -22,11 +22,13 @@ SECOND = 1_000_000
 
 async def test_the_newest_row_of_each_bot_is_told_with_the_servers_time(mongo_store: MongoTradeStore) -> None:
     before = wall_now() // 1_000 * 1_000
-    await mongo_store.reach.note(replace(REACH, offsets={"opportunities/0": 1, "opportunities/1": 7}))
-    await mongo_store.reach.note(REACH)
-    await mongo_store.reach.note(replace(REACH, part="bot-bitstamp", exchange="bitstamp", change_lag=None))
+    await mongo_store.consumer_positions.record(replace(REACH, offsets={"opportunities/0": 1, "opportunities/1": 7}))
+    await mongo_store.consumer_positions.record(REACH)
+    await mongo_store.consumer_positions.record(
+        replace(REACH, part="bot-bitstamp", exchange="bitstamp", change_lag=None)
+    )
     await until(lambda: _are_kept(mongo_store, 2))
-    other, kraken = await mongo_store.reach.all()
+    other, kraken = await mongo_store.consumer_positions.all()
     assert (other.exchange, other.change_lag) == ("bitstamp", None)
     assert before <= kraken.told_at <= wall_now()
     assert replace(kraken, told_at=0) == REACH
@@ -35,19 +37,19 @@ async def test_the_newest_row_of_each_bot_is_told_with_the_servers_time(mongo_st
 async def test_a_row_of_another_version_is_said_to_be_one(
     mongo_store: MongoTradeStore, mongodb_uri: str, database: str
 ) -> None:
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     rows = database_of(client, database)[REACH_ROWS]
     await rows.insert_one({"_id": "bot-kraken", "told_at": datetime.fromtimestamp(0, UTC)})
     client.close()
     with pytest.raises(StoreError, match="bot-kraken"):
-        await mongo_store.reach.all()
+        await mongo_store.consumer_positions.all()
 
 
 async def test_following_notes_how_far_it_has_come(mongo_store: MongoTradeStore) -> None:
     await open_books(mongo_store)
     followed = mongo_store.watch_settings()
     settings = await anext(followed)
-    standing = mongo_store.settings_standing
+    standing = mongo_store.settings_progress
     waiting = asyncio.ensure_future(anext(followed))
     async with asyncio.timeout(20):
         await until(lambda: standing.caught_up_at is not None)
@@ -63,9 +65,9 @@ async def test_following_notes_how_far_it_has_come(mongo_store: MongoTradeStore)
 
 
 def test_lag_is_the_time_since_everything_was_seen() -> None:
-    standing = ChangeStanding()
+    standing = ChangeStreamProgress()
     assert standing.lag(100, 0) is None
-    standing.note({"wallTime": datetime.fromtimestamp(1_000, UTC).replace(tzinfo=None)})
+    standing.record({"wallTime": datetime.fromtimestamp(1_000, UTC).replace(tzinfo=None)})
     assert standing.lag(1_003 * SECOND, 0) == 3 * SECOND
     # the server's clock is a second ahead: the change was made a second earlier by ours
     assert standing.lag(1_003 * SECOND, SECOND) == 4 * SECOND
@@ -77,5 +79,5 @@ def test_lag_is_the_time_since_everything_was_seen() -> None:
 
 async def _are_kept(store: MongoTradeStore, rows: int) -> bool:
     """Written without waiting for a majority, and read from one."""
-    kept = await store.reach.all()
+    kept = await store.consumer_positions.all()
     return len(kept) == rows and any(row.offsets == REACH.offsets for row in kept)

@@ -13,7 +13,7 @@ from session.logins import Address, Login
 from store.errors import StoreError, StoreUnavailableError
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import EmbeddedMongod, mongod_program, prepare, system_client
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.services import MONGODB_KEY, mongod_process, wait_primary
 
 DEADLINE_SECONDS = 60
@@ -22,7 +22,7 @@ DEADLINE_SECONDS = 60
 async def test_it_stops_cleanly_and_comes_back_with_its_data(tmp_path: Path) -> None:
     with mongod_process(tmp_path) as process:
         await wait_primary(process)
-        client = connected(process.address)
+        client = connect(process.address)
         await client["kept"]["rows"].insert_one({"_id": 1})
         process.stop()
         assert (tmp_path / "mongodb" / "mongod.lock").read_text() == ""
@@ -42,7 +42,7 @@ async def test_roles_that_are_gone_are_let_in_no_more(tmp_path: Path) -> None:
             (now, nullcontext()),
             (former, pytest.raises(OperationFailure, match="Authentication failed")),
         ):
-            client = connected(Address(process.address, user.login))
+            client = connect(Address(process.address, user.login))
             with expectation:
                 assert await client["kept"]["rows"].find_one() is None
             client.close()
@@ -54,7 +54,7 @@ async def test_roles_that_are_gone_are_let_in_no_more(tmp_path: Path) -> None:
 async def test_it_recovers_from_a_kill_again_and_again(tmp_path: Path) -> None:
     with mongod_process(tmp_path) as process:
         await wait_primary(process)
-        client = connected(process.address)
+        client = connect(process.address)
         for index in range(3):
             await client["kept"]["rows"].insert_one({"_id": index})
             process.kill()
@@ -99,5 +99,5 @@ def test_a_program_on_the_path_is_taken(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "mongodb").write_text("a file")
-    with pytest.raises(StoreError, match="cannot be made"):
+    with pytest.raises(StoreError, match="cannot be created"):
         EmbeddedMongod(tmp_path, 27_017).prepare()

@@ -8,14 +8,14 @@ from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, held_currency
-from market.trade.inflight_orders import flight_key, flight_keys
+from market.trade.inflight_orders import inflight_key, inflight_keys
 from market.trade.leg_planning import client_order_id
 from market.trade.reservations import Reservation
 from store.memory.memory_store import MemoryTradeStore
 from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 from tests.store.conftest import SteppedClock
-from tests.store.wishes import SETTINGS, close, filled, wish
+from tests.store.wishes import SETTINGS, close, filled, request
 
 YEN = replace(USD_MARKET, exchange="bitflyer", symbol="BTC/USD")
 """Dollars, to need no rate; the name is what counts."""
@@ -41,7 +41,7 @@ def found(identity: str, sell: Market = SELL, buy: Market = YEN) -> Opportunity:
 
 def wished(of: Opportunity, side: Side) -> Reservation:
     seen = of.buy if side == "buy" else of.sell
-    made = wish(side, "2", of, SETTINGS_HERE)
+    made = request(side, "2", of, SETTINGS_HERE)
     own = client_order_id(of.opportunity_id, side)
     leg = replace(made.leg, exchange=seen.exchange, symbol=seen.symbol, client_order_id=own)
     leg = replace(leg, quote_currency=seen.quote_currency)
@@ -68,9 +68,9 @@ async def both(store: TradeStore, of: Opportunity) -> Arbitrage:
 
 
 def test_both_sides_of_the_exchange_are_claimed_and_no_others() -> None:
-    assert flight_keys(FIRST) == ("bitflyer|BTC/USD|buy", "bitflyer|BTC/USD|sell")
-    assert flight_keys(found("x", buy=replace(YEN, exchange="alpha"))) == ()
-    assert flight_key(wished(FIRST, "buy").leg) in flight_keys(FIRST)
+    assert inflight_keys(FIRST) == ("bitflyer|BTC/USD|buy", "bitflyer|BTC/USD|sell")
+    assert inflight_keys(found("x", buy=replace(YEN, exchange="alpha"))) == ()
+    assert inflight_key(wished(FIRST, "buy").leg) in inflight_keys(FIRST)
 
 
 async def test_a_second_leg_of_its_side_is_rejected_until_the_first_has_landed(store: TradeStore) -> None:

@@ -14,7 +14,7 @@ from market.trade.leg_planning import advancing
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.session_export import exporting
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.market.samples import MARKETS, settings_of
 from tests.store.wishes import filled, open_books, opportunity, reserve_both, sent
 
@@ -25,7 +25,7 @@ ADVANCE = advancing(MARKETS)
 @pytest.fixture
 async def later(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> AsyncIterator[MongoTradeStore]:
     """The next session on the same database."""
-    store = MongoTradeStore(connected(mongodb_uri), database, "session-2")
+    store = MongoTradeStore(connect(mongodb_uri), database, "session-2")
     yield store
     await store.close()
 

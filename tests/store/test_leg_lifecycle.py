@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from market.instruments.orders import Fill, OrderReport, Side
 from market.money import ZERO, Amount, Price, total
 from market.trade.arbitrages import Arbitrage, Leg
-from market.trade.lifecycle import IllegalStepError, Moment, noted
+from market.trade.lifecycle import IllegalStepError, Moment, with_history
 from market.trade.reservation_state import BalanceRow, ReservationState, fill_key
 from market.trade.reservations import reserved
 from store.leg_lifecycle import finished, sending
-from tests.store.wishes import OPENING, SETTINGS, close, opportunity, wish
+from tests.store.wishes import OPENING, SETTINGS, close, opportunity, request
 
 NOW = 1_700_000_000_000_000
 MOMENT = Moment(NOW)
@@ -32,7 +32,7 @@ def sending_rows() -> ReservationState:
         for currency, amount in amounts.items():
             rows = rows.with_balance(BalanceRow(exchange, currency, amount, ZERO))
     for side in SIDES:
-        rows, _ = reserved(rows, wish(side, "2"))
+        rows, _ = reserved(rows, request(side, "2"))
     one = sending(arbitrage_of(rows), "buy", MOMENT, SETTINGS)
     return replace(rows, arbitrage=sending(one, "sell", MOMENT, SETTINGS))
 
@@ -139,4 +139,4 @@ def test_a_leg_that_was_once_being_sent_is_never_reserved_again() -> None:
     denied = arbitrage_of(finished(sending_rows(), "buy", None, SETTINGS, close))
     again = replace(denied, legs=tuple(replace(leg, state="reserved") for leg in denied.legs if leg.role == "buy"))
     with pytest.raises(IllegalStepError, match="not_sent → reserved"):
-        noted(denied, again, MOMENT)
+        with_history(denied, again, MOMENT)

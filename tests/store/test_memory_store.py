@@ -7,13 +7,13 @@ from market.trade.arbitrages import Rejection
 from market.trade.reservation_state import liquidity_key
 from store.memory.memory_store import LIQUIDITY_ROWS, MemoryTradeStore
 from tests.store.conftest import SteppedClock
-from tests.store.wishes import open_books, opportunity, wish
+from tests.store.wishes import open_books, opportunity, request
 
 
 async def test_its_clock_is_the_servers(store_clock: SteppedClock) -> None:
     store = MemoryTradeStore(store_clock)
     await open_books(store)
-    half = (await store.reserve(wish("buy"))).arbitrage
+    half = (await store.reserve(request("buy"))).arbitrage
     assert half is not None
     assert half.reserve_by == store_clock.now() + 1_000_000 == await store.server_now() + 1_000_000
     await store_clock.sleep(1)
@@ -36,7 +36,7 @@ async def test_it_forgets_the_liquidity_of_old_quotes(store_clock: SteppedClock)
     await open_books(store)
     for sequence in range(LIQUIDITY_ROWS + 1):
         of = opportunity(f"opportunity-{sequence}", sequence)
-        assert (await store.reserve(wish("buy", of=of))).arbitrage is not None
+        assert (await store.reserve(request("buy", of=of))).arbitrage is not None
         await store_clock.sleep(1.1)
         assert await store.expire(of.opportunity_id)
     assert len(store.liquidity) == LIQUIDITY_ROWS

@@ -4,8 +4,8 @@ from dataclasses import replace
 from decimal import Decimal
 from random import Random
 
-from market.accounting.episodes import Sighting, episodes_of, missed_by_reason
-from market.accounting.missed_profit import missed_profit, rejected_sighting
+from market.accounting.episodes import EpisodeSample, episodes_of, missed_by_reason
+from market.accounting.missed_profit import missed_profit, rejected_sample
 from market.money import total
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
@@ -14,7 +14,7 @@ from store.memory.memory_store import MemoryTradeStore
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.documents import ARBITRAGES
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.store.wishes import open_books, opportunity, reserve_both
 
 SECOND = 1_000_000
@@ -51,7 +51,7 @@ async def test_a_gap_that_was_traded_was_not_missed(store: MongoTradeStore | Mem
     assert await store.rejected_profit() == {}
 
 
-def sightings(random: Random) -> list[Sighting]:
+def sightings(random: Random) -> list[EpisodeSample]:
     """Of three pairs, some of them taken, at times of their own."""
     times = random.sample(range(NOW, NOW + 400 * SECOND), 300)
     made = []
@@ -61,13 +61,15 @@ def sightings(random: Random) -> list[Sighting]:
         profit = Decimal(0) if reason is None else Decimal(random.randrange(-2, 9)) / 8
         lives = random.choice((1, SECOND // 2, 4 * SECOND))
         net_bps = random.randrange(-10, 40) / 4
-        made.append(Sighting(("BTC", buy, "", "delta", ""), at, at + lives, net_bps, max(profit, Decimal(0)), reason))
+        made.append(
+            EpisodeSample(("BTC", buy, "", "delta", ""), at, at + lives, net_bps, max(profit, Decimal(0)), reason)
+        )
     return made
 
 
-async def write(store: MongoTradeStore, uri: str, database: str, seen: list[Sighting]) -> None:
+async def write(store: MongoTradeStore, uri: str, database: str, seen: list[EpisodeSample]) -> None:
     """What was rejected as bots write it; of what was taken the fields that are read."""
-    client = connected(uri)
+    client = connect(uri)
     for number, one in enumerate(seen):
         base, buy, _, sell, _ = one.pair
         if one.reason is not None:
@@ -87,7 +89,7 @@ async def test_the_server_finds_the_episodes_of_the_definition(
 ) -> None:
     seen = sightings(Random(7))
     await write(mongo_store, mongodb_uri, database, seen)
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     for which, reasons in (("all", REASONS), ("below", REASONS[2:]), ("others", REASONS[:2])):
         looked_at = [one for one in seen if one.reason is None or one.reason in reasons]
         found = await missed_sums(client[database], SESSION, which=which)  # type: ignore[arg-type]  # of a table
@@ -108,7 +110,7 @@ async def test_many_who_ask_together_are_answered_by_one_read(
     mongodb_uri: str, database: str, reader: TradeReader, mongo_store: MongoTradeStore
 ) -> None:
     await mongo_store.reject(rejection(1, wall_now() - SECOND, "2"))
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     missed = MissedProfits(client[database], SESSION)
     first = await missed.sums(86_400)
     await mongo_store.reject(rejection(2, wall_now() - 30 * SECOND, "3"))
@@ -121,10 +123,10 @@ async def test_many_who_ask_together_are_answered_by_one_read(
 
 async def test_another_session_is_left_out(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> None:
     await mongo_store.reject(rejection(1, wall_now(), "2"))
-    other = TradeReader(connected(mongodb_uri), database, "session-2")
+    other = TradeReader(connect(mongodb_uri), database, "session-2")
     assert await other.rejected_profit() == {}
     await other.close()
 
 
 def test_a_rejection_of_an_earlier_version_is_a_sighting_of_a_moment() -> None:
-    assert rejected_sighting(rejection(1, NOW, "2", until=0)).expires_at == NOW
+    assert rejected_sample(rejection(1, NOW, "2", until=0)).expires_at == NOW

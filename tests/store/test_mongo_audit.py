@@ -7,17 +7,17 @@ import pytest
 from session.audit_entry import AuditEntry
 from store.errors import CursorError
 from store.operations.mongo_audit import AuditFilter, MongoAudit
-from store.server.indexes import lay_out
-from store.server.mongo_client import connected, database_of
+from store.server.indexes import create_indexes
+from store.server.mongo_client import connect, database_of
 from tests.databases import lent_database
 
 
 @pytest.fixture
 async def audit(mongodb_uri: str) -> AsyncIterator[MongoAudit]:
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     async with lent_database(mongodb_uri) as name:
         database = database_of(client, name)
-        await lay_out(database)
+        await create_indexes(database)
         yield MongoAudit(database)
     client.close()
 

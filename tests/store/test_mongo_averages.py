@@ -12,7 +12,7 @@ from market.trade.moving_average import AverageOrder, AverageTrade, Close
 from store.errors import FencedOutError
 from store.memory.memory_store import MemoryTradeStore
 from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from store.store_port import TradeStore
 
 INTERVAL = 5_000_000
@@ -30,7 +30,7 @@ def closes(prices: Iterable[str] = PRICES, exchange: str = "alpha") -> list[Clos
 
 
 async def note_all(store: TradeStore, of: Iterable[Close], *, with_order: bool = False) -> list[AverageTrade]:
-    told = [await store.averages.note_close(close, with_order=with_order) for close in of]
+    told = [await store.averages.record_close(close, with_order=with_order) for close in of]
     return [trade for trade in told if trade is not None]
 
 
@@ -65,7 +65,7 @@ async def test_a_period_counts_once_whoever_notes_it(store: TradeStore) -> None:
 async def test_two_processes_at_the_same_moment_lose_and_double_nothing(store: TradeStore) -> None:
     told: list[AverageTrade] = []
     for close in closes():
-        answers = await asyncio.gather(*(store.averages.note_close(close, with_order=True) for _ in range(3)))
+        answers = await asyncio.gather(*(store.averages.record_close(close, with_order=True) for _ in range(3)))
         told += [answer for answer in answers if answer is not None]
     expected = await note_all(MemoryTradeStore(), closes())
     assert [(trade.trade_id, trade.average) for trade in told] == [
@@ -80,12 +80,12 @@ async def test_a_killed_note_is_as_if_never_made_or_made(store: TradeStore) -> N
     """Cancelled at any await; the successor notes the same period again, and one signal stands per crossing."""
     for close in closes():
         for turns in range(12):
-            noting = asyncio.create_task(store.averages.note_close(close, with_order=False))
+            noting = asyncio.create_task(store.averages.record_close(close, with_order=False))
             for _ in range(turns):
                 await asyncio.sleep(0)
             noting.cancel()
             await asyncio.gather(noting, return_exceptions=True)
-        await store.averages.note_close(close, with_order=False)
+        await store.averages.record_close(close, with_order=False)
     expected = await note_all(MemoryTradeStore(), closes())
     assert [(trade.trade_id, trade.average) for trade in await store.averages.trades()] == [
         (trade.trade_id, trade.average) for trade in expected
@@ -110,19 +110,19 @@ async def test_an_order_is_unsettled_until_it_is_told_what_became_of_it(store: T
     assert trade.order == AverageOrder("wanted")
     assert await store.averages.unsettled("alpha") == [trade]
     assert await store.averages.unsettled("beta") == []
-    await store.averages.note_order(trade.trade_id, AverageOrder("open"))
+    await store.averages.record_order(trade.trade_id, AverageOrder("open"))
     assert [one.order for one in await store.averages.unsettled("alpha")] == [AverageOrder("open")]
     filled = AverageOrder("partly_filled", "depth", Decimal("0.0010"), Decimal("6.0000"))
-    await store.averages.note_order(trade.trade_id, filled)
-    await store.averages.note_order(trade.trade_id, AverageOrder("rejected", "stale"))
+    await store.averages.record_order(trade.trade_id, filled)
+    await store.averages.record_order(trade.trade_id, AverageOrder("rejected", "stale"))
     assert await store.averages.unsettled("alpha") == []
     assert await store.averages.trades() == [replace(trade, order=filled)]
 
 
 async def test_no_order_of_a_signal_alone_or_of_none(store: TradeStore) -> None:
     (trade,) = await note_all(store, closes(PRICES[:3]))
-    await store.averages.note_order(trade.trade_id, AverageOrder("filled"))
-    await store.averages.note_order("nobody", AverageOrder("filled"))
+    await store.averages.record_order(trade.trade_id, AverageOrder("filled"))
+    await store.averages.record_order("nobody", AverageOrder("filled"))
     assert await store.averages.trades() == [trade]
 
 
@@ -142,17 +142,17 @@ async def test_who_was_fenced_out_notes_nothing(store: TradeStore) -> None:
     trade = await one_trade(store)
     late = replace(CLOSE, price=Price(Decimal(1)), period=9 * INTERVAL)
     with pytest.raises(FencedOutError):
-        await store.averages.note_close(late, with_order=True, by=old.actor)
+        await store.averages.record_close(late, with_order=True, by=old.actor)
     with pytest.raises(FencedOutError):
-        await store.averages.note_order(trade.trade_id, AverageOrder("open"), by=old.actor)
+        await store.averages.record_order(trade.trade_id, AverageOrder("open"), by=old.actor)
     assert await store.averages.trades() == [trade]
-    await store.averages.note_order(trade.trade_id, AverageOrder("open"), by=new.actor)
-    assert await store.averages.note_close(late, with_order=True, by=new.actor) is not None
+    await store.averages.record_order(trade.trade_id, AverageOrder("open"), by=new.actor)
+    assert await store.averages.record_close(late, with_order=True, by=new.actor) is not None
 
 
 async def test_a_new_session_begins_anew(mongo_store: MongoTradeStore, mongodb_uri: str, database: str) -> None:
     await note_all(mongo_store, closes(PRICES[:2]))
     later = [replace(close, period=close.period + INTERVAL) for close in closes(("6", "5"))]
-    async with MongoTradeStore(connected(mongodb_uri), database, "session-2") as second:
+    async with MongoTradeStore(connect(mongodb_uri), database, "session-2") as second:
         assert await note_all(second, later) == []
         assert await second.averages.trades() == []

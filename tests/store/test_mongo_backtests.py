@@ -41,7 +41,7 @@ TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BT
 
 
 async def taken(store: TradeStore, runner: str = "one") -> BacktestJob:
-    job = await store.backtests.take_next(runner)
+    job = await store.backtests.claim_next(runner)
     assert job is not None
     return job
 
@@ -85,12 +85,12 @@ async def test_the_oldest_is_run_first_and_the_newest_told_first(store: TradeSto
         await store.backtests.ask(number, REQUEST, "rest")
     assert [job.job_id for job in await store.backtests.jobs()] == ["3", "2", "1"]
     assert [(await taken(store)).job_id for _ in range(3)] == ["1", "2", "3"]
-    assert await store.backtests.take_next("one") is None
+    assert await store.backtests.claim_next("one") is None
 
 
 async def test_one_of_many_runners_gets_a_job(store: TradeStore) -> None:
     await store.backtests.ask("1", REQUEST, "rest")
-    got = await asyncio.gather(*(store.backtests.take_next(f"runner {number}") for number in range(4)))
+    got = await asyncio.gather(*(store.backtests.claim_next(f"runner {number}") for number in range(4)))
     assert sorted(job is None for job in got) == [False, True, True, True]
 
 
@@ -98,7 +98,7 @@ async def test_a_job_runs_to_its_end(store: TradeStore) -> None:
     await store.backtests.ask("1", REQUEST, "rest")
     job = await taken(store)
     assert (job.state, job.attempts, job.runner) == ("running", 1, "one")
-    told = await store.backtests.note_progress("1", "one", "trading", 0.25)
+    told = await store.backtests.record_progress("1", "one", "trading", 0.25)
     assert told is not None
     assert (told.stage, told.share) == ("trading", 0.25)
     assert await store.backtests.finish("1", "one", FIGURES, "<p>fine</p>")
@@ -113,11 +113,11 @@ async def test_a_job_runs_to_its_end(store: TradeStore) -> None:
 async def test_who_has_lost_a_job_changes_nothing(store: TradeStore) -> None:
     await store.backtests.ask("1", REQUEST, "rest")
     await taken(store)
-    assert await store.backtests.put_back("1", "one")
+    assert await store.backtests.requeue("1", "one")
     assert (await taken(store, "two")).attempts == 2
-    assert await store.backtests.note_progress("1", "one", "trading", 0.5) is None
+    assert await store.backtests.record_progress("1", "one", "trading", 0.5) is None
     assert not await store.backtests.finish("1", "one", FIGURES, "")
-    assert not await store.backtests.give_up("1", "one", "failed", "too late")
+    assert not await store.backtests.abort("1", "one", "failed", "too late")
     job = await store.backtests.job("1")
     assert job is not None
     assert (job.state, job.runner) == ("running", "two")
@@ -127,9 +127,9 @@ async def test_a_job_that_vanishes_again_has_failed(store: TradeStore) -> None:
     await store.backtests.ask("1", REQUEST, "rest")
     for runner in ("one", "two"):
         await taken(store, runner)
-        assert await store.backtests.take_next("another") is None
-        assert await store.backtests.put_back("1", runner)
-    assert await store.backtests.take_next("three") is None
+        assert await store.backtests.claim_next("another") is None
+        assert await store.backtests.requeue("1", runner)
+    assert await store.backtests.claim_next("three") is None
     job = await store.backtests.job("1")
     assert job is not None
     assert (job.state, job.reason) == ("failed", "its process vanished 2 times")
@@ -145,7 +145,7 @@ async def test_a_waiting_job_is_cancelled_at_once_a_running_one_by_its_runner(st
     running = await store.backtests.cancel("2")
     assert running is not None
     assert (running.state, running.is_cancel_asked) == ("running", True)
-    assert await store.backtests.give_up("2", "one", "cancelled", "cancelled")
+    assert await store.backtests.abort("2", "one", "cancelled", "cancelled")
     ended = await store.backtests.cancel("2")
     assert ended is not None
     assert ended.state == "cancelled"
@@ -156,8 +156,8 @@ async def test_one_to_be_cancelled_that_vanishes_does_not_run_again(store: Trade
     await store.backtests.ask("1", REQUEST, "rest")
     await taken(store)
     await store.backtests.cancel("1")
-    await store.backtests.put_back("1", "one")
-    assert await store.backtests.take_next("two") is None
+    await store.backtests.requeue("1", "one")
+    assert await store.backtests.claim_next("two") is None
     job = await store.backtests.job("1")
     assert job is not None
     assert job.state == "cancelled"
@@ -176,6 +176,6 @@ async def test_only_what_has_ended_is_removed(store: TradeStore) -> None:
 
 @pytest.mark.parametrize("told", [[], [TICK_SET]])
 async def test_tick_sets_are_those_told_last(store: TradeStore, told: list[TickSetSummary]) -> None:
-    await store.backtests.tell_tick_sets([TICK_SET, TickSetSummary("old", "", (), (), 0, 0, 0)])
-    await store.backtests.tell_tick_sets(told)
+    await store.backtests.report_tick_sets([TICK_SET, TickSetSummary("old", "", (), (), 0, 0, 0)])
+    await store.backtests.report_tick_sets(told)
     assert await store.backtests.tick_sets() == told

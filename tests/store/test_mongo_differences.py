@@ -11,7 +11,7 @@ from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock
 from store.errors import FencedOutError
 from store.store_port import TradeStore
-from tests.store.wishes import close, filled, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import close, filled, open_books, opportunity, request, reserve_both, sent
 
 FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
 KEPT = StoredDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
@@ -25,41 +25,41 @@ async def row_of(store: TradeStore, exchange: str = "alpha", currency: str = "US
 
 
 async def test_a_difference_is_kept_once_as_it_was_first_found(store: TradeStore) -> None:
-    assert await store.differences.keep(KEPT)
-    assert not await store.differences.keep(replace(KEPT, found_at=2_000_000))
-    assert await store.differences.kept() == [KEPT]
+    assert await store.differences.store(KEPT)
+    assert not await store.differences.store(replace(KEPT, found_at=2_000_000))
+    assert await store.differences.stored() == [KEPT]
 
 
 async def test_two_processes_keep_one(store: TradeStore) -> None:
-    assert sorted(await asyncio.gather(*(store.differences.keep(KEPT) for _ in range(3)))) == [False, False, True]
+    assert sorted(await asyncio.gather(*(store.differences.store(KEPT) for _ in range(3)))) == [False, False, True]
 
 
 async def test_the_newest_is_told_first(store: TradeStore) -> None:
     later = replace(KEPT, difference_id="2", found_at=3_000_000)
     between = replace(KEPT, difference_id="3", found_at=2_000_000)
     for one in (KEPT, later, between):
-        await store.differences.keep(one)
-    assert await store.differences.kept() == [later, between, KEPT]
+        await store.differences.store(one)
+    assert await store.differences.stored() == [later, between, KEPT]
 
 
 async def test_until_when_an_exchange_was_compared_never_goes_back(store: TradeStore) -> None:
     assert await store.differences.compared_until("alpha") is None
-    await store.differences.note_compared("alpha", 2_000)
-    await store.differences.note_compared("alpha", 1_000)
+    await store.differences.record_compared("alpha", 2_000)
+    await store.differences.record_compared("alpha", 1_000)
     assert await store.differences.compared_until("alpha") == 2_000
     assert await store.differences.compared_until("beta") is None
 
 
 async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore) -> None:
     await open_books(store)
-    arbitrage = (await store.reserve(wish("buy"))).arbitrage
+    arbitrage = (await store.reserve(request("buy"))).arbitrage
     assert arbitrage is not None
     reserved_at = arbitrage.legs[0].times["reserved"]
     far = reserved_at + 10**12
     # the other bot has not joined yet
     assert await store.differences.arbitrages_since("beta", 0) == []
     assert await store.differences.arbitrages_since("alpha", far) == [arbitrage]
-    await store.reserve(wish("sell"))
+    await store.reserve(request("sell"))
     [both] = await store.differences.arbitrages_since("beta", far)
     assert both.state == "reserved"
     for role in ("buy", "sell"):
@@ -95,7 +95,7 @@ async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, sell = await sent(store, "opportunity-1", "buy"), await sent(store, "opportunity-1", "sell")
     assert await store.differences.orders_since("alpha", 0) == {}
-    await store.note_sent("opportunity-1", "buy", "order-7")
+    await store.record_sent("opportunity-1", "buy", "order-7")
     await store.finish_leg("opportunity-1", "sell", filled(sell), close)
     assert await store.differences.orders_since("alpha", 0) == {buy.client_order_id: "order-7"}
     ended = await store.finish_leg("opportunity-1", "buy", filled(buy), close)
@@ -109,13 +109,13 @@ async def test_currencies_that_orders_of_nobodys_moved_since_the_books_were_open
     await open_books(store)
     after = await store.server_now() + 1
     found = replace(KEPT, kind="fill_foreign", currencies=("BTC", "USD"), found_at=before)
-    await store.differences.keep(found)
+    await store.differences.store(found)
     assert await store.differences.foreign_currencies("alpha") == frozenset()
-    await store.differences.keep(replace(found, difference_id="2", found_at=after))
-    await store.differences.keep(replace(KEPT, difference_id="3", found_at=after))
+    await store.differences.store(replace(found, difference_id="2", found_at=after))
+    await store.differences.store(replace(KEPT, difference_id="3", found_at=after))
     assert await store.differences.foreign_currencies("alpha") == {"BTC", "USD"}
     assert await store.differences.foreign_currencies("beta") == frozenset()
-    assert replace(found, difference_id="2", found_at=after) in await store.differences.kept()
+    assert replace(found, difference_id="2", found_at=after) in await store.differences.stored()
 
 
 async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> None:
@@ -129,7 +129,7 @@ async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> N
 
 async def test_a_row_that_moved_since_is_left_alone(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(wish("buy"))
+    await store.reserve(request("buy"))
     held = await row_of(store)
     assert held is not None
     assert held.held > 0

@@ -9,8 +9,8 @@ import pytest
 from session.clock import SystemClock, wall_now
 from session.processes import SILENT_SECONDS, SUPERVISOR, Process, ProcessOrder, ProcessReport
 from store.operations.mongo_processes import MongoProcesses
-from store.server.indexes import lay_out
-from store.server.mongo_client import Database, connected, database_of
+from store.server.indexes import create_indexes
+from store.server.mongo_client import Database, connect, database_of
 from tests.databases import lent_database
 from tests.ui.waiting import until
 
@@ -20,10 +20,10 @@ CEP = ProcessReport("cep", "cep", None, "starting", age=0)
 
 @pytest.fixture
 async def database(mongodb_uri: str) -> AsyncIterator[Database]:
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     async with lent_database(mongodb_uri) as name:
         made = database_of(client, name)
-        await lay_out(made)
+        await create_indexes(made)
         yield made
     client.close()
 
@@ -50,7 +50,7 @@ async def test_what_is_told_is_read_with_the_servers_time(processes: MongoProces
     now = await processes.beat(pid=1)
     await heard(processes, now)
     assert abs(now - wall_now()) < 60_000_000
-    await processes.tell([BOT, CEP], now)
+    await processes.report([BOT, CEP], now)
     bot, cep, supervisor = await processes.all()
     assert (bot.name, bot.kind, bot.exchange, bot.reported_state, bot.pid) == ("bot-alpha", "bot", "alpha", "ready", 7)
     assert (bot.since, bot.restarts, bot.last_end, bot.order) == (now - 2_000_000, 1, "exit code 1", ProcessOrder())
@@ -78,7 +78,7 @@ async def test_a_beat_leaves_since_when_the_supervisor_runs(processes: MongoProc
 async def test_of_a_silent_supervisor_nothing_is_known(processes: MongoProcesses, database: Database) -> None:
     now = await processes.beat(pid=1)
     await heard(processes, now)
-    await processes.tell([BOT], now)
+    await processes.report([BOT], now)
     await database["processes"].update_one({"_id": SUPERVISOR}, {"$inc": {"updated": -int(SILENT_SECONDS * 2_000_000)}})
     bot, supervisor = await processes.all()
     assert (bot.state, bot.reported_state) == ("unknown", "ready")
@@ -92,7 +92,7 @@ async def test_of_a_silent_supervisor_nothing_is_known(processes: MongoProcesses
 
 
 async def test_without_any_supervisor_nothing_is_known(processes: MongoProcesses) -> None:
-    await processes.tell([BOT], wall_now())
+    await processes.report([BOT], wall_now())
     (bot,) = await processes.all()
     assert (bot.state, bot.reported_state, bot.updated) == ("unknown", "ready", 0)
 
@@ -101,21 +101,21 @@ async def test_what_is_wanted_outlives_what_is_told_and_the_session(
     processes: MongoProcesses, database: Database
 ) -> None:
     now = await processes.beat(pid=1)
-    await processes.tell([BOT, CEP], now)
+    await processes.report([BOT, CEP], now)
     assert await processes.orders() == {"bot-alpha": ProcessOrder()}
     stopped = await processes.want("bot-alpha", "stopped", "erika")
     assert stopped is not None
     assert (stopped.order.wanted, stopped.order.by) == ("stopped", "erika")
     assert stopped.order.at >= now
-    await processes.tell([replace(BOT, state="stopped", pid=None)], now)
+    await processes.report([replace(BOT, state="stopped", pid=None)], now)
     assert (await processes.orders())["bot-alpha"] == stopped.order
     following = MongoProcesses(database, "session-2")
-    await following.tell([BOT], await following.beat(pid=2))
+    await following.report([BOT], await following.beat(pid=2))
     assert (await following.orders())["bot-alpha"] == stopped.order
 
 
 async def test_what_is_wanted_already_keeps_who_wanted_it_first(processes: MongoProcesses) -> None:
-    await processes.tell([BOT], await processes.beat(pid=1))
+    await processes.report([BOT], await processes.beat(pid=1))
     first = await processes.want("bot-alpha", "stopped", "erika")
     second = await processes.want("bot-alpha", "stopped", "otto")
     assert first is not None
@@ -128,13 +128,13 @@ async def test_what_is_wanted_already_keeps_who_wanted_it_first(processes: Mongo
 
 @pytest.mark.parametrize("name", ["cep", SUPERVISOR, "bot-nobody", ""])
 async def test_only_what_may_be_stopped_is_stopped(processes: MongoProcesses, name: str) -> None:
-    await processes.tell([BOT, CEP], await processes.beat(pid=1))
+    await processes.report([BOT, CEP], await processes.beat(pid=1))
     assert await processes.want(name, "stopped", "erika") is None
     assert await processes.orders() == {"bot-alpha": ProcessOrder()}
 
 
 async def test_another_session_is_neither_read_nor_stopped(processes: MongoProcesses, database: Database) -> None:
-    await processes.tell([BOT], await processes.beat(pid=1))
+    await processes.report([BOT], await processes.beat(pid=1))
     other = MongoProcesses(database, "session-2")
     assert await other.all() == []
     assert await other.want("bot-alpha", "stopped", "erika") is None
@@ -143,11 +143,11 @@ async def test_another_session_is_neither_read_nor_stopped(processes: MongoProce
 
 async def test_telling_and_wanting_at_once_lose_nothing(processes: MongoProcesses) -> None:
     now = await processes.beat(pid=1)
-    await processes.tell([BOT], now)
+    await processes.report([BOT], now)
 
     async def tell_often() -> None:
         for restarts in range(20):
-            await processes.tell([replace(BOT, restarts=restarts)], now)
+            await processes.report([replace(BOT, restarts=restarts)], now)
             await SystemClock().sleep(0)
 
     await asyncio.gather(tell_often(), processes.want("bot-alpha", "stopped", "erika"))

@@ -13,8 +13,8 @@ from store.queries.opportunity_outcomes import OpportunityOutcome, outcome_of
 from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, OpportunityFilter, StoredOpportunity
 from store.queries.trade_reader import TradeReader
 from store.server.documents import OPPORTUNITIES, REJECTIONS, opportunity_document, rejection_document
-from store.server.mongo_client import Document, connected
-from tests.store.wishes import close, filled, opportunity, reserve_both, sent, wish
+from store.server.mongo_client import Document, connect
+from tests.store.wishes import close, filled, opportunity, request, reserve_both, sent
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
@@ -101,7 +101,7 @@ async def test_each_comes_once_newest_first_with_what_became_of_it(
     await trade(mongo_store, seen(2))
     await keep(mongo_store, seen(3))
     await keep(mongo_store, seen(4))
-    await mongo_store.reserve(wish("buy", "0.01", seen(4)))
+    await mongo_store.reserve(request("buy", "0.01", seen(4)))
     for limit in (1, 2, 3, 500):
         kept = await all_pages(reader, OpportunityFilter(), limit)
         assert ids(kept) == ["seen-4", "seen-3", "seen-2", "seen-1"]
@@ -153,7 +153,7 @@ async def test_a_foreign_cursor_is_rejected(reader: TradeReader) -> None:
 
 async def fill(store_database: str, mongodb_uri: str) -> None:
     """A hundred thousand, the newest rejected; one in a thousand is wide, the widest of all is the oldest."""
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     of, no = opportunity_document(seen(0)), rejection_document(rejection(seen(0)))
     opportunities, rejections = [], []
     for number in range(MANY):

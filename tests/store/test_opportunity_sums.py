@@ -8,8 +8,8 @@ from session.clock import wall_now
 from store.aggregates.opportunity_sums import OutcomeSum
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connected
-from tests.store.wishes import close, filled, opportunity, reserve_both, sent, wish
+from store.server.mongo_client import connect
+from tests.store.wishes import close, filled, opportunity, request, reserve_both, sent
 
 SECOND = 1_000_000
 
@@ -53,7 +53,7 @@ async def test_what_is_counted_together_stands_at_the_spread_of_the_first(
     ):
         await mongo_store.reject(rejection(number, second + after, reason, net_bps))
     await trade(mongo_store, "one-1", 20.2)
-    await mongo_store.reserve(wish("buy", "0.01", opportunity("half-2", 2)))
+    await mongo_store.reserve(request("buy", "0.01", opportunity("half-2", 2)))
     # a five-hundredth of what the levels showed was reserved
     taken = OutcomeSum("BTC", "alpha", "beta", "taken", "closed", 40, 1, Decimal("0.0045"), Decimal(1), 0)
     expected = [
@@ -84,7 +84,7 @@ async def test_another_session_is_left_out(
     mongodb_uri: str, database: str, reader: TradeReader, mongo_store: MongoTradeStore
 ) -> None:
     await mongo_store.reject(rejection(1, wall_now(), "stale", 5.0))
-    other = TradeReader(connected(mongodb_uri), database, "session-2")
+    other = TradeReader(connect(mongodb_uri), database, "session-2")
     assert (await other.opportunity_sums.of_session(), await other.opportunity_sums.recent(60)) == ([], [])
     assert len(await reader.opportunity_sums.recent(60)) == 1
     await other.close()

@@ -13,12 +13,12 @@ from market.money import total
 from session.clock import SystemClock
 from store.errors import StoreError, StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import check_reachable, connected
+from store.server.mongo_client import check_reachable, connect
 from streams.broker.embedded_broker import free_ports
 from tests.market.samples import settings_of
 from tests.service_process import ServiceProcess
 from tests.services import embedded_mongodb, mongod_process, wait_primary
-from tests.store.wishes import balances, open_books, opportunity, wish
+from tests.store.wishes import balances, open_books, opportunity, request
 
 DEADLINE_SECONDS = 60
 SELLERS = tuple(f"seller-{number}" for number in range(2_000))
@@ -35,7 +35,7 @@ def mongod(tmp_path: Path) -> Iterator[ServiceProcess]:
 
 @pytest.fixture
 async def lonely_store(mongod: ServiceProcess) -> AsyncIterator[MongoTradeStore]:
-    async with MongoTradeStore(connected(mongod.address), "outages", "session-1") as store:
+    async with MongoTradeStore(connect(mongod.address), "outages", "session-1") as store:
         await store.prepare()
         await open_books(store, MANY)
         yield store
@@ -56,7 +56,7 @@ class Bystanders:
             # a pair may be open once, so each has another seller
             of = replace(of, sell=replace(of.sell, exchange=SELLERS[index % len(SELLERS)]))
             try:
-                result = await self.store.reserve(wish("buy", "0.001", of, MANY))
+                result = await self.store.reserve(request("buy", "0.001", of, MANY))
             except StoreUnavailableError:
                 continue
             if result.arbitrage is not None:
@@ -103,24 +103,24 @@ async def test_a_killed_server_loses_nothing_acknowledged(
 async def test_a_new_start_may_use_another_port(tmp_path: Path) -> None:
     with mongod_process(tmp_path) as process:
         await wait_primary(process)
-        async with MongoTradeStore(connected(process.address), "moved", "session-1") as store:
+        async with MongoTradeStore(connect(process.address), "moved", "session-1") as store:
             await store.prepare()
             await store.create_settings(MANY)
     with mongod_process(tmp_path) as process:
         await wait_primary(process)
-        async with MongoTradeStore(connected(process.address), "moved", "session-2") as store:
+        async with MongoTradeStore(connect(process.address), "moved", "session-2") as store:
             assert await store.settings() == MANY
 
 
 async def test_an_address_where_nothing_listens_is_one_sentence() -> None:
     (port,) = free_ports(1)
     async with asyncio.timeout(4):
-        with pytest.raises(StoreUnavailableError, match=r"^MongoDB is not reached: .{10,200}$"):
+        with pytest.raises(StoreUnavailableError, match=r"^MongoDB is not reachable: .{10,200}$"):
             await check_reachable(f"mongodb://127.0.0.1:{port}/?replicaSet=rs0")
 
 
 async def test_what_is_no_address_is_said_at_once() -> None:
-    with pytest.raises(StoreError, match="Not an address of MongoDB"):
+    with pytest.raises(StoreError, match="Not a MongoDB address"):
         await check_reachable("http://127.0.0.1:1")
 
 

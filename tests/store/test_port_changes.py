@@ -15,8 +15,8 @@ from tests.store.wishes import (
     close,
     filled,
     open_books,
+    request,
     sent,
-    wish,
 )
 
 DEADLINE_SECONDS = 20
@@ -66,10 +66,10 @@ async def test_settings_are_told_in_order(store: TradeStore) -> None:
 
 async def test_arbitrages_are_told_as_they_change(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(wish("buy"))
+    await store.reserve(request("buy"))
     told = store.watch_arbitrages()
     assert (await next_of(told)).state == "awaiting_second_leg"
-    reserved = (await store.reserve(wish("sell"))).arbitrage
+    reserved = (await store.reserve(request("sell"))).arbitrage
     assert await next_of(told) == reserved
     await sent(store, ID, "buy")
     sending = (await next_of(told)).leg("buy")
@@ -88,15 +88,15 @@ async def test_a_watcher_that_begins_amid_changes_sees_no_state_go_back(store: T
     await open_books(store)
     told: list[list[Arbitrage]] = [[] for _ in range(8)]
     async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
-        await store.reserve(wish("buy"))
+        await store.reserve(request("buy"))
         for seen in told:
             group.create_task(watched_until_closed(store, seen))
-        await store.reserve(wish("sell"))
+        await store.reserve(request("sell"))
         legs = [await sent(store, ID, "buy"), await sent(store, ID, "sell")]
         while not all(told):
             await SystemClock().sleep(0.005)
         for leg in legs:
-            await store.note_sent(ID, leg.role, "order")
+            await store.record_sent(ID, leg.role, "order")
             await store.finish_leg(ID, leg.role, filled(leg), close)
     for seen in told:
         progress = [sum(len(leg.times) for leg in arbitrage.legs) for arbitrage in seen]

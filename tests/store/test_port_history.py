@@ -5,10 +5,10 @@ from decimal import Decimal
 from market.instruments.orders import OrderReport
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
-from market.trade.leg_planning import MOST_TRIES, NOT_POSTED, advancing
+from market.trade.leg_planning import MAX_TRIES, NOT_POSTED, advancing
 from store.store_port import Advance, TradeStore
 from tests.market.samples import MARKETS, settings_of
-from tests.store.wishes import balances, close, complete, filled, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import balances, close, complete, filled, open_books, opportunity, request, reserve_both, sent
 
 ID = "opportunity-1"
 STOPPED = OrderReport("", True, Amount(Decimal(0)), (), is_posted=False, reason="no more requests")
@@ -73,8 +73,8 @@ async def test_every_step_is_kept_with_who_took_it_and_when(store: TradeStore) -
     await open_books(store)
     lease = await store.acquire_lease("alpha", "alpha-1")
     assert lease is not None
-    await store.reserve(wish("buy"), lease.actor)
-    await store.reserve(wish("sell"))
+    await store.reserve(request("buy"), lease.actor)
+    await store.reserve(request("sell"))
     await store.start_sending(ID, "buy", lease.actor)
     arbitrage = await store.arbitrage(ID)
     assert arbitrage is not None
@@ -194,12 +194,12 @@ async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: Tr
 async def test_an_order_that_never_leaves_is_for_a_person_in_the_end(store: TradeStore) -> None:
     advance = advancing(MARKETS)
     after = await bought_alone(store, advance)
-    for _ in range(2 + MOST_TRIES):
+    for _ in range(2 + MAX_TRIES):
         after = await store.finish_leg(ID, (await sent(store, ID, after.legs[-1].role)).role, STOPPED, advance)
         if await store.resume(ID, advance):
             after = await known(store)
     assert (after.state, after.reason) == ("residual", "single_leg_left")
-    assert sum(step.what == "flatten sending" for step in after.history) == MOST_TRIES
+    assert sum(step.what == "flatten sending" for step in after.history) == MAX_TRIES
 
 
 async def test_nothing_ends_before_what_was_not_sent_has_given_its_hold_back(store: TradeStore) -> None:

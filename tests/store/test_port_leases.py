@@ -8,7 +8,7 @@ from market.trade.leases import LEASE_SECONDS, Actor, Lease
 from session.clock import SystemClock, wall_now
 from store.errors import FencedOutError
 from store.store_port import TradeStore
-from tests.store.wishes import OPENING, close, open_books, opportunity, reserve_both, sent, wish
+from tests.store.wishes import OPENING, close, open_books, opportunity, request, reserve_both, sent
 
 ID = "opportunity-1"
 
@@ -82,17 +82,17 @@ async def test_a_restarted_holder_of_the_same_name_fences_its_old_self_out(store
     new = (await held_by(store, "one")).actor
     assert new.token == old.token + 1
     with pytest.raises(FencedOutError):
-        await store.reserve(wish("buy"), old)
-    assert (await store.reserve(wish("buy"), new)).arbitrage is not None
+        await store.reserve(request("buy"), old)
+    assert (await store.reserve(request("buy"), new)).arbitrage is not None
 
 
 Step = Callable[[TradeStore, Actor], Awaitable[object]]
 
 STEPS: dict[str, Step] = {
-    "reserve": lambda store, by: store.reserve(wish("buy", of=opportunity("another", 2)), by),
+    "reserve": lambda store, by: store.reserve(request("buy", of=opportunity("another", 2)), by),
     "expire": lambda store, by: store.expire(ID, by),
     "start sending": lambda store, by: store.start_sending(ID, "buy", by),
-    "note sent": lambda store, by: store.note_sent(ID, "sell", "order-1", by),
+    "note sent": lambda store, by: store.record_sent(ID, "sell", "order-1", by),
     "finish": lambda store, by: store.finish_leg(ID, "sell", None, close, by),
     "resume": lambda store, by: store.resume(ID, close, by),
     "balances": lambda store, by: store.set_balances("alpha", OPENING["alpha"], "now", by),

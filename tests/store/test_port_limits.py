@@ -18,9 +18,9 @@ from tests.store.wishes import (
     filled,
     open_books,
     opportunity,
+    request,
     reserve_both,
     sent,
-    wish,
 )
 
 DEADLINE_SECONDS = 20
@@ -40,24 +40,24 @@ async def test_the_settings_in_force_decide_not_those_that_a_bot_knew(
     store: TradeStore, changes: dict[str, object], reason: str | None
 ) -> None:
     await open_books(store)
-    half = (await store.reserve(wish("buy"))).arbitrage
+    half = (await store.reserve(request("buy"))).arbitrage
     await store.change_settings(settings_of(**changes), 1, "test")
-    joined = await store.reserve(wish("sell"))
+    joined = await store.reserve(request("sell"))
     assert joined.rejection == reason
-    assert (await store.reserve(wish("buy"))).arbitrage == (half if reason else joined.arbitrage)
-    begun = await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
+    assert (await store.reserve(request("buy"))).arbitrage == (half if reason else joined.arbitrage)
+    begun = await store.reserve(request("buy", of=opportunity("opportunity-2", sequence=2)))
     assert begun.rejection == (reason or "too_many_open")
 
 
 async def test_an_opportunity_that_is_over_by_the_store_s_clock_is_not_reserved(store: TradeStore) -> None:
     await open_books(store)
     now = await store.server_now()
-    late, early = replace(wish("buy"), valid_until=now), replace(wish("buy"), valid_until=now + 60 * MICROSECONDS)
+    late, early = replace(request("buy"), valid_until=now), replace(request("buy"), valid_until=now + 60 * MICROSECONDS)
     assert (await store.reserve(late)).rejection == "expired"
     half = (await store.reserve(early)).arbitrage
     assert half is not None
     assert (await store.reserve(late)).arbitrage == half
-    assert (await store.reserve(replace(wish("sell"), valid_until=now))).rejection == "expired"
+    assert (await store.reserve(replace(request("sell"), valid_until=now))).rejection == "expired"
 
 
 async def test_liquidity_is_shared_by_the_arbitrages_of_one_quote(store: TradeStore) -> None:
@@ -65,10 +65,10 @@ async def test_liquidity_is_shared_by_the_arbitrages_of_one_quote(store: TradeSt
     await reserve_both(store, opportunity(), ("2", "2"))
     for leg in (await sent(store, ID, "buy"), await sent(store, ID, "sell")):
         await store.finish_leg(ID, leg.role, filled(leg), close)
-    again = (await store.reserve(wish("buy", "5", of=opportunity("opportunity-2"), displayed="5"))).arbitrage
+    again = (await store.reserve(request("buy", "5", of=opportunity("opportunity-2"), displayed="5"))).arbitrage
     assert again is not None
     assert again.amount == 3
-    rejected = await store.reserve(wish("buy", "5", of=opportunity("opportunity-3"), displayed="5"))
+    rejected = await store.reserve(request("buy", "5", of=opportunity("opportunity-3"), displayed="5"))
     assert rejected.rejection in ("liquidity_used", "pair_busy")
 
 
@@ -95,24 +95,26 @@ async def test_notional_is_shared_by_the_open_arbitrages(store: TradeStore, limi
 def counted(amount: str, seller: str) -> Reservation:
     """A buy on alpha at 100 a unit, to be sold on `seller`."""
     of = opportunity(f"to-{seller}", sequence=len(seller))
-    return replace(wish("buy", amount, replace(of, sell=replace(of.sell, exchange=seller))), unit_notional=Decimal(100))
+    return replace(
+        request("buy", amount, replace(of, sell=replace(of.sell, exchange=seller))), unit_notional=Decimal(100)
+    )
 
 
 async def test_a_half_reservation_expires_after_its_time_only(store: TradeStore) -> None:
     await open_books(store)
-    half = (await store.reserve(wish("buy"))).arbitrage
+    half = (await store.reserve(request("buy"))).arbitrage
     assert half is not None
     assert not await store.expire(ID)
     assert not await store.expire("unknown")
     await server_time(store, half.reserve_by)
-    assert (await store.reserve(wish("sell"))).rejection == "expired"
+    assert (await store.reserve(request("sell"))).rejection == "expired"
     assert await store.expire(ID)
     assert not await store.expire(ID)
     ended = await store.arbitrage(ID)
     assert ended is not None
     assert ended.state == "expired"
     assert (await balances(store))["alpha", "USD"] == (OPENING["alpha"]["USD"], Decimal(0))
-    assert (await store.reserve(wish("sell"))).rejection == "expired"
+    assert (await store.reserve(request("sell"))).rejection == "expired"
 
 
 async def test_a_reserved_one_does_not_expire_but_may_be_too_late_to_send(store: TradeStore) -> None:
@@ -130,7 +132,7 @@ async def test_a_reserved_one_does_not_expire_but_may_be_too_late_to_send(store:
 
 async def test_a_awaiting_second_leg_leg_is_not_sent(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(wish("buy"))
+    await store.reserve(request("buy"))
     assert await store.start_sending(ID, "buy") is None
     assert (await store.finish_leg(ID, "buy", None, close)).state == "awaiting_second_leg"
 

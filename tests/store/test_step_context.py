@@ -11,14 +11,14 @@ from market.trade.arbitrages import LegRole
 from market.trade.decision_context import rows_read_to_reserve
 from market.trade.decisions import step_of
 from market.trade.leases import Actor
-from market.trade.leg_planning import HoldAs
+from market.trade.leg_planning import EndAsResidual
 from market.trade.reservation_state import ReservationState
 from session.session import Session
 from store.memory.memory_store import MemoryTradeStore
 from store.queries.session_export import ExportedArbitrage, ExportedFill, exporting
 from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET
-from tests.store.wishes import OPENING, SETTINGS, close, filled, open_books, opportunity, wish
+from tests.store.wishes import OPENING, SETTINGS, close, filled, open_books, opportunity, request
 
 BY = Actor("somebody", None, 0)
 Story = Callable[[TradeStore], Awaitable[None]]
@@ -30,7 +30,7 @@ def store(request: pytest.FixtureRequest) -> TradeStore:
     """The one in memory told to keep steps, too."""
     if request.param == "memory":
         memory = MemoryTradeStore()
-        memory.steps.are_kept = True
+        memory.steps.are_recorded = True
         return memory
     mongo: TradeStore = request.getfixturevalue("mongo_store")
     return mongo
@@ -54,8 +54,8 @@ def session_of(uri: str, database: str) -> Session:
 
 
 async def reserved(store: TradeStore) -> None:
-    await store.reserve(wish("buy"), BY)
-    await store.reserve(wish("sell", amount="1.5"), BY)
+    await store.reserve(request("buy"), BY)
+    await store.reserve(request("sell", amount="1.5"), BY)
 
 
 async def closed(store: TradeStore) -> None:
@@ -64,7 +64,7 @@ async def closed(store: TradeStore) -> None:
     for side, order in orders:
         leg = await store.start_sending("opportunity-1", side, BY)
         assert leg is not None
-        await store.note_sent("opportunity-1", side, order, BY)
+        await store.record_sent("opportunity-1", side, order, BY)
         await store.finish_leg("opportunity-1", side, filled(leg), close, BY)
 
 
@@ -73,7 +73,7 @@ async def held(store: TradeStore) -> None:
     roles: tuple[LegRole, ...] = ("buy", "sell")
     for role in roles:
         assert await store.start_sending("opportunity-1", role, BY) is not None
-        await store.finish_leg("opportunity-1", role, None, HoldAs("order_lost"), BY)
+        await store.finish_leg("opportunity-1", role, None, EndAsResidual("order_lost"), BY)
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ async def test_what_changes_nothing_is_no_step(store: TradeStore, kept: Kept) ->
     await closed(store)
     before = await kept(store)
     leg = before[0].arbitrage.legs[0]
-    await store.reserve(wish("buy"), BY)
+    await store.reserve(request("buy"), BY)
     assert await store.start_sending("opportunity-1", "buy", BY) is None
-    await store.note_sent("opportunity-1", "buy", "again", BY)
+    await store.record_sent("opportunity-1", "buy", "again", BY)
     await store.finish_leg("opportunity-1", "buy", filled(leg), close, BY)
     assert not await store.expire("opportunity-1", BY)
     assert await kept(store) == before
@@ -128,7 +128,7 @@ async def test_what_changes_nothing_is_no_step(store: TradeStore, kept: Kept) ->
 
 async def test_a_rejected_reservation_says_what_it_was_rejected_on(store: TradeStore) -> None:
     await open_books(store)
-    poor = await store.reserve(wish("buy", amount="2", minimum="50"), BY)
+    poor = await store.reserve(request("buy", amount="2", minimum="50"), BY)
     assert poor.rejection is not None
     assert poor.read is not None
     assert (poor.read.by, poor.read.settings_version, poor.read.is_joined) == (BY, 1, False)

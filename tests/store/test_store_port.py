@@ -20,9 +20,9 @@ from tests.store.wishes import (
     filled,
     open_books,
     opportunity,
+    request,
     reserve_both,
     sent,
-    wish,
 )
 
 DEADLINE_SECONDS = 20
@@ -31,18 +31,18 @@ ID = "opportunity-1"
 
 async def test_both_legs_are_reserved_sent_and_booked(store: TradeStore) -> None:
     await open_books(store)
-    half = (await store.reserve(wish("buy", "2"))).arbitrage
+    half = (await store.reserve(request("buy", "2"))).arbitrage
     assert half is not None
     assert half.state == "awaiting_second_leg"
     assert (await balances(store))["alpha", "USD"] == (Decimal("799.8"), Decimal("200.2"))
-    arbitrage = (await store.reserve(wish("sell", "1.5"))).arbitrage
+    arbitrage = (await store.reserve(request("sell", "1.5"))).arbitrage
     assert arbitrage is not None
     assert (arbitrage.state, arbitrage.amount) == ("reserved", Decimal("1.5"))
     assert (await balances(store))["alpha", "USD"] == (Decimal("849.85"), Decimal("150.15"))
     assert (await balances(store))["beta", "BTC"] == (Decimal("8.5"), Decimal("1.5"))
     buy = await sent(store, ID, "buy")
     sell = await sent(store, ID, "sell")
-    await store.note_sent(ID, "buy", "order-1")
+    await store.record_sent(ID, "buy", "order-1")
     assert (await store.finish_leg(ID, "buy", filled(buy), close)).state == "reserved"
     ended = await store.finish_leg(ID, "sell", filled(sell), close)
     assert ended.state == "closed"
@@ -72,11 +72,11 @@ async def test_what_comes_back_is_what_was_written(store: TradeStore) -> None:
 async def test_repeats_change_nothing(store: TradeStore) -> None:
     await open_books(store)
     arbitrage = await reserve_both(store, opportunity())
-    assert (await store.reserve(wish("buy", "9"))).arbitrage == arbitrage
+    assert (await store.reserve(request("buy", "9"))).arbitrage == arbitrage
     buy = await sent(store, ID, "buy")
     assert await store.start_sending(ID, "buy") is None
-    await store.note_sent(ID, "buy", "order-1")
-    await store.note_sent(ID, "buy", "order-2")
+    await store.record_sent(ID, "buy", "order-1")
+    await store.record_sent(ID, "buy", "order-2")
     once = await store.finish_leg(ID, "buy", filled(buy), close)
     rows = await balances(store)
     assert await store.finish_leg(ID, "buy", filled(buy), close) == once
@@ -161,9 +161,9 @@ async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
     await open_books(store)
     await reserve_both(store, opportunity())
     second = opportunity("opportunity-2", sequence=2)
-    assert (await store.reserve(wish("buy", of=second))).rejection == "pair_busy"
+    assert (await store.reserve(request("buy", of=second))).rejection == "pair_busy"
     await store.change_settings(settings_of(max_open_arbitrages=1), 1, "test")
-    assert (await store.reserve(wish("buy", of=second))).rejection == "too_many_open"
+    assert (await store.reserve(request("buy", of=second))).rejection == "too_many_open"
     for role in ("buy", "sell"):
         await sent(store, ID, "buy" if role == "buy" else "sell")
     await store.finish_leg(ID, "buy", None, close)
@@ -173,7 +173,7 @@ async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
         for exchange, amounts in OPENING.items()
         for currency, amount in amounts.items()
     }
-    assert (await store.reserve(wish("buy", of=second))).rejection is None
+    assert (await store.reserve(request("buy", of=second))).rejection is None
 
 
 async def test_what_is_unknown_is_an_error(store: TradeStore) -> None:
@@ -184,7 +184,7 @@ async def test_what_is_unknown_is_an_error(store: TradeStore) -> None:
         await store.start_sending(ID, "buy")
     with pytest.raises(StoreError):
         await store.finish_leg(ID, "buy", None, close)
-    await store.reserve(wish("buy"))
+    await store.reserve(request("buy"))
     with pytest.raises(StoreError):
         await store.finish_leg(ID, "reverse", None, close)
 
@@ -197,13 +197,13 @@ async def test_an_opportunity_is_new_once(store: TradeStore) -> None:
 
 async def test_stopping_lets_open_ones_go_on(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(wish("buy"))
+    await store.reserve(request("buy"))
     assert await store.reservations_open()
     await store.stop_reservations()
     assert not await store.reservations_open()
-    rejected = await store.reserve(wish("buy", of=opportunity("opportunity-2", sequence=2)))
+    rejected = await store.reserve(request("buy", of=opportunity("opportunity-2", sequence=2)))
     assert rejected.rejection == "stopping"
-    assert (await store.reserve(wish("sell"))).rejection is None
+    assert (await store.reserve(request("sell"))).rejection is None
 
 
 async def test_balances_of_the_session_are_what_the_exchanges_said(store: TradeStore) -> None:

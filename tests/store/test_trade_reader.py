@@ -16,9 +16,9 @@ from store.errors import CursorError
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import ALL, Change, TradeReader
 from store.server.documents import ARBITRAGES, OPPORTUNITIES, REJECTIONS, SETTINGS, arbitrage_of, microseconds_of
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.market.samples import settings_of
-from tests.store.wishes import FREE, PROFIT, close, filled, opportunity, reserve_both, sent, wish
+from tests.store.wishes import FREE, PROFIT, close, filled, opportunity, request, reserve_both, sent
 
 SECOND = 1_000_000
 NOW = 1_700_000_000_000_000
@@ -81,7 +81,7 @@ async def test_sums_are_exact_and_of_the_session(
 ) -> None:
     for index in range(3):
         await close_one(mongo_store, f"opportunity-{index}")
-    async with MongoTradeStore(connected(mongodb_uri), database, "session-2") as later:
+    async with MongoTradeStore(connect(mongodb_uri), database, "session-2") as later:
         await later.reject(rejection(1))
         await later.save_opportunity(opportunity("opportunity-9"))
         await close_one(later, "opportunity-9")
@@ -96,7 +96,7 @@ async def test_sums_are_exact_and_of_the_session(
     assert await reader.arbitrage_counts() == {"closed": 3}
     assert await reader.rejection_counts() == {}
     assert await reader.opportunity_count() == 0
-    everything = TradeReader(connected(mongodb_uri), database, ALL)
+    everything = TradeReader(connect(mongodb_uri), database, ALL)
     assert await everything.arbitrage_counts() == {"closed": 4}
     await everything.close()
 
@@ -137,7 +137,7 @@ async def test_notes_are_deleted_a_week_after_they_were_written(
     """By MongoDB itself: it needs a date in each, and the date of an old event would delete it at once."""
     await mongo_store.save_opportunity(opportunity())
     await mongo_store.reject(rejection(1))
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     for name in (OPPORTUNITIES, REJECTIONS):
         kept = [
             index
@@ -155,7 +155,7 @@ async def test_running_totals_are_those_of_a_full_count(
     reader: TradeReader, mongo_store: MongoTradeStore, mongodb_uri: str, database: str
 ) -> None:
     """Rows settle in between by their age, but one arbitrage, the oldest, ends after all the others."""
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     rows = client[database][ARBITRAGES]
 
     async def assert_totals_are_right() -> None:
@@ -192,7 +192,7 @@ async def test_a_dropped_collection_is_a_change_without_a_key(
     reader: TradeReader, mongo_store: MongoTradeStore, mongodb_uri: str, database: str
 ) -> None:
     changes = reader.watch((REJECTIONS, SETTINGS))
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     async with asyncio.timeout(DEADLINE_SECONDS):
         assert await anext(changes) is None
         await client[database].drop_collection(REJECTIONS)
@@ -209,7 +209,7 @@ async def test_changes_are_told_as_plain_json(reader: TradeReader, mongo_store: 
     changes = reader.watch((ARBITRAGES, REJECTIONS, SETTINGS))
     async with asyncio.timeout(DEADLINE_SECONDS):
         assert await anext(changes) is None
-        half = (await mongo_store.reserve(wish("buy"))).arbitrage
+        half = (await mongo_store.reserve(request("buy"))).arbitrage
         change = await anext(changes)
         assert change is not None
         assert change.document is not None

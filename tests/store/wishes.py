@@ -34,7 +34,7 @@ def opportunity(identity: str = "opportunity-1", sequence: int = 1) -> Opportuni
     )
 
 
-def wish(
+def request(
     side: Side,
     amount: str = "2",
     of: Opportunity | None = None,
@@ -109,7 +109,7 @@ class Completion:
     def __call__(self, arbitrage: Arbitrage, settings: Settings, now: int) -> Arbitrage:
         if arbitrage.leg("complete") is not None:
             return close(arbitrage, settings, now)
-        sample = wish("sell", of=arbitrage.opportunity).leg
+        sample = request("sell", of=arbitrage.opportunity).leg
         role: LegRole = "complete"
         order_id = client_order_id(arbitrage.arbitrage_id, role)
         leg = replace(sample, role=role, amount=Amount(self.amount), held=self.hold, client_order_id=order_id)
@@ -130,8 +130,8 @@ async def balances(store: TradeStore) -> dict[tuple[str, str], tuple[Decimal, De
 
 async def reserve_both(store: TradeStore, of: Opportunity, amounts: tuple[str, str] = ("2", "1.5")) -> Arbitrage:
     """The arbitrage, reserved."""
-    await store.reserve(wish("buy", amounts[0], of))
-    result = await store.reserve(wish("sell", amounts[1], of))
+    await store.reserve(request("buy", amounts[0], of))
+    result = await store.reserve(request("sell", amounts[1], of))
     assert result.arbitrage is not None
     assert result.arbitrage.state == "reserved"
     return result.arbitrage

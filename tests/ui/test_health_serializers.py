@@ -4,7 +4,7 @@ from pathlib import Path
 
 from session.lag import ConsumerPosition, QueryProgress
 from session.session import Session
-from store.server.change_streams import ChangeStanding
+from store.server.change_streams import ChangeStreamProgress
 from tests.ui.samples import SETTINGS, START, session_of
 from ui.live.consumer_lag import DetectionLag, SettingsRow, StreamLag
 from ui.rows.health_serializers import bridge_row, change_stream_rows, detection_rows, query_row, topic_rows
@@ -75,7 +75,7 @@ def test_the_bridge_is_as_far_as_its_slowest_partition(tmp_path: Path) -> None:
 
 
 def test_lags_of_change_streams_are_by_one_clock() -> None:
-    standing = ChangeStanding(newest_at=START + SECOND, caught_up_at=START - 3 * SECOND)
+    standing = ChangeStreamProgress(newest_at=START + SECOND, caught_up_at=START - 3 * SECOND)
     own, bot = change_stream_rows(standing, [BOT], START + 4 * SECOND, server_ahead=SECOND)
     assert (own["reader"], own["lag"], own["lost"]) == ("dashboard", 4.0, 0)
     assert (bot["reader"], bot["lag"], bot["report_age"], bot["lost"]) == ("bot-alpha", 2.0, 5.0, 1)

@@ -129,7 +129,7 @@ def test_the_log_holds_events_and_no_secret(dashboard: Served) -> None:
 
 
 def test_an_address_that_is_none_ends_the_process_with_the_reason(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="Not an address of MongoDB"), served(session_of(tmp_path, "mongodb://")):
+    with pytest.raises(AssertionError, match="Not a MongoDB address"), served(session_of(tmp_path, "mongodb://")):
         pytest.fail("it must not start")
 
 

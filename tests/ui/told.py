@@ -2,8 +2,8 @@
 
 from session.processes import SUPERVISOR, Process, ProcessReport
 from session.session import Session
-from store.operations.mongo_processes import MongoProcesses, opened_processes
-from store.server.mongo_client import connected, database_of
+from store.operations.mongo_processes import MongoProcesses, open_processes
+from store.server.mongo_client import connect, database_of
 from tests.ui.waiting import until
 
 PROCESSES = (
@@ -20,16 +20,16 @@ LONG = 3_600_000_000
 
 async def told(session: Session, *processes: ProcessReport) -> None:
     """Once, with a sign of life that holds for the whole test; read by everybody when it returns."""
-    async with opened_processes(session) as book:
+    async with open_processes(session) as book:
         now = await book.beat(pid=100)
-        await book.tell(processes or PROCESSES, now)
+        await book.report(processes or PROCESSES, now)
         await heard_at(session, now + LONG)
         await until(lambda: _is_heard(book, now + LONG))
 
 
 async def heard_at(session: Session, updated: int) -> None:
     """As if the supervisor had been heard of then."""
-    client = connected(session.mongodb)
+    client = connect(session.mongodb)
     processes = database_of(client, session.database)["processes"]
     await processes.update_one({"_id": SUPERVISOR}, {"$set": {"updated": updated}})
     client.close()
@@ -40,5 +40,5 @@ async def _is_heard(book: MongoProcesses, now: int) -> bool:
 
 
 async def process_named(session: Session, name: str) -> Process:
-    async with opened_processes(session) as book:
+    async with open_processes(session) as book:
         return next(one for one in await book.all() if one.name == name)

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 
 from market.accounting.inventory import Target
 from market.trade.arbitrages import OPEN_STATES
-from store.server.page_reader import MOST_ROWS
+from store.server.page_reader import MAX_ROWS
 from ui.api.market_routes import dashboard_of
 from ui.rows.inventory_rows import InventoryRow, inventory_row
 
@@ -24,7 +24,7 @@ async def inventory(
     dashboard = dashboard_of(request)
     reader, session = dashboard.reader, dashboard.session
     opening, _ = await reader.session_balances()
-    open_arbitrages = await reader.arbitrages(OPEN_STATES, None, MOST_ROWS)
+    open_arbitrages = await reader.arbitrages(OPEN_STATES, None, MAX_ROWS)
     profit = await reader.profit(session.settlement_currency)
     return inventory_row(
         session,

@@ -21,7 +21,7 @@ async def tell_key_changes(home: Path, audit: MongoAudit) -> None:
         if seen is not None and seen != told:
             try:
                 for change in read_changes(path.parent):
-                    await audit.keep(entry_of(change))
+                    await audit.record(entry_of(change))
                 told = seen
             except (StoreError, KeysDamagedError):
                 pass  # at the next look

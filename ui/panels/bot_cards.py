@@ -5,7 +5,7 @@ from html import escape
 
 from market.decide.settings import TradingState
 from session.labels import exchange_name, part_name, state_name
-from session.number_format import counted
+from session.number_format import count_text
 from ui.page_parts.page_times import moment
 from ui.services.bot_service import BotRow
 from ui.services.process_service import ProcessRow
@@ -115,7 +115,7 @@ def _breaker(bot: BotRow, zone: tzinfo) -> str:
     if breaker["is_paused"] and breaker["paused_until"] is not None:
         return f"open until {moment(breaker['paused_until'], zone)}"
     failures = sum(breaker["failures"].values())
-    return f"closed, {counted(failures, 'failure')}" if failures else "closed"
+    return f"closed, {count_text(failures, 'failure')}" if failures else "closed"
 
 
 def _notes(bot: BotRow, zone: tzinfo) -> list[str]:

@@ -5,7 +5,7 @@ from datetime import tzinfo
 from html import escape
 
 from session.labels import exchange_name, state_name
-from session.number_format import counted, duration, offset_ms
+from session.number_format import count_text, duration, offset_ms
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.page_parts.page_times import moment
 from ui.rows.health_rows import HealthReportRow, LatencyRow, PartitionRow, QueryRow, ReaderRow
@@ -56,7 +56,7 @@ def headline(report: HealthReportRow) -> str:
     delays = [row["delay"] for row in report["detection"] if row["delay"] is not None]
     lags = [row["lag"] for row in report["change_streams"] if row["lag"] is not None]
     clients = report["clients"]
-    behind = counted(clients["resynchronisations"], "time")
+    behind = count_text(clients["resynchronisations"], "time")
     return figures(
         [
             Figure("Feeds live", Cell(f"{live} of {len(feeds)}", "good" if live == len(feeds) else "bad")),

@@ -7,7 +7,7 @@ import streamlit
 
 from market.money import decimal_of
 from session.labels import exchange_name, reason_name
-from session.number_format import UNKNOWN, bps, counted, duration, worth
+from session.number_format import UNKNOWN, bps, count_text, duration, worth
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.page_parts.money_cells import money_cell
@@ -87,7 +87,7 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
     life = found["lifetimes"]["all"]
     expected = worth(decimal_of(found["taken_expected"]), currency)
     profit = worth(decimal_of(found["rejected_expected"]), currency)
-    missed = f"{profit} in {counted(found['missed_episodes'], 'episode')}"
+    missed = f"{profit} in {count_text(found['missed_episodes'], 'episode')}"
     return [
         Figure("Seen", Cell(f"{found['seen']:,}"), f"since {moment(found['seen_since'], zone)}"),
         Figure("Taken", Cell(f"{found['taken']:,}"), f"expected {expected}"),

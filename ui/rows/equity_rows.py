@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from typing_extensions import TypedDict
 
-from market.accounting.equity_curve import MOST_POINTS, MOST_SPANS, Equity, EquityDrawdown, EquityPoint
+from market.accounting.equity_curve import MAX_POINTS, MAX_SPANS, Equity, EquityDrawdown, EquityPoint
 from market.money import text_of
 
 THINNING = (
-    f"All figures are exact. Of the points at most {MOST_POINTS} are shown: of each of at most {MOST_SPANS} equal "
+    f"All figures are exact. Of the points at most {MAX_POINTS} are shown: of each of at most {MAX_SPANS} equal "
     "spans of time the lowest, the highest and the last."
 )
 

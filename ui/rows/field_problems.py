@@ -5,7 +5,7 @@ from typing import Any
 
 from typing_extensions import TypedDict
 
-from market.validation_messages import fault_words, place_of
+from market.validation_messages import fault_text, place_of
 
 
 class FieldProblem(TypedDict):
@@ -17,7 +17,7 @@ class FieldProblem(TypedDict):
 
 def field_problems(errors: Sequence[Any], whole: str) -> list[FieldProblem]:
     """From pydantic's errors; `whole` names what an error without a field is about."""
-    return [FieldProblem(field=place_of(error, whole), why=fault_words(error)) for error in errors]
+    return [FieldProblem(field=place_of(error, whole), why=fault_text(error)) for error in errors]
 
 
 def words_of(problems: Sequence[FieldProblem], labels: Mapping[str, str] | None = None) -> str:

@@ -8,7 +8,7 @@ from market.time_units import MICROSECONDS
 from session.lag import ConsumerPosition, QueryProgress
 from session.processes import Process
 from session.session import Session
-from store.server.change_streams import ChangeStanding
+from store.server.change_streams import ChangeStreamProgress
 from streams.records import Position
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 from ui.live.consumer_lag import StreamLag
@@ -135,7 +135,7 @@ def bridge_row(settings: Settings | None, signs: StreamLag, now: int) -> Setting
 
 
 def change_stream_rows(
-    standing: ChangeStanding, reaches: Iterable[ConsumerPosition], now: int, server_ahead: int
+    standing: ChangeStreamProgress, reaches: Iterable[ConsumerPosition], now: int, server_ahead: int
 ) -> list[ChangeStreamRow]:
     """The dashboard's first, then the bots'."""
     own = ChangeStreamRow(

@@ -103,7 +103,7 @@ class HealthService:
             detection=detection_rows(hub.signs, now),
             queries=[query_row(query, now) for _, query in sorted(hub.signs.queries.items())],
             publisher=bridge_row(hub.settings, hub.signs, now),
-            change_streams=change_stream_rows(self._reader.standing, telling, now, server_ahead),
+            change_streams=change_stream_rows(self._reader.change_progress, telling, now, server_ahead),
             latencies=latency_rows(hub.latencies, hub.audience.deliveries),
             processes=[part_row(process) for process in processes],
             clients={"clients": hub.audience.pages, "resynchronisations": hub.audience.resynchronisations},
@@ -137,7 +137,7 @@ class HealthService:
         return await self._within(self._reader.processes.all(), [])
 
     async def _reaches(self) -> list[ConsumerPosition]:
-        return await self._within(self._reader.reach.all(), [])
+        return await self._within(self._reader.consumer_positions.all(), [])
 
     async def _server_ahead(self) -> int:
         """Microseconds by which MongoDB's clock is ahead of ours; 0 while it does not answer."""

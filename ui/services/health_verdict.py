@@ -7,7 +7,7 @@ told of that, too.
 from collections.abc import Iterable, Iterator
 
 from session.labels import part_name
-from session.number_format import counted
+from session.number_format import count_text
 from session.session import Session
 from ui.rows.health_rows import FeedHealthRow, FindingRow, HealthReportRow, PartRow, QueryRow, Severity, Verdict
 from ui.rows.health_serializers import DASHBOARD
@@ -106,7 +106,7 @@ def _process(process: PartRow, now: int) -> Iterator[FindingRow]:
             what = "Somebody stopped it, and it stays so until somebody starts it."
             yield _finding("warning", name, what, "Start it on the page Bots & thresholds.")
         case _ if process["restarts"] and now - process["since"] < FRESH_RESTART_MICROSECONDS:
-            times = counted(process["restarts"], "time")
+            times = count_text(process["restarts"], "time")
             what = f"It ended ({ended}) and runs again; {times} in this session."
             yield _finding("warning", name, what, "Nothing while it stays up; else read its log.")
 

@@ -14,7 +14,7 @@ from session.backoff import backoff
 from session.clock import SystemClock, wall_now
 from session.processes import ProcessState
 from session.session import Session
-from session.tasks import together
+from session.tasks import run_all
 from store.errors import HistoryLostError, StoreError
 from store.queries.trade_reader import TradeReader
 from streams.errors import StreamError
@@ -79,7 +79,7 @@ class LiveHub:
 
     async def run(self) -> None:
         """Until cancelled; a source that goes away is sought again."""
-        await together(
+        await run_all(
             self._keep_following("kafka", self._follow_topics),
             self._keep_following("mongodb", self._follow_trades),
             _keep_reading(self._read_books, self._books_changed, BOOKS_SECONDS, BOOKS_REFRESH_SECONDS),
@@ -231,14 +231,14 @@ class LiveHub:
         await self._read_books()
         await self._read_totals()
         self._is_current = True
-        self._reader.standing.answered()
+        self._reader.change_progress.record_answer()
         self._note_source("mongodb", is_live=True)
         self.audience.resynchronise()
 
     def _look_at_mongodb(self) -> None:
         """After an outage nothing is missing: changes are followed from the last one on."""
-        standing = self._reader.standing
-        is_heard = wall_now() - (standing.heard_at or 0) <= SILENT_MICROSECONDS
+        standing = self._reader.change_progress
+        is_heard = wall_now() - (standing.answered_at or 0) <= SILENT_MICROSECONDS
         is_answering = standing.is_answering and is_heard
         if not self._is_current or is_answering == self.board.sources.mongodb:
             return

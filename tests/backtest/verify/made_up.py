@@ -217,31 +217,31 @@ class World:
     async def _opened(cls) -> "World":
         clock = SteppedClock()
         store = MemoryTradeStore(clock)
-        store.steps.are_kept = True
+        store.steps.are_recorded = True
         await store.create_settings(VERSIONS[0])
         for exchange, balances in RICH.items():
             await store.set_balances(exchange, balances, "before")
         notes: dict[str, RejectionLog] = {}
         bots: dict[str, LegReserver] = {}
         for exchange in RICH:
-            knowledge = StateCache(VERSIONS[0])
-            knowledge.see_balances(await store.balance_rows())
-            notes[exchange] = RejectionLog(exchange, knowledge.bounds_of)
+            cache = StateCache(VERSIONS[0])
+            cache.update_balances(await store.balance_rows())
+            notes[exchange] = RejectionLog(exchange, cache.bounds_of)
             markets = markets_by_symbol(TRADED)
             bots[exchange] = LegReserver(
-                exchange, store, markets, clock, knowledge, notes[exchange], lambda _, __: None, wall_clock=clock.now
+                exchange, store, markets, clock, cache, notes[exchange], lambda _, __: None, wall_clock=clock.now
             )
         return cls(clock, store, notes, bots)
 
     async def _settle(self, version: int) -> None:
         await self.store.change_settings(VERSIONS[version - 1], version - 1, "test")
         for bot in self.bots.values():
-            bot.knowledge.settings = VERSIONS[version - 1]
+            bot.cache.settings = VERSIONS[version - 1]
 
     async def _attempt(self, exchange: str, opportunity: Opportunity) -> None:
         self.clock.time = max(self.clock.time, opportunity.event_time + 10_000)
         for bot in self.bots.values():
-            bot.knowledge.see_open(await self.store.open_arbitrages())
+            bot.cache.replace_open(await self.store.open_arbitrages())
         await self.bots[exchange].attempt(opportunity)
 
     async def _expire(self, opportunity: Opportunity) -> None:
@@ -257,7 +257,7 @@ class World:
             self.clock.time += 1_000
             leg = await self.store.start_sending(opportunity.opportunity_id, side)
             assert leg is not None
-            await self.store.note_sent(opportunity.opportunity_id, side, f"order-{side}")
+            await self.store.record_sent(opportunity.opportunity_id, side, f"order-{side}")
             seen = opportunity.buy if side == "buy" else opportunity.sell
             fill = fill_of(market, side, leg.amount, seen.price, Decimal("0.001"))
             report = OrderReport(f"order-{side}", True, Amount(leg.amount), (fill,))

@@ -71,7 +71,7 @@ def _fills(world: World) -> Iterator[str]:
 def _untold(world: World) -> list[Fill]:
     """Not in the ledger, and nobody but a person could say whose they are: of orders that look alike, on an exchange
     without client ids, which was reported."""
-    asked = {one.exchange for one in world.ask(world.store.differences.kept()) if one.kind == "order_ambiguous"}
+    asked = {one.exchange for one in world.ask(world.store.differences.stored()) if one.kind == "order_ambiguous"}
     known = {fill_key(fill) for fill in world.ledger()}
     return [
         fill
@@ -127,13 +127,13 @@ def _balances(world: World) -> Iterator[str]:
         for currency, balance in exchange.balances.items():
             if by_fills[exchange.name].get(currency, ZERO) != balance:
                 yield f"{exchange.name} has {balance} {currency}, by the ledger {by_fills[exchange.name].get(currency)}"
-            is_told = all(fill.exchange != exchange.name for fill in untold)
-            if is_told and rows.get((exchange.name, currency)) != balance:
+            is_reported = all(fill.exchange != exchange.name for fill in untold)
+            if is_reported and rows.get((exchange.name, currency)) != balance:
                 yield f"{exchange.name} has {balance} {currency}, its row {rows.get((exchange.name, currency))}"
 
 
 def _drifts(world: World) -> Iterator[str]:
     """A row that had to be corrected had been wrong before, unless the exchange was."""
-    for kept in world.ask(world.store.differences.kept()):
+    for kept in world.ask(world.store.differences.stored()):
         if kept.kind == "balance_differs" and not world.exchanges[kept.exchange].has_lied:
             yield f"{kept.exchange}: {kept.subject} was {kept.ours} in our books, {kept.theirs} there"

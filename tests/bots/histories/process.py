@@ -10,12 +10,12 @@ from bots.decide.state_cache import StateCache
 from bots.errors import BotError
 from bots.lease_keeper import LeaseKeeper
 from bots.reconcile.reconciler import Reconciliation
-from bots.retry import wait_for
+from bots.retry import retry_until_done
 from bots.subscriptions import Signal
 from market.instruments.markets import Market
 from market.trade.leases import Actor
 from market.trade.leg_planning import advancing
-from session.tasks import together
+from session.tasks import run_all
 from store.errors import FencedOutError, StoreUnavailableError
 from store.memory.memory_store import MemoryTradeStore
 from tests.bots.histories.exchange_model import ExchangeModel
@@ -101,35 +101,35 @@ def bot_of(
     """What the process runs, put together as `bots.bot_process` does it."""
     seen = store_at(process.gate, store)
     account = AccountAtTheGate(model, process.gate)
-    tenure = LeaseKeeper(seen, process.exchange, process.name, time.now)
+    lease = LeaseKeeper(seen, process.exchange, process.name, time.now)
 
     async def signals() -> AsyncIterator[Signal]:
         while True:
             yield await process.signals.get()
 
     async def act(by: Actor) -> None:
-        settings = await wait_for(seen.settings)
+        settings = await retry_until_done(seen.settings)
         assert settings is not None
-        knowledge = StateCache(settings)
+        cache = StateCache(settings)
         reconciliation = Reconciliation(
             store=seen,
             account=account,
             advance=advancing(markets),
-            settings=lambda: knowledge.settings,
+            settings=lambda: cache.settings,
             by=by,
             has_client_ids=model.has_client_ids,
             wall_clock=time.now,
         )
         pace = Pace(round_seconds=1.0, wall_clock=time.now, steady_clock=time.now)
-        desk = BotLoop(seen, account, markets, time, knowledge, pace, by, (reconciliation.run,))
-        await together(tenure.keep(), desk.run(signals(), lambda: None))
+        bot_loop = BotLoop(seen, account, markets, time, cache, pace, by, (reconciliation.run,))
+        await run_all(lease.keep_renewing(), bot_loop.run(signals(), lambda: None))
 
     async def run() -> None:
-        by = await wait_for(tenure.take)
+        by = await retry_until_done(lease.acquire)
         try:
             await act(by)
         finally:
             with suppress(StoreUnavailableError):
-                await tenure.release()
+                await lease.release()
 
     return run()

@@ -37,7 +37,7 @@ ASKED = {
 
 @pytest.fixture
 async def tick_set(store: MongoTradeStore) -> None:
-    await store.backtests.tell_tick_sets([TICK_SET])
+    await store.backtests.report_tick_sets([TICK_SET])
 
 
 async def asked(api: httpx.AsyncClient, key: str, body: object = ASKED) -> httpx.Response:
@@ -137,7 +137,7 @@ async def test_a_report_may_load_and_run_nothing(api: httpx.AsyncClient, store: 
     job_id = (await asked(api, key)).json()["backtest_id"]
     place = f"/api/backtests/{job_id}/report"
     assert (await api.get(place)).status_code == 404
-    assert await store.backtests.take_next("runner") is not None
+    assert await store.backtests.claim_next("runner") is not None
     await store.backtests.finish(job_id, "runner", FIGURES, "<!doctype html><p>fine</p>")
     row = (await api.get(f"/api/backtests/{job_id}")).json()
     assert (row["state"], row["report"]) == ("done", place)
@@ -165,7 +165,7 @@ async def test_all_trades_are_reached_by_pages_and_as_a_file(
 ) -> None:
     place = (await asked(api, key)).headers["location"]
     assert (await api.get(f"{place}/trades")).json() == {"items": [], "next_cursor": None}
-    assert await store.backtests.take_next("runner") is not None
+    assert await store.backtests.claim_next("runner") is not None
     trades = [made_trade(number) for number in range(1, 1_004)]
     await store.backtests.finish(place.rpartition("/")[2], "runner", FIGURES, "<p>fine</p>", trades)
     numbers, cursor = [], None
@@ -190,7 +190,7 @@ async def test_a_result_from_bars_says_so_with_its_ratios(
     api: httpx.AsyncClient, store: MongoTradeStore, key: str
 ) -> None:
     place = (await asked(api, key)).headers["location"]
-    assert await store.backtests.take_next("runner") is not None
+    assert await store.backtests.claim_next("runner") is not None
     figures = replace(
         FIGURES,
         is_of_bars=True,
@@ -219,6 +219,6 @@ async def test_one_is_cancelled_then_removed(api: httpx.AsyncClient, key: str) -
 @pytest.mark.usefixtures("tick_set")
 async def test_a_running_one_is_ended_by_its_runner(api: httpx.AsyncClient, store: MongoTradeStore, key: str) -> None:
     place = (await asked(api, key)).headers["location"]
-    await store.backtests.take_next("runner")
+    await store.backtests.claim_next("runner")
     row = (await api.delete(place, headers={"X-API-Key": key})).json()
     assert (row["state"], row["is_cancel_asked"]) == ("running", True)

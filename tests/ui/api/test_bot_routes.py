@@ -9,7 +9,7 @@ from session.clock import wall_now
 from session.processes import SUPERVISOR, ProcessReport
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
-from tests.store.wishes import wish
+from tests.store.wishes import request
 from tests.ui.samples import SETTINGS
 from tests.ui.told import heard_at, process_named, told
 from ui.auth.api_keys import digest_of
@@ -34,9 +34,9 @@ async def row_of(api: httpx.AsyncClient, name: str) -> dict[str, object]:
 async def test_how_each_bot_does(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:
     lease = await store.acquire_lease("alpha", "alpha@desk:101:abc")
     assert lease is not None
-    await store.reserve(wish("buy", "2"))
+    await store.reserve(request("buy", "2"))
     for index in range(SETTINGS.breaker_failures):
-        await store.note_failure("beta", Failure(f"order-{index}", "outcome_unknown"))
+        await store.record_failure("beta", Failure(f"order-{index}", "outcome_unknown"))
     alpha, beta = (await supervised.get("/api/bots")).json()["items"]
     assert (alpha["name"], alpha["exchange"], alpha["region"]) == ("bot-alpha", "alpha", "us")
     assert (alpha["state"], alpha["activity"], alpha["pid"], alpha["is_enabled"]) == ("ready", "trading", 101, True)
@@ -55,7 +55,7 @@ async def test_one_that_holds_no_lease_stands_by(supervised: httpx.AsyncClient, 
 async def test_an_order_that_nobody_watches_is_told(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:
     lease = await store.acquire_lease("alpha", "alpha@desk:101:abc")
     assert lease is not None
-    await store.reserve(wish("buy", "2"))
+    await store.reserve(request("buy", "2"))
     await store.release_lease(lease)
     row = await row_of(supervised, "bot-alpha")
     assert (row["open_legs"], row["is_unwatched"]) == (1, True)

@@ -15,7 +15,7 @@ async def test_nothing_differs_at_first(api: httpx.AsyncClient) -> None:
 
 async def test_differences_come_newest_first_page_by_page(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
     for one in (USD, STRANGER):
-        await store.differences.keep(one)
+        await store.differences.store(one)
     first = (await api.get("/api/differences", params={"limit": 1})).json()
     assert [row["difference_id"] for row in first["items"]] == ["2"]
     second = (await api.get("/api/differences", params={"limit": 1, "cursor": first["next_cursor"]})).json()
@@ -38,7 +38,7 @@ async def test_differences_come_newest_first_page_by_page(api: httpx.AsyncClient
 
 async def test_differences_of_some_kinds(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
     for one in (USD, STRANGER):
-        await store.differences.keep(one)
+        await store.differences.store(one)
     found = (await api.get("/api/differences", params={"kind": "order_foreign"})).json()["items"]
     assert [row["subject"] for row in found] == ["order-1"]
     assert (await api.get("/api/differences", params={"kind": "none of ours"})).status_code == 422

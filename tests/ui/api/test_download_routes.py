@@ -12,7 +12,7 @@ import pytest
 from market.trade.arbitrages import PROFIT_PARTS
 from store.mongo.mongo_store import MongoTradeStore
 from store.server.documents import FILLS
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.store.wishes import opportunity, reserve_both
 from tests.ui.trading import traded
 
@@ -75,7 +75,7 @@ async def test_a_file_is_named_after_session_and_time_and_filtered_like_the_list
 async def test_no_text_of_an_exchange_becomes_a_formula(
     api: httpx.AsyncClient, store: MongoTradeStore, mongodb_uri: str
 ) -> None:
-    client = connected(mongodb_uri)
+    client = connect(mongodb_uri)
     evil = '=HYPERLINK("http://x","y")'
     database = client[store._database.name]
     await database[FILLS].update_many({"exchange": "alpha"}, {"$set": {"fill_id": evil, "fee": "-0.05"}})

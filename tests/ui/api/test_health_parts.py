@@ -27,7 +27,7 @@ async def told_of(store: MongoTradeStore, session: Session, *names: str) -> None
     """As the supervisor does."""
     processes = MongoProcesses(store._database, session.session_id)
     now = await processes.beat(1)
-    await processes.tell([ProcessReport(name, "cep", None, "ready", 0, 7) for name in names], now)
+    await processes.report([ProcessReport(name, "cep", None, "ready", 0, 7) for name in names], now)
 
 
 async def report_of(api: httpx.AsyncClient) -> dict[str, object]:
@@ -42,10 +42,12 @@ async def test_the_whole_report_is_told(
 ) -> None:
     now = wall_now()
     await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", now, now, quotes=3, gaps=1, offset_us=5))
-    await store.reach.note(ConsumerPosition("bot-alpha", "alpha", 0, 1_000, {"opportunities/0": 5}))
+    await store.consumer_positions.record(ConsumerPosition("bot-alpha", "alpha", 0, 1_000, {"opportunities/0": 5}))
     # of an earlier session
     await store.save_feed_state(FeedState("bitstamp", "eu", "BTC/EUR", "live", now, now))
-    await store.reach.note(ConsumerPosition("bot-bitstamp", "bitstamp", 0, 1_000, {"opportunities/0": 5}))
+    await store.consumer_positions.record(
+        ConsumerPosition("bot-bitstamp", "bitstamp", 0, 1_000, {"opportunities/0": 5})
+    )
     await told_of(store, session, "cep", "kafka")
     progress = QueryProgress("session-1", "spreads", False, True, now, now, "Waiting", batch=3, offsets={"0": 7})
     hub = dashboard_of(application).hub

@@ -18,10 +18,10 @@ async def test_each_destination_and_what_it_was_never_told(application: FastAPI,
             await reader.notices.place(destination)
         await reader.notices.put("desk", [trade(1), trade(2), alarm(1)])
         await reader.notices.bind("desk", ["trade:1"], "trade:1")
-        await reader.notices.note_sent("desk", "trade:1")
+        await reader.notices.record_sent("desk", "trade:1")
         await reader.notices.bind("desk", ["trade:2"], "trade:2")
-        assert await reader.notices.give_up("desk", "trade:2", "HTTP 404 Not Found") == 1
-        await reader.notices.note_failure("phone", "no answer within 10 s", 1_800_000_000_000_000)
+        assert await reader.notices.mark_failed("desk", "trade:2", "HTTP 404 Not Found") == 1
+        await reader.notices.record_failure("phone", "no answer within 10 s", 1_800_000_000_000_000)
     finally:
         await reader.close()
     answer = (await api.get("/api/notices")).json()

@@ -14,7 +14,7 @@ from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.mongo.mongo_store import MongoTradeStore
 from tests.market.samples import USD_MARKET
-from tests.store.wishes import wish
+from tests.store.wishes import request
 from tests.ui.samples import FX_MARKET, SETTINGS, START, quote, record
 from ui.server.application import dashboard_of
 
@@ -84,10 +84,10 @@ async def test_the_limits_say_what_is_used_of_them(
     hub = dashboard_of(application).hub
     now = wall_now()
     hub.note_records([record(quote(USD_MARKET, "99", "101", now)), record(quote(FX_MARKET, "1.0", "1.2", now))])
-    await store.reserve(replace(wish("buy", "2"), unit_notional=Decimal("100.5")))
+    await store.reserve(replace(request("buy", "2"), unit_notional=Decimal("100.5")))
     await store.set_balances("beta", {"BTC": Decimal("9.5"), "EUR": Decimal(30)}, "now")
     for index in range(SETTINGS.breaker_failures):
-        await store.note_failure("beta", Failure(f"order-{index}", "outcome_unknown"))
+        await store.record_failure("beta", Failure(f"order-{index}", "outcome_unknown"))
     row = (await api.get("/api/risk")).json()
     assert (row["trading_state"], row["settings_version"], row["is_stopping"]) == ("running", 1, False)
     assert [check["reason"] for check in row["checks"]] == [check.reason for check in CHECKS]
@@ -114,7 +114,7 @@ async def test_the_limits_say_what_is_used_of_them(
 
 async def test_a_limit_that_is_reached_says_so(api: httpx.AsyncClient, key: str, store: MongoTradeStore) -> None:
     changes = {"version": 1, "max_total_notional": "200"}
-    await store.reserve(replace(wish("buy", "2"), unit_notional=Decimal("100.5")))
+    await store.reserve(replace(request("buy", "2"), unit_notional=Decimal("100.5")))
     assert (await api.patch("/api/settings", json=changes, headers={"X-API-Key": key})).status_code == 200
     reached = {
         check["reason"]: [use["is_reached"] for use in check["used"]]

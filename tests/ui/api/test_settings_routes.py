@@ -9,7 +9,7 @@ import pytest
 
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.ui.samples import SETTINGS
 
 
@@ -169,7 +169,7 @@ async def test_the_key_is_never_logged_or_shown(
 async def test_before_the_first_settings_there_are_none(
     api: httpx.AsyncClient, key: str, session: Session, store: MongoTradeStore
 ) -> None:
-    client = connected(session.mongodb)
+    client = connect(session.mongodb)
     await client[session.database]["settings"].delete_many({})
     client.close()
     answers = [await api.get("/api/settings"), await patch(api, {"version": 1}, key)]

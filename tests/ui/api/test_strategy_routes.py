@@ -46,7 +46,7 @@ async def test_what_became_of_its_order(api: httpx.AsyncClient, store: MongoTrad
 
     wanted = {"arbitrage_id": trade.trade_id, "state": "wanted", "reason": None, "filled": "0", "cost": "0"}
     assert await order() == wanted
-    await store.averages.note_order(trade.trade_id, AverageOrder("rejected", "stale"))
+    await store.averages.record_order(trade.trade_id, AverageOrder("rejected", "stale"))
     assert await order() == wanted | {"state": "rejected", "reason": "stale"}
 
 

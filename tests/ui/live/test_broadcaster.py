@@ -15,7 +15,7 @@ from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.documents import ARBITRAGES, arbitrage_document
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.ui.samples import NOWHERE, arbitrage, session_of
 from ui.live.live_snapshot import Sources
 from ui.live.live_state import KEPT_ARBITRAGES, LiveState
@@ -37,7 +37,7 @@ class Listening:
     def __init__(self, session: Session) -> None:
         self.board = LiveState(session, session.clock())
         self.board.sources = Sources(mongodb=True)
-        self.client = connected(session.mongodb, selection_ms=200)
+        self.client = connect(session.mongodb, selection_ms=200)
         self.reader = TradeReader(self.client, session.database, session.session_id)
         self.audience = Broadcaster(session, self.board, self.reader)
 

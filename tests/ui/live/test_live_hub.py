@@ -16,7 +16,7 @@ from session.lag import QueryProgress
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from streams.query_progress import progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES
@@ -34,7 +34,7 @@ Message = dict[str, object]
 @pytest.fixture
 async def hub(tmp_path: Path) -> AsyncIterator[LiveHub]:
     """Its store is never asked."""
-    reader = TradeReader(connected(f"mongodb://{NOWHERE}"), "unused")
+    reader = TradeReader(connect(f"mongodb://{NOWHERE}"), "unused")
     yield LiveHub(session_of(tmp_path), reader)
     await reader.close()
 
@@ -83,7 +83,7 @@ async def test_nobody_looking_costs_nothing_and_misses_nothing(hub: LiveHub) -> 
 
 
 async def test_a_page_is_told_that_detection_is_starting_then_that_it_works(tmp_path: Path) -> None:
-    reader = TradeReader(connected(f"mongodb://{NOWHERE}"), "unused")
+    reader = TradeReader(connect(f"mongodb://{NOWHERE}"), "unused")
     now = wall_now()
     hub = LiveHub(replace(session_of(tmp_path), started_at=now), reader)
     async with hub.audience.client() as client:
@@ -170,7 +170,7 @@ async def test_a_snapshot_has_charts_and_marks(hub: LiveHub) -> None:
 @pytest.fixture
 async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[LiveHub]:
     """Runs; Kafka is nowhere."""
-    reader = TradeReader(connected(session.mongodb), session.database, session.session_id)
+    reader = TradeReader(connect(session.mongodb), session.database, session.session_id)
     hub = LiveHub(session, reader)
     running = asyncio.create_task(hub.run())
     await until(lambda: hub.board.sources.mongodb)
@@ -209,7 +209,7 @@ async def test_feeds_and_settings_arrive_by_themselves(following: LiveHub, store
 
 
 async def test_other_sessions_are_not_shown(following: LiveHub, session: Session, store: MongoTradeStore) -> None:
-    client = connected(session.mongodb)
+    client = connect(session.mongodb)
     async with MongoTradeStore(client, session.database, "another") as others:
         await traded(others, opportunity("foreign"))
     own = await traded(store, opportunity("own", 2))

@@ -15,7 +15,7 @@ from session.logins import Address, Login
 from session.processes import ProcessReport, ProcessState
 from session.session import Session
 from store.mongo.mongo_store import open_store
-from store.operations.mongo_processes import opened_processes
+from store.operations.mongo_processes import open_processes
 from streams.broker.embedded_broker import free_ports
 from streams.topic_admin import ensure_topics
 from tests.service_process import ServiceProcess
@@ -46,9 +46,9 @@ async def own_mongod(tmp_path: Path) -> AsyncIterator[ServiceProcess]:
 
 async def tell(session: Session, state: ProcessState) -> None:
     """As the supervisor of detection does."""
-    async with opened_processes(session) as processes:
+    async with open_processes(session) as processes:
         now = await processes.beat(1)
-        await processes.tell([ProcessReport("cep", "cep", None, state, 0)], now)
+        await processes.report([ProcessReport("cep", "cep", None, state, 0)], now)
 
 
 def detect(hub: LiveHub) -> None:

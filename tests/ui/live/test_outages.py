@@ -13,7 +13,7 @@ import pytest
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.queries.trade_reader import TradeReader
-from store.server.mongo_client import connected
+from store.server.mongo_client import connect
 from tests.services import mongod_process, wait_primary
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
 from tests.store.wishes import open_books, opportunity
@@ -50,7 +50,7 @@ class Listener:
 @asynccontextmanager
 async def following(session: Session, link: Link) -> AsyncIterator[tuple[LiveHub, Listener]]:
     """A hub behind the link; Kafka is nowhere."""
-    client = connected(link.uri)
+    client = connect(link.uri)
     reader = TradeReader(client, session.database, session.session_id)
     hub, listener = LiveHub(session, reader), Listener()
     running = asyncio.gather(hub.run(), listener.listen(hub))
@@ -99,7 +99,7 @@ async def test_lost_history_is_healed_by_a_snapshot_and_stands_in_the_log(
                 await until(lambda: listener.seen.get("before") == "closed")
                 await link.cut()
                 await traded(store, opportunity("meanwhile", 2))
-                filler = connected(process.address)
+                filler = connect(process.address)
                 await roll_oplog(filler)
                 filler.close()
                 heard = len(listener.kinds)

@@ -63,7 +63,7 @@ def test_without_recorded_ticks_it_says_how_to_get_some() -> None:
 
 
 def test_one_is_started_followed_and_cancelled(dashboard: Dashboard) -> None:
-    dashboard.answer(dashboard.reader.backtests.tell_tick_sets([TICK_SET]))
+    dashboard.answer(dashboard.reader.backtests.report_tick_sets([TICK_SET]))
     app = page()
     app.text_input(key="backtest.min_net_bps").input("7.5")
     app.text_input(key="backtest.latency_ms").input("80")
@@ -99,16 +99,16 @@ def test_every_state_is_said(dashboard: Dashboard) -> None:
     async def all_states() -> None:
         async with await open_store(dashboard.session) as store:
             backtests = store.backtests
-            await backtests.tell_tick_sets([TICK_SET])
+            await backtests.report_tick_sets([TICK_SET])
             for number in ("done", "done-too", "failed", "running", "queued"):
                 await backtests.ask(number, BacktestRequest("alpha-beta", seed=len(number)), "rest")
             for number in ("done", "done-too"):
-                await backtests.take_next("one")
+                await backtests.claim_next("one")
                 await backtests.finish(number, "one", FIGURES, "<p>fine</p>", TRADES)
-            await backtests.take_next("one")
-            await backtests.give_up("failed", "one", "failed", "the tick set is gone.")
-            await backtests.take_next("one")
-            await backtests.note_progress("running", "one", "trading", 0.4)
+            await backtests.claim_next("one")
+            await backtests.abort("failed", "one", "failed", "the tick set is gone.")
+            await backtests.claim_next("one")
+            await backtests.record_progress("running", "one", "trading", 0.4)
 
     dashboard.answer(all_states())
     app = page()
@@ -126,12 +126,12 @@ def test_every_state_is_said(dashboard: Dashboard) -> None:
 
 
 def test_what_is_wrong_is_said_by_field(dashboard: Dashboard) -> None:
-    dashboard.answer(dashboard.reader.backtests.tell_tick_sets([TICK_SET]))
+    dashboard.answer(dashboard.reader.backtests.report_tick_sets([TICK_SET]))
     app = page()
     sign_in(app, dashboard)
     app.text_input(key="backtest.max_notional").input("much")
     press(app, "Start backtest")
-    assert app.error[0].value.startswith("Not started. Most per arbitrage: ")
+    assert app.error[0].value.startswith("Not started. Maximum per arbitrage: ")
     assert jobs_of(dashboard) == []
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from session.processes import ProcessReport
 from session.session import Session
 from store.operations.mongo_processes import MongoProcesses
-from store.server.mongo_client import connected, database_of
+from store.server.mongo_client import connect, database_of
 from tests.ui.pages.browser import NEWS_MS, PAINT_MS, awaited, opened
 from tests.ui.serving import Served
 
@@ -21,10 +21,10 @@ def log(session: Session) -> None:
     """Of a part that its supervisor tells of."""
 
     async def tell() -> None:
-        client = connected(session.mongodb)
+        client = connect(session.mongodb)
         processes = MongoProcesses(database_of(client, session.database), session.session_id)
         now = await processes.beat(1)
-        await processes.tell([ProcessReport("publisher", "publisher", None, "ready", 0, 7)], now)
+        await processes.report([ProcessReport("publisher", "publisher", None, "ready", 0, 7)], now)
         client.close()
 
     awaited(tell())

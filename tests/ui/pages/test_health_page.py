@@ -40,7 +40,7 @@ async def tell_of(dashboard: Dashboard, *names: str) -> None:
     async with await open_store(dashboard.session) as store:
         processes = MongoProcesses(store._database, dashboard.session.session_id)
         now = await processes.beat(1)
-        await processes.tell([ProcessReport(name, "cep", None, "ready", 0, 7) for name in names], now)
+        await processes.report([ProcessReport(name, "cep", None, "ready", 0, 7) for name in names], now)
     await until(lambda: _is_told(dashboard, names))
 
 

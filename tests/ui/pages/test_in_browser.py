@@ -58,7 +58,7 @@ def test_everything_that_is_known_is_shown(wide: Watched) -> None:
     expect(wide.part("exposures")).to_contain_text("USD")
     expect(wide.part("exposures").locator("tr.sum")).to_contain_text("All")
     expect(wide.part("drifts")).to_contain_text("beta EUR")
-    expect(wide.part("plan")).to_contain_text("Nobody said what sending it costs")
+    expect(wide.part("plan")).to_contain_text("Transfer costs unknown")
     expect(wide.part("feeds")).to_contain_text("live")
     expect(wide.part("rejections")).to_have_text("No opportunity was rejected yet.")
     expect(wide.part("opportunities")).to_have_text("Waiting for the first opportunity…")

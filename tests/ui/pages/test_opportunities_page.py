@@ -96,7 +96,7 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     assert not app.exception
     html = html_of(app)
     assert "Taken: closed" in html
-    assert "Rejected: This pair has one open" in html
+    assert "Rejected: The pair has one open already" in html
     assert "Pays less than the threshold" in html
     spreads, _ = charts_of(app)
     seen, rejected, taken, mark = spreads["series"]
@@ -115,7 +115,7 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     app.selectbox(key="opportunities.reason").select("stale")
     html = html_of(app.run())
     assert "Rejected: A quote is too old" in html
-    assert "Rejected: This pair has one open" not in html
+    assert "Rejected: The pair has one open already" not in html
     app.number_input(key="opportunities.least").set_value(50.0)
     assert "No opportunity fits." in html_of(app.run())
 

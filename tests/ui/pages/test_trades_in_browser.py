@@ -69,4 +69,4 @@ def rows_saved(page: Page, link: str) -> list[str]:
 
 async def told(session: Session) -> None:
     async with await open_store(session) as store:
-        await store.backtests.tell_tick_sets([TICK_SET])
+        await store.backtests.report_tick_sets([TICK_SET])
