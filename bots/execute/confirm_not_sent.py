@@ -1,7 +1,7 @@
 """Asks an exchange without client ids for all else that it knows, before an order that it denies counts as not sent."""
 
 from exchanges.account_port import TradingAccount
-from exchanges.requests.rate_budget import asking_for
+from exchanges.requests.rate_budget import requests_for
 from market.money import ZERO
 from market.trade.arbitrages import Leg
 from market.trade.confirmation import ExchangeView, doubt_about
@@ -21,7 +21,7 @@ async def doubt(store: TradeStore, account: TradingAccount, leg: Leg) -> str | N
 
     Raises StoreUnavailableError, ExchangeUnavailableError.
     """
-    with asking_for("follow"):
+    with requests_for("follow"):
         return await _doubt(store, account, leg)
 
 

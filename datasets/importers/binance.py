@@ -22,7 +22,7 @@ from datasets.rows.csv_columns import CsvPart, csv_parts, demand_columns, whole_
 from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import Chunk, FileOptions, Format
 from datasets.rows.quote_rows import reject
-from datasets.rows.symbol_names import our_symbol, told_market
+from datasets.rows.symbol_names import named_market, our_symbol
 
 TRADES = ("id", "price", "qty", "quote_qty", "time", "is_buyer_maker")
 TRADES_OF_SPOT = (*TRADES, "is_best_match")
@@ -150,7 +150,7 @@ def _market(path: Path, options: FileOptions) -> tuple[str, str]:
     named = _IN_NAME.match(path.name)
     if options.symbol is None and options.exchange is not None and named is not None:
         return options.exchange, our_symbol(path, options.exchange, named[1])
-    return told_market(path, options)
+    return named_market(path, options)
 
 
 def _check_sum(path: Path) -> None:
@@ -159,12 +159,12 @@ def _check_sum(path: Path) -> None:
     if not beside.is_file():
         return
     try:
-        told = beside.read_text(encoding="ascii", errors="replace").split()
+        expected = beside.read_text(encoding="ascii", errors="replace").split()
     except OSError as error:
         reject(beside, None, f"cannot be read ({error.strerror or error})")
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    if not told or told[0].lower() != found:
+    if not expected or expected[0].lower() != found:
         reject(path, None, f"is not what {beside.name} says; load it again")
 
 

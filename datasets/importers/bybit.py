@@ -26,7 +26,7 @@ from datasets.rows.damaged_lines import DamagedLines
 from datasets.rows.file_blocks import blocks
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, chunks_of
 from datasets.rows.quote_rows import reject
-from datasets.rows.symbol_names import told_market
+from datasets.rows.symbol_names import named_market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook
 
@@ -51,7 +51,7 @@ class BybitBook:
     def top(self) -> BookTop:
         return self._book.top()
 
-    def lose(self) -> None:
+    def invalidate(self) -> None:
         """A message could not be read: what it would have changed is unknown until the next snapshot."""
         self._is_known = False
 
@@ -77,7 +77,7 @@ class BybitBook:
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The book after each message. Raises ImportRejectedError."""
-    return chunks_of(_rows(path, *told_market(path, options)), CHUNK_ROWS)
+    return chunks_of(_rows(path, *named_market(path, options)), CHUNK_ROWS)
 
 
 def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
@@ -86,7 +86,7 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
     for line, message, text in _messages(path):
         place = LevelPlace(line, (exchange, symbol), None, text)
         if message is None:
-            book.lose()
+            book.invalidate()
             yield faulty_row(place, UNREADABLE)
             continue
         data = message["data"]
@@ -95,7 +95,7 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
             milliseconds = int(message["ts"])
             fault = book.apply(message["type"] == "snapshot", data)
         except (ValueError, KeyError, TypeError):
-            book.lose()
+            book.invalidate()
             yield faulty_row(place, UNREADABLE)
             continue
         if not 10**12 <= milliseconds < 10**13:

@@ -47,7 +47,7 @@ def book_tickers(path: Path, market: Market, source: TickerSource, rejections: R
             continue
         yield from rows.quotes(bid, ask, received_time, exchange_time, sequence)
     if is_empty:
-        reject(path, None, "holds no bookTicker message")
+        reject(path, None, "contains no bookTicker message")
 
 
 def _messages(path: Path) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
@@ -74,7 +74,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     except EOFError:
         reject(path, number + 1, "the gzip data end too early; the file is truncated")
     except (gzip.BadGzipFile, zlib.error):
-        reject(path, number + 1, "is not sound gzip data")
+        reject(path, number + 1, "is not valid gzip data")
     except OSError as error:
         reject(path, None, f"cannot be read ({error.strerror or error})")
 

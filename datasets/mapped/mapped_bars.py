@@ -18,7 +18,7 @@ _IN_NAME = re.compile(r"-(\d{1,4})([smhdw])[-.]")
 """As freqtrade and Binance name files: BTC_USDT-5m.feather."""
 
 
-def told_length(path: Path) -> int | None:
+def named_bar_length(path: Path) -> int | None:
     """Microseconds of a bar as the file's name tells them."""
     found = _IN_NAME.search(path.name)
     return int(found[1]) * _UNITS[found[2]] * MICROSECONDS if found else None

@@ -41,7 +41,7 @@ def level_in_base(level: Level, market: Market) -> Level:
     return Level(level.price, Amount(market.contract.base_amount(level.amount, level.price, market.lot_step)))
 
 
-def said_of(market: Market) -> str | None:
+def amount_note(market: Market) -> str | None:
     """What a report says of a market's amounts; None of spot, where nothing is to be said."""
     contract, place = market.contract, f"{market.exchange} {market.symbol}"
     if contract is None:

@@ -118,13 +118,13 @@ def chunks_of(rows: Iterable[ReadRow], size: int = CHUNK_ROWS) -> Iterator[Chunk
         yield Chunk(pa.Table.from_arrays(arrays, schema=READ_SCHEMA), texts)
 
 
-def chunks_with(misfits: list[RejectedRow], rows: Iterable[ReadRow], size: int) -> Iterator[Chunk]:
-    """The same; reading `rows` fills `misfits`, which are taken out, those behind the last row too."""
+def chunks_with(rejected_rows: list[RejectedRow], rows: Iterable[ReadRow], size: int) -> Iterator[Chunk]:
+    """The same; reading `rows` fills `rejected_rows`, which are taken out, those behind the last row too."""
     for chunk in chunks_of(rows, size):
-        yield Chunk(chunk.rows, chunk.originals, tuple(misfits))
-        misfits.clear()
-    if misfits:
-        yield Chunk(READ_SCHEMA.empty_table(), pa.table({"text": pa.array([], pa.string())}), tuple(misfits))
+        yield Chunk(chunk.rows, chunk.originals, tuple(rejected_rows))
+        rejected_rows.clear()
+    if rejected_rows:
+        yield Chunk(READ_SCHEMA.empty_table(), pa.table({"text": pa.array([], pa.string())}), tuple(rejected_rows))
 
 
 def _held(row: ReadRow) -> ReadRow:

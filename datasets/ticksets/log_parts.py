@@ -47,7 +47,7 @@ class LogParts:
         scratch.chmod(0o600)
         scratch.replace(path)
 
-    def reached(self, topic: str) -> dict[Position, tuple[int, int]]:
+    def last_positions(self, topic: str) -> dict[Position, tuple[int, int]]:
         """Partition → (offset, time) of its last row in a whole file."""
         last: dict[Position, tuple[int, int]] = {}
         for table in self.tables(topic, ["partition", "offset", "time"]):

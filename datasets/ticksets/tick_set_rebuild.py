@@ -9,7 +9,7 @@ from datasets.rows.row_checks import MarketKey
 from datasets.ticksets.manifest import ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, SetMarkets, Span, rows_of_set
 from datasets.ticksets.tick_set import TickSet
-from datasets.ticksets.tick_set_assumptions import said_of_source
+from datasets.ticksets.tick_set_assumptions import source_notes
 from datasets.ticksets.tick_set_builder import TickSetBuilder
 
 Progress = Callable[[str, int], None]
@@ -59,9 +59,7 @@ def manifest_of(
             "these files hold exchange rates alone, and they stand in the logs of what is traded; "
             "import that first, or with them"
         )
-    of_sources = (
-        line for one in sources for line in (said_of_source(one, before) if before else one.assumptions or ())
-    )
+    of_sources = (line for one in sources for line in (source_notes(one, before) if before else one.assumptions or ()))
     assumptions = (*(one.said for one in markets.alike), *markets.assumptions, *of_sources)
     return Manifest(
         name=name,

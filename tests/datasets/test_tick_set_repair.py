@@ -16,7 +16,7 @@ from datasets.rows.imported_markets import MarketWords
 from datasets.ticksets.manifest import MANIFEST, REJECTED, Manifest, read_manifest
 from datasets.ticksets.tick_set import batches, open_tick_set
 from datasets.ticksets.tick_set_assumptions import assumed_alike
-from datasets.ticksets.tick_set_place import held, remove
+from datasets.ticksets.tick_set_place import remove, set_lock
 from datasets.ticksets.tick_set_problems import problems_of
 from datasets.ticksets.tick_set_repair import SetChanges, repair_set
 from market.instruments.assets import Assumption
@@ -193,13 +193,13 @@ def test_what_a_killed_import_left_is_put_right(tmp_path: Path, folder: Path) ->
     imported(folder, written(tmp_path, "a.csv", quote(1)))
 
     def set_aside_and_die() -> None:
-        with held(folder):
+        with set_lock(folder):
             folder.rename(folder.parent / f".{folder.name}.old")
             os.kill(os.getpid(), signal.SIGKILL)
 
     killed(set_aside_and_die)
     done = repair_set(folder, SetChanges(), lambda *_: None)
-    assert done.done == ("a killed import had set it aside: it is back, as it was before",)
+    assert done.done == ("a killed import had moved it: it was restored",)
     assert len(log_of(folder, "BTC")) == 1
     assert [path.name for path in folder.parent.iterdir()] == ["made-up"]
     (folder.parent / ".made-up.building" / "spool").mkdir(parents=True)

@@ -116,7 +116,7 @@ def test_a_checksum_beside_is_looked_at(tmp_path: Path) -> None:
 
 def test_a_truncated_zip_is_rejected(tmp_path: Path) -> None:
     lines = [f"{number},100,0.5,{number * 7},{TIME},True,True" for number in range(2_000)]
-    assert "is no sound zip file" in rejection("binance-trades", cut(packed(tmp_path, "BTCUSDT-t", *lines)), SPOT)
+    assert "is not a valid zip file" in rejection("binance-trades", cut(packed(tmp_path, "BTCUSDT-t", *lines)), SPOT)
 
 
 def test_what_only_the_user_can_know_is_asked_for(tmp_path: Path) -> None:

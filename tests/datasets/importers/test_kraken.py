@@ -110,4 +110,4 @@ def test_bars_closer_than_they_are_long_are_rejected(tmp_path: Path) -> None:
 def test_a_truncated_gzip_is_rejected(tmp_path: Path) -> None:
     lines = "".join(f"{1_672_531_436 + number},{number * 7919 % 997 + 1},1\n" for number in range(500))
     why = rejection("kraken-trades", cut(gzipped(tmp_path / "XBTUSD.csv.gz", lines)), OPTIONS)
-    assert "is no sound gzip file; it is damaged or was cut off" in why
+    assert "is not a valid gzip file; it is damaged or was cut off" in why
