@@ -310,7 +310,7 @@ def test_nothing_is_added_to_a_recorded_session(tmp_path: Path, folder: Path) ->
     imported(folder, written(tmp_path, "a.csv", quote(1)))
     path = folder / "manifest.json"
     path.write_bytes(path.read_bytes().replace(b'"origin": "import"', b'"origin": "session"'))
-    assert "is no imported set" in rejection(folder, written(tmp_path, "b.csv", quote(2)))
+    assert "is not an imported set" in rejection(folder, written(tmp_path, "b.csv", quote(2)))
 
 
 def test_killed_in_the_middle_it_leaves_what_was_there(tmp_path: Path, folder: Path) -> None:

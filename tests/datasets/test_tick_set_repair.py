@@ -203,14 +203,14 @@ def test_what_a_killed_import_left_is_put_right(tmp_path: Path, folder: Path) ->
     assert len(log_of(folder, "BTC")) == 1
     assert [path.name for path in folder.parent.iterdir()] == ["made-up"]
     (folder.parent / ".made-up.building" / "spool").mkdir(parents=True)
-    assert "halfway is cleared" in repair_set(folder, SetChanges(), lambda *_: None).done[0]
+    assert "partial files of a killed import" in repair_set(folder, SetChanges(), lambda *_: None).done[0]
     assert repair_set(folder, SetChanges(), lambda *_: None).done == ()
 
 
 def test_what_was_never_whole_is_said(tmp_path: Path, folder: Path) -> None:
     assert "is no tick set; `arbitrage sets list`" in rejection(folder)
     (folder.parent / ".made-up.building").mkdir(parents=True)
-    assert "was never whole" in rejection(folder)
+    assert "was never complete" in rejection(folder)
     assert list(folder.parent.iterdir()) == []
 
 

@@ -58,7 +58,7 @@ def test_a_seed_may_say_its_rate() -> None:
 
 @pytest.mark.parametrize("text", ["3:0", "3:-1", "3:much", "3:nan", "3:1e9"])
 def test_a_rate_that_is_none_is_rejected(text: str) -> None:
-    with pytest.raises(FaultRejectedError, match="is no number of faults a minute"):
+    with pytest.raises(FaultRejectedError, match="is not a number of faults a minute"):
         schedule_of(text, SYMBOLS)
 
 
