@@ -1,8 +1,7 @@
 """Bybit's public order books: NDJSON in a zip, a `snapshot` or a `delta` a line, up to 500 levels a side.
 
-`ts` is when the exchange made the message, in milliseconds; nobody's time of receipt is in it, so that it stands for
-that as well. By Bybit's documentation ids `u` follow one another, and a snapshot may come at any time and begins anew.
-"""
+`ts` is when the exchange made the message, in milliseconds; there is no time of receipt, so it is used for that as
+well. By Bybit's documentation ids `u` are consecutive, and a snapshot may come at any time and restarts the book. """
 
 import re
 from collections.abc import Iterator, Mapping
@@ -42,7 +41,7 @@ class BybitBook:
         self._book = OrderBook()
         self._is_known = False
         self._last_id = 0
-        """Of the newest message; 0 where it told none."""
+        """Update id of the newest message; 0 where it has none."""
 
     @property
     def is_known(self) -> bool:
@@ -52,7 +51,7 @@ class BybitBook:
         return self._book.top()
 
     def invalidate(self) -> None:
-        """A message could not be read: what it would have changed is unknown until the next snapshot."""
+        """A message could not be read: the book is unknown until the next snapshot."""
         self._is_known = False
 
     def apply(self, is_snapshot: bool, data: Mapping[str, Any]) -> str | None:
@@ -145,5 +144,5 @@ BYBIT_BOOKS = Format(
     read=read_books,
     fits=fits,
     needs=("exchange", "symbol"),
-    assumptions=("Bybit's files tell no time of receipt: each book is taken as known when the exchange made it",),
+    assumptions=("Bybit's files have no time of receipt: each book counts as received when the exchange made it",),
 )

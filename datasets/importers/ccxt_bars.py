@@ -1,4 +1,4 @@
-"""What ccxt's `fetch_ohlcv` gives, saved as JSON: rows `[milliseconds, open, high, low, close, volume]`."""
+"""Results of ccxt's `fetch_ohlcv`, saved as JSON: rows `[milliseconds, open, high, low, close, volume]`."""
 
 from collections.abc import Iterator
 from pathlib import Path

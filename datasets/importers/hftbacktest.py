@@ -1,6 +1,6 @@
 """Raw Binance streams as hftbacktest records them: gzip, one line `<local nanoseconds> <raw JSON message>`.
 
-Read are the `bookTicker` messages alone: the best bid and ask with the displayed amounts. The recorder's clock is taken
+Only `bookTicker` messages are read: the best bid and ask with the displayed amounts. The recorder's clock is taken
 as it stands; in the known recording it runs 1.27 s behind the exchange's, so that `exchange_time` lies ahead.
 """
 
@@ -20,7 +20,7 @@ from market.prices.quotes import Quote
 
 @dataclass(frozen=True, slots=True)
 class TickerSource:
-    """What a file of this format must be about: the exchange's own symbol."""
+    """The exchange's own symbol, which all messages of a file must have."""
 
     symbol: str
 

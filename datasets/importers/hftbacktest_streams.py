@@ -1,7 +1,6 @@
-"""What hftbacktest's raw Binance files hold, as rows: best bids and asks, books of up to ten levels, or prints.
+"""Rows from hftbacktest's raw Binance files: best bids and asks, books of up to ten levels, or prints.
 
-One file has several streams side by side; which of them is read is for the user to say, by the format's name. Messages
-of the others are no rows of it.
+One file has several streams; the format's name selects the one that is read. Messages of the others are ignored.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +20,7 @@ from datasets.rows.quote_rows import reject
 from datasets.rows.symbol_names import named_market
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError)
-"""What a message that is not as it should be raises on being read."""
+"""Exceptions of an invalid message."""
 
 DEPTH_CHUNK_ROWS = 16_384
 

@@ -1,7 +1,7 @@
 """Kaiko's CSV files: top of book with one side a row, order books as lists, snapshots a level a row, and bars.
 
-Its times are milliseconds, microseconds or nanoseconds by kind and year of a file: told by their size, alike in a file.
-"""
+Its times are milliseconds, microseconds or nanoseconds by kind and year of a file: detected from their size, the same
+within a file. """
 
 import json
 import re
@@ -136,7 +136,7 @@ def _tops(path: Path, options: FileOptions, rows: Iterator[Cells]) -> Iterator[R
 
 
 class _Names:
-    """Kaiko's names as ours, each looked up once."""
+    """Maps Kaiko's names to ours, each looked up once."""
 
     def __init__(self, path: Path, options: FileOptions) -> None:
         self._path, self._options = path, options
@@ -154,7 +154,7 @@ class _Names:
 
 
 def _books(path: Path, market: tuple[str, str], rows: Iterator[Cells]) -> Iterator[ReadRow]:
-    """Behind a row that cannot be read the book is unknown until the next snapshot."""
+    """After an unreadable row the book is unknown until the next snapshot."""
     book, moments, is_known = OrderBook(), Moments(path), False
     for line, cells in rows:
         time, kind, asks_text, bids_text = cells

@@ -149,7 +149,7 @@ def _amounts(cells: pa.Table, prices: PriceColumns) -> Column:
 
 
 def _market_columns(file: _MappedFile, part: CsvPart) -> dict[str, Column]:
-    """Exchange and symbol as they are called here, and a fault for rows of another market than the named one."""
+    """Exchange and symbol by our names, and a fault for rows of other markets than the named one."""
     exchanges = _words(file, part, "exchange", our_exchange)
     given: dict[str, Column] = {"exchange": exchanges, "symbol": _symbols(file, part, exchanges)}
     faults = np.zeros(part.cells.num_rows, dtype=bool)
@@ -165,7 +165,7 @@ def _market_columns(file: _MappedFile, part: CsvPart) -> dict[str, Column]:
 
 
 def _symbols(file: _MappedFile, part: CsvPart, exchanges: Column) -> Column:
-    """What symbols are called depends on the exchange, so each exchange's rows are renamed apart."""
+    """Names of symbols depend on the exchange, so each exchange's rows are renamed separately."""
 
     def of(exchange: str) -> Column:
         return _words(file, part, "symbol", lambda name: our_symbol(file.path, exchange, name))
@@ -181,7 +181,7 @@ def _symbols(file: _MappedFile, part: CsvPart, exchanges: Column) -> Column:
 
 
 def _words(file: _MappedFile, part: CsvPart, name: str, rename: Callable[[str], str]) -> Column:
-    """One word, or a column of them. Raises ImportRejectedError where nobody says it."""
+    """One word, or a column of them. Raises ImportRejectedError where it is not given."""
     named: str | None = getattr(file.options, name)
     mapped: str | ColumnName | None = getattr(file.mapping, name)
     if isinstance(mapped, ColumnName):

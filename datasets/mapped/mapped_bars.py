@@ -1,4 +1,4 @@
-"""Bars as rows: a bar's closing price is known at its end, and nobody sees it before."""
+"""Bars as rows: a bar's closing price is known at its end, not before."""
 
 import re
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Reads CSV files, and Parquet files of the same columns, into columns of strings, and those into numbers.
 
-Nothing is guessed: a cell stays the string it is until somebody asks for its number, and a cell that is none becomes
-null, for which its row is then rejected.
+Nothing is guessed: a cell stays a string until its number is read; an invalid number becomes null, and its row is
+rejected.
 """
 
 from collections import Counter

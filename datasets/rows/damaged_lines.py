@@ -1,4 +1,4 @@
-"""Lines of a file that cannot be read: few are counted and left out, a file mostly of such is of another form."""
+"""Unreadable lines of a file: a few are counted and skipped; a file with mostly such lines is rejected."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Reads packed or plain files block by block, and says in one sentence what is wrong with one."""
+"""Reads packed or plain files block by block; errors are one sentence."""
 
 import codecs
 import gzip

@@ -1,6 +1,6 @@
-"""The markets of imported rows: size rules where they are known, and what their assets really are.
+"""The markets of imported rows: size rules where they are known, and the identity of their assets.
 
-An asset that is known to be another one than its ticker says is compared as what it is. Two markets of one set whose
+An asset that is known to be another one than its ticker is compared as what it is. Two markets of one set whose
 common ticker means two assets are rejected, and so is a contract on a coin, until the user says what it counts as.
 """
 

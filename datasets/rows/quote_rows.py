@@ -1,4 +1,4 @@
-"""What every importer does with a row: make a quote of it, or count why not."""
+"""Turns rows into quotes, or counts their reject reasons."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Judges rows by whole columns as `market.prices.quotes.rejection_of` judges a quote, and as `QuoteRows` their order.
 
-What is rejected is kept with its reason: nothing is dropped silently.
+Rejected rows are stored with their reason: nothing is dropped silently.
 """
 
 from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ class SeenMarket:
     other_rows: int = 0
     """Rows of markets that were not asked for: nothing is wrong with them."""
     has_quote: bool = False
-    """Is the last usable row still to be believed?"""
+    """Whether the last usable row is still valid."""
 
     @property
     def is_numbered(self) -> bool:
@@ -78,7 +78,7 @@ class Lost(NamedTuple):
 class Judged(NamedTuple):
     """Usable `rows` of one market, READ_SCHEMA with `bid_price` and `ask_price`; and what is not usable.
 
-    `lost`: where quotes stop to be believed, each once.
+    `lost`: where quotes become invalid, each once.
     """
 
     market: MarketKey

@@ -1,4 +1,4 @@
-"""What other people's names of exchanges and symbols are called here."""
+"""Maps third-party names of exchanges and symbols to ours."""
 
 import re
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Imports files into a tick set, whole or not at all.
+"""Imports files into a tick set, completely or not at all.
 
-Files of one set may come in any order and at several times: the set is built anew each time, out of what it has and
-what is new, so that ranks run over all of it.
+Files may be added in any order and at several times: the set is rebuilt each time from its old and new files, so that
+ranks cover all of it.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ UNORDERED_SHARE = 100
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What the user asks for."""
+    """The user's request."""
 
     format: Format
     files: tuple[Path, ...]
@@ -43,7 +43,7 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The set as it is now, and what this import brought to it."""
+    """The set after the import, and what was added."""
 
     manifest: Manifest
     added: tuple[ImportedSource, ...]

@@ -1,4 +1,4 @@
-"""What a tick set takes for granted, kept so that it holds for every import of it and can be changed later."""
+"""Assumptions of a tick set, stored so that they apply to every import and can be changed later."""
 
 from collections.abc import Iterable
 

@@ -1,6 +1,6 @@
 """Builds a tick set from rows of any sources: spooled by day, put into the order of the log, numbered, written.
 
-Nothing is seen of a set before it is whole: it is built in a hidden folder beside its place and renamed at the end.
+A set is invisible until it is complete: it is built in a hidden folder beside its place and renamed at the end.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence

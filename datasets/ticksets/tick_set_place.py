@@ -1,4 +1,4 @@
-"""Where a set is built and how it takes its place: readers see the old set or the new one, never half of one."""
+"""Builds a set beside its place and renames it: readers see the old set or the new one, never a partial one."""
 
 import fcntl
 import os

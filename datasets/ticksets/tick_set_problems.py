@@ -1,4 +1,4 @@
-"""What keeps a tick set from being backtested, each with what to do about it. Pure."""
+"""Problems that prevent a backtest of a tick set, each with its remedy. Pure."""
 
 from collections.abc import Collection, Iterator
 

@@ -1,4 +1,4 @@
-"""A tick set built anew out of what it has: what an import adds to and a repair changes."""
+"""Rebuilds a tick set from its own rows, for imports and repairs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

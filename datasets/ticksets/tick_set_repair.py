@@ -1,4 +1,4 @@
-"""Changes a tick set that is there: what it takes for granted, and which of its imports stay."""
+"""Changes an existing tick set: its assumptions, and which of its imports stay."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class SetChanges:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """The set as it is now, and what was done, in words."""
+    """The set after the repair, and messages of what was done."""
 
     manifest: Manifest
     done: tuple[str, ...]
@@ -61,7 +61,7 @@ def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaire
         remaining = {key_of(one) for one in kept.sources}
         known = tuple(one for one in before.manifest.markets if (one.exchange, one.symbol) in remaining)
         if all(one.is_fx for one in known):
-            reject(folder, None, "nothing would be left of it that is traded; remove it with `arbitrage sets remove`")
+            reject(folder, None, "no traded market would be left; remove it with `arbitrage sets remove`")
         counted = uncounted(known)
         if counted is not None:
             place = f"{counted.exchange} {counted.symbol}"

@@ -165,7 +165,7 @@ def test_a_market_goes_with_all_of_its_imports(tmp_path: Path, folder: Path) -> 
 IMPOSSIBLE = {
     "no such import": (SetChanges(files=("x.csv",)), "made-up: has no import x.csv; it has a.csv, b.csv"),
     "no such market": (SetChanges(markets=(("kraken", "BTC/USD"),)), "has no market kraken BTC/USD; it has bitstamp"),
-    "all of it": (SetChanges(files=("a.csv", "b.csv")), "nothing would be left of it"),
+    "all of it": (SetChanges(files=("a.csv", "b.csv")), "no traded market would be left"),
     "counted as itself": (SetChanges(unlike=("USDT",)), "does not count USDT as another asset; it counts nothing"),
     "at one time": (SetChanges(files=("a.csv",)), "b.csv both have a row of bitstamp BTC/EUR at one time"),
 }
