@@ -111,7 +111,7 @@ def test_a_checksum_beside_is_looked_at(tmp_path: Path) -> None:
     beside.write_text(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n")
     assert len(read_as("binance-trades", path, SPOT).usable) == 1
     beside.write_text(f"{'0' * 64}  {path.name}\n")
-    assert "is not what BTCUSDT-trades-2023-01.zip.CHECKSUM says" in rejection("binance-trades", path, SPOT)
+    assert "does not match BTCUSDT-trades-2023-01.zip.CHECKSUM" in rejection("binance-trades", path, SPOT)
 
 
 def test_a_truncated_zip_is_rejected(tmp_path: Path) -> None:
