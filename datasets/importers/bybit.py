@@ -1,7 +1,7 @@
 """Bybit's public order books: NDJSON in a zip, a `snapshot` or a `delta` a line, up to 500 levels a side.
 
 `ts` is when the exchange made the message, in milliseconds; there is no time of receipt, so it is used for that as
-well. By Bybit's documentation ids `u` are consecutive, and a snapshot may come at any time and restarts the book. """
+well. By Bybit's documentation ids `u` are consecutive, and a snapshot may come at any time and restarts the book."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """Kaiko's CSV files: top of book with one side a row, order books as lists, snapshots a level a row, and bars.
 
 Its times are milliseconds, microseconds or nanoseconds by kind and year of a file: detected from their size, the same
-within a file. """
+within a file."""
 
 import json
 import re

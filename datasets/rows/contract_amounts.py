@@ -48,7 +48,7 @@ def amount_note(market: Market) -> str | None:
         return None
     base, _, quote = market.symbol.partition(":")[0].partition("/")
     if contract.counts_base:
-        return f"amounts of {place} are taken as they stand, as {base}"
+        return f"amounts of {place} are read as {base}"
     currency, at = (quote, " at each row's own price") if contract.kind == "inverse" else (base, "")
     return (
         f"amounts of {place} count contracts of {text_of(contract.size)} {currency}: they became base amounts{at}, "

@@ -152,8 +152,8 @@ class ImportedMarkets:
             others = meanings(ticker)
             if others - {ticker}:
                 raise ImportRejectedError(
-                    f"{place}: {ticker} is one ticker of several assets ({', '.join(sorted(others))}), and nobody "
-                    f"has said which one it is there; set it, for example --alike {ticker}={min(others)}"
+                    f"{place}: {ticker} is one ticker of several assets ({', '.join(sorted(others))}), and it "
+                    f"is not known which one it is there; set it, for example --alike {ticker}={min(others)}"
                 )
             self._assume(f"{ticker} on {market.exchange} is taken for the asset that its ticker says")
         return asset_id

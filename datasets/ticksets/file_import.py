@@ -256,11 +256,11 @@ def _check_overlaps(sources: tuple[ImportedSource, ...]) -> None:
         market = f"{source.exchange} {source.symbol}"
         if source.first_time < earlier.last_time and source is not earlier:
             raise ImportRejectedError(
-                f"{source.name} and {earlier.name} tell of {market} at the same time; import one of them"
+                f"{source.name} and {earlier.name} both cover {market} at the same time; import one of them"
             )
         if (source.is_numbered, source.is_of_bars) != (earlier.is_numbered, earlier.is_of_bars):
             raise ImportRejectedError(
-                f"{source.name} and {earlier.name} tell of {market} in unlike ways (bars, or quotes with or without "
-                f"numbers); import them into sets of their own"
+                f"{source.name} and {earlier.name} have different kinds of data of {market} (bars, or quotes with or "
+                f"without numbers); import them into sets of their own"
             )
         last[key] = source

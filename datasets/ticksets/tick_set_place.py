@@ -56,7 +56,7 @@ def remove(folder: Path) -> None:
     place = folder.resolve()
     with set_lock(place):
         if place.exists():
-            # from here on nobody sees it, whatever happens to this process
+            # from here on it is invisible, even if this process dies
             place.rename(work_folder(place))
     if folder.is_symlink():
         folder.unlink()
@@ -83,7 +83,7 @@ def _locked(folder: Path) -> Iterator[bool]:
                 yield False
                 return
             if not _is_at(path, lock.fileno()):
-                # whoever had it removed it after it was opened here: it keeps nobody out any more
+                # its holder removed it after it was opened here: it locks nothing any more
                 continue
             try:
                 yield True

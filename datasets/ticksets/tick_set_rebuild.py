@@ -56,7 +56,7 @@ def manifest_of(
     traded = ", ".join(f"{market.exchange} {market.symbol}" for market in every if not market.is_fx)
     if not traded:
         raise ImportRejectedError(
-            "these files hold exchange rates alone, and they stand in the logs of what is traded; "
+            "these files contain FX rates only, which belong to the logs of traded markets; "
             "import that first, or with them"
         )
     of_sources = (line for one in sources for line in (source_notes(one, before) if before else one.assumptions or ()))

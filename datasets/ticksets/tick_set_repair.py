@@ -109,7 +109,7 @@ def _check_origin(before: TickSet) -> None:
     manifest = before.manifest
     if manifest.origin != "import" or any(source.exchange is None for source in manifest.sources):
         reject(
-            before.folder, None, "was made of a recording by the backtest itself, and is made anew where it is removed"
+            before.folder, None, "was created from a recording by a backtest, and is created again after its removal"
         )
 
 

@@ -127,7 +127,7 @@ def placed_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id:
 
 
 def cancelled_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str, cancel_id: str) -> Row:
-    """The cancel has a client id of its own; the order's stands as the original one."""
+    """The cancel has its own client id; the order's is the original one."""
     return {
         **_names(order, market_id),
         "origClientOrderId": order.client_order_id,

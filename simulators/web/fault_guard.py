@@ -128,7 +128,7 @@ class FaultGuard:
         return response
 
     async def _loses(self, symbol: str) -> bool:
-        """Whether nobody is to hear that the order came in, after the time for which the client waits in vain."""
+        """Whether the order's acknowledgement is lost; returns after the client's wait."""
         active = self.faults.strike("lost_acknowledgement", symbol)
         if active is None:
             return False

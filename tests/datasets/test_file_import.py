@@ -234,7 +234,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
     ),
     "overlapping": (
         lambda folder: [written(folder, "a.csv", quote(1), quote(5)), written(folder, "b.csv", quote(3))],
-        "b.csv and a.csv tell of bitstamp BTC/EUR at the same time",
+        "b.csv and a.csv both cover bitstamp BTC/EUR at the same time",
     ),
     "two assets under one ticker": (
         lambda folder: [
@@ -253,7 +253,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
     ),
     "rates alone": (
         lambda folder: [written(folder, "a.csv", quote(1, "kraken", "EUR/USD"))],
-        "these files hold exchange rates alone",
+        "these files contain FX rates only",
     ),
     "another unit": (
         lambda folder: [written_text(folder, "a.csv", HEADER + "bitstamp,btceur,1723161254,1723161254,1,2,1,1\n")],

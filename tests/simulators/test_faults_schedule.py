@@ -67,7 +67,7 @@ def test_a_rate_that_is_none_is_rejected(text: str) -> None:
     [
         (None, "cannot be read"),
         ("[", "is not JSON"),
-        ("{}", "no JSON list"),
+        ("{}", "not a JSON list"),
         ("[1]", 'fault 1: it needs "at"'),
         ('[{"at": true, "exchange": "kraken", "kind": "ban", "count": 1}]', 'fault 1: it needs "at"'),
         ('[{"at": 1, "exchange": "kraken", "kind": "ban"}]', "fault 1: A fault needs a count"),

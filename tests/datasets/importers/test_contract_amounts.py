@@ -83,7 +83,7 @@ def test_contracts_of_a_linear_market_are_so_much_base_each(tmp_path: Path, of: 
         said = imported_sample(folder, of, exchange, "BTC/USD:USD", rows, alike=ALIKE).manifest.assumptions
         amounts = {one[f"{side}_amount"] for one in rows_of(folder / "set") for side in ("bid", "ask")}
         assert {Decimal(amount) for amount in amounts} == {3 * Decimal(size)}
-        told = "count contracts of 0.01 BTC" if name == "okx" else "are taken as they stand, as BTC"
+        told = "count contracts of 0.01 BTC" if name == "okx" else "are read as BTC"
         assert len([line for line in said if told in line]) == 1
 
 

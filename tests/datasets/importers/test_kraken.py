@@ -93,7 +93,7 @@ REJECTED: dict[str, tuple[str, str, FileOptions, str]] = {
     "a half-spread of 0": ("kraken-trades", TRADES, replace(OPTIONS, half_spread_bps=Decimal(0)), "is outside 0 to"),
     "no symbol": ("kraken-trades", TRADES, replace(OPTIONS, symbol=None), "--symbol BTC/USD"),
     "no exchange": ("kraken-ohlcvt", BARS, replace(OPTIONS, exchange=None), "--exchange kraken"),
-    "one bar": ("kraken-ohlcvt", BARS.split("\n", maxsplit=1)[0], OPTIONS, "has too few bars to tell how long"),
+    "one bar": ("kraken-ohlcvt", BARS.split("\n", maxsplit=1)[0], OPTIONS, "has too few bars to derive their length"),
 }
 
 
