@@ -17,7 +17,7 @@ from market.instruments.markets import Market
 from market.prices.quotes import FeedMark, Quote
 from pricefeeds.recording.feed_recording import (
     SUFFIX,
-    Note,
+    RecordedEvent,
     RecordingHeader,
     parts_of,
     read_recording,
@@ -95,14 +95,14 @@ def _exchange_rows(folder: Path, rejected: Rejections) -> _ExchangeRows:
     for entry in read_recording(folder):
         if isinstance(entry, RecordingHeader):
             found = found or _ExchangeRows(entry)
-        elif isinstance(entry, Note) and entry.kind == "row" and found is not None:
+        elif isinstance(entry, RecordedEvent) and entry.kind == "row" and found is not None:
             found.rows += _logged(folder, entry, rejected)
     if found is None:
         reject(folder, None, "was cut off before anything was recorded")
     return found
 
 
-def _logged(folder: Path, note: Note, rejected: Rejections) -> Iterator[Quote | FeedMark]:
+def _logged(folder: Path, note: RecordedEvent, rejected: Rejections) -> Iterator[Quote | FeedMark]:
     """The row, or nothing for a quote that was rejected and so never stood in the log."""
     data = note.data.encode() if isinstance(note.data, str) else note.data
     try:

@@ -68,9 +68,9 @@ async def ours(exchange: str, address: str, recordings: Path | None) -> Cost:
     async with rest_reader(address, clock, PATIENT.rest_seconds) as rest:
         source = FeedEndpoints(wire, "ws" + address.removeprefix("http") + "/ws", rest, None)
         feed = SymbolFeed(market, 0, clock.now(), PATIENT.late_after)
-        listener = FeedSession(feed, tally.add, recorder, PATIENT.limits)
-        listener.start(0, clock.now())
-        task = asyncio.create_task(ConnectionLoop(source, listener, clock, PATIENT).run())
+        feed_session = FeedSession(feed, tally.add, recorder, PATIENT.limits)
+        feed_session.start(0, clock.now())
+        task = asyncio.create_task(ConnectionLoop(source, feed_session, clock, PATIENT).run())
         await tally.first.wait()
         meter, before = Meter(address), feed.state.quotes
         await meter.begin()

@@ -59,8 +59,8 @@ def _apply_record(account: PaperAccount, record: Record) -> None:
         if row.get("exchange") != account.exchange:
             return
         if row.get("kind") == "quote":
-            account.see_quote(quote_of(row))
+            account.update_quote(quote_of(row))
         elif row.get("kind") in ("alive", "withdrawn"):
-            account.see_mark(mark_of(row))
+            account.apply_mark(mark_of(row))
     except WireError as error:
         log.warning("malformed row skipped: %s", error, extra={"topic": record.topic, "offset": record.offset})

@@ -1,1 +1,1 @@
-"""Complex event processing on Spark: from the log to opportunities and to spread windows."""
+"""Complex event processing on Spark: opportunities and spread windows from the log."""

@@ -1,7 +1,7 @@
-"""An archive of the classes that Spark loads on its way to the first opportunity, made once at set-up.
+"""A class data archive for Spark's JVM, made once at set-up, so that CEP starts faster.
 
-Reading and checking some 20,000 classes is a third of that way on a busy machine. The JVM checks by itself that the
-archive fits its version and class path; where it does not, it starts as if there were none.
+Loading and verifying some 20,000 classes is a third of the start on a busy machine. The JVM itself checks that the
+archive fits its version and class path; otherwise it starts without it.
 """
 
 import asyncio
@@ -24,15 +24,15 @@ from streams.errors import StreamError
 SPREADS_SECONDS = 60.0
 
 
-def make_class_archive(session: Session, say: Callable[[str], None]) -> Path:
-    """The archive, made by running both queries once on the topics at `session.kafka`: empty ones, thrown away.
+def make_class_archive(session: Session, report: Callable[[str], None]) -> Path:
+    """Create the archive by running both queries once on the empty, temporary topics at `session.kafka`.
 
-    Takes about 25 s. Raises CepCannotStartError, CepStoppedError; what stood there before stays then.
+    Takes about 25 s. Raises CepCannotStartError, CepStoppedError; then an older archive stays.
     """
     archive = archive_path(session.home)
     made = archive.with_suffix(".new")
     scratch = session.home / "spark-archive"
-    say("making an archive of Spark's classes, so that it starts faster (about half a minute)")
+    report("creating an archive of Spark's classes for faster starts (about half a minute)")
     spark = spark_session(
         connector_jars(session.home / "jars" / "spark"),
         scratch,
@@ -51,12 +51,12 @@ def make_class_archive(session: Session, say: Callable[[str], None]) -> Path:
         stop_in_order(spark)
         shutil.rmtree(scratch, ignore_errors=True)
     if not made.exists():
-        raise CepStoppedError("the JVM wrote no archive of its classes")
+        raise CepStoppedError("the JVM did not write an archive of its classes")
     return made.replace(archive)
 
 
 async def _has_run(query: StreamingQuery) -> None:
-    """Returns after the query's first batch. Raises CepStoppedError where it does not come."""
+    """Returns after the query's first batch. Raises CepStoppedError where there is none in time."""
     try:
         async with asyncio.timeout(SPREADS_SECONDS):
             while query.lastProgress is None:

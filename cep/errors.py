@@ -1,4 +1,4 @@
-"""What goes wrong in complex event processing, and whether trying again helps."""
+"""Errors of complex event processing, and whether a restart helps."""
 
 
 class CepError(Exception):
@@ -6,8 +6,8 @@ class CepError(Exception):
 
 
 class CepStoppedError(CepError):
-    """A query or Spark itself died; the same process started again may go on from its checkpoint."""
+    """A query or Spark itself died; a restarted process continues from its checkpoint."""
 
 
 class CepCannotStartError(CepError):
-    """Something needed is missing or wrong; starting again changes nothing."""
+    """A requirement is missing or wrong; a restart changes nothing."""

@@ -1,4 +1,4 @@
-"""The Spark session: one JVM with as little in it as the real-time query needs, on loopback only."""
+"""The Spark session: one small JVM for the real-time query, on loopback only."""
 
 import atexit
 import logging
@@ -25,10 +25,10 @@ PYSPARK_JARS = Path(pyspark.__file__).parent / "jars"
 log = logging.getLogger("cep")
 
 MICRO_BATCH_SLOTS = 2
-"""Task slots left to the micro-batch query: real-time tasks hold theirs for as long as the query runs."""
+"""Task slots for the micro-batch query: real-time tasks hold theirs as long as the query runs."""
 
 STREAMING_SETTINGS = {
-    # real-time mode takes nothing else
+    # required by real-time mode
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
@@ -36,7 +36,7 @@ STREAMING_SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # without it a row waits up to 100 ms in the shuffle's network buffer
     "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
-    # the default manager forks a process per checkpoint file; a rename is atomic on a local disk
+    # the default manager forks a process for each checkpoint file; a rename is atomic on a local disk
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
@@ -52,7 +52,7 @@ QUIET_SETTINGS = {
 }
 WITHOUT_EXCHANGE = {
     # `coalesce(1)` in place of the exchange between tasks: it is not among the operators that Spark lists for real-time
-    # mode, and tests hold what comes out of it against a plain loop
+    # mode, and tests compare its result with a plain loop
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
 }
 LONGEST_SOCKET_FOLDER = 49
@@ -61,16 +61,16 @@ one of 14."""
 
 MEMORY = "512m"
 JVM_OPTIONS = (
-    # half the processor time until the first opportunity, and quicker rows for the first minutes
+    # halves the CPU time until the first opportunity, and lowers latency in the first minutes
     "-XX:TieredStopAtLevel=1",
-    # one compiler alone is given 48 MB for its code; Spark fills them within minutes, and the rest is then interpreted
+    # with one compiler the code cache is 48 MB; Spark fills it within minutes, and the rest is then interpreted
     "-XX:ReservedCodeCacheSize=240m",
     "-XX:+UseSerialGC",
 )
 
 
 def connector_jars(folder: Path) -> tuple[Path, ...]:
-    """Spark's Kafka connector and what it needs. Raises CepCannotStartError where there is none."""
+    """Spark's Kafka connector and what it needs. Raises CepCannotStartError where it is missing."""
     # resolved: an archive of classes fits one spelling of the class path only
     jars = tuple(sorted(folder.resolve().glob("*.jar")))
     if not any(jar.name.startswith("spark-sql-kafka") for jar in jars):
@@ -79,18 +79,17 @@ def connector_jars(folder: Path) -> tuple[Path, ...]:
 
 
 def closed_to_others(scratch: Path, temporary: str | None = None) -> dict[str, str]:
-    """Settings of a master on this machine, so that no other user of it gets a word in.
+    """Settings of a master on this machine, that keep its other users out.
 
-    The driver's own servers, for blocks and for messages, ask for a secret that Spark makes at each start and keeps in
-    memory. JVM and Python talk over sockets in a folder of this user: over TCP those for state and results would ask
-    nobody. The folder is `scratch`, or, where that path is too long for a socket, one in `temporary` (None: where this
-    process has its temporary files), or in /tmp where that is too long as well.
-    """
+    The driver's own servers, for blocks and for messages, require a secret that Spark creates at each start and keeps
+    in memory. JVM and Python talk over sockets in a folder of this user: over TCP those for state and results have no
+    authentication. The folder is `scratch`, or, where that path is too long for a socket, one in `temporary` (None:
+    where this process has its temporary files), or in /tmp where that is too long as well."""
     scratch.mkdir(parents=True, exist_ok=True)
     folder = str(scratch)
     if not _is_short(folder):
         parent = temporary or gettempdir()
-        # made for this user alone, wherever it lies
+        # readable for this user only
         folder = mkdtemp(prefix="spark-", dir=parent if _is_short(parent) else "/tmp")  # noqa: S108
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return {
@@ -102,7 +101,7 @@ def closed_to_others(scratch: Path, temporary: str | None = None) -> dict[str, s
 
 
 def _is_short(folder: str) -> bool:
-    """Enough for a socket in it, or in a temporary folder in it."""
+    """Whether a socket's path fits, in the folder or in a temporary folder below it."""
     return len(os.fsencode(folder)) <= LONGEST_SOCKET_FOLDER
 
 
@@ -158,7 +157,7 @@ def started_session(master: str, name: str, scratch: Path, settings: Mapping[str
 
 
 def listen_on_loopback(spark: SparkSession) -> None:
-    """From now on what this JVM opens on "any address" listens on loopback alone.
+    """Make this JVM's servers on "any address" listen on loopback only.
 
     The server of each exchange between tasks in real-time mode (one a partition, made anew with each batch) names no
     address, and no setting of Spark gives it one; so the JVM's own idea of "any address" is changed, which Spark opens
@@ -188,23 +187,23 @@ def _opened(of_class: Any, name: str) -> Any:
 
 
 def joined_options(options: tuple[str, ...]) -> str:
-    """One line that Spark's launcher takes apart into the same options, also where a path has a space in it."""
+    """The options as one line that Spark's launcher splits correctly, even with spaces in paths."""
     escaped = (option.replace("\\", "\\\\").replace('"', '\\"') for option in options)
     return " ".join(f'"{option}"' for option in escaped)
 
 
 def archive_path(home: Path) -> Path:
-    """Where the archive of Spark's classes lies: with the jars, since it fits those and no others."""
+    """Path of the class archive: beside the jars that it was made for."""
     return (home / "jars").resolve() / f"spark-{pyspark.__version__}.jsa"
 
 
 def archive_is_current(archive: Path, jars: Path = PYSPARK_JARS) -> bool:
-    """Whether it is there and no jar of Spark was installed after it: the JVM would pass it over for any that was."""
+    """Whether it exists and no jar of Spark is newer; otherwise the JVM ignores it."""
     return archive.exists() and all(jar.stat().st_mtime <= archive.stat().st_mtime for jar in jars.glob("*.jar"))
 
 
 def archive_options(archive: Path) -> tuple[str, ...]:
-    """JVM options that use an archive of classes where there is one; one that does not fit is passed over."""
+    """JVM options that use an archive of classes if there is one; the JVM ignores one that does not fit."""
     return (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:disable") if archive.exists() else ()
 
 
@@ -215,24 +214,24 @@ def stop_at_once(spark: SparkSession) -> None:
         process.kill()
         process.wait()
         if process.stdin is not None:
-            with suppress(OSError):  # nobody holds the other end any more
+            with suppress(OSError):  # the other end is closed
                 process.stdin.close()
     _end_accumulators(spark)
     _forget_session()
 
 
 def stop_in_order(spark: SparkSession) -> None:
-    """Stops queries and the JVM, and waits for its end; killed where it does not end within a minute."""
+    """Stops queries and the JVM, and waits for its end; killed if it does not end within a minute."""
     process = _jvm(spark)
     try:
         for query in spark.streams.active:
             query.stop()
         spark.stop()
         if process is not None and process.stdin is not None:
-            process.stdin.close()  # the JVM ends when nobody holds the other end
+            process.stdin.close()  # the JVM ends when its standard input is closed
             process.wait(60)
     except (Py4JError, ConnectionError, TimeoutExpired):
-        log.warning("the JVM did not stop by itself")
+        log.warning("the JVM did not stop and was killed")
         _end_accumulators(spark)
     finally:
         if process is not None:
@@ -244,12 +243,12 @@ def stop_in_order(spark: SparkSession) -> None:
 def _end_accumulators(spark: SparkSession) -> None:
     server = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is not None:
-        # waits for its thread, which else complains of the JVM's end whenever it comes to it
+        # waits for its thread, which otherwise logs an error when the JVM ends
         server.shutdown()
 
 
 def _forget_session() -> None:
-    """So that the next session of this process starts a JVM of its own, whether this one was stopped or killed."""
+    """Reset pyspark, so that this process's next session starts a new JVM."""
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = None
 

@@ -1,1 +1,1 @@
-"""Recorded market data: tick sets, and the files that become one."""
+"""Recorded market data: tick sets, and importers of third-party files."""

@@ -1,13 +1,13 @@
-"""Why a file of recorded market data cannot be used."""
+"""Errors of recorded market data."""
 
 LONGEST_SENTENCE = 1_000
-"""Characters: two paths and a row, and not a damaged file whole."""
+"""Characters: enough for two paths and a row, but not for a whole damaged file."""
 
 
 class ImportRejectedError(Exception):
     """A recording cannot be used: one sentence that names the file, and the line where there is one.
 
-    What it quotes of a file stays on that line, steers no terminal and does not fill the screen.
+    Quoted parts of a file are shortened to one line and contain no terminal control characters.
     """
 
     def __init__(self, sentence: str) -> None:

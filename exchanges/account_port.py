@@ -4,37 +4,37 @@ from collections.abc import Collection
 from decimal import Decimal
 from typing import Protocol
 
-from exchanges.requests.order_permits import ANY_TIME, Permit
+from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 
 
 class TradingAccount(Protocol):
-    """One funded account on one exchange. May be slow; loses nothing that it acknowledged."""
+    """One funded account on one exchange. Calls may be slow; an acknowledged order is never lost."""
 
     @property
     def exchange(self) -> str: ...
 
-    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
-        """Post the order, once; the report may not be final yet. `permit` is asked when nothing is left to be waited
-        for: what it raises, NotPostedError, comes out, and nothing has left this machine.
+    async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
+        """Post the order once; the report may not be final yet. `permit` is checked last, right before the request is
+        sent.
 
         Raises OrderRejectedError (there is no order), OutcomeUnknownError (look it up), AccountRejectedError,
-        NotPostedError.
+        NotPostedError (from `permit`; nothing was sent).
         """
         ...
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
-        """What the exchange knows of the order, found by the exchange's own means; None where it knows none.
+        """The exchange's report of the order; None where it has no such order.
 
-        `others`: the exchange's ids of all orders known to be something else, which an exchange without client ids
-        could take for this one: it looks back far, since no two clocks are alike. Fills carry fees and costs as the
-        exchange reported them. Raises ExchangeUnavailableError,
-        OutcomeUnknownError where more than one order may be it (a person must tell), AccountRejectedError.
+        `others`: exchange order ids of all other known orders. An exchange without client order ids could mistake one
+        of them for this order, since the search goes far back to allow for clock differences. Fills carry fees and
+        costs as the exchange reported them. Raises ExchangeUnavailableError, AccountRejectedError,
+        OutcomeUnknownError where several orders match (a person must decide).
         """
         ...
 
     async def open_orders(self) -> list[OpenOrder]:
-        """All that rests on the account's markets, whoever placed it.
+        """All open orders on the account's markets, whoever placed them.
 
         Raises ExchangeUnavailableError, AccountRejectedError.
         """
@@ -42,15 +42,15 @@ class TradingAccount(Protocol):
 
     async def fills_since(self, since: int) -> list[AccountFill]:
         """Every fill on the account's markets since `since` (microseconds of our clock), each once, oldest first,
-        whoever placed its order; those of some minutes before may be among them, since clocks are not alike. A day is
-        the longest that every exchange tells.
+        whoever placed its order. Fills of some minutes before may be included, since clocks differ. Every exchange
+        reports at least a day.
 
         Raises ExchangeUnavailableError, AccountRejectedError.
         """
         ...
 
     async def balances(self) -> dict[str, Decimal]:
-        """Total per currency, to the digit as the exchange reports it.
+        """Total per currency, with the exchange's own digits.
 
         Raises ExchangeUnavailableError, AccountRejectedError.
         """

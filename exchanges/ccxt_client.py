@@ -1,4 +1,4 @@
-"""The one way to a ccxt client: the same class live, sandbox and simulated; only addresses and keys differ."""
+"""Creates ccxt clients: the same class for live, sandbox and simulated; only addresses and API keys differ."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -10,23 +10,23 @@ from urllib.parse import urlsplit
 from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import Place, address_fault, every_address, simulated_addresses
 from exchanges.exchange_credentials import ARM_VARIABLE, Credentials, environment_credentials, load_credentials
-from exchanges.log_redaction import discreet_logger
-from exchanges.requests.rate_budget import RateBudget, whole_budget
+from exchanges.log_redaction import redacting_logger
+from exchanges.requests.rate_budget import RateBudget, full_budget
 from exchanges.requests.time_synced_signing import client_class
 from session.session import Session
 
 SANDBOXES = ("binance", "coinbaseexchange")
-"""Exchanges that have one, by ccxt's addresses; its set_sandbox_mode dies of a TypeError on the others."""
-# A dead connection is given up after two unanswered pings; ccxt's own 30 s would leave a feed blind for over a minute.
+"""Exchanges with a sandbox, by ccxt's addresses; its set_sandbox_mode raises TypeError on the others."""
+# A dead connection is dropped after two unanswered pings; ccxt's own 30 s would leave a feed blind for over a minute.
 _KEEP_ALIVE_MS = 3_000
 _TIMEOUT_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeConfig:
-    """Which exchange, where, and whose account.
+    """Exchange, place and account of a client.
 
-    `base_url` is the root below which addresses lie as a simulated exchange's do; None for the exchange's own.
+    `base_url` is the root of a simulated exchange's or a gateway's addresses; None for the exchange's own.
     """
 
     exchange: str
@@ -34,11 +34,12 @@ class ExchangeConfig:
     base_url: str | None
     credentials: Credentials | None
     is_limited: bool = True
-    """Whether requests keep to the exchange's rate limits; lifted for simulated exchanges alone, to load them."""
+    """Whether requests respect the exchange's rate limits; only simulated exchanges may be used without, for load
+    tests."""
 
 
 def simulated_config(exchange: str, exchanges_url: str, home: Path, *, is_limited: bool = True) -> ExchangeConfig:
-    """One of the simulated exchanges below `exchanges_url`. Raises AccountRejectedError where keys are missing."""
+    """One of the simulated exchanges below `exchanges_url`. Raises AccountRejectedError where API keys are missing."""
     base_url = f"{exchanges_url.rstrip('/')}/{exchange}"
     return ExchangeConfig(exchange, "simulated", base_url, load_credentials(home, exchange), is_limited)
 
@@ -46,8 +47,8 @@ def simulated_config(exchange: str, exchanges_url: str, home: Path, *, is_limite
 def live_config(
     exchange: str, environment: Mapping[str, str], mode: Place = "live", base_url: str | None = None
 ) -> ExchangeConfig:
-    """A real exchange or its sandbox. Raises AccountRejectedError unless that is armed and has keys in
-    `environment`."""
+    """A real exchange or its sandbox. Raises AccountRejectedError unless `environment` arms live trading and has
+    API keys."""
     _check_armed(exchange, environment)
     if mode == "sandbox" and exchange not in SANDBOXES:
         raise AccountRejectedError(f"{exchange} has no sandbox, only {' and '.join(SANDBOXES)} have")
@@ -55,22 +56,22 @@ def live_config(
 
 
 def session_config(session: Session, exchange: str, environment: Mapping[str, str]) -> ExchangeConfig:
-    """As the session has it; keys of real accounts come from `environment`. Raises AccountRejectedError."""
+    """The session's account; API keys of real accounts come from `environment`. Raises AccountRejectedError."""
     if session.mode in ("live", "sandbox"):
         place: Place = "live" if session.mode == "live" else "sandbox"
         return live_config(exchange, environment, place, gateway_url(session, exchange))
     if session.exchanges_url is None:
-        raise AccountRejectedError("this session trades on local paper accounts, it has none at an exchange")
+        raise AccountRejectedError("this session trades on local paper accounts and has no account at an exchange")
     return simulated_config(exchange, session.exchanges_url, session.home, is_limited=session.rate_limits)
 
 
 def public_config(session: Session, exchange: str) -> ExchangeConfig:
-    """What anybody may ask a real exchange: no keys, and so no account."""
+    """Public data of a real exchange: no API keys, so no account."""
     return ExchangeConfig(exchange, "public", gateway_url(session, exchange), None)
 
 
 def gateway_url(session: Session, exchange: str) -> str | None:
-    """Below which the exchange's addresses lie; None where they are its own."""
+    """Root of the exchange's addresses behind a gateway; None where there is no gateway."""
     root = session.gateways.get(exchange)
     return None if root is None else f"{root.rstrip('/')}/{exchange}"
 
@@ -82,24 +83,24 @@ def make_exchange(
     *,
     posts_only: bool = False,
 ) -> Any:
-    """A ccxt client within `budget`, or within all that the exchange allows. The caller closes it.
+    """A ccxt client within `budget`, or within the exchange's full rate limits. The caller closes it.
 
-    `posts_only`: it posts orders that are permitted (`exchanges.requests.order_permits`), and sends nothing else.
+    `posts_only`: it posts permitted orders (`exchanges.requests.order_permits`) and sends nothing else.
 
-    Raises AccountRejectedError where trading for real is not armed in `environment` or lacks keys, or where an address
-    is neither loopback (simulated) nor https and elsewhere (live, sandbox). The client is dynamic by nature: whoever
-    calls it turns answers into values at once.
+    Raises AccountRejectedError where live trading is not armed in `environment` or lacks API keys, or where an address
+    is neither on loopback (simulated) nor remote and https (live, sandbox). The client is untyped: callers convert
+    its answers to typed values at once.
     """
     if config.mode == "public":
         config = replace(config, credentials=None)
     elif config.mode != "simulated":
         _check_armed(config.exchange, environment or {})
         if config.credentials is None:
-            raise AccountRejectedError(f"{config.mode} trading on {config.exchange} needs keys")
+            raise AccountRejectedError(f"{config.mode} trading on {config.exchange} needs API keys")
     client = client_class(config.exchange)(_settings(config))
     client.streaming = {**client.streaming, "keepAlive": _KEEP_ALIVE_MS}
     client.posts_only = posts_only
-    client.budget = (budget or whole_budget(config.exchange)) if _is_limited(config) else None
+    client.budget = (budget or full_budget(config.exchange)) if _is_limited(config) else None
     client.urls = {"api": _addresses(client, config)}
     if config.base_url is not None:
         client.hostname = urlsplit(config.base_url).netloc
@@ -118,7 +119,7 @@ def _check_armed(exchange: str, environment: Mapping[str, str]) -> None:
 
 
 def _addresses(client: Any, config: ExchangeConfig) -> object:
-    """All of them and no others: what is left of ccxt's own would lead somewhere else."""
+    """All addresses of the client: any that remained from ccxt would lead to another place."""
     if config.base_url is not None or config.mode == "simulated":
         return simulated_addresses(config.exchange, config.base_url or "")
     if config.mode in ("live", "public"):
@@ -135,12 +136,12 @@ def _is_limited(config: ExchangeConfig) -> bool:
 
 def _settings(config: ExchangeConfig) -> dict[str, object]:
     settings: dict[str, object] = {
-        # Asks `throttle` before each request, which `exchanges.requests.budgeted_client` answers.
+        # ccxt calls `throttle` before each request, which `exchanges.requests.budgeted_client` implements.
         "enableRateLimit": True,
         "timeout": _TIMEOUT_MS,
-        # Given the real thing, ccxt would log headers, keys among them, at debug level.
-        "logger": discreet_logger(f"{__name__}.{config.exchange}"),
-        # Deflate costs a tenth of a core and saves little.
+        # With a normal logger ccxt would log headers with API keys at debug level.
+        "logger": redacting_logger(f"{__name__}.{config.exchange}"),
+        # Compression costs a tenth of a core and saves little.
         "options": {"ws": {"compress": 0, "options": {"compress": 0}}, "maxRetriesOnFailure": 0},
     }
     keys = config.credentials

@@ -1,8 +1,8 @@
-"""ccxt's exceptions turned into what to do next, minding where ccxt's own sorting misleads.
+"""Maps ccxt's exceptions to our errors, also where ccxt's own classes are wrong.
 
 ccxt calls a plain HTTP 400, 403 or 404 "not available"; bitFlyer's every rejection and Kraken's bad signature are plain
-`ExchangeError`s; Bitstamp's "Order not found" is one without its full stop; a clock that is off is one too, and so is
-an answer that broke off. Hence the texts and the HTTP status below.
+`ExchangeError`s; Bitstamp's "Order not found" is one without its full stop; so are a clock that is off
+and a truncated answer. Hence the texts and the HTTP status below.
 """
 
 import json
@@ -45,7 +45,7 @@ _USED_TEXTS = (
     "cl_ord_id already in use",
     "duplicate order sent",
 )
-# The exchange itself does not know, or asks to look it up.
+# The exchange itself does not know the outcome.
 _UNKNOWN_TEXTS = (
     "egeneral:internal error",
     "eservice:deadline elapsed",
@@ -59,22 +59,21 @@ _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
     ((ccxt.OrderNotFound,), "not_found"),
     ((ccxt.DuplicateOrderId,), "used"),
     ((ccxt.AuthenticationError, ccxt.RestrictedLocation), "account"),
-    # Turned away at the door: the exchange never looked at the order.
+    # Rejected before the exchange processed the order.
     ((ccxt.DDoSProtection, ccxt.RateLimitExceeded, ccxt.OnMaintenance, ccxt.InvalidNonce), "rejected"),
     ((ccxt.RequestTimeout,), "unknown"),
 )
-# How ccxt words an HTTP error: "<id> <method> <url> <code> <reason> <body>".
+# ccxt's text of an HTTP error: "<id> <method> <url> <code> <reason> <body>".
 _HTTP_CODE = re.compile(r"https?://\S+ (\d{3}) ")
 _SIGNATURE = re.compile(r"(?i)(signature=)[^&\s]+")
 _OK, _TIMEOUT, _REJECTIONS, _FAILURES = 200, 408, range(400, 500), range(500, 600)
 
 
 def fault_of(error: ccxt.BaseError) -> Fault:
-    """What became of a request that changes something.
+    """Outcome of a failed request that changes something.
 
-    rejected: the exchange said no, nothing happened; clock: so, because of the time the request was signed with; used:
-    it knows the client order id already; unknown: it may or may not have happened; unavailable: it was not reached at
-    all.
+    rejected: nothing happened; clock: rejected because of the request's timestamp; used: the client order id exists
+    already; unknown: it may or may not have happened; unavailable: the request was not sent.
     """
     text = str(error).lower()
     by_text = _fault_by_text(text)
@@ -84,44 +83,44 @@ def fault_of(error: ccxt.BaseError) -> Fault:
         if isinstance(error, classes):
             return fault
     if isinstance(error, ccxt.BadResponse | ccxt.NullResponse | ccxt.NetworkError) or error.__cause__ is not None:
-        return _fault_on_the_way(error, text)
+        return _transport_fault(error, text)
     if isinstance(error, ccxt.ExchangeError):
-        return _fault_in_words(error, text)
+        return _rejection_fault(error, text)
     return "unknown"
 
 
 def post_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = None) -> ExchangeError:
-    """For an order that was being posted; nothing of `keys` stands in it."""
-    fault, said = fault_of(error), _said(error, keys)
+    """The error of posting an order; its text contains nothing of `keys`."""
+    fault, text = fault_of(error), _error_text(error, keys)
     if fault == "account":
-        return AccountRejectedError(f"{exchange} rejects the account: {said}")
+        return AccountRejectedError(f"{exchange} rejected the account: {text}")
     if fault == "used":
-        # An order with this id exists, so "there is no order" would be a lie.
-        return OutcomeUnknownError(f"{exchange} knows an order with this client id: {said}")
+        # An order with this id exists, so it must not be reported as rejected.
+        return OutcomeUnknownError(f"{exchange} already has an order with this client order id: {text}")
     if fault in ("rejected", "clock", "not_found", "unavailable"):
-        return OrderRejectedError(f"{exchange} did not take the order: {said}")
-    return OutcomeUnknownError(f"{exchange} may or may not have the order: {said}")
+        return OrderRejectedError(f"{exchange} rejected the order: {text}")
+    return OutcomeUnknownError(f"{exchange} may or may not have the order: {text}")
 
 
 def read_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = None) -> ExchangeError:
-    """For a request that changes nothing; nothing of `keys` stands in it."""
+    """The error of a read request; its text contains nothing of `keys`."""
     if fault_of(error) == "account":
-        return AccountRejectedError(f"{exchange} rejects the account: {_said(error, keys)}")
-    return ExchangeUnavailableError(f"{exchange} did not answer: {_said(error, keys)}")
+        return AccountRejectedError(f"{exchange} rejected the account: {_error_text(error, keys)}")
+    return ExchangeUnavailableError(f"{exchange} did not answer: {_error_text(error, keys)}")
 
 
-def _said(error: ccxt.BaseError, keys: Credentials | None) -> str:
+def _error_text(error: ccxt.BaseError, keys: Credentials | None) -> str:
     text = _SIGNATURE.sub(r"\1***", f"{type(error).__name__}: {error}")
     return text if keys is None else keys.hidden_in(text)
 
 
 def is_not_found(error: ccxt.BaseError) -> bool:
-    """The exchange itself says that it knows no such order."""
+    """Whether the exchange reports that there is no such order."""
     return fault_of(error) == "not_found"
 
 
 def is_clock_fault(error: ccxt.BaseError) -> bool:
-    """The request was signed with a time that the exchange does not believe: measure its clock."""
+    """Whether the exchange rejected the request's timestamp: measure its clock."""
     return fault_of(error) == "clock"
 
 
@@ -129,7 +128,7 @@ def _fault_by_text(text: str) -> Fault | None:
     texts: tuple[tuple[tuple[str, ...], Fault], ...] = (
         (_USED_TEXTS, "used"),
         (_NOT_FOUND_TEXTS, "not_found"),
-        # Before the account: bitFlyer has one number for both.
+        # Before the account: bitFlyer uses one code for both.
         (_CLOCK_TEXTS, "clock"),
         (_ACCOUNT_TEXTS, "account"),
         (_UNKNOWN_TEXTS, "unknown"),
@@ -137,34 +136,34 @@ def _fault_by_text(text: str) -> Fault | None:
     return next((fault for words, fault in texts if any(word in text for word in words)), None)
 
 
-def _fault_on_the_way(error: ccxt.BaseError, text: str) -> Fault:
-    """Of a request that got no answer, or none that can be read."""
+def _transport_fault(error: ccxt.BaseError, text: str) -> Fault:
+    """The fault of a request without a readable answer."""
     code = _http_code(error, text)
     if code is not None:
         return "rejected" if code in _REJECTIONS and code != _TIMEOUT else "unknown"
-    # No connection came about, so not a byte was sent.
+    # There was no connection, so nothing was sent.
     never_sent = isinstance(error.__cause__, (aiohttp.ClientConnectorError, socket.gaierror))
     return "unavailable" if never_sent else "unknown"
 
 
-def _fault_in_words(error: ccxt.BaseError, text: str) -> Fault:
-    """Of an answer that ccxt has no class for: the exchange says no, unless its machinery failed or it says nothing."""
+def _rejection_fault(error: ccxt.BaseError, text: str) -> Fault:
+    """The fault of an answer without a ccxt class of its own: rejected, unless the server failed or gave no reason."""
     code = _http_code(error, text)
     if code in _FAILURES or code == _TIMEOUT:
         return "unknown"
-    return "unknown" if code == _OK and not _holds_a_document(str(error)) else "rejected"
+    return "unknown" if code == _OK and not _has_json_object(str(error)) else "rejected"
 
 
 def _http_code(error: ccxt.BaseError, text: str) -> int | None:
-    noted = getattr(error, "http_code", None)
-    if isinstance(noted, int):
-        return noted
+    code = getattr(error, "http_code", None)
+    if isinstance(code, int):
+        return code
     found = _HTTP_CODE.search(text)
     return None if found is None else int(found[1])
 
 
-def _holds_a_document(text: str) -> bool:
-    """Whether the exchange's words are there whole: what broke off, or came from a proxy, is no rejection."""
+def _has_json_object(text: str) -> bool:
+    """Whether the text contains a complete JSON object: a truncated answer, or one of a proxy, is not a rejection."""
     try:
         return isinstance(json.loads(text[text.index("{") :]), dict)
     except ValueError:

@@ -1,16 +1,16 @@
-"""What can go wrong at an exchange, and what to do about it."""
+"""Errors of an exchange, and how to react."""
 
 
 class ExchangeError(Exception):
-    """An exchange did not do what was asked."""
+    """A request to an exchange failed."""
 
 
 class ExchangeUnavailableError(ExchangeError):
-    """Not reached, overloaded or in maintenance; the same read may succeed in a moment."""
+    """The exchange was unreachable, overloaded or in maintenance; the same read may succeed in a moment."""
 
 
 class OrderRejectedError(ExchangeError):
-    """The exchange said no and there is no order; trying again changes nothing."""
+    """The exchange rejected the order and there is none; a retry changes nothing."""
 
 
 class OutcomeUnknownError(ExchangeError):
@@ -18,8 +18,8 @@ class OutcomeUnknownError(ExchangeError):
 
 
 class AccountRejectedError(ExchangeError):
-    """Keys, permissions or the account itself are rejected; the whole exchange stops for us."""
+    """API keys, permissions or the account itself are rejected; trading stops on the whole exchange."""
 
 
 class NotPostedError(ExchangeError):
-    """Nothing of the order left this machine, so there is none and never will be; it says why."""
+    """The order was not sent, so there is none; the text gives the reason."""

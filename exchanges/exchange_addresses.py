@@ -1,4 +1,4 @@
-"""Where a simulated exchange answers, in the shape of ccxt's `urls`, and what no client may send anything to."""
+"""Addresses of simulated exchanges, in the form of ccxt's `urls`, and the addresses that a client must not use."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv6Address, ip_address
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from exchanges.errors import AccountRejectedError
 
-# ccxt reaches Binance by many names; those beyond spot answer that they have no markets, or nothing at all.
+# ccxt has many addresses for Binance; those other than spot return no markets, or nothing at all.
 _BINANCE_REST = {
     "public": "/api/v3",
     "private": "/api/v3",
@@ -36,9 +36,9 @@ _BINANCE_STREAMS = ("spot", "margin", "linear", "inverse", "stock", "option", "o
 
 
 def simulated_addresses(exchange: str, base_url: str) -> dict[str, object]:
-    """All addresses that ccxt has for `exchange`, each below `base_url`: none is left that leads to the real one.
+    """All addresses that ccxt has for `exchange`, each below `base_url`: none is left of the real exchange.
 
-    As `urls["api"]`, either put in place or given to ccxt's constructor. Raises AccountRejectedError where no such
+    For ccxt's `urls["api"]`. Raises AccountRejectedError where no such
     exchange is simulated.
     """
     base = base_url.rstrip("/")
@@ -50,7 +50,7 @@ def simulated_addresses(exchange: str, base_url: str) -> dict[str, object]:
     if exchange == "bitflyer":
         return {"rest": base}
     if exchange == "kraken":
-        # ccxt tells the protocol's version by the address.
+        # ccxt derives the protocol's version from the address.
         sockets = dict.fromkeys(("public", "private", "beta", "beta-private"), socket)
         sockets |= dict.fromkeys(("publicV2", "privateV2"), f"{socket}/v2")
         return {"public": base, "private": base, "zendesk": base, "ws": sockets}
@@ -71,7 +71,7 @@ SANDBOX_FEEDS = {
 """Stream and REST of the sandboxes' public market data, as ccxt's `urls["test"]` has them."""
 
 Place = Literal["live", "sandbox", "public", "simulated"]
-"""Real money, the exchange's own play money, a real exchange without an account there, or our simulated exchange."""
+"""Real money, the exchange's sandbox, a real exchange without an account, or our simulated exchange."""
 
 
 def every_address(tree: object) -> Iterator[str]:
@@ -87,17 +87,17 @@ def every_address(tree: object) -> Iterator[str]:
 
 
 def address_fault(place: Place, address: str) -> str | None:
-    """Why no client of this place may send anything there, or None."""
+    """Why a client of this place must not use the address, or None."""
     parts = urlsplit(address)
     on_loopback = _is_loopback(parts.hostname or "")
     if place == "simulated":
         return None if on_loopback and parts.scheme in ("http", "ws") else "is not on loopback"
     if place == "public":
-        # nothing secret is sent there, so that a gateway may be anywhere
-        return None if parts.scheme in ("http", "ws", "https", "wss") and parts.hostname else "is no address"
+        # no secret is sent there, so a gateway may be anywhere
+        return None if parts.scheme in ("http", "ws", "https", "wss") and parts.hostname else "is not a valid address"
     if parts.scheme not in ("https", "wss") or not parts.hostname:
         return "is not encrypted (https or wss)"
-    return "is on loopback, where no real exchange is" if on_loopback else None
+    return "is on loopback, but a real exchange is not" if on_loopback else None
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""Keys of one exchange account. They never appear in a repr, a log or an error."""
+"""API keys of one exchange account. They never appear in a repr, a log or an error."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from exchanges.errors import AccountRejectedError
 ARM_VARIABLE = "ARBITRAGE_ARM_LIVE"
 """Must be `yes` before anything is sent to a real exchange, or to its sandbox."""
 EXCHANGES = ("binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken")
-"""Those that we can trade on."""
+"""Exchanges that we can trade on."""
 _WITH_PASSWORD = ("coinbaseexchange",)
 _HIDDEN = "***"
 
@@ -25,7 +25,7 @@ class Credentials:
     uid: str = field(default="", repr=False)
 
     def hidden_in(self, text: str) -> str:
-        """`text` without them: some exchanges repeat the key in their rejection."""
+        """`text` without the keys: some exchanges repeat the key in their rejection."""
         for part in (self.api_key, self.secret, self.password, self.uid):
             if part:
                 text = text.replace(part, _HIDDEN)
@@ -37,7 +37,7 @@ def credentials_path(home: Path) -> Path:
 
 
 def load_credentials(home: Path, exchange: str) -> Credentials:
-    """Keys of a simulated exchange's test account. Raises AccountRejectedError where there are none."""
+    """API keys of a simulated exchange's test account. Raises AccountRejectedError where there are none."""
     path = credentials_path(home)
     try:
         keys = json.loads(path.read_text())[exchange]
@@ -45,11 +45,11 @@ def load_credentials(home: Path, exchange: str) -> Credentials:
     except FileNotFoundError:
         raise AccountRejectedError(f"{path} is missing: the simulated exchanges have not been started yet") from None
     except (KeyError, TypeError, ValueError):
-        raise AccountRejectedError(f"{path} holds no usable keys for {exchange}") from None
+        raise AccountRejectedError(f"{path} contains no valid API keys for {exchange}") from None
 
 
 def key_variables(exchange: str, is_sandbox: bool) -> dict[str, str]:
-    """What an account needs → the environment variable that holds it; a sandbox has keys of its own."""
+    """Environment variables of an account's credentials, by field; a sandbox has its own."""
     prefix = f"ARBITRAGE_{'SANDBOX_' if is_sandbox else ''}{exchange.upper()}_"
     parts = {"api_key": "KEY", "secret": "SECRET"}
     if exchange in _WITH_PASSWORD:
@@ -58,12 +58,12 @@ def key_variables(exchange: str, is_sandbox: bool) -> dict[str, str]:
 
 
 def every_key_variable() -> set[str]:
-    """All that may hold a key."""
+    """All environment variables that may contain an API key."""
     return {name for one in EXCHANGES for box in (False, True) for name in key_variables(one, box).values()}
 
 
 def environment_credentials(exchange: str, environment: Mapping[str, str], is_sandbox: bool = False) -> Credentials:
-    """Keys of a real exchange. Raises AccountRejectedError, naming each variable that is missing."""
+    """API keys of a real exchange. Raises AccountRejectedError, naming each variable that is missing."""
     variables = key_variables(exchange, is_sandbox)
     missing = [name for name in variables.values() if not environment.get(name, "").strip()]
     if missing:

@@ -1,10 +1,10 @@
-"""Loggers for libraries that log whole requests, keys and signatures among them, as soon as somebody debugs."""
+"""Loggers for libraries that log whole requests, with API keys and signatures, at debug level."""
 
 import logging
 
 
-def discreet_logger(name: str) -> logging.Logger:
-    """Passes warnings and errors alone, whatever level it or the root is set to later: requests go out as debug."""
+def redacting_logger(name: str) -> logging.Logger:
+    """A logger that passes only warnings and errors, whatever level is set later."""
     logger = logging.getLogger(name)
     if not any(isinstance(one, _OnlyWarnings) for one in logger.filters):
         logger.addFilter(_OnlyWarnings())

@@ -1,4 +1,4 @@
-"""What differs from exchange to exchange in posting, following and finding an order: the port and its parsing."""
+"""The port of an exchange's order API, and helpers to parse its answers."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -12,32 +12,32 @@ from market.money import Amount, decimal_of, total
 from market.time_units import MICROSECONDS
 
 FILLS_MARGIN = 60 * MICROSECONDS
-"""How much earlier than asked for fills are read, beyond what is known of the exchange's clock: it may have been set
-since it was measured (every ten minutes), as may ours and the store's."""
+"""Fills are read from this much earlier than requested, beyond the known clock offset: the exchange's clock may have
+been set since it was measured (every ten minutes), as may ours and the store's."""
 SEARCH_MARGIN = 600 * MICROSECONDS
-"""The same for an order that only its date and its content tell. So much costs nothing, since one page has as many
-orders, and misses none whose signature the exchange took, a minute off; orders known to be others' are left out."""
+"""The same for an order that is identified by time and content only. It costs nothing, since one page has as many
+orders, and misses none that the exchange accepted, up to a minute off; other known orders are excluded."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class AnswerNotUnderstoodError(ExchangeError):
-    """The exchange answered something else than its own documentation says."""
+    """The exchange's answer is not as documented."""
 
 
 class OrderApi(Protocol):
-    """One exchange's own means; raises ccxt's errors and AnswerNotUnderstoodError."""
+    """One exchange's order API; raises ccxt's errors and AnswerNotUnderstoodError."""
 
     async def post(self, order: LimitOrder, market: Market) -> str:
-        """The exchange's id of the order it took."""
+        """Post the order and return the exchange's order id."""
         ...
 
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
-        """How that order stands with all its fills; None where the exchange does not show it yet."""
+        """The order's state with all its fills; None where the exchange does not show it yet."""
         ...
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
-        """The order by what we know of it; None where the exchange knows none. Raises OutcomeUnknownError."""
+        """Find the order without its exchange order id; None where there is none. Raises OutcomeUnknownError."""
         ...
 
     async def balances(self) -> dict[str, Decimal]: ...
@@ -45,7 +45,7 @@ class OrderApi(Protocol):
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]: ...
 
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
-        """All pages of it, from `FILLS_MARGIN` before `since` (our clock) on; a fill may come twice."""
+        """All pages, from `FILLS_MARGIN` before `since` (our clock) on; a fill may occur twice."""
         ...
 
 
@@ -76,7 +76,7 @@ def number_in(row: Mapping[str, Any], name: str) -> Decimal:
     try:
         return decimal_of(text_in(row, name))
     except ValueError as error:
-        raise AnswerNotUnderstoodError(f"{name} is no number of ours in {str(row)[:200]}: {error}") from error
+        raise AnswerNotUnderstoodError(f"{name} is not a valid number in {str(row)[:200]}: {error}") from error
 
 
 def side_in(row: Mapping[str, Any], name: str) -> Side:
@@ -86,28 +86,28 @@ def side_in(row: Mapping[str, Any], name: str) -> Side:
         return "buy"
     if text == "sell":
         return "sell"
-    raise AnswerNotUnderstoodError(f"{name} is no side in {str(row)[:200]}")
+    raise AnswerNotUnderstoodError(f"{name} is not a side in {str(row)[:200]}")
 
 
 class Pages:
-    """The pages of one list. An exchange that shows one again would be asked for ever."""
+    """The pages of one list; guards against an exchange that returns the same page again and again."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
-    def turn(self, rows: Iterable[str]) -> None:
-        """To a page with these rows' ids, of which some may have moved here from the last. Raises
+    def add_page(self, rows: Iterable[str]) -> None:
+        """Record a page by its rows' ids, some of which may have moved here from the page before. Raises
         AnswerNotUnderstoodError where none is new."""
         new = set(rows) - self._seen
         if not new:
-            raise AnswerNotUnderstoodError("the same page again")
+            raise AnswerNotUnderstoodError("the exchange returned the same page again")
         self._seen |= new
 
 
-def by_its_clock(client: Any, since: int, margin: int = FILLS_MARGIN) -> int:
-    """The earliest that the client's exchange may have dated what happened at `since` (our clock, microseconds), and
-    `margin` before that; a whole second, since some date no finer."""
-    theirs = since + (int(client.exchange_ahead_ms) - int(client.exchange_doubt_ms)) * 1_000 - margin
+def on_exchange_clock(client: Any, since: int, margin: int = FILLS_MARGIN) -> int:
+    """The earliest exchange time of an event at `since` (our clock, microseconds), minus `margin`; rounded down to a
+    second, since some exchanges have no finer times."""
+    theirs = since + (int(client.exchange_ahead_ms) - int(client.exchange_uncertainty_ms)) * 1_000 - margin
     return theirs // MICROSECONDS * MICROSECONDS
 
 
@@ -121,14 +121,14 @@ def micros_of(text: str) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
-        raise AnswerNotUnderstoodError(f"no time: {text[:50]}") from error
+        raise AnswerNotUnderstoodError(f"not a time: {text[:50]}") from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def report_of(exchange_order_id: str, has_ended: bool, filled: Decimal, fills: Sequence[Fill]) -> OrderReport:
-    """Final only when all fills that the exchange counts are there too; they may show up later than the order's end."""
+    """Final only once all fills that the exchange counts are there; they may appear after the order's end."""
     # an exchange may list a fill twice
     once = tuple({fill.fill_id: fill for fill in fills}.values())
     complete = total(fill.amount for fill in once) == filled

@@ -1,4 +1,4 @@
-"""The markets that are simulated, with each exchange's own size rules, which of them paper mode trades, and fees."""
+"""The simulated markets with each exchange's size rules and fees, and those that paper mode trades."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -10,7 +10,7 @@ _EIGHT_DIGITS = Decimal("0.00000001")
 
 
 def paper_markets() -> tuple[Market, ...]:
-    """What is traded in paper mode, then the FX markets that bring euro and yen into dollars."""
+    """The markets traded in paper mode, then the FX markets that convert euro and yen to dollars."""
     return (
         _market("coinbaseexchange", "us", "BTC/USD", "0.01", "0.000016", "1", "quote"),
         _market("bitstamp", "eu", "BTC/EUR", "1", "0.00000001", "10", "quote"),
@@ -22,7 +22,7 @@ def paper_markets() -> tuple[Market, ...]:
 
 
 def simulated_markets() -> tuple[Market, ...]:
-    """Those of paper mode, and what trades in USDT, which is no dollar, with the FX market between both."""
+    """The paper markets, a market in USDT (which is not the dollar), and the FX market between both."""
     return (
         *paper_markets(),
         replace(_market("binance", "sg", "BTC/USDT", "0.01", "0.00001", "5", "received"), lot_step=Decimal("0.00001")),
@@ -31,7 +31,7 @@ def simulated_markets() -> tuple[Market, ...]:
 
 
 def taker_fees() -> dict[str, Decimal]:
-    """Exchange → fraction of the notional, for the default settings."""
+    """Taker fee by exchange, a fraction of the notional, for the default settings."""
     return {
         "coinbaseexchange": Decimal("0.0010"),
         "bitstamp": Decimal("0.0012"),
@@ -41,7 +41,7 @@ def taker_fees() -> dict[str, Decimal]:
 
 
 def simulated_taker_fees() -> dict[str, Decimal]:
-    """Of all that is simulated."""
+    """Taker fees of all simulated exchanges."""
     return {**taker_fees(), "binance": Decimal("0.0010")}
 
 

@@ -1,1 +1,1 @@
-"""One feeder per exchange: what the exchange shows becomes rows of the log."""
+"""One feeder per exchange: reads its order-book stream and writes quotes to the log."""

@@ -1,4 +1,4 @@
-"""What can go wrong with a feed, and what to do about it."""
+"""Errors of a price feed, and whether the feed retries."""
 
 from typing import Literal
 
@@ -10,11 +10,11 @@ class FeedError(Exception):
 
 
 class FeedDroppedError(FeedError):
-    """The connection was lost, silent or talked nonsense; subscribing anew may succeed in a moment."""
+    """The connection was lost, went silent or sent an invalid message; a new subscription may succeed in a moment."""
 
 
 class FrameRejectedError(FeedDroppedError):
-    """One message cannot be true, or one before it was lost: the book is not to be believed until it is built anew."""
+    """A message is invalid, or one before it was lost: the book is withdrawn until it is resynced."""
 
     def __init__(self, kind: FrameFault, detail: str) -> None:
         super().__init__(f"{kind}: {detail}")
@@ -22,16 +22,16 @@ class FrameRejectedError(FeedDroppedError):
 
 
 class FeedStaleError(FeedDroppedError):
-    """Nothing came in time that shows the book to hold; the connection is of no more use."""
+    """Nothing confirmed the book in time; the connection is dropped."""
 
 
 class BookMismatchError(FeedDroppedError):
-    """The book by REST is repeatedly another than the stream's, which must have lost something unnoticed."""
+    """The REST book differs repeatedly from the stream's: the stream lost a message without noticing."""
 
 
 class RestFailedError(FeedDroppedError):
-    """REST did not give what was asked for; asking again later may."""
+    """A REST request failed; a later one may succeed."""
 
 
 class FeedRejectedError(FeedError):
-    """The exchange said no to the subscription; trying again changes nothing."""
+    """The exchange rejected the subscription; a retry changes nothing."""

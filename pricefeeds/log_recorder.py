@@ -1,4 +1,4 @@
-"""Records the log itself and what CEP made of it, so that a session can be derived again from its folder alone."""
+"""Records the log and what CEP derived from it, so that a session can be verified from its folder alone."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from typing import Protocol
 
 from datasets.ticksets.log_parts import LogParts
 from market.time_units import MICROSECONDS
-from pricefeeds.feed.startup_retry import answered
+from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
 from session.clock import wall_now
 from session.session import Session
@@ -19,37 +19,37 @@ from streams.records import Record
 from streams.topic_reader import TopicReader
 from streams.topics import OPPORTUNITIES, TICKS
 
-PATIENCE_SECONDS = 1.0
+POLL_SECONDS = 1.0
 FLUSH_SECONDS = 10.0
-"""A kill costs nothing but time: what was not written is read again."""
-MOST_ROWS, MOST_BYTES = 20_000, 16 * MEGABYTE
+"""After a kill, rows that were not written yet are read again."""
+MAX_ROWS, MAX_BYTES = 20_000, 16 * MEGABYTE
 """In memory, of both topics together."""
 MARGIN = 300 * MICROSECONDS
-"""How much earlier than its own start, and the age of the oldest quote that counts, reading begins: CEP may have begun
-so much before this process."""
+"""Reading starts this much before the recorder's own start minus the maximum quote age: CEP may have started that
+much earlier."""
 AGE_UNKNOWN = 2_000_000
-BEGUN, ENDED, STOPPED = "begun.json", "ended.json", "stopped.json"
+STARTED, ENDED, STOPPED = "begun.json", "ended.json", "stopped.json"
 
 log = logging.getLogger("pricefeeds")
 
 
 def log_folder(home: Path, session_id: str) -> Path:
-    """Where a session's log is kept, beside what its feeds heard."""
+    """Folder of a session's recorded log, beside the recorded frames of its feeds."""
     return recordings_folder(home) / session_id / "log"
 
 
 async def run_log_recorder(session: Session, ready: Callable[[], None]) -> None:
-    """Record until cancelled; once the session's `end` markers have come out of CEP, nothing more.
+    """Record until cancelled; nothing more once CEP has passed on the session's `end` markers.
 
-    Raises StreamError where Kafka is away: the process ends with it and is started again. A full disk, or the limit on
-    all recordings, ends the recording with one logged sentence.
+    Raises StreamError where Kafka is unavailable: the process ends with it and is restarted. A full disk, or the limit
+    on all recordings, ends the recording with one log message.
     """
     parts = LogParts(log_folder(session.home, session.session_id) / "raw")
     recorder = LogRecorder(session, parts)
     since = await recorder.begin()
     if not recorder.is_over:
-        reader = TopicReader(session.kafka, (TICKS, OPPORTUNITIES), since, PATIENCE_SECONDS)
-        await answered(reader.open)
+        reader = TopicReader(session.kafka, (TICKS, OPPORTUNITIES), since, POLL_SECONDS)
+        await retry_until_available(reader.open)
         try:
             ready()
             await recorder.follow(reader)
@@ -57,48 +57,48 @@ async def run_log_recorder(session: Session, ready: Callable[[], None]) -> None:
             await reader.close()
     else:
         ready()
-    # ending by itself would look like a crash
+    # a process that ended by itself would look like a crash
     await asyncio.Event().wait()
 
 
 class Batches(Protocol):
-    """`streams.topic_reader.TopicReader`, as it is used here."""
+    """The part of `streams.topic_reader.TopicReader` that is used here."""
 
     def batches(self) -> AsyncIterator[list[Record]]: ...
 
 
 class LogRecorder:
-    """Keeps rows in memory until they make a file."""
+    """Buffers rows in memory until there are enough for a file."""
 
     def __init__(self, session: Session, parts: LogParts) -> None:
         self._session = session
         self._parts = parts
         self._pending: dict[str, list[Record]] = {TICKS: [], OPPORTUNITIES: []}
         self._size = 0
-        self._reached: dict[tuple[str, int], int] = {}
+        self._offsets: dict[tuple[str, int], int] = {}
         self._ends: dict[str, dict[str, int]] = {TICKS: {}, OPPORTUNITIES: {}}
         """Topic → base → offset of its `end` marker."""
         self._due = 0
         limit = session.recordings_mb
-        self._most_bytes = None if limit is None else limit * MEGABYTE
+        self._max_bytes = None if limit is None else limit * MEGABYTE
 
     @property
     def is_over(self) -> bool:
         return any((self._parts.folder / name).exists() for name in (ENDED, STOPPED))
 
     async def begin(self) -> int:
-        """Go on where a predecessor was killed; from when on to read, microseconds."""
-        since = await self._begun()
-        last = self._parts.reached(TICKS) | self._parts.reached(OPPORTUNITIES)
-        self._reached = {position: offset for position, (offset, _) in last.items()}
+        """Resume where a previous process was killed. Returns the time to read from, in microseconds."""
+        since = await self._start_time()
+        last = self._parts.last_positions(TICKS) | self._parts.last_positions(OPPORTUNITIES)
+        self._offsets = {position: offset for position, (offset, _) in last.items()}
         for topic in self._ends:
             for _, offset, _, value in self._parts.rows(topic):
-                self._see(topic, offset, value)
+                self._find_end(topic, offset, value)
         is_known = len(last) == 2 * self._session.partitions
         return min(time for _, time in last.values()) if is_known else since
 
     async def follow(self, reader: Batches) -> None:
-        """Until the session's end, or the recording's."""
+        """Record until the session or the recording ends."""
         self._due = wall_now() + int(FLUSH_SECONDS * MICROSECONDS)
         batches = reader.batches()
         while not self.is_over:
@@ -107,28 +107,28 @@ class LogRecorder:
             if self._has_ended() or self._is_due():
                 await self._flush()
             if self._has_ended() and not self.is_over:
-                self._note(ENDED, {topic: dict(sorted(ends.items())) for topic, ends in self._ends.items()})
+                self._write_document(ENDED, {topic: dict(sorted(ends.items())) for topic, ends in self._ends.items()})
 
-    async def _begun(self) -> int:
-        """What the first process of the session decided."""
-        path = self._parts.folder / BEGUN
+    async def _start_time(self) -> int:
+        """The start time that the session's first process chose."""
+        path = self._parts.folder / STARTED
         if path.exists():
             return int(json.loads(path.read_text())["since"])
-        rows = await answered(lambda: newest_settings_rows(self._session.kafka))
+        rows = await retry_until_available(lambda: newest_settings_rows(self._session.kafka))
         ages = [int(row_of(record.value)["max_quote_age"]) for record in rows]
         since = wall_now() - max(ages, default=AGE_UNKNOWN) - MARGIN
-        self._note(BEGUN, {"since": since})
+        self._write_document(STARTED, {"since": since})
         return since
 
     def _take(self, record: Record) -> None:
-        if record.offset <= self._reached.get(record.position, -1):
+        if record.offset <= self._offsets.get(record.position, -1):
             return
-        self._reached[record.position] = record.offset
+        self._offsets[record.position] = record.offset
         self._pending[record.topic].append(record)
         self._size += len(record.value)
-        self._see(record.topic, record.offset, record.value)
+        self._find_end(record.topic, record.offset, record.value)
 
-    def _see(self, topic: str, offset: int, value: bytes) -> None:
+    def _find_end(self, topic: str, offset: int, value: bytes) -> None:
         if b'"end"' not in value or self._session.session_id.encode() not in value:
             return
         try:
@@ -143,7 +143,7 @@ class LogRecorder:
 
     def _is_due(self) -> bool:
         rows = sum(map(len, self._pending.values()))
-        return rows >= MOST_ROWS or self._size >= MOST_BYTES or wall_now() >= self._due
+        return rows >= MAX_ROWS or self._size >= MAX_BYTES or wall_now() >= self._due
 
     async def _flush(self) -> None:
         self._due = wall_now() + int(FLUSH_SECONDS * MICROSECONDS)
@@ -157,14 +157,14 @@ class LogRecorder:
             return
         self._size = 0
         used = recorded_bytes(recordings_folder(self._session.home))
-        if self._most_bytes is not None and used >= self._most_bytes and not self._has_ended():
+        if self._max_bytes is not None and used >= self._max_bytes and not self._has_ended():
             self._stop(f"all recordings together reached recordings_mb = {self._session.recordings_mb}")
 
     def _stop(self, reason: str) -> None:
         log.error("recording of the log stopped", extra={"folder": str(self._parts.folder), "reason": reason})
-        self._note(STOPPED, {"reason": reason})
+        self._write_document(STOPPED, {"reason": reason})
 
-    def _note(self, name: str, document: dict[str, object]) -> None:
+    def _write_document(self, name: str, document: dict[str, object]) -> None:
         self._parts.folder.mkdir(parents=True, exist_ok=True)
         scratch = self._parts.folder / f"{name}.new"
         scratch.write_text(json.dumps(document))

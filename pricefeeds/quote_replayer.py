@@ -15,19 +15,19 @@ END_KIND = "end"
 LONGEST_PAUSE_SECONDS = 60.0
 """In market time."""
 ROWS_BETWEEN_FLUSHES = 5_000
-"""Far below what the writer buffers."""
+"""Far below the writer's buffer size."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayCounts:
-    """What a replay wrote: exchange → quotes. `last_received` in microseconds UTC, 0 where nothing was sent."""
+    """Quotes written, by exchange. `last_received` in microseconds UTC, 0 where nothing was sent."""
 
     sent: dict[str, int]
     last_received: int
 
 
 async def run_replayer(session: Session, rows: Iterable[Quote | FeedMark], marker_id: str = "replay") -> ReplayCounts:
-    """Write `rows`, which are in the order of their received times, then one `end` row per base of the session.
+    """Write `rows`, ordered by received time, then one `end` row per base of the session.
 
     Returns once all of it is acknowledged. Raises StreamError.
     """
@@ -51,9 +51,9 @@ async def send_in_time(
     flush: Callable[[], Awaitable[None]],
     clock: Clock,
 ) -> ReplayCounts:
-    """Write each row once the clock has reached its received time; rows that are due together go out together.
+    """Write each row once the clock has reached its received time; rows due at the same time are written together.
 
-    Where the clock is ahead for long, `flush` holds back so that the writer's buffer does not run over.
+    While the clock is ahead, `flush` slows the loop down so that the writer's buffer does not overflow.
     """
     sent: Counter[str] = Counter()
     last_received = now = 0

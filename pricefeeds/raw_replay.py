@@ -1,5 +1,5 @@
-"""Lives a recorded feed again: what was heard goes through today's code, and what it says is held against what was
-said then, byte for byte."""
+"""Raw replay: runs a recording's frames through today's feed code and compares the rows with the recorded ones,
+byte for byte."""
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
@@ -14,12 +14,19 @@ from market.time_units import MICROSECONDS
 from pricefeeds.errors import FeedError
 from pricefeeds.feed.feed_session import UNEXPECTED
 from pricefeeds.quoting.symbol_feed import LATE_SECONDS, Row, SymbolFeed
-from pricefeeds.recording.feed_recording import Note, NoteKind, PartEnd, RecordingHeader, book_of, row_text
+from pricefeeds.recording.feed_recording import (
+    PartEnd,
+    RecordedEvent,
+    RecordedEventKind,
+    RecordingHeader,
+    book_of,
+    row_text,
+)
 from pricefeeds.wire.wire_exchanges import wire_of
-from pricefeeds.wire.wire_port import Conversation, Heard
+from pricefeeds.wire.wire_port import Conversation, WireOutput
 
 MakeConversation = Callable[[Market], Conversation]
-"""A new conversation, as on a new connection. Raises FeedRejectedError."""
+"""A new Conversation, as on a new connection. Raises FeedRejectedError."""
 
 LATE_AFTER = LATE_SECONDS * MICROSECONDS
 _STATUSES: dict[str, FeedStatus] = {status: status for status in get_args(FeedStatus)}
@@ -27,36 +34,36 @@ _STATUSES: dict[str, FeedStatus] = {status: status for status in get_args(FeedSt
 
 @dataclass(frozen=True, slots=True)
 class ReplayDifference:
-    """The first row that is not the recorded one; a side is None where it has no row at all."""
+    """The first row that differs from the recording; a side is None where it has no row."""
 
     symbol: str
     row: int
-    """Of the symbol, counted from 1."""
+    """Number of the row within its symbol, counted from 1."""
     now: int
-    """Microseconds UTC of what led to it."""
+    """Time of the event that produced it, microseconds UTC."""
     recorded: bytes | None
-    reenacted: bytes | None
+    replayed: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class RawReplay:
-    """What came of one exchange's recording. Where there is a difference, the counts end with it."""
+    """Result of the raw replay of one exchange's recording. The counts end at the first difference."""
 
     exchange: str
     session_id: str
     files: int
-    notes: dict[NoteKind, int]
+    events: dict[RecordedEventKind, int]
     rejected_messages: int
-    """Messages that the conversation could not take."""
+    """Messages that the Conversation could not parse."""
     equal_rows: dict[str, int]
-    """Symbol → rows that came out again, byte for byte."""
+    """Rows reproduced byte for byte, by symbol."""
     cut: tuple[str, ...]
-    """Names of the files that were cut off and so were read up to their last whole line."""
+    """Names of truncated files, read up to their last complete line."""
     difference: ReplayDifference | None
 
 
 class ReplayedFeed:
-    """One symbol's feed, from its first note on."""
+    """One symbol's feed, rebuilt from its recorded events."""
 
     def __init__(self, market: Market, make_conversation: MakeConversation, late_after: int = LATE_AFTER) -> None:
         self._market = market
@@ -66,98 +73,98 @@ class ReplayedFeed:
         self._conversation: Conversation | None = None
         self.rejected_messages = 0
 
-    def rows(self, note: Note) -> list[Row]:
-        """What the feed says to a note that is no row. Raises ValueError for what no feeder could have noted."""
-        if note.kind == "started":
-            self._feed = SymbolFeed(self._market, int(note.data), note.now, self._late_after)
+    def rows(self, event: RecordedEvent) -> list[Row]:
+        """Rows that the feed produces for an event other than a row. Raises ValueError for an impossible event."""
+        if event.kind == "started":
+            self._feed = SymbolFeed(self._market, int(event.data), event.now, self._late_after)
             self._conversation = None
             return []
         if self._feed is None:
-            raise ValueError("the feed was not started before it")
-        if note.kind in _STEPS:
-            return _STEPS[note.kind](self._feed, note)
-        if note.kind == "opened":
-            self._feed.begin(note.now)
-        return self._taken(self._feed, self._heard(note), note.now)
+            raise ValueError("the feed was not started before this event")
+        if event.kind in _STEPS:
+            return _STEPS[event.kind](self._feed, event)
+        if event.kind == "opened":
+            self._feed.begin(event.now)
+        return self._rows(self._feed, self._outputs(event), event.now)
 
-    def _taken(self, feed: SymbolFeed, heard: Iterable[Heard], now: int) -> list[Row]:
-        return [row for said in heard if isinstance(said, BookTop) for row in feed.take(said, now)]
+    def _rows(self, feed: SymbolFeed, outputs: Iterable[WireOutput], now: int) -> list[Row]:
+        return [row for output in outputs if isinstance(output, BookTop) for row in feed.take(output, now)]
 
-    def _heard(self, note: Note) -> list[Heard]:
-        """Nothing for a rejected message: what the feeder made of it was noted too, as `lost` and `closed`."""
-        if note.kind == "closed":
+    def _outputs(self, event: RecordedEvent) -> list[WireOutput]:
+        """Nothing for a rejected message: its consequences were recorded as `lost` and `closed`."""
+        if event.kind == "closed":
             self._conversation = None
             return []
         try:
-            if note.kind == "opened":
+            if event.kind == "opened":
                 self._conversation = self._make_conversation(self._market)
-                return self._conversation.open(note.now)
-            return self._said(note)
+                return self._conversation.open(event.now)
+            return self._parsed(event)
         except (FeedError, *UNEXPECTED):
             self.rejected_messages += 1
             return []
 
-    def _said(self, note: Note) -> list[Heard]:
+    def _parsed(self, event: RecordedEvent) -> list[WireOutput]:
         if self._conversation is None:
-            # as a feeder does that hears of a connection it has given up already
+            # the feeder too ignores a frame of a connection that it has closed
             return []
-        if note.kind == "frame":
-            return self._conversation.hear(note.data, note.now)
-        return self._conversation.take_snapshot(_bytes_of(note.data), note.now)
+        if event.kind == "frame":
+            return self._conversation.take_frame(event.data, event.now)
+        return self._conversation.take_snapshot(_bytes_of(event.data), event.now)
 
 
-def _corrected(feed: SymbolFeed, note: Note) -> list[Row]:
-    feed.correct(int(note.data), note.now)
+def _corrected(feed: SymbolFeed, event: RecordedEvent) -> list[Row]:
+    feed.correct(int(event.data), event.now)
     return []
 
 
-_STEPS: dict[NoteKind, Callable[[SymbolFeed, Note], list[Row]]] = {
-    "alive": lambda feed, note: feed.alive(note.now),
-    "lost": lambda feed, note: feed.lose(_status_of(note.data), note.now),
-    "book": lambda feed, note: feed.take(book_of(note.data), note.now),
-    "confirmed": lambda feed, note: feed.confirm(int(note.data), note.now),
+_STEPS: dict[RecordedEventKind, Callable[[SymbolFeed, RecordedEvent], list[Row]]] = {
+    "alive": lambda feed, event: feed.alive(event.now),
+    "lost": lambda feed, event: feed.withdraw(_status_of(event.data), event.now),
+    "book": lambda feed, event: feed.take(book_of(event.data), event.now),
+    "confirmed": lambda feed, event: feed.confirm(int(event.data), event.now),
     "offset": _corrected,
 }
-"""What concerns the feed alone."""
+"""Events that concern the SymbolFeed only."""
 
 
 def conversation_of(market: Market) -> Conversation:
-    """Without keys: what was sent to the exchange is not lived again. Raises FeedRejectedError."""
+    """A Conversation without API keys: requests to the exchange are not replayed. Raises FeedRejectedError."""
     return wire_of(market.exchange).conversation(market, None)
 
 
-def reenact(
-    entries: Iterable[RecordingHeader | Note | PartEnd], make_conversation: MakeConversation = conversation_of
+def replay_raw(
+    entries: Iterable[RecordingHeader | RecordedEvent | PartEnd], make_conversation: MakeConversation = conversation_of
 ) -> RawReplay:
-    """Live one exchange's recording again, up to its end or the first difference.
+    """Replay one exchange's recording up to its end or the first difference.
 
-    `entries` as `read_recording` gives them. Raises ImportRejectedError, as reading does, and for notes that no feeder
-    could have written.
+    `entries` as `read_recording` yields them. Raises ImportRejectedError, as reading does, and for events that no
+    feeder could have recorded.
     """
-    stage = _Stage(make_conversation)
+    comparison = _RowComparison(make_conversation)
     for entry in entries:
-        if isinstance(entry, Note):
-            stage.take_note(entry)
+        if isinstance(entry, RecordedEvent):
+            comparison.take_event(entry)
         elif isinstance(entry, RecordingHeader):
-            stage.take_header(entry)
+            comparison.take_header(entry)
         else:
-            stage.take_end(entry)
-        if stage.difference is not None:
+            comparison.take_end(entry)
+        if comparison.difference is not None:
             break
-    return stage.result()
+    return comparison.result()
 
 
-class _Stage:
-    """All feeds of one exchange, and the rows that they said and that were not yet found in the recording."""
+class _RowComparison:
+    """All feeds of one exchange, and the replayed rows that were not matched with the recording yet."""
 
     def __init__(self, make_conversation: MakeConversation) -> None:
         self._make_conversation = make_conversation
         self._header: RecordingHeader | None = None
         self._feeds: dict[str, ReplayedFeed] = {}
-        self._said: dict[str, deque[bytes]] = {}
-        self._led: dict[str, Note] = {}
-        """Symbol → the note that its last rows come from."""
-        self._notes: Counter[NoteKind] = Counter()
+        self._pending: dict[str, deque[bytes]] = {}
+        self._last_event: dict[str, RecordedEvent] = {}
+        """The event that produced a symbol's last rows, by symbol."""
+        self._events: Counter[RecordedEventKind] = Counter()
         self._equal: Counter[str] = Counter()
         self._files = 0
         self._cut: list[str] = []
@@ -167,37 +174,39 @@ class _Stage:
     def take_header(self, header: RecordingHeader) -> None:
         if self._header is not None and self._header.exchange != header.exchange:
             raise ImportRejectedError(
-                f"part {header.part} is of {header.exchange}, the others of {self._header.exchange}"
+                f"part {header.part} is of {header.exchange}, the other parts are of {self._header.exchange}"
             )
         if self._header is None:
-            self._enter(header)
+            self._restart_feeds(header)
         self._header = header
 
     def take_end(self, end: PartEnd) -> None:
-        """Behind a cut nobody knows what else was said, and the feeds begin anew."""
+        """After a truncated file the rows that followed are unknown, so the feeds start again."""
         self._files += 1
         if end.reason == "closed":
-            self._expect_nothing(*self._said)
+            self._expect_none_pending(*self._pending)
         elif end.reason is None:
             self._cut.append(end.path.name)
         if end.reason != "continued" and self._header is not None:
-            self._enter(self._header)
+            self._restart_feeds(self._header)
 
-    def take_note(self, note: Note) -> None:
-        feed = self._feeds.get(note.symbol)
+    def take_event(self, event: RecordedEvent) -> None:
+        feed = self._feeds.get(event.symbol)
         if feed is None:
-            raise ImportRejectedError(f"{note.symbol} is no market of this recording, yet a note is about it")
-        self._notes[note.kind] += 1
-        if note.kind == "row":
-            self._compare(note)
+            raise ImportRejectedError(
+                f"{event.symbol} is not a market of this recording, but a recorded event names it"
+            )
+        self._events[event.kind] += 1
+        if event.kind == "row":
+            self._compare(event)
             return
-        self._expect_nothing(note.symbol)
-        self._led[note.symbol] = note
+        self._expect_none_pending(event.symbol)
+        self._last_event[event.symbol] = event
         try:
-            self._said[note.symbol].extend(row_text(row) for row in feed.rows(note))
+            self._pending[event.symbol].extend(row_text(row) for row in feed.rows(event))
         except ValueError as error:
             raise ImportRejectedError(
-                f"{note.symbol}: the note {note.kind!r} of {note.now} cannot be ({error})"
+                f"{event.symbol}: the event {event.kind!r} at {event.now} is impossible ({error})"
             ) from error
 
     def result(self) -> RawReplay:
@@ -206,51 +215,51 @@ class _Stage:
             exchange="" if header is None else header.exchange,
             session_id="" if header is None else header.session_id,
             files=self._files,
-            notes=dict(self._notes),
+            events=dict(self._events),
             rejected_messages=self._rejected_messages + sum(feed.rejected_messages for feed in self._feeds.values()),
             equal_rows=dict(self._equal),
             cut=tuple(self._cut),
             difference=self.difference,
         )
 
-    def _enter(self, header: RecordingHeader) -> None:
+    def _restart_feeds(self, header: RecordingHeader) -> None:
         self._rejected_messages += sum(feed.rejected_messages for feed in self._feeds.values())
         late_after = _late_after(header)
         self._feeds = {
             market.symbol: ReplayedFeed(market, self._make_conversation, late_after) for market in header.markets
         }
-        self._said = {symbol: deque() for symbol in self._feeds}
+        self._pending = {symbol: deque() for symbol in self._feeds}
 
-    def _compare(self, note: Note) -> None:
-        said, recorded = self._said[note.symbol], _bytes_of(note.data)
-        reenacted = said.popleft() if said else None
-        if reenacted == recorded:
-            self._equal[note.symbol] += 1
+    def _compare(self, event: RecordedEvent) -> None:
+        pending, recorded = self._pending[event.symbol], _bytes_of(event.data)
+        replayed = pending.popleft() if pending else None
+        if replayed == recorded:
+            self._equal[event.symbol] += 1
         else:
-            self._differ(note.symbol, note.now, recorded, reenacted)
+            self._differ(event.symbol, event.now, recorded, replayed)
 
-    def _expect_nothing(self, *symbols: str) -> None:
-        """All that was said of these symbols must stand in the recording by now."""
+    def _expect_none_pending(self, *symbols: str) -> None:
+        """Every row replayed for these symbols must have been in the recording by now."""
         for symbol in symbols:
-            if self._said[symbol]:
-                self._differ(symbol, self._led[symbol].now, None, self._said[symbol][0])
+            if self._pending[symbol]:
+                self._differ(symbol, self._last_event[symbol].now, None, self._pending[symbol][0])
 
-    def _differ(self, symbol: str, now: int, recorded: bytes | None, reenacted: bytes | None) -> None:
+    def _differ(self, symbol: str, now: int, recorded: bytes | None, replayed: bytes | None) -> None:
         if self.difference is None:
-            self.difference = ReplayDifference(symbol, self._equal[symbol] + 1, now, recorded, reenacted)
+            self.difference = ReplayDifference(symbol, self._equal[symbol] + 1, now, recorded, replayed)
 
 
 def _late_after(header: RecordingHeader) -> int:
     try:
         return int(header.settings.get("late_after", LATE_AFTER))
     except ValueError:
-        raise ImportRejectedError(f"part {header.part} was recorded with a late_after that is no number") from None
+        raise ImportRejectedError(f"part {header.part} has a late_after that is not a number") from None
 
 
 def _status_of(data: str | bytes) -> FeedStatus:
     text = _bytes_of(data).decode()
     if text not in _STATUSES:
-        raise ValueError(f"there is no status {text!r}")
+        raise ValueError(f"unknown status {text!r}")
     return _STATUSES[text]
 
 

@@ -1,4 +1,5 @@
-"""The settings publisher: every version of the settings, in order, into the log, and the newest again each second."""
+"""The settings publisher: writes every version of the settings to the log, in order, and repeats the newest each
+second."""
 
 import asyncio
 import contextlib
@@ -6,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 
 from market.decide.settings import Settings
-from pricefeeds.feed.startup_retry import answered
+from pricefeeds.feed.startup_retry import retry_until_available
 from session.backoff import backoff
 from session.clock import Clock, SystemClock
 from session.session import Session
@@ -22,31 +23,34 @@ from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
 
 REPEAT_SECONDS = 1.0
-"""By the wall, also in a replay: a CEP that starts anew must not wait longer for its settings."""
+"""Wall-clock seconds, also in a replay: a restarted CEP must not wait longer for its settings."""
 
 PAGE_ROWS = 100
 
 log = logging.getLogger("pricefeeds")
 
 Write = Callable[[Settings, int], None]
-"""(settings, received time in microseconds): one row into every partition of the log."""
+"""(settings, received time in microseconds): writes one row to every partition of the log."""
 VersionsBetween = Callable[[int, int], Awaitable[list[Settings]]]
-"""(after, before): the versions in between, oldest first."""
+"""(after, before): the versions between the two, oldest first."""
 
 
-async def run_bridge(session: Session, ready: Callable[[], None]) -> None:
-    """Bridge until cancelled; `ready` is called once the settings in force stand in the log.
+async def run_settings_publisher(session: Session, ready: Callable[[], None]) -> None:
+    """Publish until cancelled; `ready` is called once the settings in force are in the log.
 
-    An outage of the store delays new versions while those in force are repeated; at the start both services are waited
-    for. Raises StreamError where Kafka is away for longer than the writer can buffer: the process ends with it and is
-    started again.
+    During an outage of the store the settings in force are repeated and new versions wait. At the start both services
+    are waited for. Raises StreamError where Kafka is unavailable for longer than the writer can buffer: the process
+    ends with it and is restarted.
     """
-    written = last_version(await answered(lambda: newest_settings_rows(session.kafka)))
+    written = last_version(await retry_until_available(lambda: newest_settings_rows(session.kafka)))
     writer = TopicWriter(session.kafka)
-    await answered(writer.open)
+    await retry_until_available(writer.open)
     try:
         rows = TickWriter(writer, session.bases, session.partitions)
-        async with await answered(lambda: open_store(session)) as store, contextlib.AsyncExitStack() as stack:
+        async with (
+            await retry_until_available(lambda: open_store(session)) as store,
+            contextlib.AsyncExitStack() as stack,
+        ):
             reader = await open_reader(session)
             stack.push_async_callback(reader.close)
             publisher = SettingsPublisher(
@@ -58,16 +62,16 @@ async def run_bridge(session: Session, ready: Callable[[], None]) -> None:
 
 
 async def _run_tasks(publisher: "SettingsPublisher", writer: TopicWriter, ready: Callable[[], None]) -> None:
-    async def tell() -> None:
+    async def report_ready() -> None:
         await publisher.has_begun.wait()
         await writer.flush()
         ready()
 
-    await run_all(publisher.follow(), publisher.repeat(), tell())
+    await run_all(publisher.follow(), publisher.repeat(), report_ready())
 
 
 class StoredSettings:
-    """Versions that the store has kept."""
+    """The settings history in the store."""
 
     def __init__(self, reader: TradeReader) -> None:
         self._reader = reader
@@ -85,9 +89,9 @@ class StoredSettings:
 
 
 class SettingsPublisher:
-    """Skips no version, and writes none twice but the newest and those that some partition of the log lacks.
+    """Skips no version. Repeats only the newest one, and those that some partition of the log lacks.
 
-    The log itself is the token to resume from: `written` is the last version in it, None where it has none.
+    Resumes from the log itself: `written` is the last version in it, None where it has none.
     """
 
     def __init__(
@@ -99,7 +103,7 @@ class SettingsPublisher:
         written: int | None = None,
     ) -> None:
         self.has_begun = asyncio.Event()
-        """Set once the settings in force were written."""
+        """Set once the settings in force have been written."""
         self._store = store
         self._versions_between = versions_between
         self._write_row = write
@@ -108,7 +112,7 @@ class SettingsPublisher:
         self._newest: Settings | None = None
 
     async def follow(self) -> None:
-        """Write each version as it is made; goes on after outages of the store."""
+        """Write each version as it is stored; continues after outages of the store."""
         delays = backoff()
         while True:
             try:
@@ -116,7 +120,7 @@ class SettingsPublisher:
                     delays = backoff()
                     await self._take(settings)
             except (StoreUnavailableError, HistoryLostError) as error:
-                log.warning("settings not followed", extra={"error": str(error)})
+                log.warning("settings changes cannot be read; retrying", extra={"error": str(error)})
             await SystemClock().sleep(next(delays))
 
     async def repeat(self) -> None:
@@ -127,8 +131,8 @@ class SettingsPublisher:
                 self._write(self._newest)
 
     async def _take(self, settings: Settings) -> None:
-        """Write it and what was missed before it; at the start also where the log has it already, or a later one of a
-        store that is gone: it is what is in force."""
+        """Write `settings` and the versions missed before it. The first one is always written, even where the log has
+        it or a later version of a lost store: it is the one in force."""
         if self._newest is not None and settings.version <= self._newest.version:
             return
         if self._written is not None and settings.version > self._written + 1:
@@ -140,12 +144,12 @@ class SettingsPublisher:
     def _write(self, settings: Settings) -> None:
         self._write_row(settings, self._clock.now())
         if self._newest is None or self._newest.version != settings.version:
-            log.info("settings in the log", extra={"settings_version": settings.version})
+            log.info("settings published", extra={"settings_version": settings.version})
         self._newest, self._written = settings, settings.version
 
 
 def last_version(records: Iterable[Record]) -> int | None:
-    """The newest version that no partition is behind, of settings rows in each partition's order; None of no rows."""
+    """The newest version that every partition has, from settings rows in partition order; None for no rows."""
     newest = {record.partition: int(row_of(record.value)["settings_version"]) for record in records}
-    # a process that was killed may have written to some partitions only
+    # a killed process may have written to some partitions only
     return min(newest.values(), default=None)

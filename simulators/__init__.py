@@ -1,1 +1,1 @@
-"""Simulated exchanges that speak the wire protocols of real ones on loopback."""
+"""Simulated exchanges with the wire protocols of the real ones, on loopback."""

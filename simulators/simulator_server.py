@@ -51,14 +51,14 @@ _GATEWAYS: dict[str, tuple[Callable[[SimulatedExchange, Credentials], Gateway], 
     binance.NAME: (binance.BinanceGateway, binance.NAMES),
 }
 EXCHANGES = tuple(_GATEWAYS)
-"""All that there are."""
+"""All simulated exchanges."""
 ACCOUNTS = "exchanges"
 """The folder of a session's accounts."""
 
 
 @dataclass(slots=True)
 class _Turn:
-    """One exchange, the ladders that quote on it, and what goes wrong with it."""
+    """One exchange, its market maker's ladders, and its injected faults."""
 
     gateway: Gateway
     ladders: dict[str, Ladder]
@@ -69,7 +69,7 @@ class _Turn:
 
 @dataclass(slots=True)
 class SimulatedExchanges:
-    """The outside world: gateways, prices, ladders and faults; `step` moves one exchange on, in turn."""
+    """Gateways, prices, ladders and faults of all exchanges; `step` advances one exchange, in turn."""
 
     gateways: dict[str, Gateway]
     prices: Prices
@@ -91,7 +91,7 @@ class SimulatedExchanges:
         *,
         is_limited: bool = True,
     ) -> "SimulatedExchanges":
-        """Recover what the journals in `<home>/<folder>/` know; the first start makes accounts and keys.
+        """Recover from the journals in `<home>/<folder>/`; the first start creates accounts and API keys.
 
         `only` some of EXCHANGES; all where none is named. `is_limited`: with the real ones' rate limits. Raises
         KeyError where there is no such exchange, AccountRejectedError where the file of the keys is damaged.
@@ -116,17 +116,17 @@ class SimulatedExchanges:
         return world
 
     def _add(self, gateway: Gateway, seed: int) -> None:
-        """Give an exchange its turn, and its faults their places."""
+        """Add an exchange and connect its faults."""
         exchange = gateway.exchange
         faults = self.faults.of(exchange.name)
         orders = OrderFaults(faults, exchange)
-        exchange.trouble = orders
-        gateway.subscribers.suffer(faults, channel_symbols(list(exchange.listings.values())))
+        exchange.order_faults = orders
+        gateway.subscribers.apply_faults(faults, channel_symbols(list(exchange.listings.values())))
         ladders = {symbol: Ladder(row, seed) for symbol, row in exchange.listings.items()}
         self._turns.append(_Turn(gateway, ladders, Publisher(gateway, faults), orders))
 
     def step(self) -> None:
-        """One exchange's turn: prices move, the maker requotes, the crowd takes, readers are told in one message."""
+        """One exchange's turn: prices move, the maker requotes, the crowd takes, and one message is published."""
         turn = self._turns[self._next]
         self._next = (self._next + 1) % len(self._turns)
         exchange = turn.gateway.exchange
@@ -162,8 +162,8 @@ class SimulatedExchanges:
     async def run(self, clock: Clock, schedule: FaultSchedule | None = None) -> None:
         """Step for ever, each exchange once every STEP_SECONDS; after a stall it goes on without catching up.
 
-        Faults of the `schedule` are switched on as they fall due. Raises OSError once a journal could not be written:
-        what is in memory is then more than what was kept.
+        Faults of the `schedule` are injected when due. Raises OSError once a journal could not be written:
+        the state in memory is then ahead of the journal.
         """
         period = int(STEP_SECONDS * MICROSECONDS / len(self._turns))
         due = wall_now()
@@ -191,7 +191,7 @@ def next_due(due: int, now: int, period: int) -> int:
 
 
 def channel_symbols(listings: Sequence[Listing]) -> Callable[[str], str | None]:
-    """Which market a channel is about: its symbol or its exchange's name for it is part of the channel's name."""
+    """Maps a channel to its market: the channel's name contains the symbol or the exchange's name of it."""
     names = [(listing.market.symbol, name.lower()) for listing in listings for name in _names_of(listing)]
 
     @cache
@@ -212,7 +212,7 @@ def _names_of(listing: Listing) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ExchangesOptions:
-    """Which exchanges, all where none is named; `faults` as they are to be switched on."""
+    """The exchanges to run, all where none is named; `faults` is the schedule."""
 
     port: int
     seed: int = 1
@@ -227,8 +227,8 @@ async def run_exchanges(home: Path, options: ExchangesOptions, ready: Callable[[
     """Serve simulated exchanges on loopback until cancelled; `ready` is called once they answer.
 
     `http://127.0.0.1:<port>/<exchange>`, `ws://127.0.0.1:<port>/<exchange>/ws`, faults below `/admin`. Raises OSError
-    where the port is taken or a journal cannot be written: started again, each exchange goes on from what its journal
-    has.
+    where the port is taken or a journal cannot be written: after a restart each exchange continues from its
+    journal.
     """
     clock = SystemClock()
     world = SimulatedExchanges.open(

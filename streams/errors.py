@@ -1,13 +1,13 @@
-"""What can go wrong with Kafka, and what to do about it."""
+"""Errors of Kafka, and how to react."""
 
 
 class StreamError(Exception):
-    """Kafka cannot do what was asked."""
+    """A request to Kafka failed."""
 
 
 class StreamUnavailableError(StreamError):
-    """Kafka was not reached, or not in time; the same call may succeed in a moment."""
+    """Kafka was unreachable or too slow; the same call may succeed in a moment."""
 
 
 class StreamRejectedError(StreamError):
-    """Kafka said no; trying again changes nothing."""
+    """Kafka rejected the request; a retry changes nothing."""

@@ -1,4 +1,4 @@
-"""What stands at the end of the log: how a process that is started again learns where it was."""
+"""Reads the end of the log, so that a restarted process can resume."""
 
 from collections import Counter
 
@@ -9,14 +9,14 @@ from streams.topics import TICKS
 
 TAIL_ROWS = 5_000
 SETTINGS_ROWS = (1_000, 30_000, 1_000_000)
-"""How far back settings are looked for, in steps; the last is two hours at 120 rows a second, 200 s at 5,000."""
+"""Rows to search for settings, step by step; the last step is two hours at 120 rows a second, 200 s at 5,000."""
 
 
 async def last_sequences(address: str, exchange: str) -> dict[str, int]:
     """Symbol → highest sequence among the newest 5,000 rows of each partition of `ticks` that are of this exchange.
 
-    A symbol that has been silent for longer is not in it: its next sequence, at least the time of receipt, is above
-    all that it ever had. Raises StreamUnavailableError, StreamRejectedError.
+    A symbol without rows in there is missing: its next sequence, at least the time of receipt, is above all earlier
+    ones. Raises StreamUnavailableError, StreamRejectedError.
     """
     sequences: dict[str, int] = {}
     async with TopicReader(address, (TICKS,), Newest(TAIL_ROWS)) as reader:
@@ -34,7 +34,7 @@ async def last_sequences(address: str, exchange: str) -> dict[str, int]:
 async def newest_settings_rows(address: str) -> list[Record]:
     """The newest settings rows of `ticks`, in the order of each partition.
 
-    Of each partition there is at least one, where it has any among its newest million rows. Raises
+    At least one per partition that has any among its newest million rows. Raises
     StreamUnavailableError, StreamRejectedError.
     """
     found: list[Record] = []

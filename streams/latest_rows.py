@@ -1,4 +1,4 @@
-"""Looks at the end of topics now and then; in between nothing is fetched."""
+"""Reads the newest rows of topics on request; in between nothing is fetched."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,8 +14,8 @@ _Answer = TypeVar("_Answer")
 
 
 class LatestRows:
-    """The newest rows of topics, for those who need a few of them every few seconds: following all rows would cost
-    each of them what the writers wrote.
+    """The newest rows of topics, for readers that need a few of them every few seconds: reading all rows would cost
+    far more.
     """
 
     def __init__(self, address: str, *topics: str) -> None:
@@ -23,40 +23,40 @@ class LatestRows:
         self._topics = topics
         self._consumer: PartitionConsumer | None = None
         # one thread for all calls: the library's consumer must not be closed while another thread polls it
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafka-glance")
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kafka-latest")
 
     async def open(self) -> None:
         """Raises StreamUnavailableError within seconds, StreamRejectedError where the topic is missing. Opens once."""
         if self._consumer is None:
             await check_reachable(self._address)
-            self._consumer = await self._in_thread(self._resting_consumer)
+            self._consumer = await self._in_thread(self._paused_consumer)
 
     async def newest(self, rows: int) -> list[Record]:
-        """At most so many of each partition, as they end now, in the order of each partition.
+        """At most `rows` of the newest rows of each partition, in its order.
 
         Raises StreamUnavailableError.
         """
         if self._consumer is None:
-            raise StreamRejectedError("this glance is closed.")
+            raise StreamRejectedError("this reader is closed.")
         consumer = self._consumer
         return await self._in_thread(lambda: consumer.newest(rows))
 
     async def ends(self) -> dict[Position, int]:
         """The offset that the next row of each partition will get. Raises StreamUnavailableError."""
         if self._consumer is None:
-            raise StreamRejectedError("this glance is closed.")
+            raise StreamRejectedError("this reader is closed.")
         return await self._in_thread(self._consumer.ends)
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             await self._in_thread(consumer.close)
         self._thread.shutdown(wait=False)
 
-    def _resting_consumer(self) -> PartitionConsumer:
+    def _paused_consumer(self) -> PartitionConsumer:
         consumer = PartitionConsumer(self._address, self._topics, "latest")
-        consumer.rest()
+        consumer.pause()
         return consumer
 
     async def _in_thread(self, function: Callable[[], _Answer]) -> _Answer:

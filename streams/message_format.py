@@ -1,4 +1,4 @@
-"""The one schema of what stands on the topics, shared by writers and readers. JSON, decimal strings, microseconds.
+"""The schema of all topics, shared by writers and readers. JSON, decimal strings, microseconds.
 
 Rows of `ticks` are flat objects with a `kind`:
 
@@ -31,7 +31,7 @@ MARK_KINDS: tuple[str, ...] = get_args(MarkKind)
 
 
 class WireError(ValueError):
-    """A message that is not of the schema; giving up on it is right, it will not get better."""
+    """A message that does not match the schema; reading it again changes nothing."""
 
 
 def levels_text(levels: Iterable[Level]) -> str:
@@ -109,7 +109,7 @@ def reject_row(quote: Quote, reason: str) -> bytes:
 
 
 def row_of(message: bytes) -> dict[str, Any]:
-    """A row of any topic as it stands. Raises WireError."""
+    """A row of any topic, as a mapping. Raises WireError."""
     try:
         row = orjson.loads(message)
     except orjson.JSONDecodeError as error:
@@ -159,7 +159,7 @@ def mark_of(row: Mapping[str, Any]) -> FeedMark:
 
 
 def opportunity_of(row: Mapping[str, Any], detected_time: int) -> Opportunity | LogMarker:
-    """What CEP wrote: an opportunity, or a marker that passed through it. Raises WireError.
+    """A message of CEP: an opportunity, or a marker that passed through it. Raises WireError.
 
     `detected_time` is when CEP produced the message (the record's own timestamp, microseconds).
     """
@@ -213,7 +213,7 @@ def _encoded(row: dict[str, object], bases: tuple[str, ...]) -> bytes:
 
 
 def _finite(value: Any) -> float:
-    """Spark writes a double that is no number as the text NaN, which `float` would take."""
+    """Spark writes NaN as text, which `float` would accept."""
     number = float(value)
     if not isfinite(number):
         raise ValueError(f"{value!r} is not a finite number")

@@ -1,4 +1,4 @@
-"""The library's consumer as `TopicReader` needs it: blocking calls, all made by one thread."""
+"""The library's consumer for `TopicReader`: blocking calls, all from one thread."""
 
 from threading import Event
 
@@ -13,9 +13,9 @@ from streams.topic_admin import client_settings, reason_of
 
 ANSWER_SECONDS = 2.0
 POLL_SECONDS = 0.2
-AGAIN_SECONDS = 0.05
+RETRY_SECONDS = 0.05
 BATCH_ROWS = 500
-PATIENT_BYTES = 1_000_000
+BATCH_BYTES = 1_000_000
 BUFFERED_KILOBYTES = 16 * 1024
 WITHOUT_LEADER = (
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -23,7 +23,7 @@ WITHOUT_LEADER = (
     KafkaError.FENCED_LEADER_EPOCH,
     KafkaError.UNKNOWN_LEADER_EPOCH,
 )
-"""A broker that has just started, or a partition that moves; the library asks the metadata anew and would succeed."""
+"""Errors of a broker that has just started, or of a partition that moves; a retry with new metadata succeeds."""
 
 
 class PartitionConsumer:
@@ -32,21 +32,21 @@ class PartitionConsumer:
     Raises StreamRejectedError where a topic is missing.
     """
 
-    def __init__(self, address: str, topics: tuple[str, ...], start: Start, patience: float = 0.0) -> None:
+    def __init__(self, address: str, topics: tuple[str, ...], start: Start, max_wait: float = 0.0) -> None:
         self._address = address
-        self._troubles = LogThrottle(address)
-        self._patience = patience
-        self._moment = Event()
+        self._log_throttle = LogThrottle(address)
+        self._max_wait = max_wait
+        self._pause = Event()
         self._consumer = Consumer(
             client_settings(address)
             | {
-                "group.id": "unused",  # the library wants one; nothing is committed and no group is joined
+                "group.id": "unused",  # required by the library; nothing is committed and no group is joined
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
                 "auto.offset.reset": "earliest",
-                # without patience Kafka answers at the first byte; the wait only bounds its silence on an idle topic
-                "fetch.min.bytes": PATIENT_BYTES if patience else 1,
-                "fetch.wait.max.ms": max(100, int(patience * 1_000)),
+                # without a wait Kafka answers at the first byte; the maximum then only applies to an idle topic
+                "fetch.min.bytes": BATCH_BYTES if max_wait else 1,
+                "fetch.wait.max.ms": max(100, int(max_wait * 1_000)),
                 "fetch.queue.backoff.ms": 5,
                 "fetch.error.backoff.ms": 50,
                 "queued.max.messages.kbytes": BUFFERED_KILOBYTES,
@@ -54,19 +54,22 @@ class PartitionConsumer:
             }
         )
         try:
-            places = [place for topic in topics for place in self._places(topic, start)]
+            offsets = [partition_offset for topic in topics for partition_offset in self._offsets(topic, start)]
         except KafkaException as error:
             self._consumer.close()
             raise self._unavailable(error.args[0]) from None
         except StreamError:
             self._consumer.close()
             raise
-        self.first: dict[Position, int] = {(place.topic, place.partition): place.offset for place in places}
-        """Where each partition is read from."""
-        self._consumer.assign(places)
+        self.first: dict[Position, int] = {
+            (partition_offset.topic, partition_offset.partition): partition_offset.offset
+            for partition_offset in offsets
+        }
+        """First offset to read, by partition."""
+        self._consumer.assign(offsets)
 
     def take(self) -> list[Record]:
-        """Wait a moment for a first row, then take what else is there already; may be empty."""
+        """Wait briefly for a first row, then take the rows that are buffered already; may be empty."""
         first = self._consumer.poll(POLL_SECONDS)
         if first is None:
             return []
@@ -81,16 +84,19 @@ class PartitionConsumer:
             raise self._unavailable(error.args[0]) from None
 
     def newest(self, rows: int) -> list[Record]:
-        """At most so many of the newest rows of each partition, in its order; nothing is fetched afterwards."""
+        """At most `rows` of the newest rows of each partition, in its order; nothing is fetched afterwards."""
         try:
             marks = {position: self._watermarks(TopicPartition(*position)) for position in self.first}
         except KafkaException as error:
             raise self._unavailable(error.args[0]) from None
-        places = [TopicPartition(*position, max(first, end - rows)) for position, (first, end) in marks.items()]
-        wanted = sum(marks[place.topic, place.partition][1] - place.offset for place in places)
+        offsets = [TopicPartition(*position, max(first, end - rows)) for position, (first, end) in marks.items()]
+        wanted = sum(
+            marks[partition_offset.topic, partition_offset.partition][1] - partition_offset.offset
+            for partition_offset in offsets
+        )
         records: list[Record] = []
         deadline = wall_now() + int(ANSWER_SECONDS * MICROSECONDS)
-        self._consumer.assign(places)
+        self._consumer.assign(offsets)
         try:
             while len(records) < wanted:
                 if wall_now() > deadline:
@@ -101,31 +107,37 @@ class PartitionConsumer:
             self._consumer.unassign()
         return records
 
-    def rest(self) -> None:
-        """Fetch nothing until asked."""
+    def pause(self) -> None:
+        """Fetch nothing until the next request."""
         self._consumer.unassign()
 
     def close(self) -> None:
         self._consumer.close()
 
-    def _places(self, topic: str, start: Start) -> list[TopicPartition]:
+    def _offsets(self, topic: str, start: Start) -> list[TopicPartition]:
         metadata = self._consumer.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic]
         if metadata.error is not None:
             if metadata.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                raise StreamRejectedError(f"there is no topic {topic} at {self._address}; create it first.")
+                raise StreamRejectedError(f"topic {topic} does not exist at {self._address}; create it first.")
             raise KafkaException(metadata.error)
-        places = [TopicPartition(topic, partition) for partition in sorted(metadata.partitions)]
+        offsets = [TopicPartition(topic, partition) for partition in sorted(metadata.partitions)]
         if isinstance(start, int):
-            return self._places_at(places, start)
-        return [self._place(place, start) for place in places]
+            return self._offsets_at(offsets, start)
+        return [self._offset(partition_offset, start) for partition_offset in offsets]
 
-    def _places_at(self, places: list[TopicPartition], time: int) -> list[TopicPartition]:
-        asked = [TopicPartition(place.topic, place.partition, time // 1_000) for place in places]
+    def _offsets_at(self, offsets: list[TopicPartition], time: int) -> list[TopicPartition]:
+        asked = [
+            TopicPartition(partition_offset.topic, partition_offset.partition, time // 1_000)
+            for partition_offset in offsets
+        ]
         found = self._consumer.offsets_for_times(asked, timeout=ANSWER_SECONDS)
-        return [self._place(place, "latest") if place.offset == OFFSET_END else place for place in found]
+        return [
+            self._offset(partition_offset, "latest") if partition_offset.offset == OFFSET_END else partition_offset
+            for partition_offset in found
+        ]
 
-    def _place(self, place: TopicPartition, start: Start) -> TopicPartition:
-        first, end = self._watermarks(place)
+    def _offset(self, partition_offset: TopicPartition, start: Start) -> TopicPartition:
+        first, end = self._watermarks(partition_offset)
         match start:
             case "latest":
                 offset = end
@@ -133,25 +145,25 @@ class PartitionConsumer:
                 offset = max(first, end - rows)
             case _:
                 offset = first
-        return TopicPartition(place.topic, place.partition, offset)
+        return TopicPartition(partition_offset.topic, partition_offset.partition, offset)
 
-    def _watermarks(self, place: TopicPartition) -> tuple[int, int]:
-        """First and end offset, asked again while the broker is only about to take the partition over."""
+    def _watermarks(self, partition_offset: TopicPartition) -> tuple[int, int]:
+        """First and end offset, retried while the broker is taking the partition over."""
         deadline = wall_now() + int(ANSWER_SECONDS * MICROSECONDS)
         while True:
             try:
-                return self._consumer.get_watermark_offsets(place, timeout=ANSWER_SECONDS)
+                return self._consumer.get_watermark_offsets(partition_offset, timeout=ANSWER_SECONDS)
             except KafkaException as error:
                 if error.args[0].code() not in WITHOUT_LEADER or wall_now() > deadline:
                     raise
-            self._moment.wait(AGAIN_SECONDS)
+            self._pause.wait(RETRY_SECONDS)
 
     def _record(self, message: Message) -> Record:
         error, topic, partition, offset = message.error(), message.topic(), message.partition(), message.offset()
         if error is not None:
             raise self._unavailable(error)
         if topic is None or partition is None or offset is None:
-            raise StreamUnavailableError(f"Kafka at {self._address} sent a row without its place.")
+            raise StreamUnavailableError(f"Kafka at {self._address} sent a row without topic, partition or offset.")
         key = message.key()
         return Record(
             topic=topic,
@@ -166,4 +178,4 @@ class PartitionConsumer:
         return StreamUnavailableError(f"Kafka at {self._address} did not answer ({reason_of(KafkaException(error))}).")
 
     def _on_error(self, error: KafkaError) -> None:
-        self._troubles.note(error.str())
+        self._log_throttle.log_cause(error.str())

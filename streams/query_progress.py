@@ -1,4 +1,4 @@
-"""The rows of the topic `health`: what Spark's queries tell of themselves."""
+"""The rows of the topic `health`: progress reports of Spark's queries."""
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -14,7 +14,7 @@ def progress_row(progress: QueryProgress) -> bytes:
 
 
 def progress_of(message: bytes) -> QueryProgress | None:
-    """None for kinds of other versions. Raises WireError where it is no row of ours."""
+    """None for kinds of other versions. Raises WireError for an invalid row."""
     try:
         row = orjson.loads(message)
         if not isinstance(row, dict):

@@ -1,4 +1,4 @@
-"""What readers read: one row of a topic, and where to start."""
+"""A row of a topic, and where a reader starts."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ Position = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One row as it stands on the topic. `time` is when it was produced, microseconds (a multiple of 1,000)."""
+    """One row of a topic. `time` is when it was produced, microseconds (a multiple of 1,000)."""
 
     topic: str
     partition: int
@@ -25,10 +25,10 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Newest:
-    """Start so many rows before the end of each partition, or at its first."""
+    """Start `rows` rows before the end of each partition, or at its first row."""
 
     rows: int
 
 
 Start = Literal["earliest", "latest"] | int | Newest
-"""`int`: microseconds since the epoch; the first row produced at or after then (Kafka knows milliseconds)."""
+"""`int`: microseconds since the epoch; the first row produced at or after then (Kafka has milliseconds)."""

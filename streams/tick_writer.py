@@ -1,4 +1,4 @@
-"""The log: what goes where on `ticks`, so that each base has one total order of all that decides about it."""
+"""Writes the log: routes rows to the partitions of `ticks`, so that all rows of a base have one total order."""
 
 from market.decide.settings import Settings
 from market.prices.quotes import FeedMark, Quote
@@ -19,7 +19,7 @@ class TickWriter:
         self._bases = bases_by_partition(bases, partitions)
 
     def row(self, row: Quote | FeedMark) -> None:
-        """A recorded row, whichever it is."""
+        """A recorded row of either kind."""
         if isinstance(row, Quote):
             self.quote(row)
         else:

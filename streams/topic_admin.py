@@ -1,4 +1,4 @@
-"""Is Kafka there, and does it have our topics?"""
+"""Checks that Kafka is reachable and creates our topics."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from session.logins import login_of
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.topics import ALL_TOPICS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
 
-REACH_SECONDS = 4.0
+CONNECT_SECONDS = 4.0
 SLICE_SECONDS = 1.0
 CREATE_SECONDS = 15.0
 DAY_MS = 86_400_000
@@ -27,23 +27,23 @@ RETAINED_BYTES = {
     REJECTS: GIGABYTE // 4,
     HEALTH: GIGABYTE // 8,
 }
-"""Of a whole topic, all its partitions together."""
+"""Retention of a topic, all partitions together."""
 SEGMENT_BYTES = 64 * 1024**2
-PASSING = (
+TRANSIENT_ERRORS = (
     KafkaError._TIMED_OUT,
     KafkaError._TRANSPORT,
     KafkaError.REQUEST_TIMED_OUT,
     KafkaError.NOT_CONTROLLER,
 )
-"""Of a Kafka that is slow or starting. The library marks no answer to an administrator as one to ask for again."""
-ASK_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
-"""Which requests a broker knows (ApiVersions 0, of nobody by name): the one question that it answers before a login."""
+"""Errors of a Kafka that is slow or starting; the library marks no error of an admin request as retriable."""
+API_VERSIONS_REQUEST = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+"""ApiVersions 0 without a client id: the only request that a broker answers before a login."""
 
 
-async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
-    """Return once Kafka at `address` (host:port, several with commas) has answered for its metadata.
+async def check_reachable(address: str, seconds: float = CONNECT_SECONDS) -> None:
+    """Return once Kafka at `address` (host:port, several with commas) has answered a metadata request.
 
-    Raises StreamUnavailableError within `seconds`, StreamRejectedError where the address is none.
+    Raises StreamUnavailableError within `seconds`, StreamRejectedError where the address is invalid.
     """
     deadline = steady_now() + int(seconds * MICROSECONDS)
     await _connect(address, seconds)
@@ -56,52 +56,52 @@ async def check_reachable(address: str, seconds: float = REACH_SECONDS) -> None:
         except KafkaException as error:
             if steady_now() >= deadline:
                 raise StreamUnavailableError(
-                    f"what listens at {address} did not answer as Kafka within {seconds:.0f} s ({reason_of(error)})."
+                    f"the server at {address} did not answer as Kafka within {seconds:.0f} s ({reason_of(error)})."
                 ) from None
 
 
-async def is_answering(address: str, seconds: float, patience: float) -> bool:
-    """Whether a host at `address` takes a connection within `seconds`, which the system does even for a busy one, and
-    answers within `patience`, which a frozen one does not.
+async def is_answering(address: str, seconds: float, answer_seconds: float) -> bool:
+    """Whether a host at `address` accepts a connection within `seconds`, which even a busy one does, and
+    answers within `answer_seconds`, which a frozen one does not.
 
-    Behind TLS only the connection is looked at. Raises StreamRejectedError where the address is none.
+    Behind TLS only the connection is looked at. Raises StreamRejectedError where the address is invalid.
     """
     login = login_of(address)
-    question = b"" if login is not None and login.protocol == "SASL_SSL" else ASK_VERSIONS
+    request = b"" if login is not None and login.protocol == "SASL_SSL" else API_VERSIONS_REQUEST
     try:
-        await _connect(address, seconds, question, patience)
+        await _connect(address, seconds, request, answer_seconds)
     except StreamUnavailableError:
         return False
     return True
 
 
 async def ensure_topics(address: str, partitions: int) -> None:
-    """Create those of our topics that are not there. `ticks` gets `partitions`, and so do the topics keyed like it.
+    """Create those of our topics that do not exist. `ticks` gets `partitions`, and so do the topics keyed like it.
 
-    Raises StreamUnavailableError, or StreamRejectedError where a topic is there with another number of partitions.
+    Raises StreamUnavailableError, or StreamRejectedError where a topic exists with another number of partitions.
     """
     await check_reachable(address)
     client = _client(address)
-    there = await _partition_counts(client, address)
+    existing = await _partition_counts(client, address)
     for topic in ALL_TOPICS:
         wanted = partitions_of(topic, partitions)
-        if topic in there and there[topic] != wanted:
+        if topic in existing and existing[topic] != wanted:
             raise StreamRejectedError(
-                f"topic {topic} at {address} has {there[topic]} partitions and the configuration says {wanted}; "
+                f"topic {topic} at {address} has {existing[topic]} partitions, but {wanted} are configured; "
                 "configure that number, or delete the topic (embedded: remove the data folder's kafka)."
             )
-    missing = [_new_topic(topic, partitions_of(topic, partitions)) for topic in ALL_TOPICS if topic not in there]
+    missing = [_new_topic(topic, partitions_of(topic, partitions)) for topic in ALL_TOPICS if topic not in existing]
     if missing:
         await asyncio.to_thread(_create, client, missing, address)
 
 
 def partitions_of(topic: str, partitions: int) -> int:
-    """Rejected quotes and signs of life need no order; one partition is enough."""
+    """Rejected quotes and heartbeats need no order; one partition is enough."""
     return 1 if topic in UNORDERED_TOPICS else partitions
 
 
 def client_settings(address: str) -> dict[str, str | int | float | bool]:
-    """What every client of ours has in common: quick to come back after an outage, silent on standard error."""
+    """Settings of all our clients: fast reconnects after an outage, no output on standard error."""
     login = login_of(address)
     named: dict[str, str | int | float | bool] = {}
     if login is not None:
@@ -126,41 +126,41 @@ def client_settings(address: str) -> dict[str, str | int | float | bool]:
 
 
 def reason_of(error: KafkaException) -> str:
-    """The library's words, without its codes."""
+    """The library's error text, without its codes."""
     cause = error.args[0] if error.args else error
     return cause.str() if isinstance(cause, KafkaError) else str(cause)
 
 
-async def _connect(address: str, seconds: float, question: bytes = b"", patience: float = 0) -> None:
-    """One of the hosts accepts a connection, and answers the question where there is one; the library itself would keep
-    silent about why none does."""
+async def _connect(address: str, seconds: float, request: bytes = b"", answer_seconds: float = 0) -> None:
+    """Return once one of the hosts accepts a connection and answers the request, if any. The library itself does not
+    report why none does."""
     fault = "no host named"
     for host_port in address.split(","):
         host, _, port = host_port.strip().rpartition(":")
         if not host or not port.isdecimal():
-            raise StreamRejectedError(f"{address} is no Kafka address; write host:port.")
+            raise StreamRejectedError(f"{address} is not a Kafka address; write host:port.")
         try:
             async with asyncio.timeout(seconds):
                 reader, writer = await asyncio.open_connection(host, int(port))
             try:
-                if not question or await _is_answered(reader, writer, question, patience):
+                if not request or await _gets_answer(reader, writer, request, answer_seconds):
                     return
             finally:
                 writer.close()
-            fault = "it hung up"
+            fault = "connection closed"
         except TimeoutError:
             fault = "no answer in time"
         except OSError as error:
             fault = os.strerror(error.errno) if error.errno else str(error)
-    raise StreamUnavailableError(f"Kafka at {address} was not reached ({fault.lower()}); is it running there?")
+    raise StreamUnavailableError(f"Kafka at {address} is unreachable ({fault.lower()}); is it running there?")
 
 
-async def _is_answered(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, question: bytes, patience: float
+async def _gets_answer(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes, answer_seconds: float
 ) -> bool:
     """Raises TimeoutError, OSError."""
-    writer.write(question)
-    async with asyncio.timeout(patience):
+    writer.write(request)
+    async with asyncio.timeout(answer_seconds):
         return await reader.read(1) != b""
 
 
@@ -170,7 +170,7 @@ def _client(address: str) -> AdminClient:
 
 async def _partition_counts(client: AdminClient, address: str) -> dict[str, int]:
     try:
-        metadata = await asyncio.to_thread(client.list_topics, timeout=REACH_SECONDS)
+        metadata = await asyncio.to_thread(client.list_topics, timeout=CONNECT_SECONDS)
     except KafkaException as error:
         raise StreamUnavailableError(f"Kafka at {address} did not list its topics ({reason_of(error)}).") from None
     return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
@@ -192,12 +192,12 @@ def _create(client: AdminClient, topics: list[NewTopic], address: str) -> None:
             future.result()
         except KafkaException as error:
             cause = error.args[0]
-            if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:  # somebody was quicker
+            if cause.code() == KafkaError.TOPIC_ALREADY_EXISTS:  # another process was faster
                 continue
             raise creation_error(topic, address, cause) from None
 
 
 def creation_error(topic: str, address: str, cause: KafkaError) -> StreamError:
-    """What it means to us that a topic was not created."""
-    kind = StreamUnavailableError if cause.code() in PASSING else StreamRejectedError
+    """Maps a failed creation of a topic to our errors."""
+    kind = StreamUnavailableError if cause.code() in TRANSIENT_ERRORS else StreamRejectedError
     return kind(f"topic {topic} could not be created at {address} ({cause.str()}).")

@@ -1,4 +1,4 @@
-"""Reads topics from a chosen place on; keeps nothing in Kafka and nothing on disk."""
+"""Reads topics from a given start; stores no offsets in Kafka or on disk."""
 
 import asyncio
 from collections import deque
@@ -18,19 +18,19 @@ _Answer = TypeVar("_Answer")
 class TopicReader:
     """All partitions of `topics` from `start` on, in the order of each partition; across partitions there is none.
 
-    An outage of Kafka only delays: reading goes on behind the last row. Rows are fetched ahead into a bounded buffer
-    and wait there for a slow caller. Breaking off `records` and calling it again loses and repeats nothing. Where
-    retention has deleted what comes next, reading goes on at the oldest row there is. One task may read at a time.
+    After an outage of Kafka reading continues after the last row. Rows are prefetched into a bounded buffer and wait
+    there for a slow caller. Breaking off `records` and calling it again loses and repeats nothing. Where retention has
+    deleted the next rows, reading continues at the oldest one. One task may read at a time.
     """
 
-    def __init__(self, address: str, topics: tuple[str, ...], start: Start, patience: float = 0.0) -> None:
-        """`patience`: seconds that rows may wait for others; many at once cost reader and broker far less."""
-        self._patience = patience
+    def __init__(self, address: str, topics: tuple[str, ...], start: Start, max_wait: float = 0.0) -> None:
+        """`max_wait`: seconds that rows may wait to be fetched together, which costs reader and broker far less."""
+        self._max_wait = max_wait
         self._address = address
         self._topics = topics
         self._start = start
         self._consumer: PartitionConsumer | None = None
-        self._taking: asyncio.Future[list[Record]] | None = None
+        self._pending_take: asyncio.Future[list[Record]] | None = None
         self._rows: deque[Record] = deque()
         self._next: dict[Position, int] = {}
         # one thread for all calls: the library's consumer must not be closed while another thread polls it
@@ -46,37 +46,37 @@ class TopicReader:
         await self.close()
 
     async def open(self) -> None:
-        """Fix the place to start from: with "latest", all that is written after this returns will be read.
+        """Fix the start offsets: with "latest", everything written after this returns will be read.
 
         Raises StreamUnavailableError within seconds, StreamRejectedError where a topic is missing. Opens once.
         """
         if self._consumer is None:
             await check_reachable(self._address)
             self._consumer = await self._in_thread(
-                lambda: PartitionConsumer(self._address, self._topics, self._start, self._patience)
+                lambda: PartitionConsumer(self._address, self._topics, self._start, self._max_wait)
             )
             self._next = dict(self._consumer.first)
 
     async def records(self) -> AsyncIterator[Record]:
-        """Rows one by one, without end; opens the reader where that was not done."""
+        """Rows one by one, without end; opens the reader if needed."""
         await self.open()
         while True:
             while self._rows:
-                yield self._handed_out(self._rows.popleft())
+                yield self._advanced(self._rows.popleft())
             await self._fill()
 
     async def batches(self) -> AsyncIterator[list[Record]]:
-        """Rows as they come, some hundreds at once, without end; never an empty list. Cheaper where rows are many."""
+        """Batches of up to some hundred rows, without end; never empty. Cheaper for many rows."""
         await self.open()
         while True:
             if self._rows:
-                batch = [self._handed_out(record) for record in self._rows]
+                batch = [self._advanced(record) for record in self._rows]
                 self._rows.clear()
                 yield batch
             await self._fill()
 
     async def records_to_end(self) -> AsyncIterator[Record]:
-        """Rows up to where the topics end at the time of the call, then stop; `records` goes on from there."""
+        """Rows up to the end of the topics at the time of the call; `records` continues from there."""
         ends = await self.end_offsets()
         open_ends = {position for position, end in ends.items() if self._next[position] < end}
         later: list[Record] = []
@@ -87,7 +87,7 @@ class TopicReader:
                     if record.offset + 1 >= ends[record.position]:
                         open_ends.discard(record.position)
                     if record.offset < ends[record.position]:
-                        yield self._handed_out(record)
+                        yield self._advanced(record)
                     else:
                         later.append(record)
                 if open_ends:
@@ -102,26 +102,26 @@ class TopicReader:
 
     @property
     def next_offsets(self) -> dict[Position, int]:
-        """The offset of the row of each partition that will be handed out next; empty before it is opened."""
+        """The offset of the next row of each partition; empty before the reader is opened."""
         return dict(self._next)
 
     async def close(self) -> None:
-        """Let go of the connection (0.2 s at most); reading ends."""
+        """Close the connection (0.2 s at most); reading ends."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             await self._in_thread(consumer.close)
         self._thread.shutdown(wait=False)
 
-    def _handed_out(self, record: Record) -> Record:
+    def _advanced(self, record: Record) -> Record:
         self._next[record.position] = record.offset + 1
         return record
 
     async def _fill(self) -> None:
-        """Wait a moment for more rows. A caller that is cancelled here finds them at its next try."""
-        if self._taking is None:
-            self._taking = asyncio.get_running_loop().run_in_executor(self._thread, self._opened().take)
-        await asyncio.wait([self._taking])
-        taken, self._taking = self._taking, None
+        """Wait briefly for more rows. A caller that is cancelled here gets them with its next call."""
+        if self._pending_take is None:
+            self._pending_take = asyncio.get_running_loop().run_in_executor(self._thread, self._opened().take)
+        await asyncio.wait([self._pending_take])
+        taken, self._pending_take = self._pending_take, None
         self._rows.extend(taken.result())
 
     def _opened(self) -> PartitionConsumer:

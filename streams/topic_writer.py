@@ -1,4 +1,4 @@
-"""Writes to topics without waiting for each row; what could not be written is never passed over in silence."""
+"""Writes to topics without waiting for each row; a lost row is always reported."""
 
 import asyncio
 import logging
@@ -12,9 +12,9 @@ from streams.log_throttle import LogThrottle
 from streams.topic_admin import check_reachable, client_settings, reason_of
 
 DELIVERY_SECONDS = 30.0
-"""An outage of Kafka up to this long loses nothing."""
+"""An outage of Kafka up to this long loses no rows."""
 FLUSH_SLICE_SECONDS = 0.2
-ANY_PARTITION = -1  # the library's word for: by the key's CRC-32
+ANY_PARTITION = -1  # the library's value for: by the key's CRC-32
 BUFFERED_ROWS = 100_000
 BUFFERED_KILOBYTES = 128 * 1024
 
@@ -24,13 +24,13 @@ log = logging.getLogger("streams")
 class TopicWriter:
     """Rows reach each partition in the order of `write`, once each (idempotent producer, all replicas acknowledge).
 
-    A row that Kafka did not take within 30 s is lost: the next `write`, `flush` or `close` raises, and from then on
-    every one does. The writer is of no use then: close it and open another.
+    A row that Kafka did not acknowledge within 30 s is lost: from then on every `write`, `flush` and `close` raises.
+    Close the writer then and open another.
     """
 
     def __init__(self, address: str) -> None:
         self._address = address
-        self._troubles = LogThrottle(address)
+        self._log_throttle = LogThrottle(address)
         self._failure: StreamError | None = None
         self._producer = Producer(
             client_settings(address)
@@ -46,16 +46,15 @@ class TopicWriter:
         )
 
     async def open(self) -> None:
-        """Check once that Kafka is there. Raises StreamUnavailableError within seconds."""
+        """Check once that Kafka is reachable. Raises StreamUnavailableError within seconds."""
         await check_reachable(self._address)
 
     def write(self, topic: str, value: bytes, key: str | None = None, partition: int | None = None) -> None:
-        """Hand one row over; returns at once. Without a partition, the key's (as `topics.partition_of` has it).
+        """Queue one row; returns at once. Without a partition it goes to the key's (`topics.partition_of`).
 
-        Raises StreamUnavailableError where an earlier row was lost, or this one has no room in the buffer and was not
-        taken; StreamRejectedError where Kafka rejected a row.
-        """
-        self._producer.poll(0)  # hear what became of earlier rows
+        Raises StreamUnavailableError where an earlier row was lost or the buffer is full; StreamRejectedError where
+        Kafka rejected a row."""
+        self._producer.poll(0)  # process delivery reports of earlier rows
         self._raise_failure()
         try:
             self._producer.produce(
@@ -67,10 +66,10 @@ class TopicWriter:
             )
         except BufferError:
             raise StreamUnavailableError(
-                f"{len(self._producer)} rows wait for Kafka at {self._address}; no more are taken until it answers."
+                f"{len(self._producer)} rows wait for Kafka at {self._address}; the buffer is full until it answers."
             ) from None
         except KafkaException as error:
-            raise _stream_error(error.args[0], f"a row for {topic} at {self._address} was not taken") from None
+            raise _stream_error(error.args[0], f"a row for {topic} at {self._address} was rejected") from None
 
     async def flush(self, seconds: float = DELIVERY_SECONDS) -> None:
         """Return once all rows written so far are acknowledged.
@@ -84,7 +83,7 @@ class TopicWriter:
                 if wall_now() >= deadline:
                     break
         except KafkaException as error:
-            raise _stream_error(error.args[0], f"Kafka at {self._address} shut this writer out") from None
+            raise _stream_error(error.args[0], f"Kafka at {self._address} rejected this writer") from None
         self._raise_failure()
         if waiting:
             raise StreamUnavailableError(f"{waiting} rows were not acknowledged by Kafka at {self._address}.")
@@ -109,17 +108,17 @@ class TopicWriter:
             )
 
     def _on_error(self, error: KafkaError) -> None:
-        self._troubles.note(error.str())
+        self._log_throttle.log_cause(error.str())
         if error.fatal() and self._failure is None:
-            self._failure = StreamRejectedError(f"Kafka at {self._address} shut this writer out ({error.str()}).")
+            self._failure = StreamRejectedError(f"Kafka at {self._address} rejected this writer ({error.str()}).")
 
 
 def _stream_error(error: KafkaError, sentence: str) -> StreamError:
-    """Retriable faults, time-outs and rows given up on at closing mean try again; the rest does not get better."""
-    again = error.retriable() or error.code() in (
+    """Retriable errors, timeouts and rows dropped at closing may be retried; other errors may not."""
+    is_retriable = error.retriable() or error.code() in (
         KafkaError._MSG_TIMED_OUT,
         KafkaError._PURGE_QUEUE,
         KafkaError._TRANSPORT,
     )
-    kind = StreamUnavailableError if again else StreamRejectedError
+    kind = StreamUnavailableError if is_retriable else StreamRejectedError
     return kind(f"{sentence} ({reason_of(KafkaException(error))}).")

@@ -11,7 +11,7 @@ from exchanges.errors import OrderRejectedError
 from exchanges.paper.paper_journal import Accepted, Ended, JournalRow
 from exchanges.paper.paper_ledger import PaperLedger
 from exchanges.paper.paper_matching import executions, report_of, taken_by
-from exchanges.requests.order_permits import ANY_TIME, Permit
+from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
 from market.prices.quotes import Level, Quote
@@ -52,10 +52,10 @@ class SimulatedAccount:
     def exchange(self) -> str:
         return self._exchange
 
-    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
         """Raises OrderRejectedError, NotPostedError."""
         conditions = self._conditions
-        permit.ask()
+        permit.check()
         if is_rejected(conditions.failed_share, conditions.seed, order.client_order_id):
             raise OrderRejectedError(f"{self._exchange}: drawn to fail")
         self._accept(order)
@@ -132,7 +132,7 @@ class SimulatedAccount:
         for row in tape.between(self._exchange, symbol, self._seen[symbol], now):
             if row.shows(texts):
                 continue
-            depth.see(row.quote)
+            depth.update(row.quote)
             texts = _texts(depth.taken(symbol))
             if not texts:
                 return

@@ -10,7 +10,7 @@ from backtest.verify.first_difference import FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import digest_of
 from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet, batches
-from pricefeeds.recording.feed_recording import Note, parts_of, read_recording
+from pricefeeds.recording.feed_recording import RecordedEvent, parts_of, read_recording
 from streams.message_format import row_of
 
 Place = tuple[str, str, int, int]
@@ -80,7 +80,7 @@ def _told(exchange: Path) -> dict[Place, bytes]:
 def _rows(exchange: Path) -> Iterator[Mapping[str, object]]:
     try:
         for entry in read_recording(exchange):
-            if isinstance(entry, Note) and entry.kind == "row":
+            if isinstance(entry, RecordedEvent) and entry.kind == "row":
                 row = row_of(entry.data.encode() if isinstance(entry.data, str) else entry.data)
                 if "kind" in row:
                     yield row

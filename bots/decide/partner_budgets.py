@@ -47,7 +47,7 @@ class PartnerBudgets:
         budget = self.budgets.get(exchange)
         if budget is not None and (arbitrage_id, what) not in self._counted:
             self._counted.append((arbitrage_id, what))
-            budget.note_leg()
+            budget.record_leg()
 
 
 def partners_of(exchange: str, exchanges: Iterable[str]) -> PartnerBudgets:

@@ -1,7 +1,7 @@
 """Cross-checks an order that an exchange without client order ids does not find, before it counts as not sent."""
 
 from exchanges.account_port import TradingAccount
-from exchanges.requests.rate_budget import asking_for
+from exchanges.requests.rate_budget import requests_for
 from market.money import ZERO
 from market.trade.arbitrages import Leg
 from market.trade.confirmation import ExchangeView, doubt_about
@@ -21,7 +21,7 @@ async def doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) -
 
     Raises StoreUnavailableError, ExchangeUnavailableError.
     """
-    with asking_for("follow"):
+    with requests_for("follow"):
         return await _doubt_not_sent(store, account, leg)
 
 

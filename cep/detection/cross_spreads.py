@@ -1,4 +1,4 @@
-"""Cross spreads of pairs of exchanges at one row of the log, in IEEE doubles and one written order of operations.
+"""Cross spreads of pairs of exchanges at one row of the log, in IEEE doubles and a fixed order of operations.
 
     buy price  = ask × FX ask   or  ask ÷ FX bid (inverted)   or  ask
     sell price = bid × FX bid   or  bid ÷ FX ask (inverted)   or  bid
@@ -6,7 +6,7 @@
     fee bps    = (buy price × buy fee + sell price × sell fee) × 10000 ÷ buy price
     net bps    = gross bps − fee bps
 
-A plain loop in the tests does the same and must agree to the last bit, so the order must not change.
+A plain loop in the tests must agree to the last bit, so the order must not change.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -20,16 +20,16 @@ PAIRS_TYPE = "array<struct<buy:int,sell:int>>"
 
 
 def with_legs(latest_df: DataFrame, layout: Layout) -> DataFrame:
-    """`base, row, settings, legs`: per slot its prices in the settlement currency, null where its quote does not count.
+    """`base, row, settings, legs`: per slot its prices in the settlement currency, null without a valid quote.
 
-    A quote counts while its exchange is enabled, it is not withdrawn, and it and its FX rate are not too old.
+    A quote is valid while its exchange is enabled, it is not withdrawn, and it and its FX rate are not too old.
     """
     legs = [_leg(number, slot, layout) for number, slot in enumerate(layout.slots)]
     return latest_df.select("base", "row", "settings", F.array(*legs).alias("legs"))
 
 
 def pair_spreads(legs_df: DataFrame, layout: Layout) -> DataFrame:
-    """One row per pair to look at, in order: those with the quote just arrived, or all at an FX or settings row.
+    """One row per pair to check, in order: pairs of the new quote's exchange, or all at an FX or settings row.
 
     Adds `buy`, `sell` (legs), `buy_slot`, `sell_slot`, `gross_bps`, `fee_bps`, `net_bps`. A marker gives one row
     without legs; a mark of a feed gives none.
@@ -83,7 +83,7 @@ def _leg(number: int, slot: Slot, layout: Layout) -> Column:
 
 
 def rate_used(currency: Column, is_inverted: Column, rate: Column, quote_id: Column) -> Column:
-    """Of FX_TYPE; `rate` has symbol, bid and ask."""
+    """A value of FX_TYPE; `rate` has symbol, bid and ask."""
     return F.struct(
         currency.alias("currency"),
         rate["symbol"].alias("symbol"),
@@ -95,7 +95,7 @@ def rate_used(currency: Column, is_inverted: Column, rate: Column, quote_id: Col
 
 
 def _converted(number: int, layout: Layout, ask: Column, bid: Column) -> tuple[Column, Column, Column]:
-    """The rate used, the price that buying costs and the price that selling brings, at the sides one would trade."""
+    """The FX rate used, and the buy and sell prices in the settlement currency, at the sides one would trade."""
     route, rate = layout.routes[number], F.col(f"fx_{number}")
     fx_bid, fx_ask = rate["bid"].try_cast("double"), rate["ask"].try_cast("double")
     used = rate_used(F.lit(route.currency), F.lit(route.inverted), rate, rate["quote_id"])

@@ -1,4 +1,4 @@
-"""The process: one real-time query from the log to opportunities, then one micro-batch query to spread windows."""
+"""The CEP process: a real-time query from the log to opportunities, and a micro-batch query to spread windows."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from cep.detection.kafka_messages import log_messages, with_partition
 from cep.detection.log_start import Checkpoint, checkpoint_of, opening_of
 from cep.detection.market_layout import Layout, layout_of
 from cep.detection.opportunity_messages import opportunity_messages
-from cep.detection.query_watch import TELL_SECONDS, QueryHeartbeat, WatchedQuery
+from cep.detection.query_watch import HEARTBEAT_SECONDS, QueryHeartbeat, WatchedQuery
 from cep.detection.spread_query import LOOK_BACK, start_spreads
 from cep.errors import CepCannotStartError, CepStoppedError
 from cep.spark_session import archive_options, archive_path, connector_jars, spark_session, stop_at_once
@@ -31,22 +31,22 @@ from streams.topic_writer import TopicWriter
 from streams.topics import OPPORTUNITIES
 
 BATCH_LENGTH = "5 minutes"
-"""Offsets are written at the end of a batch: each end is a gap of 1–2 s, and a crash re-emits what came since."""
+"""Offsets are written at the end of a batch: each end is a gap of 1–2 s, and a crash re-emits the rows since."""
 LOOK_SECONDS = 0.5
 DATA_LOSS = "KAFKA_DATA_LOSS"
-"""Class of the error with which Spark's Kafka source says that rows it was to read are gone."""
+"""Error class of Spark's Kafka source for rows that were deleted before they were read."""
 
 Answer = TypeVar("Answer")
 
 log = logging.getLogger("cep")
 
 
-def run_cep(session: Session, ready: Callable[[], None], tell_seconds: float = TELL_SECONDS) -> None:
-    """Runs until a query or the JVM dies. `ready` is called once a probe row came out of the real-time query; from then
-    on it writes another, and how the queries stand, every `tell_seconds`.
+def run_cep(session: Session, ready: Callable[[], None], heartbeat_seconds: float = HEARTBEAT_SECONDS) -> None:
+    """Runs until a query or the JVM dies. `ready` is called once a probe row has passed the real-time query; from then
+    on another one and the queries' progress are written every `heartbeat_seconds`.
 
-    Raises CepCannotStartError, CepStoppedError; a restart with the same session continues from its checkpoint. A Kafka
-    that is slow to answer is asked again: on a busy machine a start costs minutes.
+    Raises CepCannotStartError, CepStoppedError; a restart with the same session continues from its checkpoint. Requests
+    to a slow Kafka are retried: on a busy machine a start takes minutes.
     """
     _quieten_py4j()
     layout = _layout(session)
@@ -60,7 +60,7 @@ def run_cep(session: Session, ready: Callable[[], None], tell_seconds: float = T
     spark = spark_session(jars, scratch, session.partitions, archive_options(archive_path(session.home)))
     try:
         query = start_opportunities(spark, session, layout, checkpoint)
-        asyncio.run(_supervised(spark, session, query, checkpoint, ready, tell_seconds))
+        asyncio.run(_supervised(spark, session, query, checkpoint, ready, heartbeat_seconds))
     except StreamError as error:
         raise CepStoppedError(str(error)) from error
     except (Py4JError, ConnectionError):
@@ -75,8 +75,8 @@ def start_opportunities(
     """The real-time query `ticks` → `opportunities`."""
     messages_df = log_messages(spark, session, checkpoint.opening.starting_offsets)
     if session.partitions == 1:
-        # rows of the one partition need no exchange between tasks, whose server would listen on all addresses and ask
-        # nobody for a name
+        # one partition needs no exchange between tasks, whose server would listen on all addresses without
+        # authentication
         messages_df = messages_df.coalesce(1)
     opportunities_df = opportunity_messages(messages_df, layout, checkpoint.opening.settings)
     query: StreamingQuery = (
@@ -94,9 +94,9 @@ def start_opportunities(
 
 
 def _quieten_py4j() -> None:
-    """It logs every call back, and a dead JVM several times over; what matters reaches us as an exception."""
+    """py4j logs every callback, and a dead JVM several times; what matters reaches us as an exception."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    # some of it is logged on the root logger, where only the file tells whose it is
+    # some of it is on the root logger, where only the file name identifies it
     logging.getLogger().addFilter(lambda record: "py4j" not in record.pathname)
 
 
@@ -113,26 +113,29 @@ async def _supervised(
     query: StreamingQuery,
     checkpoint: Checkpoint,
     ready: Callable[[], None],
-    tell_seconds: float,
+    heartbeat_seconds: float,
 ) -> None:
     detecting = WatchedQuery(query, True, wall_now(), checkpoint.folder)
     await _while_alive(query, checkpoint, lambda: probed(session))
     ready()
-    # only now, so that it does not take the processor from the first opportunities
+    # only now, so that it does not slow down the first opportunities
     opening = await _while_alive(query, checkpoint, lambda: opening_of(session, LOOK_BACK))
     spreads = start_spreads(spark, session, layout_of(session), opening)
-    watched, signs = (detecting, WatchedQuery(spreads, False, wall_now())), QueryHeartbeat(session, tell_seconds)
+    watched, heartbeat = (
+        (detecting, WatchedQuery(spreads, False, wall_now())),
+        QueryHeartbeat(session, heartbeat_seconds),
+    )
     while True:
         _check(query, checkpoint)
         _check(spreads, None)
-        signs.tell(watched)
+        heartbeat.send(watched)
         await SystemClock().sleep(LOOK_SECONDS)
 
 
 async def _while_alive(
     query: StreamingQuery, checkpoint: Checkpoint, question: Callable[[], Awaitable[Answer]]
 ) -> Answer:
-    """What Kafka answers, however late, unless the query dies before. Raises CepStoppedError, StreamError."""
+    """Kafka's answer, however late, unless the query dies first. Raises CepStoppedError, StreamError."""
     asking = asyncio.ensure_future(_answered(question))
     try:
         while not asking.done():
@@ -152,18 +155,18 @@ async def _answered(question: Callable[[], Awaitable[Answer]]) -> Answer:
 
 
 def _check(query: StreamingQuery, checkpoint: Checkpoint | None) -> None:
-    """Raises CepStoppedError where the query is dead; a checkpoint that points at rows that are gone is dropped."""
+    """Raises CepStoppedError where the query is dead; a checkpoint that points at deleted rows is discarded."""
     if query.isActive:
         return
     reason = str(query.exception() or "it was stopped")
     if checkpoint is not None and DATA_LOSS in reason:
-        log.warning("rows of the log are gone; the next start begins anew", extra={"query": query.name})
+        log.warning("rows of the log were deleted; the next start uses a new checkpoint", extra={"query": query.name})
         checkpoint.discard()
     raise CepStoppedError(f"query {query.name} died: {reason.splitlines()[0]}")
 
 
 async def probed(session: Session) -> None:
-    """Returns once a probe row, written to the log now, came out of the query."""
+    """Returns once a probe row, written to the log now, has passed the query."""
     marker_id = secrets.token_hex(8)
     async with TopicReader(session.kafka, (OPPORTUNITIES,), "latest") as reader:
         writer = TopicWriter(session.kafka)

@@ -1,9 +1,8 @@
-"""What is known at each row of a base's log: the newest quote of every market, FX rate and settings, by offset.
+"""The state at each row of a base's log: the newest quote of every market, FX rate and settings, by offset.
 
-The same aggregates stand in a stateful `groupBy` (real-time mode) and over a running window (batch). Output of both:
-`base`, `quote_<slot>` (null: none yet, or withdrawn), `seen_<slot>` (microseconds; when the quote was last known to
-be true), `fx_<route>`, `fx_seen_<route>`, `settings`, and `row`: the row just arrived.
-"""
+The same aggregates are used in a stateful `groupBy` (real-time mode) and over a running window (batch). Output of both:
+`base`, `quote_<slot>` (null: none yet, or withdrawn), `seen_<slot>` (microseconds; when the quote was last confirmed),
+`fx_<route>`, `fx_seen_<route>`, `settings`, and `row`: the current row."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -68,27 +67,27 @@ def _aggregates(layout: Layout) -> list[Column]:
 def _named(layout: Layout) -> list[tuple[str, Column]]:
     named: list[tuple[str, Column]] = []
     for number in range(len(layout.slots)):
-        mine = F.col("slot") == number
-        named.append((f"quote_{number}", _newest(QUOTE_FIELDS, "quote", "withdrawn", mine)))
-        named.append((f"seen_{number}", _newest_time("quote", "alive", mine)))
+        is_own = F.col("slot") == number
+        named.append((f"quote_{number}", _newest(QUOTE_FIELDS, "quote", "withdrawn", is_own)))
+        named.append((f"seen_{number}", _newest_time("quote", "alive", is_own)))
     for number in range(len(layout.routes)):
-        mine = F.col("route") == number
-        named.append((f"fx_{number}", _newest(FX_FIELDS, "fx", "fx_withdrawn", mine)))
-        named.append((f"fx_seen_{number}", _newest_time("fx", "fx_alive", mine)))
+        is_own = F.col("route") == number
+        named.append((f"fx_{number}", _newest(FX_FIELDS, "fx", "fx_withdrawn", is_own)))
+        named.append((f"fx_seen_{number}", _newest_time("fx", "fx_alive", is_own)))
     is_settings = F.col("kind") == "settings"
     named.append(("settings", F.max_by(F.struct(*SETTINGS_FIELDS), F.when(is_settings, F.col("offset")))))
     named.append(("row", F.max_by(F.struct(*ROW_FIELDS), F.col("offset"))))
     return named
 
 
-def _newest(fields: tuple[str, ...], kind: str, withdrawn: str, mine: Column) -> Column:
-    """The newest quote; null once withdrawn, because max_by returns the null that stands at the highest offset."""
-    counts = mine & F.col("kind").isin(kind, withdrawn)
+def _newest(fields: tuple[str, ...], kind: str, withdrawn: str, is_own: Column) -> Column:
+    """The newest quote; null once withdrawn, because max_by returns the null at the highest offset."""
+    counts = is_own & F.col("kind").isin(kind, withdrawn)
     return F.max_by(F.when(F.col("kind") == kind, F.struct(*fields)), F.when(counts, F.col("offset")))
 
 
-def _newest_time(kind: str, alive: str, mine: Column) -> Column:
-    return F.max_by(F.col("received_time"), F.when(mine & F.col("kind").isin(kind, alive), F.col("offset")))
+def _newest_time(kind: str, alive: str, is_own: Column) -> Column:
+    return F.max_by(F.col("received_time"), F.when(is_own & F.col("kind").isin(kind, alive), F.col("offset")))
 
 
 def _position(conditions: list[Column]) -> Column:

@@ -1,4 +1,4 @@
-"""Where reading of the log begins: at this session's checkpoint, or anew from as far back as a quote counts."""
+"""Where reading of the log starts: at this session's checkpoint, or far enough back to include every valid quote."""
 
 import hashlib
 import inspect
@@ -21,43 +21,44 @@ from streams.topics import TICKS
 log = logging.getLogger("cep")
 
 QUOTE_AGE_UNKNOWN = 2_000_000
-"""Microseconds; where the log has no settings, what settings say by default."""
+"""Microseconds; the settings' default, where the log has no settings."""
 DESCRIPTION = "opening.json"
 
 
 @dataclass(frozen=True, slots=True)
 class LogStart:
-    """`offsets`: partition → first row to read. `settings`: the row of the log in force there, as JSON; None: none."""
+    """`offsets`: partition → first row to read. `settings`: the settings row in force there, as JSON; None where there
+    is none."""
 
     offsets: dict[int, int]
     settings: str | None
 
     @property
     def starting_offsets(self) -> str:
-        """As Spark's Kafka source wants them."""
+        """The offsets in the format of Spark's Kafka source."""
         return json.dumps({TICKS: {str(partition): offset for partition, offset in self.offsets.items()}})
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A folder for Spark and the opening it began with, which every restart must repeat until offsets are in it."""
+    """Spark's checkpoint folder and its start, which every restart must repeat until the folder has offsets."""
 
     folder: Path
     opening: LogStart
 
     def discard(self) -> None:
-        """Forget it: the rows that it points at are gone from the log."""
+        """Delete it: the rows that it points at were deleted from the log."""
         shutil.rmtree(self.folder.parent, ignore_errors=True)
 
 
 def plan_hash(layout: Layout, partitions: int) -> str:
-    """Changes with whatever decides what the state looks like; a checkpoint of another plan is of no use."""
+    """Hash of everything that determines the state; a checkpoint of another plan cannot be used."""
     parts = (inspect.getsource(schema), inspect.getsource(latest), repr(layout), str(partitions))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 async def checkpoint_of(session: Session, layout: Layout) -> Checkpoint:
-    """The one to continue from, or a new one. Raises StreamError where Kafka does not answer."""
+    """The checkpoint to continue from, or a new one. Raises StreamError where Kafka does not answer."""
     root = session.home / "checkpoints"
     folder = root / session.session_id / plan_hash(layout, session.partitions)
     kept = _kept_opening(folder)
@@ -70,14 +71,14 @@ async def checkpoint_of(session: Session, layout: Layout) -> Checkpoint:
     folder.mkdir(parents=True)
     (folder / DESCRIPTION).write_text(json.dumps(asdict(opening)))
     log.info(
-        "starting anew from the newest quotes that count",
+        "starting with a new checkpoint from the newest valid quotes",
         extra={"checkpoint": str(folder), "offsets": opening.offsets, "settings_known": opening.settings is not None},
     )
     return Checkpoint(folder / "spark", opening)
 
 
 async def opening_of(session: Session, before: int = 0) -> LogStart:
-    """`before`: microseconds to begin earlier still. A replay begins where it began to write."""
+    """`before`: microseconds to start earlier. A replay starts where it began to write."""
     settings = await newest_settings_rows(session.kafka)
     newest = max(settings, key=lambda record: record.offset, default=None)
     age = QUOTE_AGE_UNKNOWN if newest is None else int(row_of(newest.value)["max_quote_age"])
@@ -110,7 +111,7 @@ def _kept_opening(folder: Path) -> LogStart | None:
 
 
 async def _log_reaches(session: Session, opening: LogStart) -> bool:
-    """False where the topic was deleted and made anew since: its rows no longer reach where the session began."""
+    """False where the topic was deleted and created again: its rows no longer reach back to the session's start."""
     async with TopicReader(session.kafka, (TICKS,), "latest") as reader:
         ends = {partition: end for (_, partition), end in (await reader.end_offsets()).items()}
     return all(ends.get(partition, -1) >= offset for partition, offset in opening.offsets.items())

@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where the newest quote of one market of each base is kept.
+    """Slot of the newest quote of one market of each base.
 
     `suffix` is the symbol after its base, so that BTC/USD and ETH/USD of one exchange share a slot.
-    `fx` is the position of the route that brings its prices into the settlement currency; None: they are in it.
+    `fx` is the position of the route that converts its prices to the settlement currency; None: no conversion.
     """
 
     exchange: str
@@ -27,7 +27,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Slots in the order of the exchanges as the session lists them, and the FX routes that they need."""
+    """Slots in the session's order of exchanges, and the FX routes that they need."""
 
     slots: tuple[Slot, ...]
     routes: tuple[FxRoute, ...]
@@ -35,7 +35,7 @@ class Layout:
 
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]:
-        """(buy slot, sell slot) of unlike exchanges, in the order in which opportunities of one row come out."""
+        """(buy slot, sell slot) of different exchanges, in the order of one row's opportunities."""
         numbers = range(len(self.slots))
         return tuple(
             (buy, sell)

@@ -1,4 +1,4 @@
-"""Opportunities: the pairs whose net spread reaches the emitting threshold, as the messages that leave the job."""
+"""Opportunities: the pairs whose net spread reaches the emitting threshold, as output messages."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -21,7 +21,7 @@ def opportunity_messages(messages_df: DataFrame, layout: Layout, opening_setting
 
 
 def opportunities_of_latest(latest_df: DataFrame, layout: Layout) -> DataFrame:
-    """What is known at each row → messages, in the order of the rows and, within one, of the pairs."""
+    """State at each row → messages, in the order of the rows and, within one, of the pairs."""
     return (
         latest_df.transform(with_legs, layout)
         .transform(pair_spreads, layout)
@@ -31,7 +31,7 @@ def opportunities_of_latest(latest_df: DataFrame, layout: Layout) -> DataFrame:
 
 
 def with_opening_settings(latest_df: DataFrame, opening_settings: str | None) -> DataFrame:
-    """Until a settings row arrives, those in force where reading began count (a JSON row of the log; None: none)."""
+    """Until a settings row arrives, the settings in force at the start apply (a JSON row of the log; None: none)."""
     if opening_settings is None:
         return latest_df
     schema = latest_df.schema["settings"].dataType.simpleString()
@@ -51,7 +51,7 @@ def as_messages(spreads_df: DataFrame, layout: Layout) -> DataFrame:
 
 
 def opportunity_json(layout: Layout) -> Column:
-    """Of a row as `pair_spreads` gives it."""
+    """From a row of `pair_spreads`."""
     return F.to_json(_opportunity(layout))
 
 
@@ -108,7 +108,7 @@ def _leg(leg: Column, side: str) -> Column:
 
 
 def _expected_profit(buy: Column, sell: Column) -> Column:
-    """In the settlement currency, for the best levels alone."""
+    """In the settlement currency, for the best levels only."""
     buy_price, sell_price = buy["buy_price"], sell["sell_price"]
     amount = F.least(
         buy["quote"]["ask_amount"].try_cast("double"),

@@ -1,8 +1,8 @@
-"""What the driver tells of its queries, and the probe rows that show from outside that detection works.
+"""Heartbeats of the queries: Spark's progress, and probe rows that prove from outside that detection works.
 
-Spark reports a real-time query once a batch, which lasts minutes; a probe row in the log comes out of it within
-milliseconds or not at all. Both are written by the driver's Python process, at a leisurely pace: Spark does nothing for
-it but carry the probe.
+Spark reports a real-time query once a batch, which lasts minutes; a probe row in the log passes it within
+milliseconds or not at all. The driver's Python process writes both at a slow rate: Spark itself only passes the
+probe.
 """
 
 import json
@@ -26,14 +26,14 @@ from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
 from streams.topics import HEALTH, TICKS, bases_by_partition
 
-TELL_SECONDS = 2.0
+HEARTBEAT_SECONDS = 2.0
 
 log = logging.getLogger("cep")
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedQuery:
-    """`checkpoint`: its folder; None where it keeps none that outlives it."""
+    """`checkpoint`: its folder; None where it has no permanent one."""
 
     query: StreamingQuery
     is_real_time: bool
@@ -42,31 +42,34 @@ class WatchedQuery:
 
 
 class QueryHeartbeat:
-    """Tells about queries every `pace` seconds. A Kafka that does not take it changes nothing for the queries."""
+    """Reports on queries every `interval` seconds. A Kafka outage does not affect the queries."""
 
-    def __init__(self, session: Session, pace: float = TELL_SECONDS, now: Callable[[], int] = wall_now) -> None:
+    def __init__(
+        self, session: Session, interval: float = HEARTBEAT_SECONDS, now: Callable[[], int] = wall_now
+    ) -> None:
         self._session = session
-        self._pace = int(pace * MICROSECONDS)
+        self._interval = int(interval * MICROSECONDS)
         self._now = now
-        self._told_at = now()
+        self._sent_at = now()
         self._writer: TopicWriter | None = None
         self._run = secrets.token_hex(4)
         self._probes = 0
         self._probed = [bases[0] for bases in bases_by_partition(session.bases, session.partitions).values()]
 
-    def tell(self, queries: Iterable[WatchedQuery]) -> None:
-        """Returns at once, with nothing done before the next is due. Raises Py4JError where Spark's JVM is gone."""
+    def send(self, queries: Iterable[WatchedQuery]) -> None:
+        """Returns at once, and does nothing before the next heartbeat is due. Raises Py4JError where Spark's JVM is
+        gone."""
         now = self._now()
-        if now - self._told_at < self._pace:
+        if now - self._sent_at < self._interval:
             return
-        self._told_at = now
+        self._sent_at = now
         rows = [(watched.query.name, progress_row(self._progress(watched, now))) for watched in queries]
         try:
             self._write(rows)
         except StreamError as error:
-            # of no use from now on; the next time opens another
+            # unusable from now on; the next heartbeat opens another
             self._writer = None
-            log.warning("signs of life not written", extra={"error": str(error)})
+            log.warning("heartbeat could not be written", extra={"error": str(error)})
 
     def _write(self, rows: list[tuple[str, bytes]]) -> None:
         if self._writer is None:
@@ -94,11 +97,11 @@ class QueryHeartbeat:
 
 
 def _last_figures(query: StreamingQuery) -> dict[str, object]:
-    """Nothing before the first batch, and where Spark's report cannot be read: detection must not end for that. Raises
+    """None before the first batch, and where Spark's report cannot be read: detection must not stop for that. Raises
     Py4JError where the JVM is gone."""
     try:
         reported = query._jsq.lastProgress()
-        # as JSON: one call to the JVM, where the object would cost one for each of its fields
+        # as JSON: one call to the JVM instead of one per field
         return {} if reported is None else batch_figures(str(reported.json()))
     except (Py4JJavaError, ValueError, TypeError, AttributeError) as error:
         log.warning("a query's report cannot be read", extra={"query": query.name, "error": type(error).__name__})
@@ -106,7 +109,7 @@ def _last_figures(query: StreamingQuery) -> dict[str, object]:
 
 
 def batch_figures(reported: str) -> dict[str, object]:
-    """What Spark's own JSON says of the newest batch, as fields of QueryProgress; what it does not say is None."""
+    """Spark's JSON report of the newest batch as fields of QueryProgress; missing values are None."""
     progress = json.loads(reported)
     operators = progress.get("stateOperators") or []
     return {
@@ -123,11 +126,12 @@ def batch_figures(reported: str) -> dict[str, object]:
 
 
 def newest_offsets_at(checkpoint: Path) -> int | None:
-    """Microseconds; None before the first are written. Files' own times: Spark writes one at the end of each batch."""
+    """Microseconds; None before the first are written. From file times: Spark writes a file at the end of each
+    batch."""
     try:
         times = [entry.stat().st_mtime_ns for entry in (checkpoint / "offsets").iterdir() if entry.name.isdecimal()]
     except OSError:
-        # not made yet, or Spark deleted an old one between the two looks
+        # not created yet, or deleted by Spark in between
         return None
     return max(times) // 1_000 if times else None
 
@@ -151,5 +155,5 @@ def _microseconds(timestamp: object) -> int | None:
 
 
 def _rate(value: object) -> float | None:
-    """Rows per second; Spark leaves out or writes as text what is no number."""
+    """Rows per second; Spark omits values that are not numbers, or writes them as text."""
     return float(value) if isinstance(value, int | float) else None

@@ -59,9 +59,9 @@ KINDS = (*QUOTE_KINDS, *FX_KINDS, *MARKER_KINDS, "settings")
 def tick_rows(messages_df: DataFrame) -> DataFrame:
     """Messages (`value` bytes, `offset`) as rows of the log, one per base that the row is for.
 
-    What is not of the schema is left out: a reader of the log gives up on such a row, it does not stop.
+    Rows that do not match the schema are skipped; they do not stop the query.
     """
-    # inside `explode`, because a filter would be pushed below the parsing and parse each message once more
+    # inside `explode`, because a filter would be pushed below the parsing and parse each message twice
     is_known = F.col("kind").isin(*KINDS) & F.col("received_time").isNotNull()
     bases = F.when(is_known, F.coalesce(F.col("bases"), F.array("base")))
     return (

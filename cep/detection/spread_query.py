@@ -1,12 +1,12 @@
 """The micro-batch query from the log to spread windows.
 
-Why `foreachBatch` over batches of the log and no stateful operator: a spread needs the newest quote of each exchange
-(one aggregate) and a window needs the spreads (another), and Spark rejects two aggregates in a row in update mode; the
-real-time query cannot write every spread of every row without slowing what it is for. A micro-batch may run any
-batch query, so each one takes its rows behind the few rows that decide what was known before (`newest_rows`), computes
-each row's spreads by the very functions of the real-time query, and adds panes to those of the last minute.
-What is carried lives in this process: a restart begins a minute earlier in the log and computes it again. Until each
-exchange's next quote after that place, a quote older than it that was only kept alive is missing.
+Why `foreachBatch` over batches of the log and not a stateful operator: a spread needs the newest quote of each exchange
+(one aggregate) and a window needs the spreads (another), and Spark rejects two aggregates in a row in update mode;
+writing every spread of every row would slow the real-time query down. A micro-batch may run any batch query, so each
+one prepends the few rows that hold the previous state (`newest_rows`), computes each row's spreads with the functions
+of the real-time query, and adds panes to those of the last minute. The carried state is in this process: a restart
+begins a minute earlier in the log and computes it again. A quote from before that start that was only kept alive since
+is missing until the exchange's next quote.
 
 A window is written once, when its base's log is a second past its end; a row later than that is left out.
 """
@@ -29,11 +29,11 @@ from streams.broker.topic_access import spark_options
 from streams.topics import SPREADS
 
 TRIGGER = "5 seconds"
-"""Shorter costs a core beside the real-time query."""
+"""A shorter trigger would cost a core beside the real-time query."""
 LATENESS = 1_000_000
 LOOK_BACK = LONGEST + LATENESS
-MOST_ROWS = 50_000
-"""Of one micro-batch, so that a replay at full speed is taken in pieces."""
+MAX_ROWS = 50_000
+"""Rows of one micro-batch, so that a replay at full speed is split."""
 
 INTERPRETED = {
     # a few hundred rows a batch: generating and compiling code would cost more than it saves
@@ -43,7 +43,7 @@ INTERPRETED = {
 
 
 class CarriedSpreads:
-    """What one micro-batch leaves to the next: rows that still decide, panes of the last minute, windows written."""
+    """State carried from one micro-batch to the next: newest rows, panes of the last minute, written windows."""
 
     def __init__(self, layout: Layout, opening_settings: str | None) -> None:
         self._layout = layout
@@ -54,7 +54,7 @@ class CarriedSpreads:
         self._closed: dict[str, int] = {}
 
     def closed_windows(self, messages_df: DataFrame) -> DataFrame | None:
-        """The windows that these messages close; None: no spread is known yet. Call once per batch, in order."""
+        """The windows that these messages close; None where there is no spread yet. Call once per batch, in order."""
         spark = messages_df.sparkSession
         rows_df = messages_df.transform(tick_rows).transform(with_slot, self._layout).withColumn("is_new", F.lit(True))
         if self._rows is not None:
@@ -80,7 +80,8 @@ class CarriedSpreads:
         )
 
     def _closing(self, rows: pa.Table, new_panes: pa.Table) -> Column:
-        """Ended a second before the newest row of the base, not written before, and not begun before our first row."""
+        """Windows that ended a second before the base's newest row, were not written yet, and start after our first
+        row."""
         for pane in new_panes.select(["base", "pane"]).to_pylist():
             self._begins[pane["base"]] = min(self._begins.get(pane["base"], pane["pane"] + PANE), pane["pane"] + PANE)
         closing = F.lit(False)
@@ -109,7 +110,7 @@ def start_spreads(spark: SparkSession, session: Session, layout: Layout, opening
             messages = windows_df.transform(window_messages).transform(with_partition, session.partitions)
             messages.write.format("kafka").options(**spark_options(session.kafka)).option("topic", SPREADS).save()
 
-    messages_df = log_messages(own, session, opening.starting_offsets, MOST_ROWS)
+    messages_df = log_messages(own, session, opening.starting_offsets, MAX_ROWS)
     return messages_df.writeStream.queryName("spreads").foreachBatch(write).trigger(processingTime=TRIGGER).start()
 
 

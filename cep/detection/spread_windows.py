@@ -3,7 +3,7 @@
     rows of the log → spread of each pair at each row → panes of one second → windows of 10 s / 1 s and 60 s / 5 s
 
 A pane is the sum over one second that every window holding it shares, so a row is counted once and not in 22 windows.
-Mean, deviation, maximum and share come out of panes as they would out of rows, but for the last bits of a sum.
+Mean, deviation, maximum and share come out of panes as they would out of rows, except for the last bits of a sum.
 """
 
 from pyspark.sql import DataFrame
@@ -13,14 +13,15 @@ from cep.detection.market_layout import Layout
 
 PANE = 1_000_000
 WINDOWS = ((10_000_000, 1_000_000), (60_000_000, 5_000_000))
-"""Length and slide in microseconds; a slide is whole panes and a length whole slides."""
+"""Length and slide in microseconds; a slide is a multiple of a pane and a length a multiple of its slide."""
 LONGEST = max(length for length, _ in WINDOWS)
 
 PAIR = ("base", "buy_exchange", "sell_exchange")
 
 
 def spread_rows(pairs_df: DataFrame, layout: Layout) -> DataFrame:
-    """`pair_spreads` → `base, buy_exchange, sell_exchange, event_time, net_bps, is_above`; pairs without a spread go.
+    """`pair_spreads` → `base, buy_exchange, sell_exchange, event_time, net_bps, is_above`; pairs without a spread are
+    dropped.
 
     `is_above`: at or over the trading threshold of the settings in force at the row.
     """
@@ -48,9 +49,9 @@ def panes(spread_rows_df: DataFrame) -> DataFrame:
 
 
 def spread_windows(panes_df: DataFrame) -> DataFrame:
-    """Every window that holds a pane: `base, buy_exchange, sell_exchange, start, end, mean_bps, deviation, …`.
+    """Every window that contains a pane: `base, buy_exchange, sell_exchange, start, end, mean_bps, deviation, …`.
 
-    Panes of one pair and second that came in parts are put together. `deviation` is of the population.
+    Partial panes of one pair and second are merged. `deviation` is of the population.
     """
     shorter, longer = (panes_df.transform(_windows, length, slide) for length, slide in WINDOWS)
     return shorter.unionByName(longer)
@@ -62,7 +63,7 @@ def window_messages(windows_df: DataFrame) -> DataFrame:
 
 
 def newest_rows(rows_df: DataFrame) -> DataFrame:
-    """The rows that decide what is known after all of `rows_df`: of each market, FX symbol and kind the newest."""
+    """The rows that determine the state after `rows_df`: the newest of each market, FX symbol and kind."""
     matters = F.col("slot").isNotNull() | F.col("route").isNotNull() | (F.col("kind") == "settings")
     newest = F.max_by(F.struct(*rows_df.columns), F.col("offset")).alias("newest")
     keys = [F.col(name).alias(f"{name}_") for name in ("base", "slot", "route", "kind")]
@@ -86,7 +87,7 @@ def _windows(panes_df: DataFrame, length: int, slide: int) -> DataFrame:
             "start",
             (F.col("start") + length).alias("end"),
             mean.alias("mean_bps"),
-            # the difference of two nearly equal sums may come out a hair below zero
+            # the difference of two nearly equal sums may be slightly below zero
             F.sqrt(F.greatest(variance, F.lit(0.0))).alias("deviation"),
             "max_bps",
             (F.col("above") / F.col("rows")).alias("share_above"),

@@ -1,1 +1,1 @@
-"""The same detection as a compiled loop over columns, for recorded data."""
+"""Detection as a compiled loop over columns, for recorded data."""

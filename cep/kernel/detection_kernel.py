@@ -1,10 +1,10 @@
-"""What an opportunity is, as a compiled loop over columns: as `latest` and `cross_spreads` define it.
+"""Detection of opportunities as a compiled loop over columns, equal to `latest` and `cross_spreads`.
 
     log of one base, in its order → newest quote per slot and FX rate per route → the pairs that reach the threshold
 
 Doubles in the written order of operations of `cross_spreads`, so that both agree to the last bit. Machine code is kept
-in `__pycache__` beside this file (numba's own cache; NUMBA_CACHE_DIR moves it) and made on first use or at set-up.
-State lies in arrays of records, which compiled functions hand on without counting references.
+in `__pycache__` beside this file (numba's own cache; NUMBA_CACHE_DIR moves it) and created on first use or at set-up.
+State is in arrays of records, which compiled functions pass on without reference counting.
 """
 
 import numpy as np
@@ -28,16 +28,16 @@ from cep.kernel.kernel_records import (
 
 BPS = 10000.0
 SLACK = 1e-9
-"""By which part of a price the bar is lowered: far more than doubles are off, so that nothing is passed over."""
+"""Fraction by which the bar is lowered: far more than the error of doubles, so that no pair is missed."""
 
 
 @njit(cache=True, error_model="numpy")
 def scan(rows: KernelRows, start: int, end: int, words: Words, book: KernelState, hits: Records) -> tuple[int, int]:
-    """Learns the rows from `start` and finds what qualifies at each: (how many `hits`, the row to go on with).
+    """Applies the rows from `start` and writes the qualifying pairs to `hits`: (number of hits, next row).
 
-    Stops before `end` where the next row might find more than there is room for in `hits`.
+    Stops before `end` where the next row might have more hits than fit into `hits`.
     """
-    # taken out of their tuples once: within the loop that would count references
+    # unpacked once: within the loop that would count references
     kinds, exchanges, symbols, times = rows.kinds, rows.exchanges, rows.symbols, rows.times
     sequences, bids, asks = rows.sequences, rows.bids, rows.asks
     kind_of, slot_of, route_of, source_of = words.kind, words.slot, words.route, words.source
@@ -56,13 +56,13 @@ def scan(rows: KernelRows, start: int, end: int, words: Words, book: KernelState
         group = _learned(tick, slots, routes, rules)
         if group != NONE and _may_qualify(group, slots):
             for place in range(first[group], first[group + 1]):
-                count += _look(tick, grouped[place], pairs, slots, routes, rules, hits[count])
+                count += _check_pair(tick, grouped[place], pairs, slots, routes, rules, hits[count])
     return count, end
 
 
 @njit(cache=True, error_model="numpy")
 def _learned(tick: np.void, slots: Records, routes: Records, rules: np.void) -> int:
-    """The group of pairs to look at now, or NONE."""
+    """The group of pairs to check now, or NONE."""
     kind = tick["kind"]
     if kind == PASSED_OVER:
         return NONE
@@ -136,7 +136,7 @@ def _price(slot: np.void, routes: Records, rules: np.void) -> None:
 
 @njit(cache=True, error_model="numpy")
 def _may_qualify(group: int, slots: Records) -> bool:
-    """Without a division, and without asking which quotes count: False for nearly every quote."""
+    """A cheap filter without divisions and validity checks: False for nearly every quote."""
     if group == slots.size:
         return True
     gain, bar, found = slots[group]["gain"], slots[group]["bar"], False
@@ -147,7 +147,7 @@ def _may_qualify(group: int, slots: Records) -> bool:
 
 @njit(cache=True, error_model="numpy")
 def _divided(number: float, by: float) -> float:
-    """NaN by zero, where Spark says null: either qualifies for nothing."""
+    """NaN for a division by zero, where Spark has null: neither qualifies."""
     return number / by if by != 0.0 else np.nan
 
 
@@ -160,10 +160,10 @@ def _counts(now: int, slot: np.void, routes: Records, oldest: int) -> bool:
 
 
 @njit(cache=True, error_model="numpy")
-def _look(
+def _check_pair(
     tick: np.void, pair: int, pairs: Records, slots: Records, routes: Records, rules: np.void, hit: np.void
 ) -> int:
-    """1 where the pair qualifies, which is then written to `hit`; else 0."""
+    """1 where the pair qualifies and was written to `hit`; otherwise 0."""
     buy, sell = slots[pairs[pair]["buy"]], slots[pairs[pair]["sell"]]
     now, oldest = tick["time"], rules["max_quote_age"]
     if not (_counts(now, buy, routes, oldest) and _counts(now, sell, routes, oldest)):
@@ -187,27 +187,27 @@ def _look(
 
 @njit(cache=True, error_model="numpy")
 def _rate(route: int, routes: Records) -> tuple[int, int]:
-    """Row and sequence of the rate that a slot's prices went through."""
+    """Row and sequence of the FX rate of a slot's prices."""
     if route == NONE:
         return NONE, NONE
     return routes[route]["row"], routes[route]["sequence"]
 
 
 @njit(cache=True, error_model="numpy")
-def news(hits: Records, last: Numbers, is_new: Flags) -> None:
+def mark_new_ids(hits: Records, last: Numbers, is_new: Flags) -> None:
     """Whether each hit has another id than the hit of its pair before it.
 
-    `last`: (pair, 4) sequences of that one, brought up to date. Enough to count distinct ids as long as no sequence
+    `last`: (pair, 4) sequences of the pair's previous hit, updated here. Counts distinct ids as long as no sequence
     goes back.
     """
     for place in range(hits.size):
         hit = hits[place]
-        mine = last[hit["pair"]]
+        previous = last[hit["pair"]]
         is_new[place] = (
-            mine[0] != hit["buy_quote_sequence"]
-            or mine[1] != hit["sell_quote_sequence"]
-            or mine[2] != hit["buy_rate_sequence"]
-            or mine[3] != hit["sell_rate_sequence"]
+            previous[0] != hit["buy_quote_sequence"]
+            or previous[1] != hit["sell_quote_sequence"]
+            or previous[2] != hit["buy_rate_sequence"]
+            or previous[3] != hit["sell_rate_sequence"]
         )
-        mine[0], mine[1] = hit["buy_quote_sequence"], hit["sell_quote_sequence"]
-        mine[2], mine[3] = hit["buy_rate_sequence"], hit["sell_rate_sequence"]
+        previous[0], previous[1] = hit["buy_quote_sequence"], hit["sell_quote_sequence"]
+        previous[2], previous[3] = hit["buy_rate_sequence"], hit["sell_rate_sequence"]

@@ -1,4 +1,4 @@
-"""From what the kernel found to rows as `cross_spreads.pair_spreads` gives them, so that one function writes both."""
+"""Converts the kernel's hits to rows of `cross_spreads.pair_spreads`, so that one function writes both."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -16,13 +16,13 @@ HIT_TYPE = (
     "struct<base:string,offset:bigint,received_time:bigint,pair:int,settings_version:int,opportunity_lifetime:bigint,"
     f"gross_bps:double,fee_bps:double,net_bps:double,buy:{LEG_TYPE},sell:{LEG_TYPE}>"
 )
-"""A pair that qualifies at the row `offset`, with the rows of the log that made it; `rate` null where there is none.
+"""A pair that qualifies at the row `offset`, with its rows of the log; `rate` is null where there is none.
 
-`price`: in the settlement currency, of buying or of selling. `pair`: its place in the layout."""
+`price`: in the settlement currency, to buy or to sell. `pair`: its position in the layout."""
 
 
 def spreads_of_hits(hits_df: DataFrame, layout: Layout) -> DataFrame:
-    """HIT_TYPE → what `pair_spreads` gives for the same row and pair, and `pair`."""
+    """HIT_TYPE → the row of `pair_spreads` for the same row and pair, and `pair`."""
     return hits_df.select(
         "base",
         "pair",
@@ -69,7 +69,7 @@ def _whole_quote(quote: Column) -> Column:
 
 
 def _levels(quote: Column, side: str) -> Column:
-    """As `streams.message_format.levels_text` writes them; a tick set leaves a lone best level out."""
+    """As `streams.message_format.levels_text` writes them; a tick set omits levels where there is only the best one."""
     best = F.concat(F.lit('[["'), quote[side], F.lit('","'), quote[f"{side}_amount"], F.lit('"]]'))
     return F.coalesce(quote[f"{side}s"], best)
 

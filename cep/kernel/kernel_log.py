@@ -1,4 +1,4 @@
-"""One base's log through the kernel: its tables as arrays, its settings rows read, what was found as arrays again."""
+"""Runs one base's log through the kernel: tables to arrays, settings rows parsed, hits back to arrays."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -15,10 +15,10 @@ from cep.kernel import kernel_records
 from cep.kernel.kernel_records import NONE, Codes, Flags, KernelRows, KernelState, Numbers, Records, Words
 
 COLUMNS = ["kind", "exchange", "symbol", "received_time", "sequence", "bid_price", "ask_price"]
-"""All that detection computes with."""
+"""The columns that detection needs."""
 DOCUMENT = "document"
 KERNEL = "cep.kernel.detection_kernel"
-"""Imported by those who run it: the compiler behind it takes half a second, which a driver of tasks need not spend."""
+"""Imported on use: the compiler takes half a second to import, which a driver of tasks need not spend."""
 _WORD = pa.dictionary(pa.int32(), pa.string())
 _TYPES: list[tuple[str, pa.DataType]] = [
     *[(name, _WORD) for name in COLUMNS[:3]],
@@ -26,8 +26,8 @@ _TYPES: list[tuple[str, pa.DataType]] = [
     *[(name, pa.float64()) for name in COLUMNS[5:]],
 ]
 TICK_ROWS = pa.schema(_TYPES)
-ROOM = 16_384
-"""Places for hits between two looks at them."""
+HIT_CAPACITY = 16_384
+"""Capacity of the hits buffer."""
 KINDS = {
     "quote": kernel_records.QUOTE,
     "alive": kernel_records.ALIVE,
@@ -41,7 +41,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class SettingsInForce:
-    """What a settings row of the log says to detection and to its messages; times in microseconds."""
+    """The values of a settings row that detection and its messages use; times in microseconds."""
 
     version: int
     opportunity_lifetime: int
@@ -52,19 +52,19 @@ class SettingsInForce:
 
 
 NO_SETTINGS = SettingsInForce(0, 0, 0, float("nan"), (), {})
-"""Before any settings nothing qualifies."""
+"""Without settings nothing qualifies."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelResult:
-    """Hits between two looks (records of `kernel_records.HIT`), and the settings that were in force."""
+    """A buffer of hits (records of `kernel_records.HIT`), and the settings in force."""
 
     hits: Records
     settings: SettingsInForce
 
 
 def settings_in_force(document: str | bytes) -> SettingsInForce:
-    """Of a `settings` row of the log, JSON."""
+    """From a `settings` row of the log, JSON."""
     row = json.loads(document)
     return SettingsInForce(
         version=row["settings_version"],
@@ -77,7 +77,7 @@ def settings_in_force(document: str | bytes) -> SettingsInForce:
 
 
 def load_kernel() -> None:
-    """Load the kernel's machine code, or make it where it is not kept yet (about five seconds)."""
+    """Load the kernel's machine code, or compile it where it is not cached yet (about five seconds)."""
     blank = pa.Table.from_pylist([{}], schema=TICK_ROWS)
     KernelLog(Layout((), (), ""), "", None).learn(blank)
     new_ids(np.empty(0, kernel_records.HIT), np.empty((0, 4), np.int64))
@@ -86,18 +86,18 @@ def load_kernel() -> None:
 def new_ids(hits: Records, last: Numbers) -> Flags:
     """Whether each hit has another id than the hit of its pair before it, as long as no sequence goes back.
 
-    `last`: (pair, 4) sequences of that one, brought up to date.
+    `last`: (pair, 4) sequences of the pair's previous hit, updated here.
     """
     is_new = np.empty(len(hits), dtype=np.bool_)
-    import_module(KERNEL).news(hits, last, is_new)
+    import_module(KERNEL).mark_new_ids(hits, last, is_new)
     return is_new
 
 
 class KernelLog:
-    """Follows one base's log from anywhere, once it has learned what was known there.
+    """Processes one base's log from any row, after `learn` has loaded the state there.
 
-    `settings`: hold from end to end, and settings rows are passed over; None: settings rows decide. Rows are numbered
-    from 0 in the order in which they are given.
+    `settings`: apply to all rows, and settings rows are ignored; None: settings rows apply. Rows are numbered from 0
+    in the order in which they are given.
     """
 
     def __init__(self, layout: Layout, base: str, settings: SettingsInForce | None) -> None:
@@ -109,33 +109,33 @@ class KernelLog:
         self._scan: Callable[[KernelRows, int, int, Words, KernelState, Records], tuple[int, int]] = import_module(
             KERNEL
         ).scan
-        self._room = np.empty(max(ROOM, 2 * len(layout.pairs)), dtype=kernel_records.HIT)
+        self._capacity = np.empty(max(HIT_CAPACITY, 2 * len(layout.pairs)), dtype=kernel_records.HIT)
         self._sources: dict[str | None, int] = {}
         self._next = 0
 
     @property
     def held_rows(self) -> Numbers:
-        """Numbers of the rows that hits to come may name, ascending."""
+        """Numbers of the rows that later hits may refer to, ascending."""
         rows = np.concatenate([self.book.slots["row"], self.book.routes["row"]])
         return np.unique(rows[rows != NONE])
 
     @property
     def sources(self) -> tuple[str | None, ...]:
-        """Per route the exchange that its rate came from."""
+        """The exchange of each route's rate."""
         names = {number: name for name, number in self._sources.items()}
         return tuple(names.get(int(number)) for number in self.book.routes["source"])
 
     def has_settings(self, rows: pa.Table) -> bool:
-        """Whether its column `document` will be asked for."""
+        """Whether the column `document` is needed."""
         return self._follows and len(self._settings_rows(rows, _encoded(rows, "kind"))) > 0
 
     def learn(self, rows: pa.Table) -> None:
-        """Rows that were known before the first one to look at; nothing is found in them."""
+        """Apply rows before the first one to check; they give no hits."""
         for _ in self._scanned(rows, silent=True):
             pass
 
     def found(self, rows: pa.Table) -> Iterator[KernelResult]:
-        """What qualifies at rows with COLUMNS (and DOCUMENT, if it `has_settings`), in their order, then the pairs'."""
+        """Hits at rows with COLUMNS (and DOCUMENT, if it `has_settings`), in the order of rows and pairs."""
         return self._scanned(rows, silent=False)
 
     def _scanned(self, table: pa.Table, silent: bool) -> Iterator[KernelResult]:
@@ -152,14 +152,14 @@ class KernelLog:
             start = change
 
     def _stretch(self, rows: KernelRows, start: int, end: int, words: Words, silent: bool) -> Iterator[KernelResult]:
-        """Rows under one and the same settings."""
+        """Process rows under the same settings."""
         settings = NO_SETTINGS if silent else self._settings
         self._put_in_force(settings)
         while start < end:
-            count, start = self._scan(rows, start, end, words, self.book, self._room)
+            count, start = self._scan(rows, start, end, words, self.book, self._capacity)
             if count:
-                # a copy: the room is used again
-                yield KernelResult(self._room[:count].copy(), settings)
+                # a copy: the buffer is reused
+                yield KernelResult(self._capacity[:count].copy(), settings)
 
     def _put_in_force(self, settings: SettingsInForce) -> None:
         slots, rules = self.book.slots, self.book.rules
@@ -206,9 +206,9 @@ def _rows(first: int, table: pa.Table, kinds: Codes, exchanges: Codes, symbols: 
 
 
 def _encoded(table: pa.Table, column: str) -> "tuple[Codes, list[str | None]]":
-    """Codes of a dictionary column and what they mean; null is the last of them."""
+    """Codes of a dictionary column and their values; null is the last one."""
     words: Any = table[column].combine_chunks()
-    if isinstance(words, pa.ChunkedArray):  # of a table without rows
+    if isinstance(words, pa.ChunkedArray):  # a table without rows
         words = pa.array([], pa.dictionary(pa.int32(), pa.string()))
     names: list[str | None] = words.dictionary.to_pylist()
     indices = words.indices

@@ -1,4 +1,4 @@
-"""What the kernel works on: records of what is known, columns of rows, and hits, as numpy lays them out."""
+"""The kernel's data as numpy types: records of the state, columns of rows, and hits."""
 
 from typing import NamedTuple
 
@@ -13,15 +13,15 @@ Records = npt.NDArray[np.void]
 
 PASSED_OVER, QUOTE, ALIVE, WITHDRAWN, FX, FX_ALIVE, FX_WITHDRAWN, SETTINGS = range(8)
 NONE = -1
-"""No slot, route or row; the row of a quote or rate that is not known, or withdrawn."""
+"""No slot, route or row; the row of a quote or rate that is missing or withdrawn."""
 SLOT = np.dtype(
     [
         # of the layout
         ("route", "i8"),
-        # of the settings in force; a fee that they do not state is NaN
+        # of the settings in force; a missing fee is NaN
         ("is_enabled", "?"),
         ("fee", "f8"),
-        # of the newest quote; `seen`: when it was last known to be true
+        # of the newest quote; `seen`: when it was last confirmed
         ("row", "i8"),
         ("seen", "i8"),
         ("sequence", "i8"),
@@ -31,7 +31,7 @@ SLOT = np.dtype(
         # in the settlement currency, at the sides of the rate that one would trade
         ("buy_price", "f8"),
         ("sell_price", "f8"),
-        # what selling brings after its fee, and what that must reach for buying here to qualify, a little lowered
+        # sell price after fee, and the bar it must reach for buying here to qualify, slightly lowered
         ("gain", "f8"),
         ("bar", "f8"),
     ]
@@ -57,7 +57,7 @@ TICK = np.dtype(
     ]
 )
 RULES = np.dtype([("emit_net_bps", "f8"), ("max_quote_age", "i8"), ("irregular", "i8")])
-"""`irregular`: how often a sequence stood below one before it, so that equal ids may lie apart."""
+"""`irregular`: how often a sequence was below an earlier one, so that equal ids may not be adjacent."""
 HIT = np.dtype(
     [
         ("row", "i8"),
@@ -73,7 +73,7 @@ HIT = np.dtype(
         ("net_bps", "f8"),
     ]
 )  # fmt: skip
-"""A pair that qualifies at `row`; rows as numbered by `KernelRows.first`; of a rate NONE where there is none."""
+"""A pair that qualifies at `row`; rows as numbered by `KernelRows.first`; NONE where there is no rate."""
 
 
 class KernelRows(NamedTuple):
@@ -90,7 +90,7 @@ class KernelRows(NamedTuple):
 
 
 class Words(NamedTuple):
-    """What the codes of those columns mean."""
+    """The values of those columns' codes."""
 
     kind: Codes
     slot: npt.NDArray[np.int32]
@@ -98,20 +98,20 @@ class Words(NamedTuple):
     route: Codes
     """Symbol code → route, or NONE."""
     source: Codes
-    """Exchange code → a number that does not change from one dictionary to the next."""
+    """Exchange code → a number that is the same in every dictionary."""
 
 
 class KernelState(NamedTuple):
-    """All that is known. Groups of pairs: per slot those that it is in, behind them one of all."""
+    """The kernel's state. Groups of pairs: one per slot with its pairs, then one with all."""
 
     slots: Records
     routes: Records
     pairs: Records
     grouped: Codes
-    """Numbers of pairs, group behind group."""
+    """Numbers of pairs, group after group."""
     first: Codes
-    """Group n stands from `first[n]` up to `first[n + 1]`."""
+    """Group n is from `first[n]` up to `first[n + 1]`."""
     rules: Records
     """One record."""
     tick: Records
-    """One record: the row at hand."""
+    """One record: the current row."""

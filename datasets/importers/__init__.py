@@ -1,1 +1,1 @@
-"""Readers of other people's recordings: each yields Quotes in the order of (time, row) of one file."""
+"""Importers of third-party data: each yields Quotes in the order of (time, row) of one file."""

@@ -1,7 +1,7 @@
 """Binance's public data (data.binance.vision): CSV in a zip, with a header or without one, by day or month.
 
-Spot's times are milliseconds until 2024 and microseconds from 2025 on; which of both a file has is told by their size.
-COIN-M amounts are contracts; they become base amounts where rows are judged, as those of any format.
+Spot's times are milliseconds until 2024 and microseconds from 2025 on; the unit is detected from their size.
+COIN-M amounts are contracts; they are converted to base amounts where rows are checked, as for any format.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from datasets.rows.csv_columns import CsvPart, csv_parts, demand_columns, whole_
 from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import Chunk, FileOptions, Format
 from datasets.rows.quote_rows import reject
-from datasets.rows.symbol_names import our_symbol, told_market
+from datasets.rows.symbol_names import named_market, our_symbol
 
 TRADES = ("id", "price", "qty", "quote_qty", "time", "is_buyer_maker")
 TRADES_OF_SPOT = (*TRADES, "is_best_match")
@@ -40,7 +40,7 @@ _MILLISECONDS, _MICROSECONDS = (10**12, 10**13), (10**15, 10**16)
 
 @dataclass(slots=True)
 class Epochs:
-    """The unit of one file's times: told by the first, the same for all."""
+    """The unit of one file's times: detected from the first, the same for all."""
 
     path: Path
     factor: int = 0
@@ -146,26 +146,26 @@ def _chunk(part: CsvPart, market: tuple[str, str], given: dict[str, Column]) -> 
 
 
 def _market(path: Path, options: FileOptions) -> tuple[str, str]:
-    """The symbol stands in the name, as in BTCUSDT-trades-2024-01.zip. Raises ImportRejectedError."""
+    """The symbol is in the file name, as in BTCUSDT-trades-2024-01.zip. Raises ImportRejectedError."""
     named = _IN_NAME.match(path.name)
     if options.symbol is None and options.exchange is not None and named is not None:
         return options.exchange, our_symbol(path, options.exchange, named[1])
-    return told_market(path, options)
+    return named_market(path, options)
 
 
 def _check_sum(path: Path) -> None:
-    """Raises ImportRejectedError where a CHECKSUM file lies beside and says otherwise."""
+    """Raises ImportRejectedError where a CHECKSUM file beside it has another checksum."""
     beside = path.with_name(path.name + ".CHECKSUM")
     if not beside.is_file():
         return
     try:
-        told = beside.read_text(encoding="ascii", errors="replace").split()
+        expected = beside.read_text(encoding="ascii", errors="replace").split()
     except OSError as error:
         reject(beside, None, f"cannot be read ({error.strerror or error})")
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    if not told or told[0].lower() != found:
-        reject(path, None, f"is not what {beside.name} says; load it again")
+    if not expected or expected[0].lower() != found:
+        reject(path, None, f"does not match {beside.name}; download it again")
 
 
 _N, _I, _T, _FLAG = r"[0-9]+(\.[0-9]+)?", r"[0-9]+", r"[0-9]{13,16}", r"([Tt]rue|[Ff]alse)"

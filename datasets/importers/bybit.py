@@ -1,8 +1,7 @@
 """Bybit's public order books: NDJSON in a zip, a `snapshot` or a `delta` a line, up to 500 levels a side.
 
-`ts` is when the exchange made the message, in milliseconds; nobody's time of receipt is in it, so that it stands for
-that as well. By Bybit's documentation ids `u` follow one another, and a snapshot may come at any time and begins anew.
-"""
+`ts` is when the exchange made the message, in milliseconds; there is no time of receipt, so it is used for that as
+well. By Bybit's documentation ids `u` are consecutive, and a snapshot may come at any time and restarts the book."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,7 +25,7 @@ from datasets.rows.damaged_lines import DamagedLines
 from datasets.rows.file_blocks import blocks
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, chunks_of
 from datasets.rows.quote_rows import reject
-from datasets.rows.symbol_names import told_market
+from datasets.rows.symbol_names import named_market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook
 
@@ -42,7 +41,7 @@ class BybitBook:
         self._book = OrderBook()
         self._is_known = False
         self._last_id = 0
-        """Of the newest message; 0 where it told none."""
+        """Update id of the newest message; 0 where it has none."""
 
     @property
     def is_known(self) -> bool:
@@ -51,8 +50,8 @@ class BybitBook:
     def top(self) -> BookTop:
         return self._book.top()
 
-    def lose(self) -> None:
-        """A message could not be read: what it would have changed is unknown until the next snapshot."""
+    def invalidate(self) -> None:
+        """A message could not be read: the book is unknown until the next snapshot."""
         self._is_known = False
 
     def apply(self, is_snapshot: bool, data: Mapping[str, Any]) -> str | None:
@@ -77,7 +76,7 @@ class BybitBook:
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The book after each message. Raises ImportRejectedError."""
-    return chunks_of(_rows(path, *told_market(path, options)), CHUNK_ROWS)
+    return chunks_of(_rows(path, *named_market(path, options)), CHUNK_ROWS)
 
 
 def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
@@ -86,7 +85,7 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
     for line, message, text in _messages(path):
         place = LevelPlace(line, (exchange, symbol), None, text)
         if message is None:
-            book.lose()
+            book.invalidate()
             yield faulty_row(place, UNREADABLE)
             continue
         data = message["data"]
@@ -95,7 +94,7 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
             milliseconds = int(message["ts"])
             fault = book.apply(message["type"] == "snapshot", data)
         except (ValueError, KeyError, TypeError):
-            book.lose()
+            book.invalidate()
             yield faulty_row(place, UNREADABLE)
             continue
         if not 10**12 <= milliseconds < 10**13:
@@ -145,5 +144,5 @@ BYBIT_BOOKS = Format(
     read=read_books,
     fits=fits,
     needs=("exchange", "symbol"),
-    assumptions=("Bybit's files tell no time of receipt: each book is taken as known when the exchange made it",),
+    assumptions=("Bybit's files have no time of receipt: each book counts as received when the exchange made it",),
 )

@@ -1,17 +1,17 @@
-"""What ccxt's `fetch_ohlcv` gives, saved as JSON: rows `[milliseconds, open, high, low, close, volume]`."""
+"""Results of ccxt's `fetch_ohlcv`, saved as JSON: rows `[milliseconds, open, high, low, close, volume]`."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 
-from datasets.mapped.mapped_bars import BAR_ASSUMPTION, BarEnds, told_length
+from datasets.mapped.mapped_bars import BAR_ASSUMPTION, BarEnds, named_bar_length
 from datasets.mapped.mapped_columns import chunk_of_columns
 from datasets.mapped.mapped_json import json_rows
 from datasets.mapped.mapped_prints import half_spread_of, side_columns
 from datasets.mapped.mapped_times import Cells, Lines, epoch_times
 from datasets.rows.import_format import Chunk, FileOptions, Format, RejectedRow
-from datasets.rows.symbol_names import told_market
+from datasets.rows.symbol_names import named_market
 
 BARS = ("timestamp", "open", "high", "low", "close", "volume")
 
@@ -31,14 +31,14 @@ def chunk_of_bars(
     rejected: tuple[RejectedRow, ...] = (),
 ) -> Chunk:
     """`cells` with `close` and `volume`; `places`: the number of each bar and when it begins, in microseconds."""
-    exchange, symbol = told_market(path, options)
+    exchange, symbol = named_market(path, options)
     bids, asks = side_columns(cells["close"], half_spread_of(path, options))
     lines, begins = places
     given = {
         "line": lines,
         "exchange": exchange,
         "symbol": symbol,
-        "received_time": BarEnds(path, told_length(path)).after(begins),
+        "received_time": BarEnds(path, named_bar_length(path)).after(begins),
         "bid": bids,
         "bid_amount": cells["volume"],
         "ask": asks,

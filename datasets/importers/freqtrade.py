@@ -18,7 +18,7 @@ from datasets.mapped.mapped_prints import half_spread_of, side_columns
 from datasets.mapped.mapped_times import Lines, epoch_times
 from datasets.rows.csv_columns import whole_numbers
 from datasets.rows.import_format import Chunk, FileOptions, Format, RejectedRow
-from datasets.rows.symbol_names import told_market
+from datasets.rows.symbol_names import named_market
 
 TRADES = ("timestamp", "id", "type", "side", "price", "amount", "cost")
 FEATHER_BARS = ("date", *BARS[1:])
@@ -37,7 +37,7 @@ def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """Each print's price with the assumed half-spread. Raises ImportRejectedError."""
-    exchange, symbol = told_market(path, options)
+    exchange, symbol = named_market(path, options)
     half_spread = half_spread_of(path, options)
     cells, numbers, rejected = _trades(path)
     times = epoch_times(path, cells["timestamp"], numbers, "ms")

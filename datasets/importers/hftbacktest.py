@@ -1,6 +1,6 @@
 """Raw Binance streams as hftbacktest records them: gzip, one line `<local nanoseconds> <raw JSON message>`.
 
-Read are the `bookTicker` messages alone: the best bid and ask with the displayed amounts. The recorder's clock is taken
+Only `bookTicker` messages are read: the best bid and ask with the displayed amounts. The recorder's clock is taken
 as it stands; in the known recording it runs 1.27 s behind the exchange's, so that `exchange_time` lies ahead.
 """
 
@@ -20,7 +20,7 @@ from market.prices.quotes import Quote
 
 @dataclass(frozen=True, slots=True)
 class TickerSource:
-    """What a file of this format must be about: the exchange's own symbol."""
+    """The exchange's own symbol, which all messages of a file must have."""
 
     symbol: str
 
@@ -47,7 +47,7 @@ def book_tickers(path: Path, market: Market, source: TickerSource, rejections: R
             continue
         yield from rows.quotes(bid, ask, received_time, exchange_time, sequence)
     if is_empty:
-        reject(path, None, "holds no bookTicker message")
+        reject(path, None, "contains no bookTicker message")
 
 
 def _messages(path: Path) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
@@ -74,7 +74,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
     except EOFError:
         reject(path, number + 1, "the gzip data end too early; the file is truncated")
     except (gzip.BadGzipFile, zlib.error):
-        reject(path, number + 1, "is not sound gzip data")
+        reject(path, number + 1, "is not valid gzip data")
     except OSError as error:
         reject(path, None, f"cannot be read ({error.strerror or error})")
 

@@ -1,7 +1,7 @@
-"""Binance's depth stream followed by its own rules: the REST snapshot first, then each difference without a hole.
+"""Binance's depth stream followed by its own rules: the REST snapshot first, then each difference without a gap.
 
 The rules are those of Binance's "How to manage a local order book correctly", for spot by `U` and `u`, for futures by
-`pu` as well. A hole makes the book unknown until the next snapshot.
+`pu` as well. A gap makes the book unknown until the next snapshot.
 """
 
 from collections import deque
@@ -36,7 +36,7 @@ class DepthBook:
 
     @property
     def last_id(self) -> int:
-        """The update id that the book is known by, 0 where it is unknown."""
+        """The book's update id, 0 where the book is unknown."""
         return self._last_id or 0
 
     def top(self) -> BookTop:

@@ -9,13 +9,13 @@ from datasets.mapped.mapped_symbols import OneTicker
 from datasets.rows.csv_columns import UNREADABLE
 from datasets.rows.import_format import Chunk, FileOptions, ReadRow, chunks_of
 from datasets.rows.quote_rows import level_of, reject
-from datasets.rows.symbol_names import told_market
+from datasets.rows.symbol_names import named_market
 from market.prices.order_book import top_of
 
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """Of the channel l2Book; what comes on others is no row of it. Raises ImportRejectedError."""
-    return chunks_of(_rows(path, *told_market(path, options)))
+    return chunks_of(_rows(path, *named_market(path, options)))
 
 
 def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
@@ -42,4 +42,4 @@ def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
             continue
         yield book_row(place, top_of(bids, asks), exchange_time)
     if is_empty:
-        reject(path, None, "holds no l2Book message")
+        reject(path, None, "contains no l2Book message")

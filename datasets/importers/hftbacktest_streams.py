@@ -1,7 +1,6 @@
-"""What hftbacktest's raw Binance files hold, as rows: best bids and asks, books of up to ten levels, or prints.
+"""Rows from hftbacktest's raw Binance files: best bids and asks, books of up to ten levels, or prints.
 
-One file has several streams side by side; which of them is read is for the user to say, by the format's name. Messages
-of the others are no rows of it.
+One file has several streams; the format's name selects the one that is read. Messages of the others are ignored.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,10 +17,10 @@ from datasets.mapped.mapped_symbols import OneTicker
 from datasets.rows.csv_columns import UNREADABLE
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, chunks_of
 from datasets.rows.quote_rows import reject
-from datasets.rows.symbol_names import told_market
+from datasets.rows.symbol_names import named_market
 
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError)
-"""What a message that is not as it should be raises on being read."""
+"""Exceptions of an invalid message."""
 
 DEPTH_CHUNK_ROWS = 16_384
 
@@ -53,7 +52,7 @@ class _RawFile:
                 self._check_ticker(raw)
             yield raw
         if is_empty:
-            reject(self.path, None, f"holds no {stream} message")
+            reject(self.path, None, f"contains no {stream} message")
 
     def place(self, raw: RawMessage) -> LevelPlace:
         return LevelPlace(raw.line, self.market, raw.received_time, raw.text)
@@ -108,7 +107,7 @@ def _depth_rows(file: _RawFile) -> Iterator[ReadRow]:
         has_snapshot |= "lastUpdateId" in raw.message
         yield _row_or_fault(file, raw, book_after)
     if not has_snapshot:
-        reject(file.path, None, "holds no REST snapshot of the book, without which its differences say nothing")
+        reject(file.path, None, "contains no REST snapshot of the book, without which its differences say nothing")
 
 
 def _row_or_fault(file: _RawFile, raw: RawMessage, read: Callable[[_RawFile, RawMessage], ReadRow]) -> ReadRow:
@@ -134,7 +133,7 @@ def _event_time(data: Mapping[str, Any]) -> int | None:
 
 def _raw_file(path: Path, options: FileOptions) -> _RawFile:
     """Raises ImportRejectedError."""
-    exchange, symbol = told_market(path, options)
+    exchange, symbol = named_market(path, options)
     return _RawFile(path, (exchange, symbol), OneTicker(path, symbol))
 
 

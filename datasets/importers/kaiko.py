@@ -1,7 +1,7 @@
 """Kaiko's CSV files: top of book with one side a row, order books as lists, snapshots a level a row, and bars.
 
-Its times are milliseconds, microseconds or nanoseconds by kind and year of a file: told by their size, alike in a file.
-"""
+Its times are milliseconds, microseconds or nanoseconds by kind and year of a file: detected from their size, the same
+within a file."""
 
 import json
 import re
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from datasets.importers.binance import Epochs
 from datasets.importers.tardis_books import BEFORE_SNAPSHOT
-from datasets.mapped.mapped_bars import BAR_ASSUMPTION, BarEnds, told_length
+from datasets.mapped.mapped_bars import BAR_ASSUMPTION, BarEnds, named_bar_length
 from datasets.mapped.mapped_books import LevelPlace, book_row, faulty_row
 from datasets.mapped.mapped_columns import chunk_of_columns
 from datasets.mapped.mapped_prints import half_spread_of, side_columns
@@ -25,7 +25,7 @@ from datasets.rows.csv_columns import UNREADABLE, csv_parts, demand_columns, hea
 from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
 from datasets.rows.quote_rows import level_of, reject
-from datasets.rows.symbol_names import our_exchange, our_symbol, told_market
+from datasets.rows.symbol_names import named_market, our_exchange, our_symbol
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
@@ -68,20 +68,20 @@ def read_tops(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The book after each row, from the first snapshot on. Raises ImportRejectedError."""
-    market = told_market(path, options)
+    market = named_market(path, options)
     return _by_row(path, BOOKS, ";", lambda rows: _books(path, market, rows))
 
 
 def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """All rows of one date are one book. Raises ImportRejectedError."""
-    market = told_market(path, options)
+    market = named_market(path, options)
     return _by_row(path, SNAPSHOTS, ",", lambda rows: _snapshots(path, market, rows))
 
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The close of each bar, at its end. Raises ImportRejectedError."""
-    exchange, symbol = told_market(path, options)
-    half_spread, epochs, ends = half_spread_of(path, options), Epochs(path), BarEnds(path, told_length(path))
+    exchange, symbol = named_market(path, options)
+    half_spread, epochs, ends = half_spread_of(path, options), Epochs(path), BarEnds(path, named_bar_length(path))
     has_header = header_names(head_of(path).partition(b"\n")[0])[:1] == ["timestamp"]
     for part in csv_parts(path, None if has_header else BARS):
         demand_columns(path, part.cells.column_names, BARS)
@@ -103,16 +103,16 @@ def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
 def _by_row(
     path: Path, columns: tuple[str, ...], delimiter: str, read: Callable[[Iterator[Cells]], Iterator[ReadRow]]
 ) -> Iterator[Chunk]:
-    misfits: list[RejectedRow] = []
-    return chunks_with(misfits, read(_cells(path, columns, delimiter, misfits)), CHUNK_ROWS)
+    rejected_rows: list[RejectedRow] = []
+    return chunks_with(rejected_rows, read(_cells(path, columns, delimiter, rejected_rows)), CHUNK_ROWS)
 
 
-def _cells(path: Path, columns: tuple[str, ...], delimiter: str, misfits: list[RejectedRow]) -> Iterator[Cells]:
+def _cells(path: Path, columns: tuple[str, ...], delimiter: str, rejected_rows: list[RejectedRow]) -> Iterator[Cells]:
     for part in csv_parts(path, delimiter=delimiter):
         demand_columns(path, part.cells.column_names, columns)
-        misfits += part.rejected
-        told = (words_of(part.cells, name).to_pylist() for name in columns)
-        yield from zip(part.lines.tolist(), zip(*told, strict=True), strict=True)
+        rejected_rows += part.rejected
+        columns_read = (words_of(part.cells, name).to_pylist() for name in columns)
+        yield from zip(part.lines.tolist(), zip(*columns_read, strict=True), strict=True)
 
 
 def _tops(path: Path, options: FileOptions, rows: Iterator[Cells]) -> Iterator[ReadRow]:
@@ -136,7 +136,7 @@ def _tops(path: Path, options: FileOptions, rows: Iterator[Cells]) -> Iterator[R
 
 
 class _Names:
-    """Kaiko's names as ours, each looked up once."""
+    """Maps Kaiko's names to ours, each looked up once."""
 
     def __init__(self, path: Path, options: FileOptions) -> None:
         self._path, self._options = path, options
@@ -147,14 +147,14 @@ class _Names:
         key = exchange, symbol
         if key not in self._known:
             if self._options.symbol is not None and self._known:
-                reject(self._path, None, "holds several symbols; leave --symbol away, or cut the file")
+                reject(self._path, None, "holds several symbols; omit --symbol, or cut the file")
             name = self._options.exchange or our_exchange(exchange)
             self._known[key] = name, self._options.symbol or our_symbol(self._path, name, symbol)
         return self._known[key]
 
 
 def _books(path: Path, market: tuple[str, str], rows: Iterator[Cells]) -> Iterator[ReadRow]:
-    """Behind a row that cannot be read the book is unknown until the next snapshot."""
+    """After an unreadable row the book is unknown until the next snapshot."""
     book, moments, is_known = OrderBook(), Moments(path), False
     for line, cells in rows:
         time, kind, asks_text, bids_text = cells

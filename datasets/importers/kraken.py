@@ -12,7 +12,7 @@ from datasets.mapped.mapped_columns import chunk_of_columns, headerless_parts
 from datasets.mapped.mapped_prints import half_spread_of, side_columns
 from datasets.mapped.mapped_times import epoch_times
 from datasets.rows.import_format import Chunk, FileOptions, Format
-from datasets.rows.symbol_names import told_market
+from datasets.rows.symbol_names import named_market
 from market.time_units import MICROSECONDS
 
 TRADES = ("unixtime", "price", "volume")
@@ -27,7 +27,7 @@ _MINUTES_IN_NAME = re.compile(r"_(\d{1,5})\.")
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """Time and sales: each print's price with the assumed half-spread. Raises ImportRejectedError."""
-    exchange, symbol = told_market(path, options)
+    exchange, symbol = named_market(path, options)
     half_spread = half_spread_of(path, options)
     for part in headerless_parts(path, TRADES):
         times = epoch_times(path, part.cells["unixtime"], part.lines, "s")
@@ -48,7 +48,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """OHLCVT: the close of each bar, at its end. Raises ImportRejectedError."""
-    exchange, symbol = told_market(path, options)
+    exchange, symbol = named_market(path, options)
     half_spread = half_spread_of(path, options)
     minutes = _MINUTES_IN_NAME.search(path.name)
     ends = BarEnds(path, int(minutes[1]) * 60 * MICROSECONDS if minutes else None)

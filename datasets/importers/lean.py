@@ -67,10 +67,10 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                 for number, fields in enumerate(csv.reader(io.TextIOWrapper(member, "ascii")), start=1):
                     yield number, fields
     except (zipfile.BadZipFile, zlib.error, EOFError):
-        reject(path, number + 1 if number else None, "is not a sound zip file")
+        reject(path, number + 1 if number else None, "is not a valid zip file")
     except (UnicodeDecodeError, csv.Error):
         reject(path, number + 1, "is not plain CSV text")
     except OSError as error:
         reject(path, None, f"cannot be read ({error.strerror or error})")
     if number == 0:
-        reject(path, None, "holds no rows")
+        reject(path, None, "contains no rows")

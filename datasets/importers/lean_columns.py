@@ -21,7 +21,7 @@ from datasets.mapped.mapped_symbols import OneTicker
 from datasets.rows.csv_columns import CsvPart, whole_numbers
 from datasets.rows.import_format import Chunk, FileOptions, Format
 from datasets.rows.quote_rows import reject
-from datasets.rows.symbol_names import is_currency_pair, told_market
+from datasets.rows.symbol_names import is_currency_pair, named_market
 
 QUOTES = (
     *("milliseconds", "bid_open", "bid_high", "bid_low", "bid_close", "bid_size"),
@@ -35,7 +35,7 @@ _MEMBER = re.compile(r"\d{8}_(.+)_(minute|second|tick)_(quote|trade)\.csv$")
 
 def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The closing bid and ask of each minute. Raises ImportRejectedError."""
-    exchange, symbol = told_market(path, options)
+    exchange, symbol = named_market(path, options)
     _check_member(path, symbol)
     for part in headerless_parts(path, QUOTES):
         given = {
@@ -49,7 +49,7 @@ def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The last price of each minute with the assumed half-spread. Raises ImportRejectedError."""
-    exchange, symbol = told_market(path, options)
+    exchange, symbol = named_market(path, options)
     half_spread = half_spread_of(path, options)
     _check_member(path, symbol)
     for part in headerless_parts(path, TRADES):
@@ -65,13 +65,13 @@ def _chunk(path: Path, part: CsvPart, market: tuple[str, str], given: dict[str, 
     milliseconds = numbers.fill_null(pa.scalar(-1, pa.int64())).to_numpy()
     is_of_day = (milliseconds >= 0) & (milliseconds < DAY_MILLISECONDS)
     times = midnight + milliseconds * 1_000 + BAR_MICROSECONDS
-    told = {
+    columns = {
         "line": part.lines,
         "exchange": market[0],
         "symbol": market[1],
         "received_time": pa.array(times, pa.int64(), mask=np.logical_not(is_of_day)),
     }
-    return chunk_of_columns(told | given, part.cells, part.rejected)
+    return chunk_of_columns(columns | given, part.cells, part.rejected)
 
 
 def _check_member(path: Path, symbol: str) -> None:
@@ -82,7 +82,7 @@ def _check_member(path: Path, symbol: str) -> None:
         with zipfile.ZipFile(path) as archive:
             found = [_MEMBER.search(name) for name in archive.namelist()]
     except zipfile.BadZipFile as error:
-        reject(path, None, f"is no sound zip file; it is damaged or was cut off ({error})")
+        reject(path, None, f"is not a valid zip file; it is damaged or was cut off ({error})")
     if len(found) != 1 or found[0] is None:
         return
     if found[0][2] != "minute":

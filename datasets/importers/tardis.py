@@ -110,7 +110,7 @@ def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["
     if options.symbol is not None:
         names = [str(name) for name in cells["symbol"].unique().to_pylist()]
         if len(names) > 1:
-            reject(path, None, f"holds {', '.join(names[:3])}; leave --symbol away, or cut the file")
+            reject(path, None, f"holds {', '.join(names[:3])}; omit --symbol, or cut the file")
         return exchanges, _renamed(cells["symbol"], lambda _: str(options.symbol))
     exchange_names = [str(name) for name in exchanges.unique().to_pylist()]
     if len(exchange_names) > 1:
@@ -120,9 +120,9 @@ def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["
 
 def cutting_words(path: Path, cells: pa.Table) -> str:
     """How a file of several exchanges becomes one of a single one; their names in the file are not always ours."""
-    told, place = str(cells["exchange"][0].as_py()), cells.column_names.index("exchange") + 1
+    exchange_name, place = str(cells["exchange"][0].as_py()), cells.column_names.index("exchange") + 1
     # the line is for a shell, and the name is whatever the file says
-    name = told if told.isascii() and told.replace("-", "").isalnum() else "NAME"
+    name = exchange_name if exchange_name.isascii() and exchange_name.replace("-", "").isalnum() else "NAME"
     source, file = shlex.quote(str(path)), shlex.quote(str(path.with_name(f"{name}-{path.name}")))
     cut = f"awk -F, 'NR==1 || ${place}==\"{name}\"'"
     line = f"zcat {source} | {cut} | gzip > {file}" if path.suffix == ".gz" else f"{cut} {source} > {file}"

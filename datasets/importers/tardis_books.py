@@ -73,13 +73,13 @@ class _Book:
 
 def read_updates(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The book after each message. Raises ImportRejectedError."""
-    misfits: list[RejectedRow] = []
-    return chunks_with(misfits, _rows(path, options, misfits), CHUNK_ROWS)
+    rejected_rows: list[RejectedRow] = []
+    return chunks_with(rejected_rows, _rows(path, options, rejected_rows), CHUNK_ROWS)
 
 
-def _rows(path: Path, options: FileOptions, misfits: list[RejectedRow]) -> Iterator[ReadRow]:
+def _rows(path: Path, options: FileOptions, rejected_rows: list[RejectedRow]) -> Iterator[ReadRow]:
     books: dict[tuple[str, str], _Book] = {}
-    for (exchange, symbol, local_timestamp), grouped in groupby(_changes(path, options, misfits), _MESSAGE):
+    for (exchange, symbol, local_timestamp), grouped in groupby(_changes(path, options, rejected_rows), _MESSAGE):
         changes = list(grouped)
         first = changes[0]
         fault = books.setdefault((exchange, symbol), _Book()).apply(changes)
@@ -91,13 +91,13 @@ def _rows(path: Path, options: FileOptions, misfits: list[RejectedRow]) -> Itera
             yield book_row(place, books[exchange, symbol].levels.top(), times[1])
 
 
-def _changes(path: Path, options: FileOptions, misfits: list[RejectedRow]) -> Iterator[_Change]:
+def _changes(path: Path, options: FileOptions, rejected_rows: list[RejectedRow]) -> Iterator[_Change]:
     for part in csv_parts(path):
         demand_columns(path, part.cells.column_names, UPDATES)
-        misfits += part.rejected
+        rejected_rows += part.rejected
         exchanges, symbols = market_columns(path, part.cells, options)
-        told = (words_of(part.cells, name).to_pylist() for name in UPDATES[2:])
-        for cells in zip(part.lines.tolist(), exchanges.to_pylist(), symbols.to_pylist(), *told, strict=True):
+        columns_read = (words_of(part.cells, name).to_pylist() for name in UPDATES[2:])
+        for cells in zip(part.lines.tolist(), exchanges.to_pylist(), symbols.to_pylist(), *columns_read, strict=True):
             yield _Change._make(cells)
 
 

@@ -39,7 +39,7 @@ def read_mapped(path: Path, options: FileOptions) -> Iterator[Chunk]:
     if file.mapping.bar is not None:
         reject(path, None, "holds bars by its mapping; import it as csv-bars")
     if file.mapping.print is None and options.half_spread_bps is not None:
-        reject(path, None, "has bid and ask by its mapping; leave --half-spread-bps away")
+        reject(path, None, "has bid and ask by its mapping; omit --half-spread-bps")
     yield from _chunks(file)
 
 
@@ -47,7 +47,7 @@ def read_mapped_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The price of each bar at its end. Raises as `read_mapped`."""
     file = _mapped_file(path, options)
     if file.mapping.bar is None:
-        reject(path, None, "holds no bars by its mapping; import it as csv")
+        reject(path, None, "contains no bars by its mapping; import it as csv")
     yield from _chunks(file)
 
 
@@ -74,7 +74,7 @@ def _whole_parts(file: _MappedFile) -> Iterator[CsvPart]:
             yield part
         return
     if is_parquet(start_of(file.path)):
-        reject(file.path, None, "is Parquet, whose columns have names; leave header = false out of its mapping")
+        reject(file.path, None, "is Parquet, whose columns have names; remove header = false from its mapping")
     numbers = [whole_number(name) or 0 for name in names]
     if min(numbers) < 1:
         reject(file.path, None, "has no header by its mapping; so call its columns by number, 1 the first")
@@ -149,7 +149,7 @@ def _amounts(cells: pa.Table, prices: PriceColumns) -> Column:
 
 
 def _market_columns(file: _MappedFile, part: CsvPart) -> dict[str, Column]:
-    """Exchange and symbol as they are called here, and a fault for rows of another market than the named one."""
+    """Exchange and symbol by our names, and a fault for rows of other markets than the named one."""
     exchanges = _words(file, part, "exchange", our_exchange)
     given: dict[str, Column] = {"exchange": exchanges, "symbol": _symbols(file, part, exchanges)}
     faults = np.zeros(part.cells.num_rows, dtype=bool)
@@ -165,14 +165,14 @@ def _market_columns(file: _MappedFile, part: CsvPart) -> dict[str, Column]:
 
 
 def _symbols(file: _MappedFile, part: CsvPart, exchanges: Column) -> Column:
-    """What symbols are called depends on the exchange, so each exchange's rows are renamed apart."""
+    """Names of symbols depend on the exchange, so each exchange's rows are renamed separately."""
 
     def of(exchange: str) -> Column:
         return _words(file, part, "symbol", lambda name: our_symbol(file.path, exchange, name))
 
-    told = exchanges if isinstance(exchanges, str) else file.options.exchange
-    if told is not None:
-        return of(told)
+    named = exchanges if isinstance(exchanges, str) else file.options.exchange
+    if named is not None:
+        return of(named)
     symbols: Any = pa.scalar(None, pa.string())
     for exchange in exchanges.unique().to_pylist():
         symbols = pc.if_else(pc.equal(exchanges, exchange), of(exchange), symbols)
@@ -181,16 +181,16 @@ def _symbols(file: _MappedFile, part: CsvPart, exchanges: Column) -> Column:
 
 
 def _words(file: _MappedFile, part: CsvPart, name: str, rename: Callable[[str], str]) -> Column:
-    """One word, or a column of them. Raises ImportRejectedError where nobody says it."""
-    told: str | None = getattr(file.options, name)
+    """One word, or a column of them. Raises ImportRejectedError where it is not given."""
+    named: str | None = getattr(file.options, name)
     mapped: str | ColumnName | None = getattr(file.mapping, name)
     if isinstance(mapped, ColumnName):
         coded: Any = part.cells[mapped.column].combine_chunks().dictionary_encode()
         names = pa.array([rename(str(word)) for word in coded.dictionary.to_pylist()], pa.string())
         return names.take(coded.indices)
-    word = told or mapped
+    word = named or mapped
     if word is None:
-        reject(file.path, None, f"does not say its {name}; say it with --{name}, or in the mapping")
+        reject(file.path, None, f"does not say its {name}; set it with --{name}, or in the mapping")
     return word
 
 

@@ -1,4 +1,4 @@
-"""Bars as rows: a bar's closing price is known at its end, and nobody sees it before."""
+"""Bars as rows: a bar's closing price is known at its end, not before."""
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ _IN_NAME = re.compile(r"-(\d{1,4})([smhdw])[-.]")
 """As freqtrade and Binance name files: BTC_USDT-5m.feather."""
 
 
-def told_length(path: Path) -> int | None:
+def named_bar_length(path: Path) -> int | None:
     """Microseconds of a bar as the file's name tells them."""
     found = _IN_NAME.search(path.name)
     return int(found[1]) * _UNITS[found[2]] * MICROSECONDS if found else None
@@ -33,13 +33,13 @@ class BarEnds:
         self._length = length
 
     def after(self, begins: "Cells | pa.Int64Array") -> Cells:
-        """Raises ImportRejectedError where bars overlap, or nothing tells how long they are."""
+        """Raises ImportRejectedError where bars overlap, or where their length is unknown."""
         steps = np.diff(begins.drop_null().to_numpy())
         forward = steps[steps > 0]
         smallest = int(forward.min()) if len(forward) else None
         if self._length is None:
             if smallest is None:
-                reject(self._path, None, "has too few bars to tell how long they are; name the file like BTC_USDT-5m")
+                reject(self._path, None, "has too few bars to derive their length; name the file like BTC_USDT-5m")
             self._length = smallest
         if smallest is not None and smallest < self._length:
             reject(

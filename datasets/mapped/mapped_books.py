@@ -11,7 +11,7 @@ from market.prices.quotes import Level
 from streams.message_format import levels_text
 
 BEFORE_SNAPSHOT, SEQUENCE_GAP = "before_snapshot", "sequence_gap"
-"""Why a message gives no book: none is known yet, or one before it was lost."""
+"""Reject reason: there was no snapshot yet, or a message before was lost."""
 
 SHOWN_CHARACTERS = 1_000
 """Of a line that is rejected; one with a whole book is many times longer and says no more."""

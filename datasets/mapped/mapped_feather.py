@@ -27,11 +27,11 @@ def feather_rows(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, Lines]
             table = feather.read_table(path, memory_map=False)
     except pa.ArrowInvalid as error:
         kind = path.suffix.removeprefix(".")
-        reject(path, None, f"is no sound {kind} file; it is damaged or was cut off ({str(error)[:120]})")
+        reject(path, None, f"is not a valid {kind} file; it is damaged or was cut off ({str(error)[:120]})")
     except OSError as error:
         reject(path, None, f"cannot be read ({error.strerror or error})")
     demand_columns(path, table.column_names, columns)
     if not table.num_rows:
-        reject(path, None, "holds no rows")
+        reject(path, None, "contains no rows")
     cells = [text_column(path, name, table[name]) for name in columns]
     return pa.Table.from_arrays(cells, names=list(columns)), np.arange(1, table.num_rows + 1, dtype=np.int64)

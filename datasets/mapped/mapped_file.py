@@ -52,7 +52,7 @@ class TimeMapping(_Strict):
         try:
             ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError):
-            raise ValueError(f"{zone} is no known time zone") from None
+            raise ValueError(f"{zone} is not a known time zone") from None
         return zone
 
     @property
@@ -139,8 +139,8 @@ def read_mapping(path: Path) -> Mapping:
     except OSError as error:
         reject(path, None, f"cannot be read ({error.strerror or error})")
     except (ValueError, RecursionError) as error:
-        reject(path, None, f"is no TOML ({error})")
+        reject(path, None, f"is not valid TOML ({error})")
     try:
         return Mapping.model_validate(document)
     except ValidationError as error:
-        reject(path, None, f"is no mapping: {error_text(error, 'it')}")
+        reject(path, None, f"is not a valid mapping: {error_text(error, 'it')}")

@@ -39,7 +39,7 @@ def _levels_text(cells: tuple[str, ...], *, is_bids: bool) -> str | None:
 
 
 def _levels(cells: tuple[str, ...], *, is_bids: bool) -> Iterator[tuple[Decimal, Decimal]]:
-    """A level out of its order is no level of a book: nothing from there on is believed."""
+    """Levels from the first one out of order on are dropped."""
     last: Decimal | None = None
     for price_text, amount_text in zip(cells[::2], cells[1::2], strict=True):
         try:

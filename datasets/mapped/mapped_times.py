@@ -1,4 +1,4 @@
-"""Times of other people's files as microseconds UTC: numbers since 1970 in a unit that is known, or text."""
+"""Times of third-party files as microseconds UTC: numbers since 1970 in a unit that is known, or text."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo

@@ -1,1 +1,1 @@
-"""What all importers share: files into columns, columns into quotes, what is rejected and why."""
+"""Shared by all importers: files to columns, columns to quotes, rejected rows with their reasons."""

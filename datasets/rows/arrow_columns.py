@@ -33,8 +33,8 @@ def coded(rows: pa.Table, name: str) -> tuple[Integers, list[str]]:
 
 def plain_numbers(cells: Any) -> Any:
     """Numbers as people and spreadsheets write them, without blanks around them and a plus before them."""
-    odd: Any = pc.match_substring_regex(cells, r"^[+\s]|\s$")
-    if not pc.any(odd).as_py():
+    is_padded: Any = pc.match_substring_regex(cells, r"^[+\s]|\s$")
+    if not pc.any(is_padded).as_py():
         return cells
     return pc.replace_substring_regex(pc.utf8_trim_whitespace(cells), pattern=r"^\+([0-9])", replacement=r"\1")
 

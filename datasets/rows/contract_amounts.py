@@ -41,14 +41,14 @@ def level_in_base(level: Level, market: Market) -> Level:
     return Level(level.price, Amount(market.contract.base_amount(level.amount, level.price, market.lot_step)))
 
 
-def said_of(market: Market) -> str | None:
+def amount_note(market: Market) -> str | None:
     """What a report says of a market's amounts; None of spot, where nothing is to be said."""
     contract, place = market.contract, f"{market.exchange} {market.symbol}"
     if contract is None:
         return None
     base, _, quote = market.symbol.partition(":")[0].partition("/")
     if contract.counts_base:
-        return f"amounts of {place} are taken as they stand, as {base}"
+        return f"amounts of {place} are read as {base}"
     currency, at = (quote, " at each row's own price") if contract.kind == "inverse" else (base, "")
     return (
         f"amounts of {place} count contracts of {text_of(contract.size)} {currency}: they became base amounts{at}, "

@@ -1,7 +1,7 @@
 """Reads CSV files, and Parquet files of the same columns, into columns of strings, and those into numbers.
 
-Nothing is guessed: a cell stays the string it is until somebody asks for its number, and a cell that is none becomes
-null, for which its row is then rejected.
+Nothing is guessed: a cell stays a string until its number is read; an invalid number becomes null, and its row is
+rejected.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ class CsvPart:
 
 
 @dataclass(slots=True)
-class _Misfits:
+class _BadLines:
     """Lines that have another number of columns."""
 
     first_line: int
@@ -57,7 +57,7 @@ def csv_parts(path: Path, columns: tuple[str, ...] | None = None, delimiter: str
         is_empty = False
         yield part
     if is_empty:
-        reject(path, None, "holds no rows")
+        reject(path, None, "contains no rows")
 
 
 def _parquet_parts(path: Path, columns: tuple[str, ...] | None) -> Iterator[CsvPart]:
@@ -72,8 +72,8 @@ def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str) -> 
     for block in blocks(path):
         if b"\0" in block.data:
             line = block.line + block.data.count(b"\n", 0, block.data.index(b"\0"))
-            told = "it has NUL bytes; if it is UTF-16 without its mark at the start, save it as UTF-8"
-            reject(path, line, f"is not plain CSV text ({told})")
+            reason = "it has NUL bytes; if it is UTF-16 without its mark at the start, save it as UTF-8"
+            reject(path, line, f"is not plain CSV text ({reason})")
         if names is None:
             header, _, rest = block.data.partition(b"\n")
             names = unlike_names(header_names(header, delimiter))
@@ -111,7 +111,7 @@ def demand_columns(path: Path, names: list[str], wanted: tuple[str, ...]) -> Non
 
 
 def _part(path: Path, block: Block, names: list[str], delimiter: str) -> CsvPart:
-    misfits = _Misfits(block.line)
+    rejected_rows = _BadLines(block.line)
     try:
         # before the parser meets it: where it hands over a line that is no text, the error is lost
         block.data.decode()
@@ -119,7 +119,7 @@ def _part(path: Path, block: Block, names: list[str], delimiter: str) -> CsvPart
             pa.BufferReader(block.data),  # type: ignore[arg-type]  # the stub lacks Arrow's own readers
             read_options=pacsv.ReadOptions(use_threads=False, column_names=names, block_size=max(len(block.data), 1)),
             parse_options=pacsv.ParseOptions(
-                delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=misfits
+                delimiter=delimiter, ignore_empty_lines=False, invalid_row_handler=rejected_rows
             ),
             convert_options=pacsv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
@@ -130,9 +130,9 @@ def _part(path: Path, block: Block, names: list[str], delimiter: str) -> CsvPart
         reject(path, line, "is not plain CSV text (its bytes are no UTF-8)")
     except pa.ArrowInvalid as error:
         reject(path, block.line, f"is not plain CSV text ({str(error).splitlines()[0][:120]})")
-    lines = _lines(block.line, cells.num_rows, misfits.found)
+    lines = _lines(block.line, cells.num_rows, rejected_rows.found)
     cells, lines = _without_blank_lines(cells, lines)
-    rejected = tuple(row for row in misfits.found if row.text.strip())
+    rejected = tuple(row for row in rejected_rows.found if row.text.strip())
     return CsvPart(cells, lines, rejected)
 
 
@@ -145,10 +145,10 @@ def _without_blank_lines(cells: pa.Table, lines: npt.NDArray[np.int64]) -> tuple
     return cells.filter(pa.array(is_filled)), lines[is_filled]
 
 
-def _lines(first: int, rows: int, misfits: list[RejectedRow]) -> npt.NDArray[np.int64]:
-    every = np.arange(first, first + rows + len(misfits), dtype=np.int64)
-    if misfits:
-        every = np.delete(every, [row.line - first for row in misfits])
+def _lines(first: int, rows: int, rejected_rows: list[RejectedRow]) -> npt.NDArray[np.int64]:
+    every = np.arange(first, first + rows + len(rejected_rows), dtype=np.int64)
+    if rejected_rows:
+        every = np.delete(every, [row.line - first for row in rejected_rows])
     return every
 
 

@@ -1,10 +1,10 @@
-"""Lines of a file that cannot be read: few are counted and left out, a file mostly of such is of another form."""
+"""Unreadable lines of a file: a few are counted and skipped; a file with mostly such lines is rejected."""
 
 from pathlib import Path
 
 from datasets.rows.quote_rows import reject
 
-ENOUGH = 1_000
+MIN_DAMAGED = 1_000
 """So many damaged lines are rejected at once where they are half of all so far; a large file need not be read whole."""
 
 
@@ -21,7 +21,7 @@ class DamagedLines:
         """One that cannot be read. Raises as `check` does."""
         self._damaged += 1
         self._first = self._first or (line, why)
-        if self._damaged >= ENOUGH:
+        if self._damaged >= MIN_DAMAGED:
             self.check()
 
     def check(self) -> None:

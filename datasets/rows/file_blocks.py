@@ -1,4 +1,4 @@
-"""Reads packed or plain files block by block, and says in one sentence what is wrong with one."""
+"""Reads packed or plain files block by block; errors are one sentence."""
 
 import codecs
 import gzip
@@ -57,7 +57,9 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
                 yield _in_utf8(file)
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
         kind = "gzip" if start == _GZIP else "zip"
-        raise ImportRejectedError(f"{path}: is no sound {kind} file; it is damaged or was cut off ({error})") from error
+        raise ImportRejectedError(
+            f"{path}: is not a valid {kind} file; it is damaged or was cut off ({error})"
+        ) from error
     except UnicodeError as error:
         raise ImportRejectedError(f"{path}: is damaged as text ({error})") from error
     except (RuntimeError, lzma.LZMAError) as error:

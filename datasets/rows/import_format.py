@@ -1,4 +1,4 @@
-"""The port of the importers: a format says what it needs to be told, and reads one file into rows, chunk by chunk."""
+"""The port of the importers: a format lists its options and reads one file into rows, chunk by chunk."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ class ReadRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """What the user says of the files; the formats that need it find it there."""
+    """The user's options for the files, used by the formats that need them."""
 
     exchange: str | None = None
     symbol: str | None = None
@@ -93,7 +93,7 @@ class FileOptions:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One form of other people's files. `read` raises ImportRejectedError for a file that is none of its form."""
+    """One format of third-party files. `read` raises ImportRejectedError for a file that is none of its form."""
 
     name: str
     description: str
@@ -105,7 +105,7 @@ class Format:
     is_of_bars: bool = False
     """A new bar takes the place of the older ones of all markets at its moment (they are withdrawn first)."""
     assumptions: tuple[str, ...] = ()
-    """What the report of a backtest says of such data."""
+    """Assumptions that a backtest's report states for such data."""
 
 
 def chunks_of(rows: Iterable[ReadRow], size: int = CHUNK_ROWS) -> Iterator[Chunk]:
@@ -118,13 +118,13 @@ def chunks_of(rows: Iterable[ReadRow], size: int = CHUNK_ROWS) -> Iterator[Chunk
         yield Chunk(pa.Table.from_arrays(arrays, schema=READ_SCHEMA), texts)
 
 
-def chunks_with(misfits: list[RejectedRow], rows: Iterable[ReadRow], size: int) -> Iterator[Chunk]:
-    """The same; reading `rows` fills `misfits`, which are taken out, those behind the last row too."""
+def chunks_with(rejected_rows: list[RejectedRow], rows: Iterable[ReadRow], size: int) -> Iterator[Chunk]:
+    """The same; reading `rows` fills `rejected_rows`, which are taken out, those behind the last row too."""
     for chunk in chunks_of(rows, size):
-        yield Chunk(chunk.rows, chunk.originals, tuple(misfits))
-        misfits.clear()
-    if misfits:
-        yield Chunk(READ_SCHEMA.empty_table(), pa.table({"text": pa.array([], pa.string())}), tuple(misfits))
+        yield Chunk(chunk.rows, chunk.originals, tuple(rejected_rows))
+        rejected_rows.clear()
+    if rejected_rows:
+        yield Chunk(READ_SCHEMA.empty_table(), pa.table({"text": pa.array([], pa.string())}), tuple(rejected_rows))
 
 
 def _held(row: ReadRow) -> ReadRow:

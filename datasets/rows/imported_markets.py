@@ -1,6 +1,6 @@
-"""The markets of imported rows: size rules where they are known, and what their assets really are.
+"""The markets of imported rows: size rules where they are known, and the identity of their assets.
 
-An asset that is known to be another one than its ticker says is compared as what it is. Two markets of one set whose
+An asset that is known to be another one than its ticker is compared as what it is. Two markets of one set whose
 common ticker means two assets are rejected, and so is a contract on a coin, until the user says what it counts as.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from datasets.errors import ImportRejectedError
-from datasets.rows.contract_amounts import said_of
+from datasets.rows.contract_amounts import amount_note
 from datasets.rows.row_checks import MarketKey
 from datasets.rows.symbol_names import is_currency_pair
 from exchanges.simulated_markets import simulated_markets
@@ -68,8 +68,8 @@ class ImportedMarkets:
             self._learn_asset(market)
             self._markets[key] = market
         market = self._markets[key]
-        told = self._words.contract_size
-        if market.contract is not None and told not in (None, market.contract.size):
+        note = self._words.contract_size
+        if market.contract is not None and note not in (None, market.contract.size):
             size = text_of(market.contract.size)
             raise ImportRejectedError(
                 f"{market.exchange} {market.symbol}: its contract is {size} in this set; name another set with --set"
@@ -80,7 +80,7 @@ class ImportedMarkets:
         base, _, quote = symbol.partition(":")[0].partition("/")
         if not exchange or not base or not quote:
             raise ImportRejectedError(
-                f"{exchange} {symbol}: is no market; name the exchange as in --exchange kraken, "
+                f"{exchange} {symbol}: is not a market; name the exchange as in --exchange kraken, "
                 f"the symbol as in --symbol BTC/USD"
             )
         for word in (exchange, base, quote):
@@ -106,14 +106,14 @@ class ImportedMarkets:
             raise ImportRejectedError(
                 f"{place}: is settled in neither of its currencies, or is an option; its amounts have no size in base"
             )
-        told, known = self._words.contract_size, known_contract(exchange, symbol)
-        if told is not None:
-            return Contract(kind, told)
+        note, known = self._words.contract_size, known_contract(exchange, symbol)
+        if note is not None:
+            return Contract(kind, note)
         if known is None:
             base, _, quote = symbol.partition(":")[0].partition("/")
             raise ImportRejectedError(
-                f"{place}: counts contracts, and nobody has said how many {quote if kind == 'inverse' else base} one "
-                f"is; say it, as in --contract-size {'100' if kind == 'inverse' else '0.01'}"
+                f"{place}: counts contracts, and it is not known how many {quote if kind == 'inverse' else base} one "
+                f"is; set it, for example --contract-size {'100' if kind == 'inverse' else '0.01'}"
             )
         return known
 
@@ -121,9 +121,9 @@ class ImportedMarkets:
         """With what its two currencies count as; what is taken for granted is noted. Raises ImportRejectedError."""
         place = f"{market.exchange} {market.symbol}"
         base, _, quote = market.symbol.partition(":")[0].partition("/")
-        told = said_of(market)
-        if told is not None:
-            self._assume(told)
+        note = amount_note(market)
+        if note is not None:
+            self._assume(note)
         if not market.is_fx and place not in _known_places():
             self._assume(f"size rules of {place} are not known: any amount in steps of 0.00000001")
         assets = assets_of(market)
@@ -152,8 +152,8 @@ class ImportedMarkets:
             others = meanings(ticker)
             if others - {ticker}:
                 raise ImportRejectedError(
-                    f"{place}: {ticker} is one ticker of several assets ({', '.join(sorted(others))}), and nobody "
-                    f"has said which one it is there; say it, as in --alike {ticker}={min(others)}"
+                    f"{place}: {ticker} is one ticker of several assets ({', '.join(sorted(others))}), and it "
+                    f"is not known which one it is there; set it, for example --alike {ticker}={min(others)}"
                 )
             self._assume(f"{ticker} on {market.exchange} is taken for the asset that its ticker says")
         return asset_id
@@ -179,7 +179,7 @@ def _known_places() -> frozenset[str]:
 def _check_word(word: str) -> None:
     """Folders are named after assets. Raises ImportRejectedError."""
     if not word.isprintable() or set(word) & set("/\\") or len(word.encode()) > LONGEST_WORD:
-        raise ImportRejectedError(f"{word[:LONGEST_WORD]!r}: is no name of an exchange or an asset")
+        raise ImportRejectedError(f"{word[:LONGEST_WORD]!r}: is not the name of an exchange or an asset")
 
 
 def _plain_market(exchange: str, symbol: str, base: str, quote: str) -> Market:

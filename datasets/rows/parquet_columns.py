@@ -77,6 +77,6 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
             yield file
     except pa.ArrowException as error:
         words = str(error).splitlines()[0][:120] if str(error) else "nothing more is known"
-        reject(path, None, f"is no sound Parquet file; it is damaged or was cut off ({words})")
+        reject(path, None, f"is not a valid Parquet file; it is damaged or was cut off ({words})")
     except OSError as error:
         reject(path, None, f"cannot be read as Parquet ({str(error)[:120]})")

@@ -1,4 +1,4 @@
-"""What every importer does with a row: make a quote of it, or count why not."""
+"""Turns rows into quotes, or counts their reject reasons."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from market.instruments.markets import Market
 from market.money import Amount, Price, decimal_of
 from market.prices.quotes import Level, Quote, rejection_of
 
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 Rejections = Counter[str]
 """Reason → number of rows left out: those of `market.prices.quotes.rejection_of`, `unreadable` and `repeated`."""
 
@@ -67,7 +67,7 @@ class QuoteRows:
 def whole_number(text: str) -> int | None:
     """None for what is no plain number of up to 18 digits, which is all that a column of the log holds."""
     text = text.strip().removeprefix("+")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None
 
 
 def level_of(price: str, amount: str) -> Level:

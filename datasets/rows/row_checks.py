@@ -1,6 +1,6 @@
 """Judges rows by whole columns as `market.prices.quotes.rejection_of` judges a quote, and as `QuoteRows` their order.
 
-What is rejected is kept with its reason: nothing is dropped silently.
+Rejected rows are stored with their reason: nothing is dropped silently.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ EARLIEST, LATEST = 1_230_768_000_000_000, 4_102_444_800_000_000
 """2009 and 2100: a time outside is a number in another unit, or damaged."""
 HARMLESS = ("", "backwards", "repeated", "outdated", OTHER_MARKET)
 """Reasons that say nothing against the quote before."""
-MOST_TEXT = 4_000
+MAX_TEXT = 4_000
 """Characters of a rejected row that are kept."""
 
 
@@ -59,8 +59,8 @@ class SeenMarket:
     rejected: dict[str, int] = field(default_factory=dict)
     other_rows: int = 0
     """Rows of markets that were not asked for: nothing is wrong with them."""
-    stands: bool = False
-    """Is the last usable row still to be believed?"""
+    has_quote: bool = False
+    """Whether the last usable row is still valid."""
 
     @property
     def is_numbered(self) -> bool:
@@ -78,7 +78,7 @@ class Lost(NamedTuple):
 class Judged(NamedTuple):
     """Usable `rows` of one market, READ_SCHEMA with `bid_price` and `ask_price`; and what is not usable.
 
-    `lost`: where quotes stop to be believed, each once.
+    `lost`: where quotes become invalid, each once.
     """
 
     market: MarketKey
@@ -107,10 +107,10 @@ class Judge:
             seen = self.seen.setdefault(key, SeenMarket())
             exact, prices = _numbers_of(mine)
             reasons = _reasons(exact, prices, market.is_fx)
-            last_time, stood = seen.last_time, seen.stands
+            last_time, stood = seen.last_time, seen.has_quote
             usable = self._in_order(seen, exact, reasons)
             lost = _lost(integers_of(exact, "received_time"), reasons, last_time, stood)
-            seen.stands = _stands(usable, lost, stood)
+            seen.has_quote = _has_quote(usable, lost, stood)
             texts = originals if places is None else taken(originals, places)
             is_other = reasons == OTHER_MARKET
             seen.other_rows += int(is_other.sum())
@@ -125,9 +125,9 @@ class Judge:
         """Marks what goes back in time or repeats a number; True for what remains."""
         times, sequences = integers_of(rows, "received_time"), integers_of(rows, "sequence")
         usable: Flags = reasons == ""
-        backwards = usable & (times < _most_before(times, usable, seen.last_time))
+        backwards = usable & (times < _max_before(times, usable, seen.last_time))
         left = usable & ~backwards
-        repeated = left & (sequences > 0) & (sequences <= _most_before(sequences, left, seen.last_sequence))
+        repeated = left & (sequences > 0) & (sequences <= _max_before(sequences, left, seen.last_sequence))
         if backwards.any() and repeated.any():
             # a repeated row may lie ahead in time, and what follows it does not go back for that
             backwards, repeated = _out_of_order(seen, times, sequences, usable)
@@ -155,10 +155,10 @@ def _out_of_order(seen: SeenMarket, times: Integers, sequences: Integers, usable
     return backwards, repeated
 
 
-def _lost(times: Integers, reasons: Reasons, last_time: int, stands: bool) -> list[Lost]:
-    """`stands`: does a quote stand before the first row?"""
+def _lost(times: Integers, reasons: Reasons, last_time: int, has_quote: bool) -> list[Lost]:
+    """`has_quote`: does a quote stand before the first row?"""
     usable = reasons == ""
-    is_known = (times >= _most_before(times, usable, last_time)) & (times >= EARLIEST) & (times < LATEST)
+    is_known = (times >= _max_before(times, usable, last_time)) & (times >= EARLIEST) & (times < LATEST)
     doubtful = np.flatnonzero(~np.isin(reasons.astype(str), HARMLESS) & is_known)
     if not len(doubtful):
         return []
@@ -166,14 +166,14 @@ def _lost(times: Integers, reasons: Reasons, last_time: int, stands: bool) -> li
     lost: list[Lost] = []
     for row in doubtful.tolist():
         place = int(before[row])
-        last_place = lost[-1].place if lost else (-1 if stands else 0)
+        last_place = lost[-1].place if lost else (-1 if has_quote else 0)
         # one is enough until there is a quote again
         if place > last_place:
             lost.append(Lost(place, int(times[row])))
     return lost
 
 
-def _stands(usable: Flags, lost: list[Lost], stood: bool) -> bool:
+def _has_quote(usable: Flags, lost: list[Lost], stood: bool) -> bool:
     """After the last row."""
     count = int(usable.sum())
     return lost[-1].place < count if lost else stood or count > 0
@@ -189,10 +189,10 @@ def _learn(seen: SeenMarket, times: Integers, sequences: Integers) -> None:
     seen.last_sequence = max(seen.last_sequence, int(sequences.max()))
 
 
-def _most_before(values: Integers, counts: Flags, start: int) -> Integers:
+def _max_before(values: Integers, counts: Flags, start: int) -> Integers:
     """Before each row the greatest value of those rows that count."""
-    greatest = np.maximum.accumulate(np.where(counts, values, start)) if len(values) else values
-    return np.maximum(np.concatenate(([start], greatest[:-1])), start)
+    maximum = np.maximum.accumulate(np.where(counts, values, start)) if len(values) else values
+    return np.maximum(np.concatenate(([start], maximum[:-1])), start)
 
 
 def _places_of_markets(rows: pa.Table) -> Iterator[tuple[MarketKey, Integers | None]]:
@@ -257,4 +257,4 @@ def _rejected(rows: pa.Table, reasons: Reasons, originals: pa.Table) -> Iterator
     texts = taken(originals, places).to_pylist()
     for line, reason, cells in zip(lines.tolist(), reasons[places], texts, strict=True):
         text = ",".join("" if cell is None else str(cell) for cell in cells.values())
-        yield RejectedRow(line, str(reason), text[:MOST_TEXT])
+        yield RejectedRow(line, str(reason), text[:MAX_TEXT])

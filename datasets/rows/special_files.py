@@ -1,4 +1,4 @@
-"""What is no plain file is rejected before anybody opens it: a pipe would be waited for without end."""
+"""Rejects special files before they are opened: reading a pipe could block for ever."""
 
 import stat
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What other people's names of exchanges and symbols are called here."""
+"""Maps third-party names of exchanges and symbols to ours."""
 
 import re
 from pathlib import Path
@@ -43,7 +43,7 @@ def our_symbol(path: Path, exchange: str, name: str) -> str:
         text = text.removesuffix("_PERP")
     base, quote = _parts(text)
     if not base or not quote:
-        reject(path, None, f"it is not plain which pair {name} is; say it, as in --symbol BTC/USD")
+        reject(path, None, f"it is not plain which pair {name} is; set it, for example --symbol BTC/USD")
     pair = f"{_CODES.get(base, base)}/{_CODES.get(quote, quote)}"
     if exchange == "binanceusdm":
         return f"{pair}:{quote}"
@@ -61,12 +61,12 @@ def _parts(text: str) -> tuple[str, str]:
     return "", ""
 
 
-def told_market(path: Path, options: FileOptions) -> tuple[str, str]:
+def named_market(path: Path, options: FileOptions) -> tuple[str, str]:
     """(exchange, symbol) where the file does not say them. Raises ImportRejectedError."""
     if options.exchange is None:
-        reject(path, None, "does not say which exchange it is from; say it, as in --exchange kraken")
+        reject(path, None, "does not say which exchange it is from; set it, for example --exchange kraken")
     if options.symbol is None:
-        reject(path, None, "does not say which symbol it is about; say it, as in --symbol BTC/USD")
+        reject(path, None, "does not say which symbol it is about; set it, for example --symbol BTC/USD")
     return options.exchange, options.symbol
 
 

@@ -1,1 +1,1 @@
-"""Tick sets: the log of each base as Parquet, however it came about; backtests and verification read nothing else."""
+"""Tick sets: the log of each base as Parquet; the only input of backtests and verification."""

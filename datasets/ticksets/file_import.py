@@ -1,7 +1,7 @@
-"""Imports files into a tick set, whole or not at all.
+"""Imports files into a tick set, completely or not at all.
 
-Files of one set may come in any order and at several times: the set is built anew each time, out of what it has and
-what is new, so that ranks run over all of it.
+Files may be added in any order and at several times: the set is rebuilt each time from its old and new files, so that
+ranks cover all of it.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from datasets.rows.special_files import check_file
 from datasets.ticksets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, source_rows
 from datasets.ticksets.tick_set import TickSet, open_tick_set
-from datasets.ticksets.tick_set_assumptions import alike_of, joined, said_of_import
+from datasets.ticksets.tick_set_assumptions import alike_of, import_notes, joined
 from datasets.ticksets.tick_set_builder import TickSetBuilder
 from datasets.ticksets.tick_set_place import recover
 from datasets.ticksets.tick_set_rebuild import Kept, Progress, keep_rows, key_of, manifest_of
@@ -31,7 +31,7 @@ UNORDERED_SHARE = 100
 
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
-    """What the user asks for."""
+    """The user's request."""
 
     format: Format
     files: tuple[Path, ...]
@@ -43,7 +43,7 @@ class ImportRequest:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The set as it is now, and what this import brought to it."""
+    """The set after the import, and what was added."""
 
     manifest: Manifest
     added: tuple[ImportedSource, ...]
@@ -102,11 +102,11 @@ class _Import:
 
     def read(self, path: Path, checksum: str) -> None:
         """Raises ImportRejectedError."""
-        request, judge, misfits = self._request, Judge(self._markets.market_of), 0
+        request, judge, rejected_rows = self._request, Judge(self._markets.market_of), 0
         _check_format(path, request.format)
         for chunk in request.format.read(path, request.options):
             self._builder.add_rejected(path.name, chunk.rejected)
-            misfits += len(chunk.rejected)
+            rejected_rows += len(chunk.rejected)
             for judged in judge.judged(chunk):
                 if (checksum, *judged.market) in self._known:
                     _reject_known(path, self._known[checksum, *judged.market])
@@ -120,25 +120,25 @@ class _Import:
             # of one market alone it has nothing to add, whatever that is called now
             if known == checksum and not others:
                 _reject_known(path, name)
-        said = said_of_import(request.format, request.options)
-        sources = _sources(path, checksum, request.format, judge.seen, misfits)
-        self.added += [replace(source, assumptions=said) for source in sources]
+        notes = import_notes(request.format, request.options)
+        sources = _sources(path, checksum, request.format, judge.seen, rejected_rows)
+        self.added += [replace(source, assumptions=notes) for source in sources]
 
     def manifest(self) -> Manifest:
         """Without its partitions. Raises ImportRejectedError where nothing is traded in it."""
         self._check_contracts()
-        before, told = self._before, self._request.settlement_currency
-        settlement = before.settlement_currency if before else told or "USD"
+        before, requested = self._before, self._request.settlement_currency
+        settlement = before.settlement_currency if before else requested or "USD"
         return manifest_of(self._name, settlement, self._markets, self.sources, before)
 
     def _check_contracts(self) -> None:
         """Raises ImportRejectedError where a size was told, and nothing came in that counts contracts."""
-        brought = {key_of(source) for source in self.added}
+        added_keys = {key_of(source) for source in self.added}
         if self._request.words.contract_size is None:
             return
-        if all(market.contract is None for market in map(self._markets.market_of, brought)):
-            names = ", ".join(f"{exchange} {symbol}" for exchange, symbol in sorted(brought))
-            raise ImportRejectedError(f"--contract-size is of contracts, which {names} is not; leave it away")
+        if all(market.contract is None for market in map(self._markets.market_of, added_keys)):
+            names = ", ".join(f"{exchange} {symbol}" for exchange, symbol in sorted(added_keys))
+            raise ImportRejectedError(f"--contract-size is of contracts, which {names} is not; omit it")
 
 
 def _others_of(path: Path, judge: Judge) -> int:
@@ -164,7 +164,7 @@ def _checked_files(request: ImportRequest, before: TickSet | None) -> dict[Path,
         checksum = _checksum(path)
         for other, content in checksums.items():
             if content == checksum:
-                reject(path, None, f"holds the same as {other}")
+                reject(path, None, f"has the same content as {other}")
         # by its mapping a file may have other markets than those that were taken of it
         if checksum in known and "mapping" not in request.format.needs:
             _reject_known(path, known[checksum])
@@ -179,10 +179,10 @@ def _reject_known(path: Path, name: str) -> Never:
 def _check_set(before: TickSet, request: ImportRequest) -> None:
     """Raises ImportRejectedError where these files do not belong into it."""
     if before.manifest.origin != "import":
-        reject(before.folder, None, "is no imported set, so nothing is added to it; name another with --set")
-    own, told = before.manifest.settlement_currency, request.settlement_currency
-    if told not in (None, own):
-        reject(before.folder, None, f"settles in {own}, not in {told}; name another set with --set")
+        reject(before.folder, None, "is not an imported set, so files cannot be added; name another with --set")
+    own, requested = before.manifest.settlement_currency, request.settlement_currency
+    if requested not in (None, own):
+        reject(before.folder, None, f"settles in {own}, not in {requested}; name another set with --set")
 
 
 def _checksum(path: Path) -> str:
@@ -207,17 +207,17 @@ def _check_format(path: Path, wanted: Format) -> None:
 
 
 def _sources(
-    path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMarket], misfits: int
+    path: Path, checksum: str, of: Format, seen: dict[MarketKey, SeenMarket], rejected_rows: int
 ) -> list[ImportedSource]:
     """One for each market of the file; rows that fit no market count with the first. Raises ImportRejectedError."""
-    rejected = {reason: 0 for market in seen.values() for reason in market.rejected} | {"unreadable": misfits}
+    rejected = {reason: 0 for market in seen.values() for reason in market.rejected} | {"unreadable": rejected_rows}
     for market in seen.values():
         for reason, rows in market.rejected.items():
             rejected[reason] += rows
     rejected[OTHER_MARKET] = sum(market.other_rows for market in seen.values())
-    told = ", ".join(f"{rows} {reason}" for reason, rows in rejected.items() if rows)
+    requested = ", ".join(f"{rows} {reason}" for reason, rows in rejected.items() if rows)
     if not any(market.rows for market in seen.values()):
-        reject(path, None, f"holds no usable row ({told or 'none at all'})")
+        reject(path, None, f"contains no usable row ({requested or 'none at all'})")
     for key, market in seen.items():
         if market.backwards > max(1, market.rows // UNORDERED_SHARE):
             why = f"times of {key[0]} {key[1]} go backwards from here, {market.backwards} times in all"
@@ -239,9 +239,9 @@ def _sources(
             is_of_bars=of.is_of_bars,
         )
         sources.append(source)
-    if misfits:
+    if rejected_rows:
         first = dict(sources[0].rejected)
-        first["unreadable"] = first.get("unreadable", 0) + misfits
+        first["unreadable"] = first.get("unreadable", 0) + rejected_rows
         sources[0] = replace(sources[0], rejected=first)
     return sources
 
@@ -256,11 +256,11 @@ def _check_overlaps(sources: tuple[ImportedSource, ...]) -> None:
         market = f"{source.exchange} {source.symbol}"
         if source.first_time < earlier.last_time and source is not earlier:
             raise ImportRejectedError(
-                f"{source.name} and {earlier.name} tell of {market} at the same time; import one of them"
+                f"{source.name} and {earlier.name} both cover {market} at the same time; import one of them"
             )
         if (source.is_numbered, source.is_of_bars) != (earlier.is_numbered, earlier.is_of_bars):
             raise ImportRejectedError(
-                f"{source.name} and {earlier.name} tell of {market} in unlike ways (bars, or quotes with or without "
-                f"numbers); import them into sets of their own"
+                f"{source.name} and {earlier.name} have different kinds of data of {market} (bars, or quotes with or "
+                f"without numbers); import them into sets of their own"
             )
         last[key] = source

@@ -1,7 +1,7 @@
 """The files of a recorded log while it is being recorded: rows of `ticks` and `opportunities` as they stand in Kafka.
 
-`<home>/recordings/<session>/log/raw/<topic>-000001.parquet`, `-000002`, …: each whole or not there at all, so whoever
-was killed goes on behind the last one.
+`<home>/recordings/<session>/log/raw/<topic>-000001.parquet`, `-000002`, …: each is complete or missing, so a killed
+recorder continues after the last one.
 """
 
 import re
@@ -37,7 +37,7 @@ class LogParts:
         return sorted(path for path in self.folder.glob(f"{topic}-*.parquet") if _NAME.search(path.name))
 
     def write(self, topic: str, rows: Sequence[Record]) -> None:
-        """The next file; it bears its name only once it is whole. Raises OSError."""
+        """Write the next file; it gets its name only once it is complete. Raises OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
         found = self.of(topic)
         number = int(found[-1].stem[-6:]) + 1 if found else 1
@@ -47,7 +47,7 @@ class LogParts:
         scratch.chmod(0o600)
         scratch.replace(path)
 
-    def reached(self, topic: str) -> dict[Position, tuple[int, int]]:
+    def last_positions(self, topic: str) -> dict[Position, tuple[int, int]]:
         """Partition → (offset, time) of its last row in a whole file."""
         last: dict[Position, tuple[int, int]] = {}
         for table in self.tables(topic, ["partition", "offset", "time"]):

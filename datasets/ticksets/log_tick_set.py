@@ -27,7 +27,7 @@ KINDS = {"quote", "alive", "withdrawn", "fx", "fx_alive", "fx_withdrawn", *WHOLE
 
 @dataclass(frozen=True, slots=True)
 class LogSpan:
-    """What of the log a session's CEP answered for."""
+    """The part of the log that a session's CEP processed."""
 
     session_id: str
     markets: tuple[Market, ...]

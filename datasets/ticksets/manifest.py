@@ -1,4 +1,4 @@
-"""What a tick set says about itself."""
+"""The manifest of a tick set."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,7 +41,7 @@ class ImportedSource:
     """The source itself numbers its quotes."""
     is_of_bars: bool = False
     assumptions: tuple[str, ...] | None = None
-    """What was taken for granted of it; None: imported by a version that kept that with the set alone."""
+    """Its assumptions; None: imported by a version that stored them with the set only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What is known where a row group begins: per market the newest quote or withdrawal, and when it was last renewed."""
+"""The state at the start of a row group: per market the newest quote or withdrawal, and when it was last renewed."""
 
 import numpy as np
 import numpy.typing as npt

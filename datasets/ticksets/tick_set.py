@@ -34,21 +34,21 @@ class TickSet:
 
 def open_tick_set(folder: Path) -> TickSet:
     """Raises ImportRejectedError where `folder` is no whole tick set, or its amounts are of the wrong kind."""
-    found = whole_tick_set(folder)
+    found = complete_tick_set(folder)
     counted = uncounted(found.manifest.markets)
     if counted is not None:
         place = f"{counted.exchange} {counted.symbol}"
-        reject(folder, None, f"was made when contracts of {place} were taken for base amounts; import its files anew")
+        reject(folder, None, f"was made when contracts of {place} were taken for base amounts; import its files again")
     return found
 
 
-def whole_tick_set(folder: Path) -> TickSet:
+def complete_tick_set(folder: Path) -> TickSet:
     """The same, whatever its amounts are. Raises ImportRejectedError."""
     recover(folder)
     found = TickSet(folder, read_manifest(folder))
     for partition in found.manifest.partitions:
         if not found.path(partition).is_file():
-            reject(folder, None, f"lacks {partition.folder / TICKS}, which its manifest names; import it anew")
+            reject(folder, None, f"lacks {partition.folder / TICKS}, which its manifest names; import it again")
     return found
 
 

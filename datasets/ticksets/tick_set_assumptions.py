@@ -1,4 +1,4 @@
-"""What a tick set takes for granted, kept so that it holds for every import of it and can be changed later."""
+"""Assumptions of a tick set, stored so that they apply to every import and can be changed later."""
 
 from collections.abc import Iterable
 
@@ -33,10 +33,10 @@ def assumed_alike(asset_id: str, counts_as: str) -> Assumption:
     return Assumption(asset_id, counts_as, f"{asset_id} counts as {counts_as}: they are compared 1:1")
 
 
-def joined(name: str, before: Iterable[Assumption], told: Iterable[Assumption]) -> tuple[Assumption, ...]:
+def joined(name: str, before: Iterable[Assumption], stated: Iterable[Assumption]) -> tuple[Assumption, ...]:
     """What the set `name` counts alike, and what is said now. Raises ImportRejectedError where both contradict."""
     found = {one.asset_id: one for one in before}
-    for one in told:
+    for one in stated:
         known = found.setdefault(one.asset_id, one)
         if known.counts_as != one.counts_as:
             raise ImportRejectedError(
@@ -46,7 +46,7 @@ def joined(name: str, before: Iterable[Assumption], told: Iterable[Assumption]) 
     return tuple(found.values())
 
 
-def said_of_import(of: Format, options: FileOptions) -> tuple[str, ...]:
+def import_notes(of: Format, options: FileOptions) -> tuple[str, ...]:
     """What holds for all rows of one import."""
     if options.half_spread_bps is None or not {"half_spread_bps", "mapping"} & set(of.needs):
         return of.assumptions
@@ -55,10 +55,10 @@ def said_of_import(of: Format, options: FileOptions) -> tuple[str, ...]:
     return (*of.assumptions, said)
 
 
-def said_of_source(source: ImportedSource, manifest: Manifest) -> tuple[str, ...]:
+def source_notes(source: ImportedSource, manifest: Manifest) -> tuple[str, ...]:
     """The same of a file that a set has; what an older version did not keep with it is taken from the set's own."""
     if source.assumptions is not None:
         return source.assumptions
     of = FORMATS.get(source.format)
-    told = (line for line in manifest.assumptions if line.startswith(f"{source.format} {_NO_SIDES}"))
-    return (*(of.assumptions if of else ()), *told)
+    stated = (line for line in manifest.assumptions if line.startswith(f"{source.format} {_NO_SIDES}"))
+    return (*(of.assumptions if of else ()), *stated)

@@ -1,6 +1,6 @@
 """Builds a tick set from rows of any sources: spooled by day, put into the order of the log, numbered, written.
 
-Nothing is seen of a set before it is whole: it is built in a hidden folder beside its place and renamed at the end.
+A set is invisible until it is complete: it is built in a hidden folder beside its place and renamed at the end.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from datasets.rows.arrow_columns import Flags, Integers, integers_of, taken, wit
 from datasets.rows.import_format import RejectedRow
 from datasets.ticksets.manifest import REJECTED, Manifest, Partition, write_manifest
 from datasets.ticksets.partition_writer import PartitionWriter
-from datasets.ticksets.tick_set_place import held, put_in_place, work_folder
+from datasets.ticksets.tick_set_place import put_in_place, set_lock, work_folder
 from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA, TICK_SCHEMA
 from market.time_units import MICROSECONDS
 
@@ -45,7 +45,7 @@ class TickSetBuilder:
         self.folder = folder
         self._bases = bases
         self._work = work_folder(folder)
-        self._hold = ExitStack()
+        self._locks = ExitStack()
         self._numbers = count()
         self._numbering = _Numbering()
         self._latest = 0
@@ -54,12 +54,12 @@ class TickSetBuilder:
 
     def __enter__(self) -> "TickSetBuilder":
         """Raises ImportRejectedError where another process builds this set."""
-        self._hold.enter_context(held(self.folder))
+        self._locks.enter_context(set_lock(self.folder))
         (self._work / "spool").mkdir(parents=True)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._hold.close()
+        self._locks.close()
 
     def add(self, rows: pa.Table | pa.RecordBatch) -> None:
         """Rows of SOURCE_SCHEMA in their source's order. Rows that have an offset come in its order, base by base."""
@@ -130,8 +130,8 @@ class TickSetBuilder:
         ranks = np.empty(len(rows), dtype=np.int64)
         ranks[order] = np.arange(self._numbering.rank, self._numbering.rank + len(rows))
         self._numbering.rank += len(rows)
-        told = integers_of(rows, "sequence")
-        return with_column(rows, "sequence", pa.array(np.where(told == 0, ranks, told)))
+        numbered = integers_of(rows, "sequence")
+        return with_column(rows, "sequence", pa.array(np.where(numbered == 0, ranks, numbered)))
 
     def _with_offsets(self, base: str, rows: pa.Table) -> pa.Table:
         first = self._numbering.offsets.get(base, 0)

@@ -1,4 +1,4 @@
-"""Where a set is built and how it takes its place: readers see the old set or the new one, never half of one."""
+"""Builds a set beside its place and renames it: readers see the old set or the new one, never a partial one."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ def _old_folder(folder: Path) -> Path:
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
+def set_lock(folder: Path) -> Iterator[None]:
     """One process at a time builds a set; what a killed one left is cleared. Raises ImportRejectedError."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _locked(folder) as is_ours:
@@ -34,7 +34,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def put_in_place(folder: Path) -> None:
-    """The set of that name goes only once the new one is whole. To be called while `held`."""
+    """The set of that name goes only once the new one is whole. To be called while `set_lock`."""
     old = _old_folder(folder)
     if folder.exists():
         folder.rename(old)
@@ -42,21 +42,21 @@ def put_in_place(folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def left_behind(folder: Path) -> str | None:
+def leftovers_of(folder: Path) -> str | None:
     """What a killed process left of the set at `folder`, in words; None where there is nothing of it."""
     if _old_folder(folder).exists() and not folder.exists():
-        return "a killed import had set it aside: it is back, as it was before"
+        return "a killed import had moved it: it was restored"
     if work_folder(folder).exists() or _old_folder(folder).exists():
-        return "what a killed import had built halfway is cleared away"
+        return "the partial files of a killed import were removed"
     return None
 
 
 def remove(folder: Path) -> None:
     """The set and all that was left of it; a link to it too. Raises ImportRejectedError where a process builds it."""
     place = folder.resolve()
-    with held(place):
+    with set_lock(place):
         if place.exists():
-            # from here on nobody sees it, whatever happens to this process
+            # from here on it is invisible, even if this process dies
             place.rename(work_folder(place))
     if folder.is_symlink():
         folder.unlink()
@@ -83,7 +83,7 @@ def _locked(folder: Path) -> Iterator[bool]:
                 yield False
                 return
             if not _is_at(path, lock.fileno()):
-                # whoever had it removed it after it was opened here: it keeps nobody out any more
+                # its holder removed it after it was opened here: it locks nothing any more
                 continue
             try:
                 yield True

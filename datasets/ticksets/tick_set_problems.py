@@ -1,4 +1,4 @@
-"""What keeps a tick set from being backtested, each with what to do about it. Pure."""
+"""Problems that prevent a backtest of a tick set, each with its remedy. Pure."""
 
 from collections.abc import Collection, Iterator
 
@@ -20,13 +20,13 @@ def nothing_to_compare(markets: Collection[Market], enabled: Collection[str] | N
     for market in markets:
         if not market.is_fx:
             exchanges.setdefault(market.base, set()).add(market.exchange)
-    told = ", ".join(f"{base} on {' and '.join(sorted(names))}" for base, names in sorted(exchanges.items()))
+    listed = ", ".join(f"{base} on {' and '.join(sorted(names))}" for base, names in sorted(exchanges.items()))
     if all(len(names) < 2 for names in exchanges.values()):
-        return f"there is nothing to compare: it has {told} alone; import the same asset of another exchange into it"
+        return f"there is nothing to compare: it has {listed} alone; import the same asset of another exchange into it"
     if enabled is not None and all(len(names & set(enabled)) < 2 for names in exchanges.values()):
         named = ",".join(sorted(set().union(*exchanges.values())))
         return (
-            f"there is nothing to compare: of {told} no two are enabled; enable more, as in "
+            f"there is nothing to compare: of {listed} no two are enabled; enable more, as in "
             f"--set-value enabled_exchanges={named}"
         )
     return None
@@ -35,7 +35,7 @@ def nothing_to_compare(markets: Collection[Market], enabled: Collection[str] | N
 def _problems(manifest: Manifest) -> Iterator[str]:
     counted = uncounted(manifest.markets)
     if counted is not None:
-        yield f"contracts of {counted.exchange} {counted.symbol} were taken for base amounts: import its files anew"
+        yield f"contracts of {counted.exchange} {counted.symbol} were taken for base amounts: import its files again"
     lacking = nothing_to_compare(manifest.markets)
     if lacking is not None:
         yield lacking

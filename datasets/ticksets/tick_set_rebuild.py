@@ -1,4 +1,4 @@
-"""A tick set built anew out of what it has: what an import adds to and a repair changes."""
+"""Rebuilds a tick set from its own rows, for imports and repairs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from datasets.rows.row_checks import MarketKey
 from datasets.ticksets.manifest import ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, SetMarkets, Span, rows_of_set
 from datasets.ticksets.tick_set import TickSet
-from datasets.ticksets.tick_set_assumptions import said_of_source
+from datasets.ticksets.tick_set_assumptions import source_notes
 from datasets.ticksets.tick_set_builder import TickSetBuilder
 
 Progress = Callable[[str, int], None]
@@ -56,12 +56,10 @@ def manifest_of(
     traded = ", ".join(f"{market.exchange} {market.symbol}" for market in every if not market.is_fx)
     if not traded:
         raise ImportRejectedError(
-            "these files hold exchange rates alone, and they stand in the logs of what is traded; "
+            "these files contain FX rates only, which belong to the logs of traded markets; "
             "import that first, or with them"
         )
-    of_sources = (
-        line for one in sources for line in (said_of_source(one, before) if before else one.assumptions or ())
-    )
+    of_sources = (line for one in sources for line in (source_notes(one, before) if before else one.assumptions or ()))
     assumptions = (*(one.said for one in markets.alike), *markets.assumptions, *of_sources)
     return Manifest(
         name=name,

@@ -1,4 +1,4 @@
-"""Changes a tick set that is there: what it takes for granted, and which of its imports stay."""
+"""Changes an existing tick set: its assumptions, and which of its imports stay."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from datasets.rows.quote_rows import reject
 from datasets.rows.row_checks import MarketKey
 from datasets.ticksets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, Span
-from datasets.ticksets.tick_set import TickSet, uncounted, whole_tick_set
+from datasets.ticksets.tick_set import TickSet, complete_tick_set, uncounted
 from datasets.ticksets.tick_set_assumptions import alike_of
 from datasets.ticksets.tick_set_builder import TickSetBuilder
-from datasets.ticksets.tick_set_place import held, left_behind
+from datasets.ticksets.tick_set_place import leftovers_of, set_lock
 from datasets.ticksets.tick_set_rebuild import Kept, Progress, keep_rows, key_of, manifest_of
 from market.instruments.assets import Assumption
 
@@ -41,7 +41,7 @@ class SetChanges:
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """The set as it is now, and what was done, in words."""
+    """The set after the repair, and messages of what was done."""
 
     manifest: Manifest
     done: tuple[str, ...]
@@ -61,7 +61,7 @@ def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaire
         remaining = {key_of(one) for one in kept.sources}
         known = tuple(one for one in before.manifest.markets if (one.exchange, one.symbol) in remaining)
         if all(one.is_fx for one in known):
-            reject(folder, None, "nothing would be left of it that is traded; remove it with `arbitrage sets remove`")
+            reject(folder, None, "no traded market would be left; remove it with `arbitrage sets remove`")
         counted = uncounted(known)
         if counted is not None:
             place = f"{counted.exchange} {counted.symbol}"
@@ -78,30 +78,30 @@ def repair_set(folder: Path, changes: SetChanges, progress: Progress) -> Repaire
 
 def _recovered(folder: Path) -> tuple[str, ...]:
     """Raises ImportRejectedError where there is no such set, or a process is building it."""
-    found = left_behind(folder)
+    found = leftovers_of(folder)
     if found is None and not folder.exists():
         reject(folder, None, "is no tick set; `arbitrage sets list` names those that there are")
-    with held(folder):
+    with set_lock(folder):
         pass
     if not folder.exists():
-        reject(folder, None, "was never whole: what was built of it is cleared away; import its files again")
+        reject(folder, None, "was never complete: its partial files were removed; import its files again")
     return () if found is None else (found,)
 
 
 def _checked(folder: Path) -> TickSet:
     """Raises ImportRejectedError where a part of it cannot be read as its manifest says."""
     if not (folder / MANIFEST).is_file():
-        reject(folder, None, "has no manifest.json, without which nobody knows what it holds; import its files anew")
-    tick_set = whole_tick_set(folder)
+        reject(folder, None, "has no manifest.json, without which its contents are unknown; import its files again")
+    tick_set = complete_tick_set(folder)
     for partition in tick_set.manifest.partitions:
         path = tick_set.path(partition)
         try:
             with pq.ParquetFile(path) as file:
                 rows = file.metadata.num_rows
         except (OSError, pa.ArrowInvalid):
-            reject(path, None, "is damaged; remove the set with `arbitrage sets remove` and import its files anew")
+            reject(path, None, "is damaged; remove the set with `arbitrage sets remove` and import its files again")
         if rows != partition.rows:
-            reject(path, None, f"has {rows} rows, while its manifest says {partition.rows}; import its files anew")
+            reject(path, None, f"has {rows} rows, while its manifest says {partition.rows}; import its files again")
     return tick_set
 
 
@@ -109,7 +109,7 @@ def _check_origin(before: TickSet) -> None:
     manifest = before.manifest
     if manifest.origin != "import" or any(source.exchange is None for source in manifest.sources):
         reject(
-            before.folder, None, "was made of a recording by the backtest itself, and is made anew where it is removed"
+            before.folder, None, "was created from a recording by a backtest, and is created again after its removal"
         )
 
 
@@ -118,8 +118,10 @@ def _alike(manifest: Manifest, changes: SetChanges) -> tuple[Assumption, ...]:
     found = {one.asset_id: one for one in alike_of(manifest)}
     for asset_id in changes.unlike:
         if found.pop(asset_id, None) is None:
-            told = ", ".join(f"{one.asset_id} as {one.counts_as}" for one in found.values()) or "nothing as another"
-            raise ImportRejectedError(f"{manifest.name}: does not count {asset_id} as another asset; it counts {told}")
+            listed = ", ".join(f"{one.asset_id} as {one.counts_as}" for one in found.values()) or "nothing as another"
+            raise ImportRejectedError(
+                f"{manifest.name}: does not count {asset_id} as another asset; it counts {listed}"
+            )
     return tuple((found | {one.asset_id: one for one in changes.alike}).values())
 
 
@@ -130,8 +132,8 @@ def _kept(before: TickSet, changes: SetChanges) -> tuple[Kept, tuple[str, ...]]:
     for key in changes.markets:
         of_market = {number for number, source in enumerate(sources) if key_of(source) == key}
         if not of_market:
-            told = ", ".join(dict.fromkeys(" ".join(key_of(source)) for source in sources))
-            raise ImportRejectedError(f"{manifest.name}: has no market {' '.join(key)}; it has {told}")
+            listed = ", ".join(dict.fromkeys(" ".join(key_of(source)) for source in sources))
+            raise ImportRejectedError(f"{manifest.name}: has no market {' '.join(key)}; it has {listed}")
         gone |= of_market
     dropped: dict[MarketKey, list[Span]] = {}
     for key, span in _spans(sources, gone):
@@ -149,11 +151,11 @@ def _named(manifest: Manifest, name: str) -> list[int]:
     found = [number for number, one in every if one.name == name or _begins(one.sha256, name)]
     checksums = sorted({str(manifest.sources[number].sha256) for number in found})
     if not found:
-        told = ", ".join(dict.fromkeys(one.name for one in manifest.sources))
-        raise ImportRejectedError(f"{manifest.name}: has no import {name}; it has {told}")
+        listed = ", ".join(dict.fromkeys(one.name for one in manifest.sources))
+        raise ImportRejectedError(f"{manifest.name}: has no import {name}; it has {listed}")
     if len(checksums) > 1:
-        told = ", ".join(checksum[:SHORTEST_CHECKSUM] for checksum in checksums)
-        raise ImportRejectedError(f"{manifest.name}: has {len(checksums)} imports {name}; say which: {told}")
+        listed = ", ".join(checksum[:SHORTEST_CHECKSUM] for checksum in checksums)
+        raise ImportRejectedError(f"{manifest.name}: has {len(checksums)} imports {name}; say which: {listed}")
     return found
 
 

@@ -1,1 +1,1 @@
-"""Posting an order, following it and finding it again: one file per exchange."""
+"""Order APIs: posting, following and finding an order; one file per exchange."""

@@ -1,4 +1,4 @@
-"""Orders on Binance: `origClientOrderId` finds the order again; fees come in what the order brought."""
+"""Orders on Binance: `origClientOrderId` finds the order again; fees are paid in the received currency."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -11,8 +11,8 @@ from exchanges.error_mapping import is_not_found
 from exchanges.order_api import (
     AnswerNotUnderstoodError,
     Pages,
-    by_its_clock,
     number_in,
+    on_exchange_clock,
     report_of,
     row_of,
     rows_of,
@@ -58,7 +58,7 @@ class BinanceOrderApi:
         return {text_in(row, "asset"): number_in(row, "free") + number_in(row, "locked") for row in rows}
 
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
-        """Market by market: all at once would weigh more than ten markets do."""
+        """One request per market: all at once weighs more than ten of them."""
         found = []
         for market in markets:
             rows = rows_of(await self._client.privateGetOpenOrders({"symbol": _symbol_id(market)}))
@@ -66,15 +66,15 @@ class BinanceOrderApi:
         return found
 
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
-        """Oldest first: from a time on, then from the id after the last; the two may not be asked for together."""
-        began = by_its_clock(self._client, since)
+        """Oldest first: by time, then by the id after the last; the two cannot be combined."""
+        began = on_exchange_clock(self._client, since)
         found = []
         for market in markets:
             pages = Pages()
             query = {"symbol": _symbol_id(market), "limit": str(_PAGE)}
             rows = rows_of(await self._client.privateGetMyTrades(query | {"startTime": str(began // _MICROS_OF_MS)}))
             while rows:
-                pages.turn(text_in(row, "id") for row in rows)
+                pages.add_page(text_in(row, "id") for row in rows)
                 found += [_account_fill(row, market) for row in rows]
                 following = str(int(number_in(rows[-1], "id")) + 1)
                 is_full = len(rows) == _PAGE
@@ -110,7 +110,7 @@ def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
         exchange=market.exchange,
         symbol=market.symbol,
         exchange_order_id=text_in(row, "orderId"),
-        # the exchange makes one up where none was sent
+        # the exchange generates one where none was sent
         client_order_id=text_in(row, "clientOrderId"),
         side=side_in(row, "side"),
         amount=Amount(number_in(row, "origQty")),
@@ -136,7 +136,7 @@ def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
         amount=Amount(number_in(row, "qty")),
         cost=number_in(row, "quoteQty"),
         fee=number_in(row, "commission"),
-        # What came in, or BNB where the account pays its fees with that.
+        # The received currency, or BNB where the account pays its fees in it.
         fee_currency=text_in(row, "commissionAsset"),
         filled_at=int(number_in(row, "time")) * _MICROS_OF_MS,
     )

@@ -1,4 +1,4 @@
-"""Orders on bitFlyer, which knows no client order ids: an order is found by what it says and when it was sent."""
+"""Orders on bitFlyer, which has no client order ids: an order is found by its content and the time it was sent."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -9,9 +9,9 @@ from exchanges.errors import OutcomeUnknownError
 from exchanges.order_api import (
     SEARCH_MARGIN,
     Pages,
-    by_its_clock,
     micros_of,
     number_in,
+    on_exchange_clock,
     report_of,
     row_of,
     rows_of,
@@ -61,18 +61,18 @@ class BitflyerOrderApi:
         return None
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
-        """Raises OutcomeUnknownError where two orders fit: then only a person can tell.
+        """Raises OutcomeUnknownError where two orders match: then a person must decide.
 
-        It looks far back, so `others` must have every order of that time that is known to be another's.
+        It searches far back, so `others` must contain every other known order of that time.
         """
         query = {"product_code": _product_code(market)}
-        since = by_its_clock(self._client, order.intended_at, SEARCH_MARGIN)
+        since = on_exchange_clock(self._client, order.intended_at, SEARCH_MARGIN)
         rows = await self._rows(self._client.privateGetGetchildorders, query, "child_order_date", since)
         fitting = [text_in(row, "child_order_acceptance_id") for row in rows if _fits(row, order, since)]
         found = [name for name in fitting if name not in others]
         if len(found) > 1:
             raise OutcomeUnknownError(
-                f"{len(found)} orders on bitflyer fit {order.client_order_id}: {', '.join(found)}"
+                f"{len(found)} orders on bitflyer match {order.client_order_id}: {', '.join(found)}"
             )
         return await self.report(order, market, found[0]) if found else None
 
@@ -89,7 +89,7 @@ class BitflyerOrderApi:
         return found
 
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
-        began = by_its_clock(self._client, since)
+        began = on_exchange_clock(self._client, since)
         found = []
         for market in markets:
             query = {"product_code": _product_code(market)}
@@ -106,7 +106,7 @@ class BitflyerOrderApi:
         page = rows_of(await ask(query | {"count": str(_PAGE)}))
         found, pages = page, Pages()
         while len(page) == _PAGE and micros_of(text_in(page[-1], date)) >= since:
-            pages.turn(text_in(row, "id") for row in page)
+            pages.add_page(text_in(row, "id") for row in page)
             page = rows_of(await ask(query | {"count": str(_PAGE), "before": text_in(page[-1], "id")}))
             found = found + page
         return found
@@ -130,7 +130,7 @@ def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
         client_order_id=None,
         side=side_in(row, "side"),
         amount=Amount(number_in(row, "size")),
-        # an order at the market says zero
+        # a market order has zero
         price=Price(price) if price else None,
         placed_at=micros_of(text_in(row, "child_order_date")),
     )
@@ -145,7 +145,7 @@ def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
         side=side,
         price=Price(price),
         amount=Amount(amount),
-        # Executions do not say what was paid; yen are booked whole, cut off.
+        # Executions do not report the cost; yen are booked as whole numbers, rounded down.
         cost=floor_to_step(price * amount, _WHOLE_YEN),
         fee=number_in(row, "commission"),
         fee_currency=market.base,

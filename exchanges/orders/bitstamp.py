@@ -7,7 +7,7 @@ from typing import Any
 import ccxt
 
 from exchanges.error_mapping import is_not_found
-from exchanges.order_api import Pages, by_its_clock, micros_of, number_in, report_of, row_of, rows_of, text_in
+from exchanges.order_api import Pages, micros_of, number_in, on_exchange_clock, report_of, row_of, rows_of, text_in
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
 from market.money import Amount, Price, text_of, total
@@ -17,7 +17,7 @@ _ENDED = ("Finished", "Canceled", "Expired")
 _PAGE = 1_000
 _BUYS = "0"
 _TRADE = "2"
-"""Of the account's transactions; others are deposits, withdrawals and transfers."""
+"""Transaction type of trades; others are deposits, withdrawals and transfers."""
 
 
 class BitstampOrderApi:
@@ -57,8 +57,8 @@ class BitstampOrderApi:
         ]
 
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
-        """Oldest first, so that what is traded meanwhile moves no page."""
-        began = by_its_clock(self._client, since)
+        """Oldest first, so that new trades do not shift the pages."""
+        began = on_exchange_clock(self._client, since)
         query = {"sort": "asc", "limit": str(_PAGE), "since_timestamp": str(began // MICROSECONDS)}
         found: list[AccountFill] = []
         pages, offset = Pages(), 0
@@ -73,7 +73,7 @@ class BitstampOrderApi:
             ]
             if len(rows) < _PAGE:
                 return found
-            pages.turn(text_in(row, "id") for row in rows)
+            pages.add_page(text_in(row, "id") for row in rows)
             offset += len(rows)
 
     async def _status(self, order: LimitOrder, market: Market, key: dict[str, str]) -> OrderReport | None:
@@ -84,7 +84,7 @@ class BitstampOrderApi:
                 return None
             raise
         fills = [_fill(fill, order.side, market) for fill in rows_of(row.get("transactions"))]
-        # Of a cancelled order `amount_remaining` is what was left, so it counts what was filled either way.
+        # For a cancelled order `amount_remaining` is the unfilled part too, so it gives the filled amount either way.
         filled = order.amount - number_in(row, "amount_remaining")
         if "amount_remaining" not in row:
             filled = total(fill.amount for fill in fills)
@@ -105,7 +105,8 @@ def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
 
 
 def _booked(row: Mapping[str, Any], market: Market) -> Fill:
-    """A row of the account's transactions, where what came in is positive, and the price has the pair's name."""
+    """A row of the account's transactions, where received amounts are positive and the price's key is the pair's
+    name."""
     base, quote = market.base.lower(), market.quote_currency.lower()
     amount, cost = number_in(row, base), number_in(row, quote)
     return Fill(

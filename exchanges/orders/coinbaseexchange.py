@@ -10,10 +10,10 @@ import ccxt
 from exchanges.error_mapping import is_not_found
 from exchanges.order_api import (
     Pages,
-    by_its_clock,
     iso_of,
     micros_of,
     number_in,
+    on_exchange_clock,
     report_of,
     row_of,
     rows_of,
@@ -53,7 +53,7 @@ class CoinbaseExchangeOrderApi:
                 self._fills(order, market, exchange_order_id),
             )
         except ccxt.BaseError as error:
-            # An IOC order that filled nothing may be forgotten at once.
+            # The exchange may drop an IOC order without fills at once.
             if is_not_found(error):
                 return None
             raise
@@ -74,7 +74,7 @@ class CoinbaseExchangeOrderApi:
         return {text_in(row, "currency"): number_in(row, "balance") for row in rows}
 
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
-        """Newest first; those that are done are left out where no status is asked for."""
+        """Newest first; without a status parameter, done orders are left out."""
         by_id = {_product_id(market): market for market in markets}
         query: dict[str, str] = {"limit": str(_PAGE)}
         found: dict[str, OpenOrder] = {}
@@ -86,7 +86,7 @@ class CoinbaseExchangeOrderApi:
                     found[text_in(row, "id")] = _open_order(row, by_id[text_in(row, "product_id")])
             if len(rows) < _PAGE:
                 return list(found.values())
-            pages.turn(text_in(row, "id") for row in rows)
+            pages.add_page(text_in(row, "id") for row in rows)
             # the last of this page is the first of the next
             query["end_date"] = text_in(rows[-1], "created_at")
 
@@ -96,12 +96,12 @@ class CoinbaseExchangeOrderApi:
             pages = Pages()
             query = {
                 "product_id": _product_id(market),
-                "start_date": iso_of(by_its_clock(self._client, since)),
+                "start_date": iso_of(on_exchange_clock(self._client, since)),
                 "limit": str(_PAGE),
             }
             rows = rows_of(await self._client.privateGetFills(query))
             while rows:
-                pages.turn(text_in(row, "trade_id") for row in rows)
+                pages.add_page(text_in(row, "trade_id") for row in rows)
                 found += [_account_fill(row, market) for row in rows]
                 # fills come by falling trade_id, which is their cursor: its docs, Get all fills, Pagination
                 query["after"] = text_in(rows[-1], "trade_id")
@@ -127,7 +127,7 @@ def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
         client_order_id=None if client_order_id is None else str(client_order_id),
         side=side_in(row, "side"),
         amount=Amount(number_in(row, "size")),
-        # an order at the market has none
+        # a market order has none
         price=Price(number_in(row, "price")) if "price" in row else None,
         placed_at=micros_of(text_in(row, "created_at")),
     )

@@ -1,4 +1,4 @@
-"""The exchange's own size rules and our own fee there, as Decimals; our own table where ccxt has none (bitFlyer)."""
+"""The exchange's size rules and our fee there, as Decimals; from our own table where ccxt has none (bitFlyer)."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _HIGHEST_RATE = Decimal("0.1")
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRules:
-    """Markets with the sizes in force, and the fraction of the notional that our account pays as a taker."""
+    """Markets with the sizes in force, and our account's taker fee as a fraction of the notional."""
 
     markets: tuple[Market, ...]
     taker_rate: Decimal
@@ -32,9 +32,9 @@ class ExchangeRules:
 async def exchange_rules(
     config: ExchangeConfig, markets: Sequence[Market], environment: Mapping[str, str] | None = None
 ) -> ExchangeRules:
-    """Asked of the exchange, signed: an answer shows that it is there and takes our keys and our clock.
+    """Rules by a signed request: an answer shows that the exchange is up and accepts our API keys and our clock.
 
-    Raises AccountRejectedError where keys are rejected or a market is not what we take it for,
+    Raises AccountRejectedError where keys are rejected or a market is not the expected one,
     ExchangeUnavailableError."""
     client = make_exchange(config, environment)
     try:
@@ -52,14 +52,14 @@ async def exchange_rules(
 
 @dataclass(frozen=True, slots=True)
 class StaticRules:
-    """Markets with the sizes in force, and what whoever begins there pays as a taker; None where none is listed."""
+    """Markets with the sizes in force, and the taker fee of the lowest tier; None where none is listed."""
 
     markets: tuple[Market, ...]
     taker_rate: Decimal | None
 
 
 async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> StaticRules:
-    """Asked of the exchange, by anybody. Raises AccountRejectedError where a market is not what we take it for,
+    """Rules by public requests. Raises AccountRejectedError where a market is not the expected one,
     ExchangeUnavailableError."""
     client = make_exchange(config)
     try:
@@ -77,9 +77,9 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Sta
 
 
 def market_as_listed(market: Market, row: Mapping[str, Any] | None) -> Market:
-    """`market` with what ccxt knows of its sizes. Raises AccountRejectedError where it is not traded or another asset.
+    """`market` with ccxt's sizes. Raises AccountRejectedError where it is not traded or has another asset.
 
-    ccxt's steps are floats made of the exchange's decimals, so that their shortest text is the exchange's own.
+    ccxt's steps are floats made from the exchange's decimals, so their shortest text is the exchange's own.
     """
     if row is None or row.get("active") is False:
         raise AccountRejectedError(f"{market.exchange} does not trade {market.symbol}")
@@ -100,14 +100,14 @@ def _stated(value: float | str | None) -> Decimal | None:
 
 
 def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
-    """What the exchange itself calls base and quote must be what we compare."""
+    """Checks that the exchange's base and quote currencies are the ones we compare."""
     info = row.get("info")
-    # ccxt translates Kraken's codes before it tells them.
+    # ccxt translates Kraken's codes.
     codes = (info["base"], info["quote"]) if market.exchange == "kraken" and isinstance(info, Mapping) else None
     for code, asset in zip(codes or (row.get("baseId"), row.get("quoteId")), assets_of(market), strict=True):
         if asset is None or asset_of(market.exchange, str(code)) != asset:
             raise AccountRejectedError(
-                f"{market.exchange} {market.symbol} trades {code}, which is not known to be that"
+                f"{market.exchange} {market.symbol} trades {code}, which is not known to be the same asset"
             )
 
 
@@ -122,7 +122,7 @@ def _listed_rate(row: Mapping[str, Any]) -> Decimal | None:
 
 def _checked_rate(rate: Decimal) -> Decimal:
     if not 0 <= rate <= _HIGHEST_RATE:
-        raise AnswerNotUnderstoodError(f"a taker fee of {rate} is no fraction of the notional")
+        raise AnswerNotUnderstoodError(f"a taker fee of {rate} is not a fraction of the notional")
     return rate
 
 
@@ -136,7 +136,7 @@ async def _bitstamp_rate(client: Any, market: Market) -> Decimal:
     for row in rows_of(await client.privatePostFeesTrading()):
         if row.get("market") == name:
             return number_in(row_of(row.get("fees")), "taker") / _PERCENT
-    raise AnswerNotUnderstoodError(f"no fee for {name}")
+    raise AnswerNotUnderstoodError(f"no taker fee for {name}")
 
 
 async def _bitflyer_rate(client: Any, market: Market) -> Decimal:

@@ -27,7 +27,7 @@ from session.clock import SystemClock, wall_now
 _ENDED = ("closed", "canceled", "expired")
 _TRADES_A_QUERY = 20
 _TRADES_A_PAGE = 50
-# Orders and reads go by two connections and may overtake each other.
+# Orders and reads use two connections and may overtake each other.
 _TRIES_FOR_A_NONCE = 10
 # ccxt counts nonces in milliseconds.
 _NEXT_NONCE_SECONDS = 0.002
@@ -37,7 +37,7 @@ Method = Callable[[dict[str, str]], Awaitable[object]]
 
 
 class KrakenOrderApi:
-    """Calls go one at a time: a nonce that overtakes another is rejected."""
+    """One call at a time: a nonce that overtakes another is rejected."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
@@ -71,7 +71,7 @@ class KrakenOrderApi:
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
         query = {"cl_ord_id": order.client_order_id, "trades": "true"}
-        # Open first: what ends in between is then seen among the closed.
+        # Open orders first: one that ends in between is then found among the closed.
         for method, name in (
             (self._client.privatePostOpenOrders, "open"),
             (self._client.privatePostClosedOrders, "closed"),
@@ -87,11 +87,11 @@ class KrakenOrderApi:
         return {_CURRENCIES.get(name, name): number_in(row_of(row), "balance") for name, row in rows.items()}
 
     async def cancel_all_after(self, seconds: int) -> None:
-        """https://docs.kraken.com/api-reference/trading/cancel-all-orders-after-x; 0 takes it back."""
+        """https://docs.kraken.com/api-reference/trading/cancel-all-orders-after-x; 0 turns it off."""
         await self._call(self._client.privatePostCancelAllOrdersAfter, {"timeout": str(seconds)})
 
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
-        """Kraken has no pages of them."""
+        """Kraken returns them on one page."""
         by_pair = {name: market for market in markets for name in _pairs(market)}
         rows = row_of((await self._call(self._client.privatePostOpenOrders, {})).get("open"))
         found = [(str(name), row_of(row)) for name, row in rows.items()]
@@ -102,11 +102,11 @@ class KrakenOrderApi:
         ]
 
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
-        """Newest first: a fill that comes meanwhile pushes others onto the next page, where they come again."""
+        """Newest first: a new fill pushes others to the next page, where they occur again."""
         by_pair = {name: market for market in markets for name in _pairs(market)}
-        # its nonces need not be times, so that its clock is not known yet
+        # Kraken's nonces need not be times, so its clock was not measured yet
         ahead = int(number_in(_result(await self._client.publicGetTime()), "unixtime")) - wall_now() // MICROSECONDS
-        # what is at `start` itself is left out, and two clocks in whole seconds are a second apart
+        # Kraken excludes `start` itself, and clocks in whole seconds differ by up to a second
         start = (since - FILLS_MARGIN) // MICROSECONDS + ahead - 2
         query = {"start": str(start), "without_count": "true"}
         found: list[AccountFill] = []
@@ -121,7 +121,7 @@ class KrakenOrderApi:
                     found.append(AccountFill(fill, text_in(row, "ordertxid")))
             if len(rows) < _TRADES_A_PAGE:
                 return found
-            pages.turn(rows)
+            pages.add_page(rows)
             offset += len(rows)
 
     async def _report(self, order: LimitOrder, market: Market, name: str, row: Mapping[str, Any]) -> OrderReport:
@@ -134,7 +134,8 @@ class KrakenOrderApi:
         return report_of(name, text_in(row, "status") in _ENDED, number_in(row, "vol_exec"), fills)
 
     async def _call(self, method: Method, parameters: dict[str, str]) -> Mapping[str, Any]:
-        """Another process may share the key, so that a nonce is too low; it was not acted upon, so again is safe."""
+        """Another process may share the key, so that a nonce is too low; the request was not executed, so a retry is
+        safe."""
         async with self._turn:
             for _ in range(_TRIES_FOR_A_NONCE - 1):
                 with suppress(ccxt.InvalidNonce):
@@ -157,7 +158,7 @@ def _open_order(name: str, row: Mapping[str, Any], market: Market) -> OpenOrder:
         client_order_id=text_in(row, "cl_ord_id") if row.get("cl_ord_id") else None,
         side=side_in(terms, "type"),
         amount=Amount(number_in(row, "vol")),
-        # an order at the market says zero
+        # a market order has zero
         price=Price(price) if price else None,
         placed_at=int(number_in(row, "opentm") * MICROSECONDS),
     )
@@ -183,6 +184,6 @@ def _pair(market: Market) -> str:
 
 
 def _pairs(market: Market) -> set[str]:
-    """The pair as its rows may name it: XBTUSD, or XXBTZUSD with the old letters for kinds of assets."""
+    """The pair's names in rows: XBTUSD, or XXBTZUSD with the old prefix letters."""
     base, quote = ("XBT" if name == "BTC" else name for name in (market.base, market.quote_currency))
     return {head + base + middle + quote for head in ("", "X", "Z") for middle in ("", "X", "Z")}

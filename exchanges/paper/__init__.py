@@ -1,1 +1,1 @@
-"""The local paper account: fills orders against live quotes; no request leaves."""
+"""The local paper account: fills orders against live quotes, without requests to an exchange."""

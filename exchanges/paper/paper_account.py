@@ -1,6 +1,6 @@
-"""The local paper account: fills orders against the newest quote's depth, once they have travelled.
+"""The local paper account: fills orders against the newest quote's depth, after their latency.
 
-What happened is in the journal, which any number of processes may use; what is shown is what this process was shown.
+Orders and fills are in the journal, which several processes may share; quotes are those of this process.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -12,7 +12,7 @@ from exchanges.paper.paper_journal import Accepted, Ended, JournalBusyError, Jou
 from exchanges.paper.paper_ledger import PaperLedger
 from exchanges.paper.paper_matching import Execution, executions, report_of, taken_by
 from exchanges.paper.paper_quotes import PaperQuotes
-from exchanges.requests.order_permits import ANY_TIME, Permit
+from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.prices.quotes import FeedMark, Quote
@@ -24,8 +24,7 @@ FeeRate = Callable[[], Decimal]
 """The taker fee in force, a fraction."""
 
 GRACE_SECONDS = 1.0
-"""Of the wall: an order that was not matched so long after it should have been never will be, and may be ended by
-anybody."""
+"""Wall-clock seconds: an order not matched this long after its due time is abandoned, and any process may end it."""
 
 
 class PaperAccount:
@@ -42,7 +41,7 @@ class PaperAccount:
         latency_ms: float,
         conditions: FillConditions = FillConditions(),  # noqa: B008 - frozen
     ) -> None:
-        """Reads the journal; `opening` counts where it is empty. Raises PaperJournalError."""
+        """Reads the journal; `opening` balances are used where it is empty. Raises PaperJournalError."""
         self._exchange = exchange
         self._markets = markets_by_symbol(markets)
         self._opening = dict(opening)
@@ -53,28 +52,28 @@ class PaperAccount:
         self._conditions = conditions
         self._quotes = PaperQuotes()
         self._ledger = PaperLedger(exchange, self._markets)
-        self._under_way: set[str] = set()
-        """Orders that this very process will match, however late it is."""
-        self._catch_up()
+        self._in_flight: set[str] = set()
+        """Orders that this process will match, however late."""
+        self._apply_new_rows()
 
     @property
     def exchange(self) -> str:
         return self._exchange
 
-    def see_quote(self, quote: Quote) -> None:
-        """The newest quote of its symbol."""
-        if quote.exchange == self._exchange and self._quotes.see(quote):
-            self._ledger.depth.see(quote)
+    def update_quote(self, quote: Quote) -> None:
+        """Set the newest quote of its symbol."""
+        if quote.exchange == self._exchange and self._quotes.update(quote):
+            self._ledger.depth.update(quote)
 
-    def see_mark(self, mark: FeedMark) -> None:
-        """Renews the newest quote of a symbol, or withdraws it: nothing fills until the next."""
+    def apply_mark(self, mark: FeedMark) -> None:
+        """Renew the newest quote of a symbol, or withdraw it: then nothing fills until the next quote."""
         if mark.exchange == self._exchange:
             self._quotes.mark(mark)
 
-    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
-        """In the journal before it travels, so that it is found whatever becomes of this process.
+    async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
+        """Journalled before its latency starts, so that it is found even if this process dies.
 
-        Raises OrderRejectedError, OutcomeUnknownError where the account has an order of that id, PaperJournalError,
+        Raises OrderRejectedError, OutcomeUnknownError where the account has an order with that id, PaperJournalError,
         NotPostedError.
         """
         market = self._markets.get((order.exchange, order.symbol))
@@ -82,52 +81,52 @@ class PaperAccount:
             raise OrderRejectedError(f"{self._exchange} does not trade {order.symbol} of {order.exchange}")
         seconds = self._conditions.latency_seconds(self._latency_ms, order.client_order_id)
         try:
-            async with self._journal.alone():
-                permit.ask()
+            async with self._journal.locked():
+                permit.check()
                 self._accept(order, market, seconds)
         except JournalBusyError as error:
-            raise OrderRejectedError(f"{self._exchange} was not reached: {error}") from error
-        self._under_way.add(order.client_order_id)
+            raise OrderRejectedError(f"{self._exchange} is unavailable: {error}") from error
+        self._in_flight.add(order.client_order_id)
         try:
             await self._clock.sleep(seconds)
-            async with self._journal.alone():
+            async with self._journal.locked():
                 return self._match(order, market)
         except JournalBusyError as error:
             raise OutcomeUnknownError(f"{self._exchange} did not answer: {error}") from error
         finally:
-            self._under_way.discard(order.client_order_id)
+            self._in_flight.discard(order.client_order_id)
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
-        """What became of it. Raises ExchangeUnavailableError."""
-        await self._caught_up()
+        """The order's report. Raises ExchangeUnavailableError."""
+        await self._synced()
         return self._ledger.report_of(order.client_order_id)
 
     async def balances(self) -> dict[str, Decimal]:
         """Raises ExchangeUnavailableError."""
-        await self._caught_up()
+        await self._synced()
         return self._ledger.balances
 
     async def open_orders(self) -> list[OpenOrder]:
-        """Those on their way. Raises ExchangeUnavailableError."""
-        await self._caught_up()
+        """Orders not matched yet. Raises ExchangeUnavailableError."""
+        await self._synced()
         return [_open_order(one) for one in self._ledger.open_orders()]
 
     async def fills_since(self, since: int) -> list[AccountFill]:
-        """By the wall's time, which in a replay is not the market's. Raises ExchangeUnavailableError."""
-        await self._caught_up()
+        """By wall-clock time, which in a replay differs from market time. Raises ExchangeUnavailableError."""
+        await self._synced()
         whole_second = since // MICROSECONDS * MICROSECONDS
         return [one.fill for one in self._ledger.fills if one.booked_at >= whole_second]
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """Nothing to close."""
 
     # -- within the journal's lock
 
     def _accept(self, order: LimitOrder, market: Market, seconds: float) -> None:
-        self._tidy_up()
+        self._end_abandoned()
         if self._ledger.report_of(order.client_order_id) is not None:
-            # a rejection would say that there is no such order
-            raise OutcomeUnknownError(f"{self._exchange} has an order {order.client_order_id} already")
+            # a rejection would mean that there is no such order
+            raise OutcomeUnknownError(f"{self._exchange} already has an order {order.client_order_id}")
         fee_rate = self._fee_rate()
         rejection = self._ledger.rejection_of(order, market, fee_rate)
         if rejection is not None:
@@ -146,8 +145,8 @@ class PaperAccount:
         self._write(JournalRow(accepted=accepted))
 
     def _match(self, order: LimitOrder, market: Market) -> OrderReport:
-        """Against what is shown now; a stopped process may come too late, and somebody has ended the order."""
-        self._catch_up()
+        """Match against the current quote. After a long stop of this process another one may have ended the order."""
+        self._apply_new_rows()
         quote = self._quotes.newest(order.symbol)
         if quote is None or self._conditions.is_stale(self._quotes.age(order.symbol, self._clock.now())):
             self._end(order.client_order_id, ())
@@ -159,7 +158,7 @@ class PaperAccount:
         return report
 
     def _end(self, client_order_id: str, found: tuple[Execution, ...]) -> None:
-        """Once."""
+        """End the order, once."""
         accepted = self._ledger.open_order(client_order_id)
         if accepted is None:
             return
@@ -168,9 +167,9 @@ class PaperAccount:
         report = report_of(order, order_id, found, self._markets, accepted.fee_rate, now)
         self._write(JournalRow(ended=Ended(client_order_id, report, wall_now(), taken_by(found))))
 
-    def _tidy_up(self) -> None:
-        """Opens a new account; orders whose sender is gone end with nothing."""
-        self._catch_up()
+    def _end_abandoned(self) -> None:
+        """Write the opening balances of a new account, and end abandoned orders without fills."""
+        self._apply_new_rows()
         if not self._ledger.is_open:
             self._write(JournalRow(opening=self._opening))
         for identity in self._abandoned():
@@ -178,25 +177,25 @@ class PaperAccount:
 
     def _write(self, row: JournalRow) -> None:
         self._journal.append(row)
-        self._catch_up()
+        self._apply_new_rows()
 
     # -- at any time
 
-    async def _caught_up(self) -> None:
-        self._catch_up()
+    async def _synced(self) -> None:
+        self._apply_new_rows()
         if self._ledger.is_open and not self._abandoned():
             return
         try:
-            async with self._journal.alone():
-                self._tidy_up()
+            async with self._journal.locked():
+                self._end_abandoned()
         except JournalBusyError as error:
             raise ExchangeUnavailableError(str(error)) from error
 
     def _abandoned(self) -> list[str]:
         overdue = (one.order.client_order_id for one in self._ledger.overdue(wall_now()))
-        return [identity for identity in overdue if identity not in self._under_way]
+        return [identity for identity in overdue if identity not in self._in_flight]
 
-    def _catch_up(self) -> None:
+    def _apply_new_rows(self) -> None:
         for row in self._journal.new_rows():
             self._ledger.apply(row)
 

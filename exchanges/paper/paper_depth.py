@@ -1,4 +1,4 @@
-"""What orders of a local paper account took out of the levels that others see, kept over the quotes that follow."""
+"""Depth that a paper account's own fills took from the shown levels, kept across the following quotes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from market.trade.reservation_state import SIDES
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """`amount` of the `shown` amount of one level is ours."""
+    """Our fills took `amount` of the `shown` amount of one level."""
 
     price: Price
     shown: BoundedDecimal
@@ -20,14 +20,14 @@ class Taken:
 
 
 class TakenDepth:
-    """The exchange does not know of our fills, so it goes on showing what we took. A level is as we left it until the
-    exchange shows another amount there, or none; one that is too deep to be shown is not known to have changed."""
+    """The exchange does not know of our paper fills, so it keeps showing the depth we took. A level counts as unchanged
+    until the exchange shows another amount there, or none; so does a level too deep to be shown."""
 
     def __init__(self) -> None:
         self._taken: dict[tuple[str, Side], dict[Price, Taken]] = {}
 
-    def see(self, quote: Quote) -> None:
-        """The levels that changed are new ones, of which nothing was taken."""
+    def update(self, quote: Quote) -> None:
+        """Drop the taken amounts of levels that changed."""
         for side in SIDES:
             known = self._taken.get((quote.symbol, side))
             if known:
@@ -39,20 +39,20 @@ class TakenDepth:
                         del known[price]
 
     def taken(self, symbol: str) -> dict[Side, tuple[Level, ...]]:
-        """The levels of `symbol` that are still as we left them, as they were shown; no side without any. A quote that
-        shows each of them so changes nothing here."""
+        """The levels of `symbol` with taken depth, with the amounts shown; sides without any are left out. A quote that
+        shows the same amounts changes nothing here."""
         levels = {side: self._taken.get((symbol, side), {}).values() for side in SIDES}
         return {
             side: tuple(Level(row.price, Amount(row.shown)) for row in rows) for side, rows in levels.items() if rows
         }
 
     def left(self, symbol: str, side: Side, level: Level) -> Decimal:
-        """What an order on `side` finds there."""
+        """The amount that remains at the level for an order on `side`."""
         taken = self._taken.get((symbol, side), {}).get(level.price)
         return level.amount - taken.amount if taken is not None and taken.shown == level.amount else level.amount
 
     def take(self, symbol: str, side: Side, rows: Iterable[Taken]) -> None:
-        """More from the same level adds up; from one that changed in between, it counts alone."""
+        """Add taken amounts; a level that changed in between starts from zero."""
         known = self._taken.setdefault((symbol, side), {})
         for row in rows:
             before = known.get(row.price)
@@ -61,5 +61,5 @@ class TakenDepth:
 
 
 def levels_for(side: Side, quote: Quote) -> tuple[Level, ...]:
-    """Those that an order on `side` meets, best first."""
+    """The levels that an order on `side` can fill against, best first."""
     return quote.asks if side == "buy" else quote.bids

@@ -1,4 +1,4 @@
-"""The memory of a local paper account: one file, one line per step, whole before the step is told to anybody."""
+"""The journal of a paper account: one file, one line per step, written before the step is reported."""
 
 import fcntl
 import os
@@ -17,12 +17,12 @@ from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
 
 LOCK_SECONDS = 5.0
-"""The others hold it for the time of one line; whoever does not let go was stopped in the middle of it."""
+"""Other processes hold the lock for one line only; one that holds it longer was suspended."""
 _LOCK_POLL_SECONDS = 0.002
 
 
 class PaperJournalError(Exception):
-    """The journal cannot be read or written; the account cannot be trusted."""
+    """The journal cannot be read or written, so the account's state is unknown."""
 
 
 class JournalBusyError(Exception):
@@ -31,24 +31,24 @@ class JournalBusyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """An order that the account took: it fills, or ends, once it has travelled."""
+    """An order that the account accepted; it fills or ends after its latency."""
 
     order: LimitOrder
     exchange_order_id: str
     fee_rate: BoundedDecimal
-    """In force for all of its fills."""
+    """Applies to all of its fills."""
     accepted_at: int
-    """Wall time, microseconds, as is all here that a replay's market time is not."""
+    """Wall-clock time, microseconds."""
     ends_by: int
-    """Who has not matched it by then is gone."""
+    """An order that is not matched by then is abandoned."""
     base: str
     quote_currency: str
-    """What its fills are booked in: a replay may count an asset as another one than the symbol says."""
+    """Currencies of its fills: a replay may count an asset as another one than the symbol says."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What became of it, and what it took from the levels that were shown."""
+    """The order's final report, and the depth that it took from the shown levels."""
 
     client_order_id: str
     report: OrderReport
@@ -58,7 +58,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class JournalRow:
-    """One of the three: the opening balances are the first line and no other."""
+    """One of the three; the opening balances are always and only the first line."""
 
     opening: dict[str, BoundedDecimal] | None = None
     accepted: Accepted | None = None
@@ -69,21 +69,21 @@ _ROW = TypeAdapter(JournalRow)
 
 
 class PaperJournal:
-    """Append-only, for any number of processes: who writes holds the file's lock and has read all before. A line
-    reaches the kernel before `append` returns, so a killed process loses none of it; a power cut may. A last line
-    without its end was never told to anybody and is cut off by the next writer."""
+    """Append-only, for several processes: a writer holds the file's lock and has read everything before. A line
+    reaches the kernel before `append` returns, so a killed process loses nothing; a power cut may. An incomplete last
+    line was never reported and is cut off by the next writer."""
 
-    def __init__(self, path: Path, patience: float = LOCK_SECONDS) -> None:
-        """`patience`: seconds to wait for the lock."""
+    def __init__(self, path: Path, timeout: float = LOCK_SECONDS) -> None:
+        """`timeout`: seconds to wait for the lock."""
         self._path = path
-        self._patience = patience
+        self._timeout = timeout
         self._read = 0
-        """Bytes that were read."""
+        """Bytes read so far."""
         self._file: BinaryIO | None = None
         """Open while the lock is held."""
 
     def new_rows(self) -> list[JournalRow]:
-        """Whole lines since the last call, whoever wrote them. Raises PaperJournalError where one is not a row."""
+        """Complete lines since the last call, from any process. Raises PaperJournalError where one is not a row."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._read)
@@ -91,21 +91,21 @@ class PaperJournal:
         except FileNotFoundError:
             content = b""
         if self._read and not content and (not self._path.exists() or self._path.stat().st_size < self._read):
-            raise PaperJournalError(f"{self._path} was cut or removed while the account was open")
-        whole = content[: content.rfind(b"\n") + 1]
+            raise PaperJournalError(f"{self._path} was truncated or removed while the account was open")
+        complete = content[: content.rfind(b"\n") + 1]
         try:
-            rows = [_ROW.validate_json(line) for line in whole.splitlines()]
+            rows = [_ROW.validate_json(line) for line in complete.splitlines()]
         except ValidationError as error:
-            raise PaperJournalError(f"{self._path} is no journal of a paper account") from error
-        self._read += len(whole)
+            raise PaperJournalError(f"{self._path} is not a journal of a paper account") from error
+        self._read += len(complete)
         return rows
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[None]:
-        """Nobody else writes within the block, which must not wait for anything. Raises JournalBusyError."""
+    async def locked(self) -> AsyncIterator[None]:
+        """Hold the file's lock within the block, which must not wait for anything. Raises JournalBusyError."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._path.open("ab", buffering=0) as file:
-            await self._locked(file)
+            await self._lock(file)
             _cut_torn_line(self._path, file)
             self._file = file
             try:
@@ -114,9 +114,9 @@ class PaperJournal:
                 self._file = None
 
     def append(self, row: JournalRow) -> None:
-        """Within `alone`. Raises PaperJournalError where the line cannot be written whole: then nothing of it is."""
+        """Within `locked`. Raises PaperJournalError where the line cannot be written; then no part of it is."""
         if self._file is None:
-            raise ValueError("a line is written by whoever is alone")
+            raise ValueError("append needs the journal's lock")
         line, before = _ROW.dump_json(row, exclude_none=True) + b"\n", os.fstat(self._file.fileno()).st_size
         try:
             written = self._file.write(line)
@@ -125,24 +125,24 @@ class PaperJournal:
             raise PaperJournalError(f"{self._path} cannot be written: {error.strerror}") from error
         if written != len(line):
             os.truncate(self._path, before)
-            raise PaperJournalError(f"{self._path} cannot be written: no room left")
+            raise PaperJournalError(f"{self._path} cannot be written: no space left")
 
-    async def _locked(self, file: BinaryIO) -> None:
-        """Released when the file is closed, by the kernel where its holder is killed."""
-        until = wall_now() + int(self._patience * MICROSECONDS)
+    async def _lock(self, file: BinaryIO) -> None:
+        """The lock is released when the file is closed, by the kernel where the process is killed."""
+        until = wall_now() + int(self._timeout * MICROSECONDS)
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 if wall_now() > until:
-                    raise JournalBusyError(f"{self._path} is held by another process") from None
+                    raise JournalBusyError(f"{self._path} is locked by another process") from None
             else:
                 return
             await SystemClock().sleep(_LOCK_POLL_SECONDS)
 
 
 def _cut_torn_line(path: Path, file: BinaryIO) -> None:
-    """The end of the last whole line is looked for block by block, from behind."""
+    """Searches the end of the last complete line block by block, backwards."""
     size = end = os.fstat(file.fileno()).st_size
     if size == 0:
         return

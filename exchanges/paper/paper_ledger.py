@@ -1,4 +1,4 @@
-"""What the journal of a local paper account comes to: balances, orders, fills, and the depth that was taken."""
+"""State of a paper account from its journal: balances, orders, fills and taken depth."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,14 +15,14 @@ from market.trade.leg_planning import Markets
 
 @dataclass(frozen=True, slots=True)
 class PaperFill:
-    """A fill, and when it was by the wall; microseconds."""
+    """A fill and its wall-clock time in microseconds."""
 
     fill: AccountFill
     booked_at: int
 
 
 class PaperLedger:
-    """Changed by rows of the journal alone, so that every process that read them has the same account."""
+    """Changed only by rows of the journal, so that every process has the same state."""
 
     def __init__(self, exchange: str, markets: Markets) -> None:
         self._exchange = exchange
@@ -53,11 +53,11 @@ class PaperLedger:
             self._end(row.ended)
 
     def open_orders(self) -> list[Accepted]:
-        """Those on their way, oldest first."""
+        """Orders not matched yet, oldest first."""
         return list(self._open.values())
 
     def overdue(self, now: int) -> list[Accepted]:
-        """Those that nobody will match any more; `now` by the wall, microseconds."""
+        """Orders past `ends_by`; `now` is wall-clock time in microseconds."""
         return [one for one in self._open.values() if now > one.ends_by]
 
     def open_order(self, client_order_id: str) -> Accepted | None:
@@ -68,7 +68,7 @@ class PaperLedger:
         return self._reports.get(client_order_id)
 
     def free(self, currency: str) -> Decimal:
-        """Without what orders on their way may need; one in a market that is not here never gets there."""
+        """The balance minus the holds of open orders; an order in an unknown market has none."""
         held = ZERO
         for one in self._open.values():
             market = self._markets.get((one.order.exchange, one.order.symbol))
@@ -78,7 +78,7 @@ class PaperLedger:
         return self.balances.get(currency, ZERO) - held
 
     def rejection_of(self, order: LimitOrder, market: Market, fee_rate: Decimal) -> str | None:
-        """Why the exchange takes no such order, or None."""
+        """Reject reason of the order, or None."""
         broken = rule_broken(order, market)
         if broken is not None:
             return f"{self._exchange}: {broken}"

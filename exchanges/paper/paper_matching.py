@@ -1,4 +1,4 @@
-"""How a local paper account fills an order: against the levels of one quote, price by price. Pure."""
+"""Matches an order of a paper account against the levels of one quote. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ FEE_STEP = Decimal("0.00000001")
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What one level gives, out of the amount that it shows."""
+    """A fill at one level, and the amount that the level shows."""
 
     price: Price
     amount: Amount
@@ -25,7 +25,7 @@ class Execution:
 
 
 def executions(order: LimitOrder, quote: Quote, depth: TakenDepth, market: Market) -> tuple[Execution, ...]:
-    """Best level first, in whole lots, as far as limit price and what is left of each level allow."""
+    """Best level first, in whole lots, within the limit price and the remaining amount of each level."""
     done: list[Execution] = []
     wanted: Decimal = order.amount
     for level in levels_for(order.side, quote):
@@ -41,7 +41,7 @@ def executions(order: LimitOrder, quote: Quote, depth: TakenDepth, market: Marke
 
 
 def taken_by(found: Iterable[Execution]) -> tuple[Taken, ...]:
-    """What is gone from the levels after these."""
+    """The depth that these executions take."""
     return tuple(Taken(one.price, one.shown, one.amount) for one in found)
 
 
@@ -65,9 +65,9 @@ def fill_of(order: LimitOrder, execution: Execution, market: Market, fee_rate: D
 def report_of(
     order: LimitOrder, order_id: str, found: tuple[Execution, ...], markets: Markets, fee_rate: Decimal, now: int
 ) -> OrderReport:
-    """Of an order that ended with these, filled at `now`; the exchange numbers its fills by the order's id.
+    """The final report with these executions, filled at `now`; fill ids derive from the order's id.
 
-    One that found nothing may be of a market that is not among `markets` any more.
+    An order without executions may be in a market that is no longer in `markets`.
     """
     fills = tuple(
         fill_of(order, one, markets[order.exchange, order.symbol], fee_rate, f"{order_id}-{number}", now)

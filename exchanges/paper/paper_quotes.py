@@ -1,23 +1,23 @@
-"""The newest quote of each symbol of one exchange, and how old it is, as a local paper account is shown them."""
+"""The newest quote of each symbol of one exchange, and its age, for a paper account."""
 
 from market.prices.quotes import FeedMark, Quote
 
 
 class PaperQuotes:
-    """Rows come in the order of the log; one that comes again changes nothing. A replay's withdrawal may have the
-    number of the quote that takes the place of what it withdraws."""
+    """Rows come in log order; a repeated row changes nothing. In a replay, a withdrawal may have the sequence of the
+    quote that replaces the withdrawn one."""
 
     def __init__(self) -> None:
         self._quotes: dict[str, Quote] = {}
         self._quoted: dict[str, int] = {}
         """Sequence of the newest quote of each symbol, withdrawn or not."""
         self._marked: dict[str, int] = {}
-        """Of its newest mark."""
+        """Sequence of the newest mark of each symbol."""
         self._verified: dict[str, int] = {}
-        """When the newest quote came, or was renewed; microseconds."""
+        """When the newest quote was received or renewed; microseconds."""
 
-    def see(self, quote: Quote) -> bool:
-        """Whether it is newer than what was seen before."""
+    def update(self, quote: Quote) -> bool:
+        """Whether it is newer than the quotes before."""
         symbol = quote.symbol
         if quote.sequence <= self._quoted.get(symbol, -1) or quote.sequence < self._marked.get(symbol, -1):
             return False
@@ -27,7 +27,7 @@ class PaperQuotes:
         return True
 
     def mark(self, mark: FeedMark) -> None:
-        """Of kinds `alive` and `withdrawn`."""
+        """Apply a mark of kind `alive` or `withdrawn`."""
         symbol = mark.symbol
         if mark.sequence <= max(self._quoted.get(symbol, -1), self._marked.get(symbol, -1)):
             return
@@ -42,5 +42,5 @@ class PaperQuotes:
         return self._quotes.get(symbol)
 
     def age(self, symbol: str, now: int) -> int:
-        """Of a quote that there is; microseconds."""
+        """Age of the symbol's quote, which must exist; microseconds."""
         return now - self._verified[symbol]

@@ -1,4 +1,4 @@
-"""When an exchange is asked for its time: at first, now and then, and whenever it does not believe ours."""
+"""Measures an exchange's clock: at first, every ten minutes, and when it rejects a timestamp."""
 
 import logging
 from typing import Any
@@ -16,7 +16,8 @@ _EVERY_SECONDS = 600
 
 
 class MeasuredClock:
-    """Of one exchange, for all clients that sign requests to it. Where it does not answer, all stays as it is."""
+    """One exchange's clock, for all clients that sign requests to it. Where it does not answer, the offset is
+    unchanged."""
 
     def __init__(self, asks: Any, *others: Any) -> None:
         self._asks = asks
@@ -27,22 +28,22 @@ class MeasuredClock:
         if self._measured_at is None:
             await self.measure()
 
-    async def measure_now_and_then(self) -> None:
-        """Clocks drift."""
+    async def measure_if_due(self) -> None:
+        """Measure again after ten minutes, since clocks drift."""
         if self._measured_at is None or wall_now() - self._measured_at > _EVERY_SECONDS * MICROSECONDS:
             await self.measure()
 
     async def measure(self) -> None:
         self._measured_at = wall_now()
         name = self._asks.id
-        before, doubt_before = self._asks.exchange_ahead_ms, self._asks.exchange_doubt_ms
+        before, uncertainty_before = self._asks.exchange_ahead_ms, self._asks.exchange_uncertainty_ms
         try:
             ahead = await measure_clock(self._asks)
         except (ccxt.BaseError, AnswerNotUnderstoodError) as error:
             log.warning("clock not measured: %s", type(error).__name__, extra={"exchange": name})
             return
-        doubt = self._asks.exchange_doubt_ms
+        uncertainty = self._asks.exchange_uncertainty_ms
         for client in self._others:
-            client.exchange_ahead_ms, client.exchange_doubt_ms = ahead, doubt
-        if abs(ahead - before) > doubt + doubt_before:
-            log.info("clock measured", extra={"exchange": name, "ahead_ms": ahead, "doubt_ms": doubt})
+            client.exchange_ahead_ms, client.exchange_uncertainty_ms = ahead, uncertainty
+        if abs(ahead - before) > uncertainty + uncertainty_before:
+            log.info("clock measured", extra={"exchange": name, "ahead_ms": ahead, "doubt_ms": uncertainty})

@@ -1,7 +1,7 @@
-"""The last question before an order leaves this machine: whether it may still go.
+"""The last check before an order is sent: whether it is still permitted.
 
-It is asked where the request is written to an open connection, after everything that may take time: a limiter, the
-measuring of a clock, a turn among other requests, signing, a name's look-up, a TLS handshake.
+It runs when the request is written to an open connection, after everything that may take time: rate limiting, a clock
+measurement, waiting for other requests, signing, DNS, the TLS handshake.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,52 +9,52 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-Ask = Callable[[], None]
-"""Raises `exchanges.errors.NotPostedError` where the order must not go any more."""
+PermitCheck = Callable[[], None]
+"""Raises `exchanges.errors.NotPostedError` where the order must no longer be sent."""
 
 
-def _nobody_objects() -> None:
-    """For those who post on their own: tools and tests."""
+def _always() -> None:
+    """No check, for tools and tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What allows one order to be posted; `ask` comes last of all."""
+    """Permits one order to be posted; `check` runs last, right before it is sent."""
 
-    ask: Ask = _nobody_objects
+    check: PermitCheck = _always
 
 
-ANY_TIME = Permit()
-"""Of whoever posts without a deadline: tools and tests."""
+ALWAYS_PERMITTED = Permit()
+"""A permit without a check, for tools and tests."""
 
 
 @dataclass(slots=True)
 class OutgoingOrder:
-    """One order on its way out."""
+    """One order that is being sent."""
 
     permit: Permit
-    spend: Ask = field(default=_nobody_objects)
-    """Takes what the order costs of the rate limits; raises NotPostedError where nothing is left."""
+    spend: PermitCheck = field(default=_always)
+    """Spends the order's weights; raises NotPostedError where a rate limit is used up."""
 
-    def ask(self) -> None:
-        """Raises NotPostedError: then nothing has left this machine."""
-        self.permit.ask()
+    def check(self) -> None:
+        """Raises NotPostedError; then nothing was sent."""
+        self.permit.check()
         self.spend()
 
 
-_DEPARTURE: ContextVar[OutgoingOrder | None] = ContextVar("departure", default=None)
+_OUTGOING: ContextVar[OutgoingOrder | None] = ContextVar("departure", default=None)
 
 
-def departing() -> OutgoingOrder | None:
-    """The order that this task is posting; None where it does something else."""
-    return _DEPARTURE.get()
+def outgoing_order() -> OutgoingOrder | None:
+    """The order that this task is posting; None where it posts none."""
+    return _OUTGOING.get()
 
 
 @contextmanager
-def departure(permit: Permit) -> Iterator[None]:
-    """Requests of this task are the posting of one order."""
-    token = _DEPARTURE.set(OutgoingOrder(permit))
+def posting(permit: Permit) -> Iterator[None]:
+    """Requests of this task within the block post one order."""
+    token = _OUTGOING.set(OutgoingOrder(permit))
     try:
         yield
     finally:
-        _DEPARTURE.reset(token)
+        _OUTGOING.reset(token)

@@ -1,4 +1,4 @@
-"""HTTP requests that ask for an order's permit in their last step before the wire."""
+"""HTTP requests that check an order's permit right before they are sent."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,49 +9,49 @@ import aiohttp
 from aiohttp.connector import Connection
 
 from exchanges.errors import NotPostedError
-from exchanges.requests.order_permits import departing
+from exchanges.requests.order_permits import outgoing_order
 from session.clock import wall_now
 
 
 @dataclass(slots=True)
-class LeftAt:
-    """When the newest request of a task left, by this machine's clock, microseconds; None where none has."""
+class SendTime:
+    """When a task's newest request was sent, by this machine's clock, microseconds; None where none was."""
 
     at: int | None = None
 
 
-_LEFT_AT: ContextVar[LeftAt | None] = ContextVar("left_at", default=None)
+_SEND_TIME: ContextVar[SendTime | None] = ContextVar("left_at", default=None)
 
 
 @contextmanager
-def timed() -> Iterator[LeftAt]:
-    """Requests of this task say when they left: after all that they had to wait for."""
-    left = LeftAt()
-    token = _LEFT_AT.set(left)
+def recorded_send_time() -> Iterator[SendTime]:
+    """Records when this task's requests were sent, after everything that they waited for."""
+    send_time = SendTime()
+    token = _SEND_TIME.set(send_time)
     try:
-        yield left
+        yield send_time
     finally:
-        _LEFT_AT.reset(token)
+        _SEND_TIME.reset(token)
 
 
 class PermitRequest(aiohttp.ClientRequest):
-    """Asks once it has its connection. Nothing is waited for after the answer: aiohttp writes headers and body
-    together, in the next turn of the event loop."""
+    """Checks the permit once it has its connection. Nothing waits after the check: aiohttp writes headers and body
+    together, in the next iteration of the event loop."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        order = departing()
+        order = outgoing_order()
         if order is not None:
-            order.ask()
-        left = _LEFT_AT.get()
-        if left is not None:
-            left.at = wall_now()
+            order.check()
+        send_time = _SEND_TIME.get()
+        if send_time is not None:
+            send_time.at = wall_now()
         return await super().send(conn)
 
 
 class OrderHttpRequest(PermitRequest):
-    """Of a connection that posts orders and nothing else: without a permit nothing goes."""
+    """A request of a connection that only posts orders: without a permit nothing is sent."""
 
     async def send(self, conn: Connection) -> aiohttp.ClientResponse:
-        if departing() is None:
-            raise NotPostedError("nobody permitted it")
+        if outgoing_order() is None:
+            raise NotPostedError("the request has no permit")
         return await super().send(conn)

@@ -1,7 +1,7 @@
-"""What one account's bot has of the exchange's rate limits, and for what: decided before anything is traded.
+"""One account's share of the exchange's rate limits, and how it is divided.
 
-Each limit is divided in two. `polls` are what can wait: comparisons, balances, openings. The rest is for trades, and
-of that again a part is left for those that are open already: unwinding and looking up never wait behind new trades.
+Each limit is divided in two. `polls` can wait: comparisons, balances, openings. The rest is for trades, and a part of
+that is reserved for open trades: unwinding and look-ups never wait behind new trades.
 """
 
 import logging
@@ -33,38 +33,39 @@ from session.clock import SystemClock, steady_now
 log = logging.getLogger(__name__)
 
 Purpose = Literal["poll", "follow"]
-"""What a read is for: it can wait, or it follows an order that is under way."""
-Purse = Mapping[str, Used]
+"""Purpose of a read: it can wait, or it follows an open order."""
+UsedLimits = Mapping[str, Used]
 """By limit."""
 
-POLLS = Fraction(2, 5)
-"""Of every limit that reads count in."""
-POLLS_OF: Mapping[str, Fraction] = {"kraken": Fraction(3, 5)}
-"""Where orders are counted for themselves and comparing takes more: there four reads every 15 s, of one in two."""
+POLLS_SHARE = Fraction(2, 5)
+"""Share of polls in every limit that counts reads."""
+POLLS_SHARES: Mapping[str, Fraction] = {"kraken": Fraction(3, 5)}
+"""Exchanges that count orders separately and need more for comparisons: there four reads every 15 s."""
 POLLS_AT_ONCE = Fraction(1, 5)
-"""Of what polls have of a window; the rest is spread over it, so that little is lost with a killed process."""
-KEPT = Fraction(1, 3)
-"""Of what trades have: for those that are open, not for new ones."""
-KEPT_LEGS = 2
-"""Legs whose weights no read takes from the orders that end a trade: those are rejected where nothing is left."""
+"""Share of the polls of a window that may be used at once; the rest is spread, so that a killed process loses
+little."""
+OPEN_TRADES_SHARE = Fraction(1, 3)
+"""Share of the trades' part that is reserved for open trades."""
+RESERVED_LEGS = 2
+"""Legs whose weights are reserved for the orders that close a trade: reads cannot use them."""
 
-SHUT_SECONDS = 1.0
-LONGEST_SHUT_SECONDS = 120.0
-"""How long nothing is sent after a "too many" where the exchange does not say itself: at first, and at most."""
+PAUSE_SECONDS = 1.0
+MAX_PAUSE_SECONDS = 120.0
+"""First and longest pause after "too many requests" where the exchange names none."""
 
 Rows = Mapping[str, Sequence[tuple[int, int]]]
-"""By limit, as `Used.rows` has them."""
+"""Rows of `Used.rows`, by limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """All that one process has used of an account's limits, as it is written down for the next."""
+    """What one process has used of an account's limits, stored for its successor."""
 
     polls: Rows = field(default_factory=dict)
     trades: Rows = field(default_factory=dict)
     shut_ms: int = 0
-    """For how long nothing is to be sent yet."""
-    shut_seconds: float = SHUT_SECONDS
+    """Remaining pause."""
+    shut_seconds: float = PAUSE_SECONDS
 
 
 _SPENT = TypeAdapter(Spent)
@@ -73,8 +74,8 @@ _PURPOSE: ContextVar[Purpose] = ContextVar("purpose", default="poll")
 
 
 @contextmanager
-def asking_for(purpose: Purpose) -> Iterator[None]:
-    """Reads of this task are for that."""
+def requests_for(purpose: Purpose) -> Iterator[None]:
+    """Reads of this task within the block have that purpose."""
     token = _PURPOSE.set(purpose)
     try:
         yield
@@ -84,147 +85,148 @@ def asking_for(purpose: Purpose) -> Iterator[None]:
 
 @dataclass(slots=True)
 class RateBudget:
-    """One account's, for all its connections. A limit that it does not know holds nobody up."""
+    """One account's budget, for all its connections. An unknown limit is not enforced."""
 
     exchange: str
-    polls: Purse
-    trades: Purse
+    polls: UsedLimits
+    trades: UsedLimits
     clock: Callable[[], int] = steady_now
-    """Microseconds that nobody sets."""
-    _shut_until: int = 0
-    _shut_seconds: float = SHUT_SECONDS
-    """Of the next "too many" that does not say for how long."""
+    """Monotonic microseconds."""
+    _paused_until: int = 0
+    _pause_seconds: float = PAUSE_SECONDS
+    """The next pause where the exchange names none."""
 
     def legs_left(self) -> int | None:
-        """How many legs may be begun now, each with the reads that follow it, beside what is kept for those that are
-        open; None where nothing limits them."""
+        """How many legs may be started now, each with its reads, without the part reserved for open trades; None where
+        there is no limit."""
         now = self.clock()
         weights = [(self.trades[name], weight) for name, weight in LEGS[self.exchange].items() if name in self.trades]
         if not weights:
             return None
-        if now < self._shut_until:
+        if now < self._paused_until:
             return 0
-        return max(0, int(min((used.left(now) - _kept(used.limit)) / weight for used, weight in weights)))
+        return max(0, int(min((used.left(now) - _reserved(used.limit)) / weight for used, weight in weights)))
 
     def has_room(self) -> bool:
-        """Whether one order could leave now; what is kept for open trades is not kept from it."""
-        return self._lacking(ORDERS.get(self.exchange, {}), self.clock()) is None
+        """Whether one order could be sent now, including the part reserved for open trades."""
+        return self._exhausted_limit(ORDERS.get(self.exchange, {}), self.clock()) is None
 
     def spend(self, weights: Weights) -> None:
-        """Of an order that is leaving; never waits. Raises NotPostedError where nothing is left for it."""
+        """Spend an order's weights; never waits. Raises NotPostedError where a limit is used up."""
         now = self.clock()
-        lacking = self._lacking(weights, now)
-        if lacking is not None:
-            raise NotPostedError(f"no more requests to {self.exchange} for now ({lacking})")
+        exhausted = self._exhausted_limit(weights, now)
+        if exhausted is not None:
+            raise NotPostedError(f"{self.exchange}'s rate limit is used up for now ({exhausted})")
         _add(self.trades, weights, now)
 
-    def _lacking(self, weights: Weights, now: int) -> str | None:
-        """What stands in an order's way."""
-        if now < self._shut_until:
-            return "it asked to stay away"
-        purse = self.trades
+    def _exhausted_limit(self, weights: Weights, now: int) -> str | None:
+        """The limit that blocks an order, or None."""
+        if now < self._paused_until:
+            return "the exchange asked for a pause"
+        used_limits = self.trades
         return next(
-            (name for name, weight in weights.items() if name in purse and purse[name].left(now) < weight), None
+            (name for name, weight in weights.items() if name in used_limits and used_limits[name].left(now) < weight),
+            None,
         )
 
-    def note_leg(self) -> None:
-        """One that another process has sent, with all that follows it."""
+    def record_leg(self) -> None:
+        """Count a leg that another process sent, with its reads."""
         _add(self.trades, LEGS[self.exchange], self.clock())
 
-    async def turn(self, weights: Weights) -> None:
-        """Of a read: waits until there is room in the purse that it is paid from, beside what is left to orders.
+    async def wait_for(self, weights: Weights) -> None:
+        """Wait until a read fits into its limits, without the part reserved for orders.
 
-        Raises ExchangeUnavailableError while the exchange wants nothing: it would say "too many" again.
+        Raises ExchangeUnavailableError during a pause: the exchange would answer "too many requests" again.
         """
         follows = _PURPOSE.get() == "follow"
-        purse = self.trades if follows else self.polls
-        kept = self._kept_for_orders() if follows else {}
+        used_limits = self.trades if follows else self.polls
+        reserved = self._reserved_for_orders() if follows else {}
         while True:
             now = self.clock()
-            if now < self._shut_until:
-                raise ExchangeUnavailableError(f"{self.exchange} asked to stay away")
+            if now < self._paused_until:
+                raise ExchangeUnavailableError(f"{self.exchange} asked for a pause")
             waits = [
-                purse[name].seconds_until(weight + kept.get(name, 0), now)
+                used_limits[name].seconds_until(weight + reserved.get(name, 0), now)
                 for name, weight in weights.items()
-                if name in purse
+                if name in used_limits
             ]
             if max(waits, default=0.0) <= 0:
-                _add(purse, weights, now)
+                _add(used_limits, weights, now)
                 return
             await SystemClock().sleep(max(waits))
 
-    def _kept_for_orders(self) -> Weights:
+    def _reserved_for_orders(self) -> Weights:
         legs = LEGS.get(self.exchange, {})
-        return {name: KEPT_LEGS * legs[name] for name in ORDERS.get(self.exchange, {})}
+        return {name: RESERVED_LEGS * legs[name] for name in ORDERS.get(self.exchange, {})}
 
-    def shut(self, seconds: float | None) -> None:
-        """The exchange said "too many": nothing is sent for so long; None where it did not say how long, then for twice
-        as long each time until it answers. Polls begin again one by one, since its count is fuller than ours."""
+    def pause(self, seconds: float | None) -> None:
+        """Send nothing for `seconds` after "too many requests". With None the pause doubles each time until the
+        exchange answers. Polls resume one by one, since the exchange has counted more than we have."""
         now = self.clock()
         for used in self.polls.values():
             used.add(max(0, math.floor(used.left(now))), now)
-        if seconds is None and now < self._shut_until:
-            # what was asked before is rejected beside it
+        if seconds is None and now < self._paused_until:
+            # a request that was sent before the pause was rejected too
             return
         if seconds is None:
-            seconds, self._shut_seconds = self._shut_seconds, min(2 * self._shut_seconds, LONGEST_SHUT_SECONDS)
-        self._shut_until = max(self._shut_until, now + int(seconds * MICROSECONDS))
+            seconds, self._pause_seconds = self._pause_seconds, min(2 * self._pause_seconds, MAX_PAUSE_SECONDS)
+        self._paused_until = max(self._paused_until, now + int(seconds * MICROSECONDS))
 
-    def note_answer(self) -> None:
-        """The exchange answered; where nothing was to be sent, to what was asked before."""
-        if self.clock() >= self._shut_until:
-            self._shut_seconds = SHUT_SECONDS
+    def record_answer(self) -> None:
+        """The exchange answered: reset the pause, unless one is running."""
+        if self.clock() >= self._paused_until:
+            self._pause_seconds = PAUSE_SECONDS
 
     def used(self) -> str:
-        """All that is used, for the process that acts for the account after this one."""
+        """What is used, as JSON for the account's next process."""
         now = self.clock()
         polls, trades = (
-            {name: rows for name, used in purse.items() if (rows := used.rows(now))}
-            for purse in (self.polls, self.trades)
+            {name: rows for name, used in used_limits.items() if (rows := used.rows(now))}
+            for used_limits in (self.polls, self.trades)
         )
-        shut_ms = math.ceil(max(0, self._shut_until - now) / 1_000)
-        return _SPENT.dump_json(Spent(polls, trades, shut_ms, self._shut_seconds)).decode()
+        shut_ms = math.ceil(max(0, self._paused_until - now) / 1_000)
+        return _SPENT.dump_json(Spent(polls, trades, shut_ms, self._pause_seconds)).decode()
 
     def take_over(self, used: str, ago: int) -> None:
-        """Go on from what another process had used `ago` microseconds before; before anything is asked."""
+        """Continue from what another process had used `ago` microseconds before; call it before the first request."""
         try:
             spent = _SPENT.validate_json(used or "{}")
         except ValidationError as error:
-            log.warning("what was used of %s before is not known: %s", self.exchange, error)
+            log.warning("used rate limits of %s cannot be read: %s", self.exchange, error)
             return
         then = self.clock() - ago
-        for purse, rows_of in ((self.polls, spent.polls), (self.trades, spent.trades)):
+        for used_limits, rows_of in ((self.polls, spent.polls), (self.trades, spent.trades)):
             for name, rows in rows_of.items():
-                for ms_ago, weight in rows if name in purse else ():
-                    purse[name].add(weight, then - ms_ago * 1_000)
-        self._shut_until = then + spent.shut_ms * 1_000
-        self._shut_seconds = spent.shut_seconds
+                for ms_ago, weight in rows if name in used_limits else ():
+                    used_limits[name].add(weight, then - ms_ago * 1_000)
+        self._paused_until = then + spent.shut_ms * 1_000
+        self._pause_seconds = spent.shut_seconds
 
 
 def account_budget(exchange: str, clock: Callable[[], int] = steady_now) -> RateBudget:
-    """Of the bot of an account: the account's limits, and its share of the address's."""
+    """The budget of an account's bot: the account's limits, and its share of the address's limits."""
     limits, shared = LIMITS[exchange], OF_THE_ADDRESS[exchange]
     share = BOTS_SHARES.get(exchange, BOTS_SHARE)
-    own = {name: limit.part(share) if name in shared else limit for name, limit in limits.items()}
-    for_polls = POLLS_OF.get(exchange, POLLS)
-    reads = {name: limit.part(for_polls) for name, limit in own.items() if name not in OF_ORDERS}
-    polls = {name: Used(limit.steady(POLLS_AT_ONCE)) for name, limit in reads.items()}
-    trades = {name: Used(limit if name in OF_ORDERS else limit.part(1 - for_polls)) for name, limit in own.items()}
+    own = {name: limit.share_of(share) if name in shared else limit for name, limit in limits.items()}
+    for_polls = POLLS_SHARES.get(exchange, POLLS_SHARE)
+    reads = {name: limit.share_of(for_polls) for name, limit in own.items() if name not in OF_ORDERS}
+    polls = {name: Used(limit.as_counter(POLLS_AT_ONCE)) for name, limit in reads.items()}
+    trades = {name: Used(limit if name in OF_ORDERS else limit.share_of(1 - for_polls)) for name, limit in own.items()}
     return RateBudget(exchange, polls, trades, clock)
 
 
-def whole_budget(exchange: str) -> RateBudget:
-    """Of who asks a few questions before anybody trades: all that there is."""
-    purse = {name: Used(limit) for name, limit in LIMITS.get(exchange, {}).items()}
-    return RateBudget(exchange, purse, purse)
+def full_budget(exchange: str) -> RateBudget:
+    """The full rate limits, for a few requests before trading starts."""
+    used_limits = {name: Used(limit) for name, limit in LIMITS.get(exchange, {}).items()}
+    return RateBudget(exchange, used_limits, used_limits)
 
 
-def _kept(limit: Limit) -> int:
-    """Of what trades have, for those that are open."""
-    return int(limit.most * KEPT)
+def _reserved(limit: Limit) -> int:
+    """The part of a limit that is reserved for open trades."""
+    return int(limit.maximum * OPEN_TRADES_SHARE)
 
 
-def _add(purse: Purse, weights: Weights, now: int) -> None:
+def _add(used_limits: UsedLimits, weights: Weights, now: int) -> None:
     for name, weight in weights.items():
-        if name in purse:
-            purse[name].add(weight, now)
+        if name in used_limits:
+            used_limits[name].add(weight, now)

@@ -1,4 +1,4 @@
-"""How exchanges count requests: so many in any stretch of time, or a counter that runs down. Pure; microseconds."""
+"""How exchanges count requests: a sliding window, or a counter that decays. Pure; microseconds."""
 
 import math
 from collections import deque
@@ -9,42 +9,42 @@ from typing import Literal
 from market.time_units import MICROSECONDS
 
 SLOTS = 10
-"""Of a window that is handed on: what was used within one counts as used at the last moment of it."""
+"""Slots of a window that is stored: what was used within one counts as used at its last moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """`window`: at most `most` in any `seconds`. `counter`: at most `most` at once, which run down in `seconds`."""
+    """`window`: at most `maximum` in any `seconds`. `counter`: at most `maximum` at once, which decay in `seconds`."""
 
     how: Literal["window", "counter"]
-    most: int
+    maximum: int
     seconds: Fraction
 
-    def part(self, share: Fraction) -> "Limit":
-        """So much of it for one of several, at least one request. What all have together is no more than the whole."""
-        most = max(1, int(self.most * share))
-        # a part that was rounded down runs down as fast as its share says, no faster
-        seconds = self.seconds if self.how == "window" else Fraction(most) * self.seconds / (self.most * share)
-        return Limit(self.how, most, seconds)
+    def share_of(self, share: Fraction) -> "Limit":
+        """A share of the limit, at least one request. All shares together are within the limit."""
+        maximum = max(1, int(self.maximum * share))
+        # a share that was rounded down decays at its share's rate, no faster
+        seconds = self.seconds if self.how == "window" else Fraction(maximum) * self.seconds / (self.maximum * share)
+        return Limit(self.how, maximum, seconds)
 
-    def steady(self, at_once: Fraction) -> "Limit":
-        """No more than it allows, of which `at_once` may be used at a time: a window as a counter that runs down.
+    def as_counter(self, at_once: Fraction) -> "Limit":
+        """A window as a decaying counter within the same limit, of which `at_once` may be used at a time.
 
-        Whoever begins with an empty count, where what was used before is not known, exceeds the window by so little.
+        A process that starts with an empty count, not knowing earlier use, exceeds the window by that much at most.
         """
         if self.how == "counter":
             return self
-        most = max(1, int(self.most * at_once))
-        return Limit("counter", most, Fraction(most) * self.seconds / max(1, self.most - most))
+        maximum = max(1, int(self.maximum * at_once))
+        return Limit("counter", maximum, Fraction(maximum) * self.seconds / max(1, self.maximum - maximum))
 
 
-def window(most: int, seconds: int) -> Limit:
-    return Limit("window", most, Fraction(seconds))
+def window(maximum: int, seconds: int) -> Limit:
+    return Limit("window", maximum, Fraction(seconds))
 
 
-def counter(most: int, a_second: str) -> Limit:
-    """Full at `most`; so much of it goes `a_second`."""
-    return Limit("counter", most, most / Fraction(a_second))
+def counter(maximum: int, a_second: str) -> Limit:
+    """Full at `maximum`; decays by `a_second` each second."""
+    return Limit("counter", maximum, maximum / Fraction(a_second))
 
 
 @dataclass(slots=True)
@@ -53,22 +53,22 @@ class Used:
 
     limit: Limit
     _times: deque[tuple[int, int]] = field(default_factory=deque)
-    """Of a window: (when, how much), oldest first."""
+    """Uses of a window: (time, weight), oldest first."""
     _level: Fraction = Fraction(0)
-    """Of a counter: how high it stood at `_at`; of a window: the sum of `_times`."""
+    """For a counter: its level at `_at`; for a window: the sum of `_times`."""
     _at: int = 0
 
     def level(self, now: int) -> Fraction:
-        """How much is used."""
+        """The used weight."""
         if self.limit.how == "counter":
-            gone = Fraction(max(0, now - self._at), MICROSECONDS) * self.limit.most / self.limit.seconds
+            gone = Fraction(max(0, now - self._at), MICROSECONDS) * self.limit.maximum / self.limit.seconds
             return max(Fraction(0), self._level - gone)
         while self._times and now - self._times[0][0] >= self.limit.seconds * MICROSECONDS:
             self._level -= self._times.popleft()[1]
         return self._level
 
     def add(self, weight: int, now: int) -> None:
-        """Whether it fits or not."""
+        """Count `weight`, even beyond the limit."""
         if weight == 0:
             return
         self._level, self._at = self.level(now) + weight, now
@@ -76,15 +76,15 @@ class Used:
             self._times.append((now, weight))
 
     def rows(self, now: int) -> list[tuple[int, int]]:
-        """In few numbers, for whoever goes on counting to `add`: (how many ms ago, how much), oldest first.
+        """The uses in few rows, for another process to `add`: (milliseconds ago, weight), oldest first.
 
-        Never longer ago than it was, so that nothing is to be had twice.
+        Never longer ago than it was, so that nothing can be used twice.
         """
         level = self.level(now)
         if self.limit.how == "counter":
-            # one that has run down in part stood at a whole number some time ago
+            # a partly decayed counter was at a whole number some time ago
             whole = math.ceil(level)
-            return [(int((whole - level) * self.limit.seconds / self.limit.most * 1_000), whole)] if whole else []
+            return [(int((whole - level) * self.limit.seconds / self.limit.maximum * 1_000), whole)] if whole else []
         rows: dict[int, tuple[int, int]] = {}
         length = int(self.limit.seconds * MICROSECONDS)
         for when, weight in self._times:
@@ -93,16 +93,16 @@ class Used:
         return list(rows.values())
 
     def left(self, now: int) -> Fraction:
-        """Below zero where more was used than there is."""
-        return self.limit.most - self.level(now)
+        """Below zero where more was used than allowed."""
+        return self.limit.maximum - self.level(now)
 
     def seconds_until(self, weight: int, now: int) -> float:
-        """Until so much is left; what is more than the whole limit fits into an empty one."""
-        lacking = min(weight, self.limit.most) - self.left(now)
+        """Seconds until `weight` fits; a weight above the limit fits into an empty one."""
+        lacking = min(weight, self.limit.maximum) - self.left(now)
         if lacking <= 0:
             return 0.0
         if self.limit.how == "counter":
-            return float(lacking * self.limit.seconds / self.limit.most)
+            return float(lacking * self.limit.seconds / self.limit.maximum)
         for when, freed in self._times:
             lacking -= freed
             if lacking <= 0:

@@ -1,7 +1,7 @@
-"""What each exchange allows, and what a request counts for. Sources stand beside the numbers; read in autumn 2026.
+"""Rate limits of each exchange, and the weights of requests. Sources are beside the numbers; read in autumn 2026.
 
-An address's limits are shared by all processes of this machine, the feeds' questions about books among them; an
-account's are the bot's alone.
+All processes of this machine, the feeds included, share the limits of an address; an account's limits are the bot's
+alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from exchanges.requests.rate_counters import Limit, counter, window
 from market.money import decimal_of
 
 Weights = Mapping[str, int]
-"""Limit → what a request counts for in it."""
+"""Weight of a request, by limit."""
 
 LIMITS: Mapping[str, Mapping[str, Limit]] = {
     # https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits: buckets, public by address, private by profile
@@ -29,7 +29,7 @@ LIMITS: Mapping[str, Mapping[str, Limit]] = {
         "small orders": window(100, 60),
     },
     # https://docs.kraken.com/exchange/guides/rest/ratelimits and /general/ratelimits, tier Intermediate (Starter: 15,
-    # 0.33 and 60, 1; Pro: 20, 1 and 180, 3.75). Of public calls its support says one a second is always well.
+    # 0.33 and 60, 1; Pro: 20, 1 and 180, 3.75). Its support allows one public call a second.
     "kraken": {"public": counter(15, "1"), "private": counter(20, "0.5"), "engine": counter(125, "2.34")},
     # https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits and its exchangeInfo
     "binance": {"weight": window(6_000, 60), "orders": window(100, 10)},
@@ -44,7 +44,7 @@ OF_THE_ADDRESS: Mapping[str, frozenset[str]] = {
 }
 BOTS_SHARES: Mapping[str, Fraction] = {"kraken": Fraction(1, 5)}
 BOTS_SHARE = Fraction(1, 2)
-"""Of an address's limits; the feeds have the rest, and keep to it by their pace (`live_rest_pace` of `pricefeeds`)."""
+"""The bot's share of an address's limits; the feeds have the rest and respect it by `live_rest_pace` (`pricefeeds`)."""
 
 ORDERS: Mapping[str, Weights] = {
     "coinbaseexchange": {"private": 1},
@@ -53,7 +53,7 @@ ORDERS: Mapping[str, Weights] = {
     "kraken": {"engine": 1},
     "binance": {"weight": 1, "orders": 1},
 }
-"""What an order alone counts for, a small one where those count more."""
+"""Weights of an order, of a small one where those weigh more."""
 
 LEGS: Mapping[str, Weights] = {
     "coinbaseexchange": {"private": 3, "fills": 1},
@@ -62,10 +62,10 @@ LEGS: Mapping[str, Weights] = {
     "kraken": {"private": 2, "engine": 1},
     "binance": {"weight": 25, "orders": 1},
 }
-"""What one leg of a trade counts for: its order, and how it stands with its fills, asked once."""
+"""Weights of one leg: its order, and one read of its state and fills."""
 
 OF_ORDERS = frozenset({"orders", "small orders", "engine"})
-"""Limits that orders alone count in."""
+"""Limits that count orders only."""
 
 _SMALL_ORDER = Decimal("0.1")
 _ORDER_PATHS = ("sendchildorder", "sendparentorder", "cancelallchildorders")
@@ -73,7 +73,7 @@ _COUNTED_BY_THE_ENGINE = ("AddOrder", "AmendOrder", "EditOrder")
 _UNCOUNTED = (*_COUNTED_BY_THE_ENGINE, "CancelOrder")
 _COUNTED_TWICE = ("Ledgers", "QueryLedgers", "TradesHistory")
 _BINANCE_UNIT = 5
-"""ccxt counts in units of 50 ms, of which each holds five of Binance's weights."""
+"""ccxt counts in units of 50 ms, each worth five of Binance's weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class CountedRequest:
 
 
 def weights_of(exchange: str, asked: CountedRequest) -> Weights:
-    """What it counts for; nothing where nobody knows the exchange's limits."""
+    """Weights of a request; empty where the exchange's limits are unknown."""
     count = _COUNTS.get(exchange)
     return {} if count is None else count(asked)
 
@@ -121,7 +121,7 @@ def _on_bitflyer(asked: CountedRequest) -> Weights:
 
 
 def _is_small(size: object) -> bool:
-    """A size that cannot be read counts as small."""
+    """An unreadable size counts as small."""
     try:
         return decimal_of(str(size)) <= _SMALL_ORDER
     except ValueError:

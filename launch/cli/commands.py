@@ -236,9 +236,9 @@ def _bot(arguments: argparse.Namespace) -> int:
 
 
 def _bridge(_: argparse.Namespace) -> int:
-    from pricefeeds.settings_publisher import run_bridge
+    from pricefeeds.settings_publisher import run_settings_publisher
 
-    return _run_part(running_session("publisher"), "publisher", run_bridge)
+    return _run_part(running_session("publisher"), "publisher", run_settings_publisher)
 
 
 def _logrecorder(_: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from datasets.errors import ImportRejectedError
 from launch.errors import CannotStartError
-from pricefeeds.raw_replay import RawReplay, ReplayDifference, reenact
+from pricefeeds.raw_replay import RawReplay, ReplayDifference, replay_raw
 from pricefeeds.recording.feed_recording import read_recording, recorded_folders
 
 Say = Callable[[str], None]
@@ -16,8 +16,8 @@ def reenact_folder(folder: Path, say: Say) -> int:
     differs = False
     try:
         for exchange_folder in recorded_folders(folder):
-            outcome = reenact(read_recording(exchange_folder))
-            if not outcome.notes:
+            outcome = replay_raw(read_recording(exchange_folder))
+            if not outcome.events:
                 raise CannotStartError(
                     f"{exchange_folder}: its files end before their first line, so nothing can be lived again."
                 )
@@ -31,7 +31,7 @@ def reenact_folder(folder: Path, say: Say) -> int:
 
 def outcome_lines(outcome: RawReplay) -> list[str]:
     """What there was, whether it came out again, and what was not there to be read."""
-    frames, answers = outcome.notes.get("frame", 0), outcome.notes.get("snapshot", 0)
+    frames, answers = outcome.events.get("frame", 0), outcome.events.get("snapshot", 0)
     rows = ", ".join(f"{symbol} {count:,}" for symbol, count in sorted(outcome.equal_rows.items())) or "none"
     lines = [
         f"{outcome.exchange}: {frames:,} messages and {answers:,} REST answers in {outcome.files} files, "
@@ -44,11 +44,11 @@ def outcome_lines(outcome: RawReplay) -> list[str]:
 
 
 def _difference_lines(difference: ReplayDifference) -> list[str]:
-    recorded, reenacted = (
-        "no row" if row is None else row.decode(errors="replace") for row in (difference.recorded, difference.reenacted)
+    recorded, replayed = (
+        "no row" if row is None else row.decode(errors="replace") for row in (difference.recorded, difference.replayed)
     )
     return [
         f"  DIFFERENT: row {difference.row} of {difference.symbol}, at {difference.now}",
         f"    recorded  {recorded}",
-        f"    reenacted {reenacted}",
+        f"    replayed  {replayed}",
     ]

@@ -10,8 +10,8 @@ from typing import Any
 
 from datasets.errors import ImportRejectedError
 from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import whole_tick_set
-from datasets.ticksets.tick_set_place import left_behind, remove
+from datasets.ticksets.tick_set import complete_tick_set
+from datasets.ticksets.tick_set_place import leftovers_of, remove
 from datasets.ticksets.tick_set_problems import problems_of
 from datasets.ticksets.tick_set_repair import SHORTEST_CHECKSUM, SetChanges, repair_set
 from launch.cli.import_command import alike_of_text
@@ -70,11 +70,11 @@ def _list(home: Path, options: SetsOptions, say: Say) -> int:
 
 def _row(name: str, folder: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"name": name, "folder": str(folder), "is_whole": False, "bytes": _size(folder)}
-    left = left_behind(folder)
+    left = leftovers_of(folder)
     if left is not None and not folder.exists():
         return row | {"told": f"a killed import left it half done; `arbitrage sets repair {name}`"}
     try:
-        manifest = whole_tick_set(folder).manifest
+        manifest = complete_tick_set(folder).manifest
     except ImportRejectedError as error:
         return row | {"told": str(error)}
     return row | {
@@ -103,7 +103,7 @@ def _told(manifest: Manifest, size: int) -> str:
 def _show(home: Path, options: SetsOptions, say: Say) -> int:
     (name,) = options.names
     folder = _folder(home, name)
-    manifest = whole_tick_set(folder).manifest
+    manifest = complete_tick_set(folder).manifest
     problems = problems_of(manifest)
     if options.json is not None:
         document = asdict(manifest) | {"folder": str(folder), "bytes": _size(folder), "problems": problems}
@@ -159,7 +159,7 @@ def _repair(home: Path, options: SetsOptions, say: Say) -> int:
 def _remove(home: Path, options: SetsOptions, say: Say, ask: Callable[[str], str]) -> int:
     folders = {name: _own_folder(home, name) for name in options.names}
     for name, folder in folders.items():
-        if not folder.exists() and not folder.is_symlink() and left_behind(folder) is None:
+        if not folder.exists() and not folder.is_symlink() and leftovers_of(folder) is None:
             raise CannotStartError(f"{name} is no tick set; `arbitrage sets list` names those that there are.")
     told = ", ".join(f"{name} ({_size(folder) / MEGABYTE:,.1f} MB)" for name, folder in folders.items())
     if not options.is_sure:

@@ -1,4 +1,4 @@
-"""Asks an exchange by REST whether the book that its stream shows is the one it has."""
+"""Compares the book of an exchange's stream with its book by REST."""
 
 import asyncio
 import random
@@ -17,8 +17,8 @@ from session.clock import Clock, SystemClock
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
-    """What one comparison found; `since` in microseconds UTC is where what was shown begins."""
+class _BookCheck:
+    """Result of one comparison; `since` (microseconds UTC) is the start of the stream's books it covers."""
 
     since: int
     doubts: frozenset[Doubt]
@@ -28,64 +28,70 @@ class BookChecks:
     """The checks of one connection."""
 
     def __init__(
-        self, source: FeedEndpoints, listener: FeedSession, clock: Clock, patience: FeedTimeouts, chance: random.Random
+        self,
+        endpoints: FeedEndpoints,
+        feed_session: FeedSession,
+        clock: Clock,
+        timeouts: FeedTimeouts,
+        chance: random.Random,
     ) -> None:
-        self._source = source
-        self._listener = listener
+        self._endpoints = endpoints
+        self._feed_session = feed_session
         self._clock = clock
-        self._patience = patience
+        self._timeouts = timeouts
         self._chance = chance
-        self._path = source.wire.rest_book(listener.feed.market)
-        self._doubted = asyncio.Event()
+        self._path = endpoints.wire.rest_book(feed_session.feed.market)
+        self._is_doubted = asyncio.Event()
 
     def doubt(self) -> None:
-        """Nothing came for a while: is that because nothing happened?"""
-        self._doubted.set()
+        """Request a REST check: no book came for a while, so the market is quiet or the stream is broken."""
+        self._is_doubted.set()
 
     async def confirm_in_doubt(self) -> None:
-        """For ever: as long as REST has the very book that came last, the feed is live although it is quiet."""
+        """Runs for ever: while REST returns the newest book of the stream, a quiet feed stays live."""
         while True:
-            await self._doubted.wait()
-            found = await self._asked()
+            await self._is_doubted.wait()
+            found = await self._fetch_book()
             if found is not None:
                 answer, top = found
-                if is_same(top, self._listener.shown.newest()):
-                    self._listener.confirm(answer.sent, self._clock.now())
-            await SystemClock().sleep(self._patience.look_seconds * 2)
-            self._doubted.clear()
+                if is_same(top, self._feed_session.recent_books.newest()):
+                    self._feed_session.confirm(answer.sent, self._clock.now())
+            await SystemClock().sleep(self._timeouts.check_seconds * 2)
+            self._is_doubted.clear()
 
     async def compare(self) -> None:
-        """For ever, from time to time. Raises BookMismatchError where two looks in a row find the same difference."""
+        """Runs for ever at intervals. Raises BookMismatchError where two checks in a row find the same difference."""
         while True:
             await SystemClock().sleep(jittered(self._interval(), self._chance))
-            first = await self._look()
+            first = await self._check()
             if first is None or not first.doubts:
                 continue
-            await SystemClock().sleep(self._patience.compare_again)
-            second = await self._look(first.since)
+            await SystemClock().sleep(self._timeouts.compare_again)
+            second = await self._check(first.since)
             if second is not None and first.doubts & second.doubts:
-                self._listener.feed.count("rest_mismatches")
-                raise BookMismatchError("the book by REST is not the stream's")
+                self._feed_session.feed.count("rest_mismatches")
+                raise BookMismatchError("the REST book differs from the stream's")
 
-    async def _look(self, since: int | None = None) -> _Look | None:
-        """At REST and at all that the stream showed about then, or `since`. None where there is nothing to compare."""
-        if self._listener.shown.newest() is None:
+    async def _check(self, since: int | None = None) -> _BookCheck | None:
+        """Compare REST with the stream's books of that time, or since `since`. None where there is nothing to
+        compare."""
+        if self._feed_session.recent_books.newest() is None:
             return None
-        found = await self._asked()
+        found = await self._fetch_book()
         if found is None:
             return None
         answer, top = found
-        await SystemClock().sleep(self._patience.stream_lag)
+        await SystemClock().sleep(self._timeouts.stream_lag)
         if since is None:
-            since = answer.sent - int(self._patience.rest_lag * MICROSECONDS)
-        until = answer.received + int(self._patience.stream_lag * MICROSECONDS)
-        return _Look(since, doubts(top, self._listener.shown.between(since, until)))
+            since = answer.sent - int(self._timeouts.rest_lag * MICROSECONDS)
+        until = answer.received + int(self._timeouts.stream_lag * MICROSECONDS)
+        return _BookCheck(since, doubts(top, self._feed_session.recent_books.between(since, until)))
 
-    async def _asked(self) -> tuple[RestAnswer, BookTop] | None:
-        feed = self._listener.feed
+    async def _fetch_book(self) -> tuple[RestAnswer, BookTop] | None:
+        feed = self._feed_session.feed
         try:
-            answer = await self._source.rest.get(self._path)
-            top = self._source.wire.parse_rest_book(answer.body)
+            answer = await self._endpoints.rest.get(self._path)
+            top = self._endpoints.wire.parse_rest_book(answer.body)
         except FeedDroppedError:
             feed.count("rest_failures")
             return None
@@ -93,5 +99,5 @@ class BookChecks:
         return answer, top
 
     def _interval(self) -> float:
-        patience = self._patience
-        return patience.compare_every if self._source.wire.detects_loss else patience.compare_often
+        timeouts = self._timeouts
+        return timeouts.compare_every if self._endpoints.wire.detects_loss else timeouts.compare_often

@@ -1,4 +1,4 @@
-"""Keeps one symbol's feed going: connects, listens, has it checked, tears down what cannot be believed, and again."""
+"""Keeps one symbol's feed running: connects, reads frames, checks the book, drops a bad connection and reconnects."""
 
 import asyncio
 import logging
@@ -10,7 +10,7 @@ from market.prices.feed_state import FeedStatus
 from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRejectedError
 from pricefeeds.feed.book_checks import BookChecks
 from pricefeeds.feed.endpoints import FeedEndpoints
-from pricefeeds.feed.feed_session import FeedSession, Wish
+from pricefeeds.feed.feed_session import FeedSession, WireRequest
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.feed.websocket import WebSocketConnection, connected
 from pricefeeds.wire.wire_port import FetchSnapshot, Send
@@ -22,27 +22,27 @@ log = logging.getLogger("pricefeeds")
 
 
 class ConnectionLoop:
-    """One symbol's connections, one after another, all heard by one listener."""
+    """One symbol's connections, one after another, all into one FeedSession."""
 
     def __init__(
         self,
-        source: FeedEndpoints,
-        listener: FeedSession,
+        endpoints: FeedEndpoints,
+        feed_session: FeedSession,
         clock: Clock,
-        patience: FeedTimeouts,
-        doubt_clock: Callable[[], None] = lambda: None,
+        timeouts: FeedTimeouts,
+        recheck_clock: Callable[[], None] = lambda: None,
         chance: random.Random = CHANCE,
     ) -> None:
-        """`doubt_clock` is called when the exchange's clock should be asked again."""
-        self._source = source
-        self._listener = listener
+        """`recheck_clock` is called when the exchange's clock should be measured again."""
+        self._endpoints = endpoints
+        self._feed_session = feed_session
         self._clock = clock
-        self._patience = patience
-        self._doubt_clock = doubt_clock
+        self._timeouts = timeouts
+        self._recheck_clock = recheck_clock
         self._chance = chance
 
     async def run(self) -> NoReturn:
-        """For ever. Raises FeedRejectedError where the exchange declines for good, and what publishing raises."""
+        """Runs for ever. Raises FeedRejectedError where the exchange rejects for good, and what publishing raises."""
         delays = self._delays()
         while True:
             opened_at = self._clock.now()
@@ -51,80 +51,84 @@ class ConnectionLoop:
             except FeedDroppedError as error:
                 self._drop(error)
             finally:
-                self._listener.close(self._clock.now())
-            feed = self._listener.feed
+                self._feed_session.close(self._clock.now())
+            feed = self._feed_session.feed
             feed.count("reconnects")
             if feed.last_accepted < opened_at:
-                # what we signed may have been of another time than the exchange's
-                self._doubt_clock()
-            elif feed.last_accepted - opened_at >= self._patience.late_after:
+                # our signature may have been rejected because our clock differs from the exchange's
+                self._recheck_clock()
+            elif feed.last_accepted - opened_at >= self._timeouts.late_after:
                 delays = self._delays()
             await SystemClock().sleep(next(delays))
 
     async def _connection(self) -> None:
-        """One connection, until it is dropped. Raises FeedDroppedError where none came about."""
-        async with connected(self._source.stream_address) as connection:
+        """One connection, until it is dropped. Raises FeedDroppedError where none could be opened."""
+        async with connected(self._endpoints.stream_address) as connection:
             fetches: asyncio.Queue[str] = asyncio.Queue()
-            self._listener.lose("resyncing", self._clock.now())
-            conversation = self._source.conversation(self._listener.feed.market)
-            checks = BookChecks(self._source, self._listener, self._clock, self._patience, self._chance)
+            self._feed_session.withdraw("resyncing", self._clock.now())
+            conversation = self._endpoints.conversation(self._feed_session.feed.market)
+            checks = BookChecks(self._endpoints, self._feed_session, self._clock, self._timeouts, self._chance)
             try:
-                await self._grant(self._listener.open(conversation, self._clock.now()), connection, fetches)
+                await self._execute(self._feed_session.open(conversation, self._clock.now()), connection, fetches)
                 await run_all(
-                    self._listen(connection, fetches, checks),
+                    self._receive(connection, fetches, checks),
                     self._fetch(connection, fetches),
                     self._ping(connection),
-                    self._guard(checks),
+                    self._watch(checks),
                     checks.confirm_in_doubt(),
                     checks.compare(),
                 )
             except FeedDroppedError as error:
-                # before the socket is closed, for which a silent exchange lets us wait
+                # before the socket is closed, which can take a while when the exchange is silent
                 self._drop(error)
 
-    async def _listen(self, connection: WebSocketConnection, fetches: "asyncio.Queue[str]", checks: BookChecks) -> None:
-        listener, clock = self._listener, self._clock
+    async def _receive(
+        self, connection: WebSocketConnection, fetches: "asyncio.Queue[str]", checks: BookChecks
+    ) -> None:
+        feed_session, clock = self._feed_session, self._clock
         async for frame in connection.frames():
-            wishes = listener.frame(frame, clock.now())
-            if wishes:
-                await self._grant(wishes, connection, fetches)
-            if listener.feed.clock_is_doubtful:
-                self._doubt_clock()
+            requests = feed_session.frame(frame, clock.now())
+            if requests:
+                await self._execute(requests, connection, fetches)
+            if feed_session.feed.clock_is_doubtful:
+                self._recheck_clock()
                 checks.doubt()
 
     async def _fetch(self, connection: WebSocketConnection, fetches: "asyncio.Queue[str]") -> None:
         while True:
-            answer = await self._source.rest.get(await fetches.get())
-            await self._grant(self._listener.snapshot(answer.body, self._clock.now()), connection, fetches)
+            answer = await self._endpoints.rest.get(await fetches.get())
+            await self._execute(self._feed_session.snapshot(answer.body, self._clock.now()), connection, fetches)
 
     async def _ping(self, connection: WebSocketConnection) -> None:
-        limit = self._patience.stale_after
+        limit = self._timeouts.stale_after
         while True:
             await SystemClock().sleep(limit / 3)
             await connection.ping(limit / 2)
-            self._listener.hear(self._clock.now())
+            self._feed_session.connection_alive(self._clock.now())
 
-    async def _guard(self, checks: BookChecks) -> None:
-        """Looks at the watchdog often enough that a stale quote is withdrawn within the limit."""
+    async def _watch(self, checks: BookChecks) -> None:
+        """Check the watchdog often enough that a stale quote is withdrawn within the limit."""
         while True:
-            await SystemClock().sleep(self._patience.look_seconds)
-            verdict = self._listener.verdict(self._clock.now())
+            await SystemClock().sleep(self._timeouts.check_seconds)
+            verdict = self._feed_session.verdict(self._clock.now())
             if verdict == "stale":
-                raise FeedStaleError("nothing showed in time that the book holds")
+                raise FeedStaleError("nothing confirmed the book in time")
             if verdict == "doubtful":
                 checks.doubt()
 
-    async def _grant(self, wishes: list[Wish], connection: WebSocketConnection, fetches: "asyncio.Queue[str]") -> None:
-        for wish in wishes:
-            if isinstance(wish, Send):
-                await connection.send(wish.text)
-            elif isinstance(wish, FetchSnapshot):
-                fetches.put_nowait(wish.path)
+    async def _execute(
+        self, requests: list[WireRequest], connection: WebSocketConnection, fetches: "asyncio.Queue[str]"
+    ) -> None:
+        for request in requests:
+            if isinstance(request, Send):
+                await connection.send(request.text)
+            elif isinstance(request, FetchSnapshot):
+                fetches.put_nowait(request.path)
 
     def _drop(self, error: FeedDroppedError) -> None:
-        feed = self._listener.feed
+        feed = self._feed_session.feed
         status = status_after(error)
-        self._listener.lose(status, self._clock.now())
+        self._feed_session.withdraw(status, self._clock.now())
         if status != "down":
             feed.count("resyncs")
         market = feed.market
@@ -132,7 +136,7 @@ class ConnectionLoop:
         log.warning("feed dropped", extra=ids | {"error": str(error)})
 
     def _delays(self) -> Iterator[float]:
-        return backoff(self._patience.first_retry, longest=self._patience.longest_retry, chance=self._chance)
+        return backoff(self._timeouts.first_retry, longest=self._timeouts.longest_retry, chance=self._chance)
 
 
 def status_after(error: FeedDroppedError) -> FeedStatus:

@@ -1,4 +1,4 @@
-"""Where the books of one exchange come from: its reader, its addresses, and our keys where it wants them."""
+"""One exchange's stream: its parser, its addresses, and our API keys where it needs them."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ from session.session import Session
 
 @dataclass(frozen=True, slots=True)
 class FeedEndpoints:
-    """One exchange as a feeder reaches it."""
+    """What a feeder needs to connect to one exchange."""
 
     wire: WireExchange
     stream_address: str
@@ -25,17 +25,18 @@ class FeedEndpoints:
     credentials: Credentials | None
 
     def conversation(self, market: Market) -> Conversation:
-        """For one connection. Raises FeedRejectedError where the stream needs keys that we lack."""
+        """A Conversation for one connection. Raises FeedRejectedError where the stream needs API keys that are
+        missing."""
         return self.wire.conversation(market, self.credentials)
 
 
 @asynccontextmanager
-async def source_of(
+async def endpoints_of(
     session: Session, exchange: str, clock: Clock, rest_seconds: float, environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[FeedEndpoints]:
-    """The simulated exchange where the session has one, the real one otherwise, its keys from `environment`.
+    """The simulated exchange where the session has one, otherwise the real one with keys from `environment`.
 
-    Raises FeedRejectedError where nobody here reads that exchange.
+    Raises FeedRejectedError where there is no parser for that exchange.
     """
     wire = wire_of(exchange)
     stream, rest = _addresses(session, wire)
@@ -46,7 +47,7 @@ async def source_of(
 
 
 def _addresses(session: Session, wire: WireExchange) -> tuple[str, str]:
-    """Of its stream and of REST. What has no sandbox is only watched in a sandbox session, where it really is."""
+    """Addresses of the stream and of REST. In a sandbox session an exchange without a sandbox feeds its live prices."""
     root = session.gateways.get(wire.name) or session.exchanges_url
     if root is not None:
         root = root.rstrip("/")
@@ -56,7 +57,7 @@ def _addresses(session: Session, wire: WireExchange) -> tuple[str, str]:
 
 
 def _keys(session: Session, exchange: str, environment: Mapping[str, str]) -> Credentials | None:
-    """None where there are none: only a stream that needs them will say so. At public prices none are looked for."""
+    """None where there are none: only a stream that needs keys rejects that. Public-price sessions never read keys."""
     if session.mode == "public":
         return None
     try:

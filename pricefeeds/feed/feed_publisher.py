@@ -1,4 +1,4 @@
-"""Where the rows of a feeder go: quotes and marks to the log, rejected quotes to their own topic."""
+"""Publishes a feeder's rows: quotes and marks to the log, rejected quotes to their own topic."""
 
 from market.prices.quotes import Quote
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row
@@ -9,7 +9,7 @@ from streams.topics import REJECTS
 
 
 class FeedPublisher:
-    """Every call returns at once and raises as `TopicWriter.write` does."""
+    """Calls return at once and raise as `TopicWriter.write` does."""
 
     def __init__(self, writer: TopicWriter, log: TickWriter) -> None:
         self._writer = writer

@@ -1,4 +1,4 @@
-"""One symbol's feed and what happens to it: noted for the recorder, given to conversation and feed, published."""
+"""The inputs of one symbol's feed: recorded, passed to Conversation and SymbolFeed, and the rows published."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from pricefeeds.quoting.book_comparison import RecentBooks
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.quoting.watchdog import Verdict, Watchdog
 from pricefeeds.recording.feed_recorder import Recorder
-from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Heard, Send
+from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Send, WireOutput
 
 Publish = Callable[[list[Row]], None]
-Wish = Send | FetchSnapshot
+WireRequest = Send | FetchSnapshot
 
 FAULT_COUNTERS: dict[FrameFault, FeedCounter] = {
     "malformed": "malformed",
@@ -22,29 +22,29 @@ FAULT_COUNTERS: dict[FrameFault, FeedCounter] = {
     "checksum": "checksums",
 }
 UNEXPECTED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
-"""What a reader that meets the unforeseen raises: the frame is to blame, and the loop must outlive it."""
+"""What a parser raises for unexpected data: the frame is at fault, and the loop must survive it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedLimits:
-    """Microseconds: how old the newest sign of a book may be, how long the first may take, how long books are kept."""
+    """Microseconds: maximum age of the newest confirmed book, time limit for the first one, how long books are kept."""
 
     stale_after: int = 3 * MICROSECONDS
     first_book: int = 10 * MICROSECONDS
-    kept: int = 10 * MICROSECONDS
+    keep: int = 10 * MICROSECONDS
 
 
 class FeedSession:
-    """The inputs of one symbol's conversation and feed, in one order. Times are microseconds UTC; nothing waits.
+    """One symbol's inputs in order. Times are microseconds UTC; no call blocks.
 
-    The rows that an input leads to are published before the call returns.
+    The rows that an input produces are published before the call returns.
     """
 
     def __init__(
         self, feed: SymbolFeed, publish: Publish, recorder: Recorder, limits: FeedLimits = FeedLimits()
     ) -> None:
         self.feed = feed
-        self.shown = RecentBooks(limits.kept)
+        self.recent_books = RecentBooks(limits.keep)
         self._publish = publish
         self._recorder = recorder
         self._limits = limits
@@ -53,104 +53,104 @@ class FeedSession:
         self._watchdog: Watchdog | None = None
 
     def start(self, last_sequence: int, now: int) -> None:
-        """Say to the recorder what the feed was made from."""
-        self._recorder.note(self._symbol, "started", now, str(last_sequence))
+        """Record the state that the feed starts from."""
+        self._recorder.record(self._symbol, "started", now, str(last_sequence))
 
-    def open(self, conversation: Conversation, now: int) -> list[Wish]:
-        """A new connection: what to send and fetch first. Raises as `frame` does."""
-        self._recorder.note(self._symbol, "opened", now)
+    def open(self, conversation: Conversation, now: int) -> list[WireRequest]:
+        """A new connection was opened. Returns the first requests; raises as `frame` does."""
+        self._recorder.record(self._symbol, "opened", now)
         self.feed.begin(now)
-        self.shown = RecentBooks(self._limits.kept)
+        self.recent_books = RecentBooks(self._limits.keep)
         self._conversation = conversation
         self._watchdog = Watchdog(self._limits.stale_after, self._limits.first_book, now)
-        # what is signed must be of the exchange's own time
+        # signatures need the exchange's time
         return self._guarded(lambda now: conversation.open(self.feed.exchange_now(now)), now)
 
-    def frame(self, data: str | bytes, now: int) -> list[Wish]:
-        """A message came: what to send and fetch. Raises FrameRejectedError, FeedDroppedError, FeedRejectedError; the
-        quote is withdrawn and the fault counted by then."""
-        self._recorder.note(self._symbol, "frame", now, data)
-        self.hear(now)
+    def frame(self, data: str | bytes, now: int) -> list[WireRequest]:
+        """A message was received. Returns the next requests. Raises FrameRejectedError, FeedDroppedError,
+        FeedRejectedError, after the quote was withdrawn and the fault counted."""
+        self._recorder.record(self._symbol, "frame", now, data)
+        self.connection_alive(now)
         conversation = self._conversation
-        return [] if conversation is None else self._guarded(lambda now: conversation.hear(data, now), now)
+        return [] if conversation is None else self._guarded(lambda now: conversation.take_frame(data, now), now)
 
-    def snapshot(self, body: bytes, now: int) -> list[Wish]:
-        """The answer to a FetchSnapshot came. Raises as `frame` does."""
-        self._recorder.note(self._symbol, "snapshot", now, body)
+    def snapshot(self, body: bytes, now: int) -> list[WireRequest]:
+        """The answer to a FetchSnapshot was received. Raises as `frame` does."""
+        self._recorder.record(self._symbol, "snapshot", now, body)
         conversation = self._conversation
         return [] if conversation is None else self._guarded(lambda now: conversation.take_snapshot(body, now), now)
 
-    def hear(self, now: int) -> None:
-        """Anything came: the connection lives."""
+    def connection_alive(self, now: int) -> None:
+        """A frame or a pong was received: the connection is alive."""
         if self._watchdog is not None:
-            self._watchdog.hear(now)
+            self._watchdog.connection_alive(now)
 
     def confirm(self, held_at: int, now: int) -> None:
-        """The newest book held at `held_at`, as REST shows."""
-        self._recorder.note(self._symbol, "confirmed", now, str(held_at))
-        self._say(self.feed.confirm(held_at, now), now)
-        self._hold(held_at, now)
+        """REST confirmed that the newest book was in force at `held_at`."""
+        self._recorder.record(self._symbol, "confirmed", now, str(held_at))
+        self._publish_rows(self.feed.confirm(held_at, now), now)
+        self._book_held(held_at, now)
 
     def correct(self, offset: int, now: int) -> None:
         """The exchange's clock was measured."""
-        self._recorder.note(self._symbol, "offset", now, str(offset))
+        self._recorder.record(self._symbol, "offset", now, str(offset))
         self.feed.correct(offset, now)
 
     def renew(self, now: int) -> None:
-        """A second has passed: the quote is said to hold still, or withdrawn where nobody knows."""
+        """Once a second: publish that the quote is still in force, or withdraw it where the feed is stale."""
         if self.verdict(now) == "stale":
-            self.lose("stale", now)
+            self.withdraw("stale", now)
             return
-        self._recorder.note(self._symbol, "alive", now)
-        self._say(self.feed.alive(now), now)
+        self._recorder.record(self._symbol, "alive", now)
+        self._publish_rows(self.feed.alive(now), now)
 
-    def lose(self, status: FeedStatus, now: int) -> None:
-        """The feed is not live."""
-        self._recorder.note(self._symbol, "lost", now, status)
-        self._say(self.feed.lose(status, now), now)
+    def withdraw(self, status: FeedStatus, now: int) -> None:
+        """Withdraw the quote: the feed is not live."""
+        self._recorder.record(self._symbol, "lost", now, status)
+        self._publish_rows(self.feed.withdraw(status, now), now)
 
     def close(self, now: int) -> None:
-        """The connection is gone."""
+        """The connection was closed."""
         if self._conversation is not None:
-            self._recorder.note(self._symbol, "closed", now)
+            self._recorder.record(self._symbol, "closed", now)
         self._conversation = self._watchdog = None
 
     def verdict(self, now: int) -> Verdict:
         return "fine" if self._watchdog is None else self._watchdog.verdict(now)
 
-    def _guarded(self, step: Callable[[int], list[Heard]], now: int) -> list[Wish]:
+    def _guarded(self, step: Callable[[int], list[WireOutput]], now: int) -> list[WireRequest]:
         try:
-            return self._heard(_read(step, now), now)
+            return self._apply(_read(step, now), now)
         except FrameRejectedError as error:
             self.feed.count(FAULT_COUNTERS[error.kind])
-            self.lose("resyncing", now)
+            self.withdraw("resyncing", now)
             raise
 
-    def _heard(self, heard: list[Heard], now: int) -> list[Wish]:
-        wishes: list[Wish] = []
-        for item in heard:
+    def _apply(self, outputs: list[WireOutput], now: int) -> list[WireRequest]:
+        requests: list[WireRequest] = []
+        for item in outputs:
             if isinstance(item, BookTop):
-                self.shown.show(item, now)
-                self._say(self.feed.take(item, now), now)
-                self._hold(now, now)
+                self.recent_books.add(item, now)
+                self._publish_rows(self.feed.take(item, now), now)
+                self._book_held(now, now)
             elif isinstance(item, Send | FetchSnapshot):
-                wishes.append(item)
-        return wishes
+                requests.append(item)
+        return requests
 
-    def _hold(self, held_at: int, now: int) -> None:
-        """Only a book that was believed counts."""
+    def _book_held(self, held_at: int, now: int) -> None:
+        """Only an accepted book counts."""
         if self._watchdog is not None and self.feed.last_accepted == now:
-            self._watchdog.hold(held_at)
+            self._watchdog.book_held(held_at)
 
-    def _say(self, rows: list[Row], now: int) -> None:
+    def _publish_rows(self, rows: list[Row], now: int) -> None:
         if rows:
-            # first, since publishing may fail: a recording without what its input led to could not be lived again
-            self._recorder.note_rows(self._symbol, now, rows)
+            # recorded first, since publishing may fail: a raw replay needs the rows that each input produced
+            self._recorder.record_rows(self._symbol, now, rows)
             self._publish(rows)
 
 
-def _read(step: Callable[[int], list[Heard]], now: int) -> list[Heard]:
+def _read(step: Callable[[int], list[WireOutput]], now: int) -> list[WireOutput]:
     try:
         return step(now)
     except UNEXPECTED as error:
-        raise FrameRejectedError("malformed", f"no reader was prepared for it: {error!r}") from error
+        raise FrameRejectedError("malformed", f"the parser did not expect this: {error!r}") from error

@@ -7,11 +7,11 @@ from typing import NoReturn
 
 from market.prices.feed_state import FeedState
 from pricefeeds.feed.connection_loop import ConnectionLoop
-from pricefeeds.feed.endpoints import FeedEndpoints, source_of
+from pricefeeds.feed.endpoints import FeedEndpoints, endpoints_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
 from pricefeeds.feed.feed_publisher import FeedPublisher
 from pricefeeds.feed.feed_session import FeedSession
-from pricefeeds.feed.startup_retry import answered
+from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import Recorder, recording
@@ -37,26 +37,27 @@ async def run_feeder(
     session: Session,
     exchange: str,
     ready: Callable[[], None],
-    patience: FeedTimeouts | None = None,
+    timeouts: FeedTimeouts | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Feed until cancelled; `ready` is called once a quote of each symbol stands in the log.
+    """Feed until cancelled; `ready` is called once every symbol has a quote in the log.
 
-    `environment` has the keys of a real account, where the exchange's stream wants them.
+    `environment` holds the API keys of a real account, for streams that need them.
 
-    Raises StreamError where Kafka is away for longer than the writer can buffer, FeedRejectedError where the exchange
-    declines: the process ends with it and is started again. An absent store only delays the feeds' states.
+    Raises StreamError where Kafka is unavailable for longer than the writer can buffer, FeedRejectedError where the
+    exchange rejects the subscription: the process ends with it and is restarted. An outage of the store only delays
+    the feeds' states.
     """
-    patience = patience or FeedTimeouts.of_limit(session.stale_after_ms / 1_000)
+    timeouts = timeouts or FeedTimeouts.of_limit(session.stale_after_ms / 1_000)
     clock = session.clock()
-    last = await answered(lambda: last_sequences(session.kafka, exchange))
+    last = await retry_until_available(lambda: last_sequences(session.kafka, exchange))
     writer = TopicWriter(session.kafka)
-    await answered(writer.open)
+    await retry_until_available(writer.open)
     try:
-        settings = {"late_after": str(patience.late_after)}
+        settings = {"late_after": str(timeouts.late_after)}
         with recording(session, exchange, settings) as recorder:
-            async with source_of(session, exchange, clock, patience.rest_seconds, environment) as source:
-                feeder = Feeder(session, source, writer, recorder, patience)
+            async with endpoints_of(session, exchange, clock, timeouts.rest_seconds, environment) as endpoints:
+                feeder = Feeder(session, endpoints, writer, recorder, timeouts)
                 feeder.start(last)
                 try:
                     await feeder.run(ready)
@@ -70,66 +71,71 @@ class Feeder:
     """The feeds of one exchange."""
 
     def __init__(
-        self, session: Session, source: FeedEndpoints, writer: TopicWriter, recorder: Recorder, patience: FeedTimeouts
+        self,
+        session: Session,
+        endpoints: FeedEndpoints,
+        writer: TopicWriter,
+        recorder: Recorder,
+        timeouts: FeedTimeouts,
     ) -> None:
         self._session = session
-        self._source = source
+        self._endpoints = endpoints
         self._clock = session.clock()
         self._writer = writer
         self._recorder = recorder
         self._publisher = FeedPublisher(writer, TickWriter(writer, session.bases, session.partitions))
-        self._patience = patience
+        self._timeouts = timeouts
         self._changed = asyncio.Event()
-        self._listeners: list[FeedSession] = []
+        self._feed_sessions: list[FeedSession] = []
 
     def start(self, last_sequences: Mapping[str, int]) -> None:
-        """A feed for each symbol, above the last sequence that the log has of it."""
-        now, patience = self._clock.now(), self._patience
-        for market in self._session.markets_of(self._source.wire.name):
+        """Create a feed for each symbol; its sequence continues above the last one in the log."""
+        now, timeouts = self._clock.now(), self._timeouts
+        for market in self._session.markets_of(self._endpoints.wire.name):
             last = last_sequences.get(market.symbol, 0)
-            feed = SymbolFeed(market, last, now, patience.late_after)
-            listener = FeedSession(feed, self._publish, self._recorder, patience.limits)
-            listener.start(last, now)
-            self._listeners.append(listener)
+            feed = SymbolFeed(market, last, now, timeouts.late_after)
+            feed_session = FeedSession(feed, self._publish, self._recorder, timeouts.limits)
+            feed_session.start(last, now)
+            self._feed_sessions.append(feed_session)
 
     async def run(self, ready: Callable[[], None]) -> None:
-        exchange_clock = ExchangeClock(self._source, self._clock, self._correct)
+        exchange_clock = ExchangeClock(self._endpoints, self._clock, self._correct)
         watches = [
-            ConnectionLoop(self._source, listener, self._clock, self._patience, exchange_clock.doubt)
-            for listener in self._listeners
+            ConnectionLoop(self._endpoints, feed_session, self._clock, self._timeouts, exchange_clock.recheck)
+            for feed_session in self._feed_sessions
         ]
         await run_all(
             *(watch.run() for watch in watches),
             exchange_clock.run(),
             self._renew(),
             self._save_states(),
-            self._tell(ready),
+            self._report_ready(ready),
         )
 
     def withdraw(self) -> None:
-        """No quote of a feeder that is gone stays in force."""
-        for listener in self._listeners:
-            listener.lose("down", self._clock.now())
+        """Withdraw all quotes, so that none of a stopped feeder stays in force."""
+        for feed_session in self._feed_sessions:
+            feed_session.withdraw("down", self._clock.now())
 
     @property
     def _feeds(self) -> list[SymbolFeed]:
-        return [listener.feed for listener in self._listeners]
+        return [feed_session.feed for feed_session in self._feed_sessions]
 
     def _publish(self, rows: list[Row]) -> None:
         self._publisher.publish(rows)
         self._changed.set()
 
     def _correct(self, offset: int) -> None:
-        for listener in self._listeners:
-            listener.correct(offset, self._clock.now())
+        for feed_session in self._feed_sessions:
+            feed_session.correct(offset, self._clock.now())
 
     async def _renew(self) -> None:
         while True:
             await SystemClock().sleep(ALIVE_SECONDS)
-            for listener in self._listeners:
-                listener.renew(self._clock.now())
+            for feed_session in self._feed_sessions:
+                feed_session.renew(self._clock.now())
 
-    async def _tell(self, ready: Callable[[], None]) -> None:
+    async def _report_ready(self, ready: Callable[[], None]) -> None:
         while any(feed.state.quotes == 0 for feed in self._feeds):
             self._changed.clear()
             await self._changed.wait()
@@ -137,7 +143,8 @@ class Feeder:
         ready()
 
     async def _save_states(self) -> None:
-        """For ever, over outages of the store: nobody trades on them, so feeding never waits for it."""
+        """Runs for ever, through outages of the store: trading does not need the states, so feeding never waits for
+        it."""
         delays = backoff()
         while True:
             try:

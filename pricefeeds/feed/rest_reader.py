@@ -1,4 +1,4 @@
-"""Questions to one exchange's public REST, within a time-out and the exchange's patience."""
+"""Requests to one exchange's public REST API, within a timeout and the exchange's rate limit."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,14 +12,14 @@ from session.clock import Clock, SystemClock
 
 MAX_BODY_BYTES = 16 << 20
 TOO_MANY = (418, 429)
-REST_SECONDS = 10.0
-LONGEST_REST_SECONDS = 120.0
-"""How long nothing is asked after the exchange said "too many", where it does not say itself; and at most."""
+DEFAULT_PAUSE_SECONDS = 10.0
+LONGEST_PAUSE_SECONDS = 120.0
+"""Pause after "too many requests" where the exchange names none, and the longest one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RestAnswer:
-    """A body, and when the question was sent and the answer received, in microseconds UTC."""
+    """A body, and the times of request and response in microseconds UTC."""
 
     body: bytes
     sent: int
@@ -27,9 +27,9 @@ class RestAnswer:
 
 
 class RestReader:
-    """Every failure is a RestFailedError; after a "too many" nothing is asked until the exchange's time is up.
+    """Every failure is a RestFailedError; after "too many requests" it sends none until the exchange's pause is over.
 
-    The questions of all symbols go through one reader, which sends them at least `pace` seconds apart.
+    The requests of all symbols go through one reader, which sends them at least `pace` seconds apart.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class RestReader:
         self._seconds = seconds
         self._pace = pace
         self._next_at = 0.0
-        self._rests_until = 0.0
+        self._paused_until = 0.0
 
     async def get(self, path: str) -> RestAnswer:
         await self._wait_for_turn()
-        if _now() < self._rests_until:
+        if _now() < self._paused_until:
             raise RestFailedError(f"{self._address} asked for a pause")
         sent = self._clock.now()
         try:
@@ -56,18 +56,18 @@ class RestReader:
         return RestAnswer(body, sent, self._clock.now())
 
     async def _wait_for_turn(self) -> None:
-        """Raises RestFailedError where so many wait already that the answer would come too late to be of use."""
+        """Raises RestFailedError where so many requests wait that the answer would come too late."""
         now = _now()
         turn = max(now, self._next_at)
         if turn - now > max(self._seconds, self._pace):
-            raise RestFailedError(f"{self._address} is asked too many questions at once")
+            raise RestFailedError(f"{self._address} has too many requests waiting")
         self._next_at = turn + self._pace
         if turn > now:
             await SystemClock().sleep(turn - now)
 
     async def _body(self, response: aiohttp.ClientResponse, path: str) -> bytes:
         if response.status in TOO_MANY:
-            self._rests_until = _now() + _seconds_asked(response.headers.get("Retry-After", ""))
+            self._paused_until = _now() + _seconds_asked(response.headers.get("Retry-After", ""))
         if response.status != 200:
             raise RestFailedError(f"{self._address}{path} answered {response.status}")
         body = bytearray()
@@ -80,16 +80,16 @@ class RestReader:
 
 @asynccontextmanager
 async def rest_reader(address: str, clock: Clock, seconds: float, pace: float = 0.0) -> AsyncIterator[RestReader]:
-    """Questions below `address`, each answered within `seconds` and sent `pace` seconds after the one before;
-    connections are kept and closed with the block."""
+    """Requests below `address`, each within `seconds` and `pace` seconds after the one before; connections are reused
+    and closed with the block."""
     async with aiohttp.ClientSession() as session:
         yield RestReader(session, address, clock, seconds, pace)
 
 
 def _seconds_asked(text: str) -> float:
-    return min(float(text), LONGEST_REST_SECONDS) if text.isascii() and text.isdigit() else REST_SECONDS
+    return min(float(text), LONGEST_PAUSE_SECONDS) if text.isascii() and text.isdigit() else DEFAULT_PAUSE_SECONDS
 
 
 def _now() -> float:
-    """Seconds that no setting of a clock moves."""
+    """Monotonic seconds."""
     return asyncio.get_running_loop().time()

@@ -1,4 +1,4 @@
-"""The start of a process whose Kafka or store may be there only in a moment."""
+"""Retries at the start of a process, until Kafka and the store are available."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -8,15 +8,15 @@ from session import backoff
 from store.errors import StoreUnavailableError
 from streams.errors import StreamUnavailableError
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 log = logging.getLogger("pricefeeds")
 
 
-async def answered(question: Callable[[], Awaitable[Answer]]) -> Answer:
-    """The answer, asked again for as long as Kafka or the store is away; what cannot get better is raised."""
+async def retry_until_available(operation: Callable[[], Awaitable[Result]]) -> Result:
+    """The result of `operation`, retried while Kafka or the store is unavailable; other errors are raised."""
     return await backoff.retry_on(
-        question,
+        operation,
         (StreamUnavailableError, StoreUnavailableError),
-        lambda error: log.warning("asking again", extra={"error": str(error)}),
+        lambda error: log.warning("service unavailable; retrying", extra={"error": str(error)}),
     )

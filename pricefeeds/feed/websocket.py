@@ -1,4 +1,5 @@
-"""One WebSocket connection to an exchange: frames come, texts go, pings are answered in time or it is dropped."""
+"""One WebSocket connection to an exchange: receives frames, sends texts, and is dropped when a pong does not come in
+time."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +10,7 @@ from urllib.parse import urlsplit
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
-from exchanges.log_redaction import discreet_logger
+from exchanges.log_redaction import redacting_logger
 from pricefeeds.errors import FeedDroppedError, FeedStaleError
 
 OPEN_SECONDS = 5.0
@@ -26,7 +27,7 @@ class WebSocketConnection:
         self._socket = socket
 
     async def frames(self) -> AsyncIterator[bytes]:
-        """Messages as they came, not yet decoded; ends by raising."""
+        """Messages as received, not decoded; ends by raising."""
         try:
             while True:
                 yield await self._socket.recv(decode=False)
@@ -43,7 +44,7 @@ class WebSocketConnection:
         """Returns with the pong. Raises FeedStaleError where none comes in time."""
         try:
             pong = asyncio.ensure_future(await self._socket.ping())
-            # unlike a time-out, `wait` sees a pong that came while this process itself stood still
+            # unlike a timeout, `wait` sees a pong that came while this process itself was suspended
             done, _ = await asyncio.wait({pong}, timeout=seconds)
             if not done:
                 raise FeedStaleError(f"no pong within {seconds:g} s")
@@ -54,11 +55,12 @@ class WebSocketConnection:
 
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[WebSocketConnection]:
-    """Raises FeedDroppedError where no connection comes about. Closed within a second, whatever the exchange does."""
-    # A proxy cannot reach this machine's own ports; the address itself says which those are.
+    """Raises FeedDroppedError where it cannot connect. Closed within a second, whatever the exchange does."""
+    # A proxy cannot reach ports on loopback.
     proxy: Literal[True] | None = None if urlsplit(url).hostname in LOOPBACK else True
     try:
-        # No compression: it costs a tenth of a core and saves little. No keepalive: ours knows the feed's own limit.
+        # No compression: it costs a tenth of a core and saves little. No keepalive: ConnectionLoop pings with the
+        # feed's own limit.
         socket = await connect(
             url,
             compression=None,
@@ -67,8 +69,8 @@ async def connected(url: str) -> AsyncIterator[WebSocketConnection]:
             open_timeout=OPEN_SECONDS,
             close_timeout=CLOSE_SECONDS,
             proxy=proxy,
-            # a signed subscription has the key in it
-            logger=discreet_logger("pricefeeds.frames"),
+            # a signed subscription contains the API key
+            logger=redacting_logger("pricefeeds.frames"),
         )
     except (WebSocketException, OSError, TimeoutError) as error:
         raise FeedDroppedError(f"cannot connect to {url}: {error}") from error

@@ -1,1 +1,1 @@
-"""What one symbol's feed writes to the log, decided from books and times alone. Pure."""
+"""Quote logic of one symbol's feed. Pure: books and times in, rows out."""

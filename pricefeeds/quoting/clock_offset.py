@@ -1,24 +1,25 @@
-"""How far an exchange's clock is ahead of ours: from its own word, and from the times of its messages. Microseconds."""
+"""Offset of an exchange's clock to ours, measured by request or estimated from message times. Microseconds."""
 
 LEAK = 20_000
-"""What only messages tell is taken back by a part in so many of the time that passes: more than clocks drift."""
+"""An estimate from messages decays by 1/LEAK of the elapsed time, which is more than clocks drift."""
 
 
 class ClockOffset:
     """The offset that a feed corrects exchange times by.
 
-    A message cannot come from the future, so each is a lower bound of the offset; the bound of the quickest message is
-    the best, and what the others exceed it by is their delay.
+    A message cannot come from the future, so each gives a lower bound of the offset. The fastest message gives the best
+    bound; the others differ from it by their delay.
     """
 
     def __init__(self) -> None:
         self.value: int | None = None
         self.is_measured = False
-        """Whether the exchange's clock was asked; otherwise the quickest message's delay is part of the offset."""
+        """Whether the exchange's clock was measured; otherwise the delay of the fastest message is part of the
+        offset."""
         self._at = 0
 
-    def hear(self, exchange_time: int, now: int) -> None:
-        """A message of that time came now."""
+    def add_message(self, exchange_time: int, now: int) -> None:
+        """A message with that time was received now."""
         bound = exchange_time - now
         if self.value is not None:
             leak = 0 if self.is_measured else max(0, now - self._at) // LEAK
@@ -26,29 +27,29 @@ class ClockOffset:
         self.value, self._at = bound, now
 
     def measure(self, value: int, now: int) -> None:
-        """The exchange was asked for its time."""
+        """Set the offset measured by request."""
         self.value, self._at, self.is_measured = value, now, True
 
     def restart(self, value: int, now: int) -> None:
-        """What messages told before is no longer so: the exchange's clock was set."""
+        """Discard the estimate: the exchange's clock was set."""
         self.value, self._at = value, now
 
 
 class ClockSamples:
-    """Readings of the exchange's clock by question and answer, each of which bounds the offset from both sides."""
+    """Samples of the exchange's clock by request and response; each bounds the offset from both sides."""
 
     def __init__(self) -> None:
-        self._least: int | None = None
-        self._most = 0
+        self._min: int | None = None
+        self._max = 0
 
     def add(self, sent: int, received: int, shown: int, step: int) -> int:
-        """The offset after one more reading: `shown` is the exchange's time, which moves in `step`s.
+        """The offset after one more sample: `shown` is the exchange's time, with a resolution of `step`.
 
-        The bounds of all readings hold together, so the quickest answers decide. Where they contradict one another the
-        clock was set, or has drifted: the newest reading stands alone.
+        The bounds of all samples are intersected, so the fastest responses decide. Where the intersection is empty the
+        clock was set or has drifted, and the newest sample alone counts.
         """
-        least, most = shown - received, shown + step - sent
-        if self._least is not None and max(least, self._least) <= min(most, self._most):
-            least, most = max(least, self._least), min(most, self._most)
-        self._least, self._most = least, most
-        return (least + most) // 2
+        low, high = shown - received, shown + step - sent
+        if self._min is not None and max(low, self._min) <= min(high, self._max):
+            low, high = max(low, self._min), min(high, self._max)
+        self._min, self._max = low, high
+        return (low + high) // 2

@@ -1,4 +1,4 @@
-"""What the feed of one symbol writes to the log: decided here without I/O, from books and times alone."""
+"""One symbol's feed: turns books into the rows that are written to the log. No I/O."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -13,12 +13,12 @@ from pricefeeds.quoting.clock_offset import ClockOffset
 LATE_SECONDS = 3
 LEAP_BOOKS = 5
 LEAP_SECONDS = 3
-"""A mid that leaps by more than half is believed once so many books in a row, over so long, agree on it."""
+"""A mid that leaps by more than half is accepted once this many books in a row, over this long, agree on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedQuote:
-    """A quote that stays out of the log, and why."""
+    """A quote that is not written to the log, and the reject reason."""
 
     quote: Quote
     reason: str
@@ -26,7 +26,7 @@ class RejectedQuote:
 
 @dataclass(frozen=True, slots=True)
 class _Leap:
-    """Books in a row that agree with one another, and not with the last accepted one."""
+    """Consecutive books that agree with one another but not with the last accepted one."""
 
     first_mid: Decimal
     since: int
@@ -37,9 +37,9 @@ Row = Quote | FeedMark | RejectedQuote
 
 
 class SymbolFeed:
-    """One symbol's feed: its newest quote, its sequence and its counters. Times are microseconds UTC.
+    """One symbol's newest quote, sequence and counters. Times are microseconds UTC.
 
-    A book whose time, by the exchange's clock corrected to ours, is more than `late_after` ago is no quote.
+    A book that is more than `late_after` old, by the exchange's clock corrected to ours, is rejected as late.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class SymbolFeed:
     ) -> None:
         self.market = market
         self.clock_is_doubtful = False
-        """Whether the exchange's clock should be asked: a book came late, or from the future."""
-        self._counted = FeedState(
+        """Whether the exchange's clock should be measured: a book came late, or from the future."""
+        self._counters = FeedState(
             market.exchange, market.region, market.symbol, "down", changed_at=now, last_received=0
         )
-        """Its rare counters; what changes with each book stands beside it, and `state` brings both together."""
+        """The rarely changing counters; `state` merges them with the values that change with each book."""
         self._status: FeedStatus = "down"
         self._changed_at = now
         self._last_received = 0
@@ -59,22 +59,22 @@ class SymbolFeed:
         self.last_accepted = 0
         self._late_after = late_after
         self._offset = ClockOffset()
-        self._asked_at: int | None = None
-        """When the connection was opened whose first book has not come yet."""
-        self._heard: tuple[BookTop, int] | None = None
-        """The newest book of the connection and when it came, believed or not."""
+        self._requested_at: int | None = None
+        """When the current connection was opened; None once its first book was received."""
+        self._last_book: tuple[BookTop, int] | None = None
+        """The newest book of the connection, accepted or not, and when it was received."""
         self._sequence = last_sequence
         self._quote: Quote | None = None
-        """What stands in the log as this symbol's quote; None where it was withdrawn or never was."""
+        """This symbol's quote in the log; None where it was withdrawn or there was none."""
         self._last_mid: Decimal | None = None
-        """Of the last accepted book, whether it was withdrawn since or not."""
+        """Mid of the last accepted book, even if it was withdrawn since."""
         self._leap: _Leap | None = None
 
     @property
     def state(self) -> FeedState:
-        """As it stands now."""
+        """The current state of the feed."""
         return replace(
-            self._counted,
+            self._counters,
             status=self._status,
             changed_at=self._changed_at,
             last_received=self._last_received,
@@ -83,52 +83,52 @@ class SymbolFeed:
         )
 
     def begin(self, now: int) -> None:
-        """A new connection was opened. Its first book was asked for, so that it is not older than that."""
-        self._asked_at, self._heard = now, None
+        """A new connection was opened. Its first book is requested now, so it cannot be older."""
+        self._requested_at, self._last_book = now, None
 
     def exchange_now(self, now: int) -> int:
-        """What the exchange's clock shows now, as far as we know."""
+        """The exchange's time now, by the known offset."""
         return now + (self._offset.value or 0)
 
     def take(self, top: BookTop, now: int) -> list[Row]:
-        """Rows for a book that just arrived; none where its ten best levels are those in the log already.
+        """Rows for a book that was just received; none where its ten best levels are in the log already.
 
-        A book that cannot be true makes the quote before it doubtful too, which is therefore withdrawn. A mid more
-        than half away from the last accepted one, however long ago that was, is believed once five books in a row and
-        3 s of them agree on it; till then they are rejected.
+        An invalid book makes the quote before it doubtful too, so that is withdrawn. A mid that differs by more than
+        half from the last accepted one is accepted once five books in a row, over 3 s, agree on it; until then they
+        are rejected.
         """
-        asked_at, self._asked_at = self._asked_at, None
-        self._heard = (top, now)
+        requested_at, self._requested_at = self._requested_at, None
+        self._last_book = (top, now)
         if top.exchange_time is not None:
-            self._hear_time(top.exchange_time, now)
-        return self._judge(top, now, asked_at)
+            self._update_offset(top.exchange_time, now)
+        return self._accept_or_reject(top, now, requested_at)
 
     def confirm(self, held_at: int, now: int) -> list[Row]:
-        """Rows once the exchange has shown by another way that the newest book held at `held_at`.
+        """Rows once REST has confirmed that the newest book was in force at `held_at`.
 
-        A book that was late by its own time, and yet is the exchange's newest, tells that the exchange's clock was set:
-        that is all there is to go by where it cannot be asked.
+        A book that is late by its own time and still the exchange's newest shows that the exchange's clock was set;
+        there is no other evidence where the clock cannot be measured.
         """
-        if self._heard is None:
+        if self._last_book is None:
             return []
-        top, heard_at = self._heard
+        top, book_at = self._last_book
         if not self._offset.is_measured:
-            if top.exchange_time is not None and self._is_late(top, heard_at, None):
-                self._offset.restart(top.exchange_time - heard_at, now)
+            if top.exchange_time is not None and self._is_late(top, book_at, None):
+                self._offset.restart(top.exchange_time - book_at, now)
             self.clock_is_doubtful = False
-        return self._judge(top, now, held_at)
+        return self._accept_or_reject(top, now, held_at)
 
     def correct(self, offset: int, now: int) -> None:
-        """The exchange's clock was asked and is so far ahead of ours."""
+        """The exchange's clock was measured: `offset` is how far it is ahead of ours."""
         self._offset.measure(offset, now)
         self.clock_is_doubtful = False
 
     def alive(self, now: int) -> list[Row]:
-        """The row that renews the age of the quote in the log, while there is one."""
+        """The row that renews the age of the quote in the log, if there is one."""
         return [] if self._quote is None else [self._mark("alive", now)]
 
-    def lose(self, status: FeedStatus, now: int) -> list[Row]:
-        """The feed is no longer to be believed: withdraws the quote in the log, once."""
+    def withdraw(self, status: FeedStatus, now: int) -> list[Row]:
+        """Set `status` and withdraw the quote in the log, once."""
         self._change(status, now)
         if self._quote is None:
             return []
@@ -136,15 +136,15 @@ class SymbolFeed:
         return [self._mark("withdrawn", now)]
 
     def count(self, counter: FeedCounter) -> None:
-        self._counted = self._counted.counted(counter)
+        self._counters = self._counters.counted(counter)
 
-    def _judge(self, top: BookTop, now: int, held_at: int | None) -> list[Row]:
+    def _accept_or_reject(self, top: BookTop, now: int, held_at: int | None) -> list[Row]:
         quote = self._quote_of(top, now)
         reason = self._rejection_of(quote) or ("late" if self._is_late(top, now, held_at) else None)
         if reason is not None:
             self._count_rejection(reason)
             self.clock_is_doubtful |= reason == "late"
-            return [RejectedQuote(quote, reason), *self.lose("resyncing", now)]
+            return [RejectedQuote(quote, reason), *self.withdraw("resyncing", now)]
         self.last_accepted, self._last_mid = now, _middle(quote)
         is_new = self._quote is None or (self._quote.bids, self._quote.asks) != (quote.bids, quote.asks)
         self._change("live", now)
@@ -155,14 +155,14 @@ class SymbolFeed:
         self._quotes += 1
         return [quote]
 
-    def _hear_time(self, exchange_time: int, now: int) -> None:
+    def _update_offset(self, exchange_time: int, now: int) -> None:
         before = self._offset.value
-        self._offset.hear(exchange_time, now)
+        self._offset.add_message(exchange_time, now)
         if before is not None and exchange_time - now - before > self._late_after:
             self.clock_is_doubtful = True
 
     def _is_late(self, top: BookTop, now: int, held_at: int | None) -> bool:
-        """By the newer of the book's own time and of the time at which it is known to have held."""
+        """By the newer of the book's own time and the time at which it was confirmed."""
         times = [] if held_at is None else [held_at]
         if top.exchange_time is not None and self._offset.value is not None:
             times.append(top.exchange_time - self._offset.value)
@@ -172,7 +172,7 @@ class SymbolFeed:
         received = self._last_received
         reason = rejection_of(quote, received, self._last_mid)
         if reason == "out_of_bounds" and rejection_of(quote, received) is None:
-            # possible by itself, so that only the mid leaps
+            # valid in itself: only the mid leaps
             self._leap = self._leap_with(quote)
             elapsed = quote.received_time - self._leap.since
             if self._leap.books < LEAP_BOOKS or elapsed < LEAP_SECONDS * MICROSECONDS:
@@ -223,8 +223,8 @@ class SymbolFeed:
             self._status, self._changed_at = status, now
 
     def _count_rejection(self, reason: str) -> None:
-        rejected = self._counted.rejected
-        self._counted = replace(self._counted, rejected={**rejected, reason: rejected.get(reason, 0) + 1})
+        rejected = self._counters.rejected
+        self._counters = replace(self._counters, rejected={**rejected, reason: rejected.get(reason, 0) + 1})
 
 
 def _middle(quote: Quote) -> Decimal:

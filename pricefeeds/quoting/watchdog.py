@@ -1,4 +1,4 @@
-"""When a feed is no longer to be believed: decided from times alone, in microseconds."""
+"""Decides when a feed is stale, from times in microseconds."""
 
 from typing import Literal
 
@@ -6,33 +6,33 @@ Verdict = Literal["fine", "doubtful", "stale"]
 
 
 class Watchdog:
-    """Watches two channels of one connection: the connection itself (any frame or pong) and the book.
+    """Watches the liveness of a connection (any frame or pong) and the age of its book.
 
-    `limit` is how old the last sign of each may be. After half of it without a book that is known to hold, the feed is
-    doubtful: the exchange should be asked by another way. `first_book` bounds the wait for the first one.
+    `limit` is the maximum age of each. After half of it without a confirmed book the feed is doubtful: REST should be
+    asked. `first_book` is the time limit for the first book.
     """
 
     def __init__(self, limit: int, first_book: int, now: int) -> None:
         self._limit = limit
         self._first_book = first_book
         self._opened_at = now
-        self._heard_at = now
+        self._alive_at = now
         self._held_at: int | None = None
 
-    def hear(self, now: int) -> None:
-        """The connection lives."""
-        self._heard_at = now
+    def connection_alive(self, now: int) -> None:
+        """A frame or a pong was received."""
+        self._alive_at = now
 
-    def hold(self, now: int) -> None:
-        """The book is known to have held at `now`, which may lie back."""
+    def book_held(self, now: int) -> None:
+        """The book was in force at `now`, which may be in the past."""
         self._held_at = now if self._held_at is None else max(now, self._held_at)
 
     def verdict(self, now: int) -> Verdict:
-        if now - self._heard_at >= self._limit:
+        if now - self._alive_at >= self._limit:
             return "stale"
         if self._held_at is None:
             return "stale" if now - self._opened_at >= self._first_book else "fine"
-        silence = now - self._held_at
-        if silence >= self._limit:
+        book_age = now - self._held_at
+        if book_age >= self._limit:
             return "stale"
-        return "doubtful" if silence >= self._limit // 2 else "fine"
+        return "doubtful" if book_age >= self._limit // 2 else "fine"

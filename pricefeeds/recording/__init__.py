@@ -1,1 +1,1 @@
-"""What feeds heard and wrote, kept in files beside them."""
+"""Recordings of feeds: received frames and published rows, in files."""

@@ -1,4 +1,4 @@
-"""Writes what the feeds of one exchange heard and said into a recording, beside them and never in their way."""
+"""Records the frames and rows of one exchange's feeds, without ever blocking them."""
 
 import contextlib
 import logging
@@ -17,12 +17,12 @@ from pricefeeds.recording.feed_recording import (
     GZIP,
     SUFFIX,
     EndReason,
-    Note,
-    NoteKind,
+    RecordedEvent,
+    RecordedEventKind,
     RecordingHeader,
     end_line,
+    event_line,
     header_line,
-    note_line,
     part_path,
     parts_of,
     row_text,
@@ -30,53 +30,53 @@ from pricefeeds.recording.feed_recording import (
 from session.session import Session
 
 FLUSH_SECONDS = 1.0
-"""What a kill costs at most: notes wait so long in memory before they are on the way to the disk."""
+"""At most this much is lost by a kill: events wait so long in memory before they are written."""
 CLOSE_SECONDS = 5.0
 MEGABYTE = 1_000_000
 LOG_SUFFIX = ".parquet"
-"""Of the log that is recorded beside the feeds."""
-NOTE_BYTES, ROW_BYTES = 200, 1_000
-"""What a note and a published row take in memory, roughly; a row shares its levels with the feed's book."""
+"""Suffix of the log's files, which are recorded beside the feeds."""
+EVENT_BYTES, ROW_BYTES = 200, 1_000
+"""Approximate memory of an event and of a published row; a row shares its levels with the feed's book."""
 
 log = logging.getLogger("pricefeeds")
 
 
 class Recorder(Protocol):
-    """Takes what happens to the feeds of one exchange, in its order. Both calls return at once and never raise."""
+    """Records the events of one exchange's feeds, in order. Both calls return at once and never raise."""
 
-    def note(self, symbol: str, kind: NoteKind, now: int, data: str | bytes = b"") -> None:
-        """`now` in microseconds UTC: the very one that the conversation and the feed were called with."""
+    def record(self, symbol: str, kind: RecordedEventKind, now: int, data: str | bytes = b"") -> None:
+        """`now` in microseconds UTC: the same value that Conversation and SymbolFeed were called with."""
 
-    def note_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
-        """Rows that are published next, behind the note of what led to them."""
+    def record_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
+        """Rows that are published next, after the event that produced them."""
 
 
 class NoRecorder:
     """Records nothing."""
 
-    def note(self, symbol: str, kind: NoteKind, now: int, data: str | bytes = b"") -> None:
+    def record(self, symbol: str, kind: RecordedEventKind, now: int, data: str | bytes = b"") -> None:
         pass
 
-    def note_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
+    def record_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
         pass
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingLimits:
-    """When a file is followed by the next, and when a recording ends although the feed goes on."""
+    """When a new file is started, and when recording stops while the feed goes on."""
 
     part_bytes: int = 32 * MEGABYTE
-    """Of one file, compressed."""
+    """Size of one file, compressed."""
     part_seconds: float = 900.0
     pending_bytes: int = 64 * MEGABYTE
-    """Of notes in memory that the disk has not taken yet; at a sixteenth of it they are written before their time."""
+    """Events in memory that are not on disk yet; at a sixteenth of this they are written early."""
     total_bytes: int = 1_000 * MEGABYTE
-    """Of all recordings in the data folder. Nothing is deleted: at this size recording stops."""
+    """Size of all recordings in the data folder. Nothing is deleted: at this size recording stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Published:
-    """Rows not yet encoded: that is the writing thread's work."""
+    """Rows not encoded yet; the writer thread does that."""
 
     symbol: str
     now: int
@@ -84,10 +84,10 @@ class _Published:
 
 
 class FileRecorder:
-    """Notes go into memory and from there, by a thread of its own, into rotated gzip files.
+    """Buffers events in memory; a thread writes them to rotated gzip files.
 
-    A full disk, a limit reached or a disk slower than the feed ends the recording with one logged sentence; the files
-    so far stay sound, and the feed goes on.
+    A full disk, a reached limit or a disk slower than the feed ends the recording with one log message; the files
+    so far stay readable, and the feed goes on.
     """
 
     def __init__(
@@ -97,31 +97,31 @@ class FileRecorder:
         self._flush_seconds = flush_seconds
         self._parts = _Parts(root, header, limits)
         self._lock = threading.Lock()
-        self._pending: list[Note | _Published] = []
+        self._pending: list[RecordedEvent | _Published] = []
         self._pending_bytes = 0
         self._is_closing = False
         self._due = threading.Event()
         self.stopped: str | None = None
-        """Why nothing is recorded any more; None while it is."""
+        """Why recording stopped; None while it is running."""
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self._thread.start()
 
-    def note(self, symbol: str, kind: NoteKind, now: int, data: str | bytes = b"") -> None:
-        self._add(Note(symbol, kind, now, data), NOTE_BYTES + len(data))
+    def record(self, symbol: str, kind: RecordedEventKind, now: int, data: str | bytes = b"") -> None:
+        self._add(RecordedEvent(symbol, kind, now, data), EVENT_BYTES + len(data))
 
-    def note_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
+    def record_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
         if rows:
             self._add(_Published(symbol, now, tuple(rows)), ROW_BYTES * len(rows))
 
     def close(self) -> None:
-        """Write what is pending and end the file; gives up on a disk that hangs after five seconds."""
+        """Write what is pending and end the file; waits at most CLOSE_SECONDS for the disk."""
         self._is_closing = True
         self._due.set()
         self._thread.join(CLOSE_SECONDS)
         if self._thread.is_alive():
-            self._stop("the disk did not take the last notes in time")
+            self._stop("the last events could not be written in time")
 
-    def _add(self, entry: Note | _Published, size: int) -> None:
+    def _add(self, entry: RecordedEvent | _Published, size: int) -> None:
         if self.stopped is not None:
             return
         with self._lock:
@@ -148,19 +148,19 @@ class FileRecorder:
             self._stop(f"writing failed ({error})")
             self._parts.abandon()
 
-    def _write(self, entries: list[Note | _Published]) -> None:
-        """Raises OSError where the disk takes no more, TypeError for a text that is no text."""
+    def _write(self, entries: list[RecordedEvent | _Published]) -> None:
+        """Raises OSError where the disk fails, TypeError for a text that cannot be encoded."""
         for entry in entries:
             self._parts.make_room(entry.now)
-            for note in _notes_of(entry):
-                self._parts.write(note_line(note))
+            for event in _events_of(entry):
+                self._parts.write(event_line(event))
         self._parts.flush()
         used = recorded_bytes(self._parts.root)
         if used >= self._limits.total_bytes:
             megabytes = self._limits.total_bytes // MEGABYTE
             self._stop(f"all recordings together reached recordings_mb = {megabytes}; delete some, or raise it")
 
-    def _taken(self) -> list[Note | _Published]:
+    def _taken(self) -> list[RecordedEvent | _Published]:
         with self._lock:
             entries, self._pending, self._pending_bytes = self._pending, [], 0
         return entries
@@ -189,10 +189,10 @@ class _Parts:
         self._ends_at: int | None = None
 
     def open_next(self, now: int) -> None:
-        """Behind the last file there is, which an earlier process of the same session may have left."""
+        """Open the file after the last one, which an earlier process of the same session may have written."""
         self.folder.mkdir(parents=True, exist_ok=True)
         part = len(parts_of(self.folder)) + 1
-        # unbuffered, so that a full disk is known at the write and nothing is left to be written at the close
+        # unbuffered, so that a full disk fails the write and not the close
         path = part_path(self.folder, self.header.exchange, part)
         self._file = path.open("xb", buffering=0)
         path.chmod(0o600)
@@ -201,7 +201,7 @@ class _Parts:
         self.flush()
 
     def make_room(self, now: int) -> None:
-        """Go on in a new file where this one is old or large enough; `now` is the next note's time."""
+        """Start a new file where this one is old or large enough; `now` is the next event's time."""
         if self._ends_at is not None and (self._size >= self._limits.part_bytes or now >= self._ends_at):
             self.end("continued")
             self.open_next(now)
@@ -212,7 +212,7 @@ class _Parts:
         self._put(self._packer.compress(line))
 
     def flush(self) -> None:
-        """All that was written can be read, also where the process is killed the moment after."""
+        """Make everything written so far readable, even if the process is killed right after."""
         self._put(self._packer.flush(zlib.Z_SYNC_FLUSH))
 
     def end(self, reason: EndReason) -> None:
@@ -221,13 +221,13 @@ class _Parts:
         self.abandon()
 
     def abandon(self) -> None:
-        """Leave the file as it is: what the disk took of it is read like the file of a killed process."""
+        """Close the file as it is: it is read like the file of a killed process."""
         if self._file is not None:
             self._file.close()
         self._file = None
 
     def _put(self, packed: bytes) -> None:
-        """A disk that is nearly full takes a part of it first, and raises OSError at the next."""
+        """A nearly full disk writes a part first and raises OSError on the next write."""
         rest = memoryview(packed)
         while self._file is not None and rest:
             rest = rest[self._file.write(rest) :]
@@ -236,7 +236,7 @@ class _Parts:
 
 @contextmanager
 def recording(session: Session, exchange: str, settings: dict[str, str] | None = None) -> Iterator[Recorder]:
-    """The recorder of one exchange's feeder: to files where the session records, to nowhere otherwise."""
+    """The recorder of one exchange's feeder; a NoRecorder where the session does not record."""
     if session.recordings_mb is None:
         yield NoRecorder()
         return
@@ -254,17 +254,17 @@ def recordings_folder(home: Path) -> Path:
 
 
 def recorded_bytes(root: Path) -> int:
-    """What all recordings below `root` take on disk."""
+    """Disk usage of all recordings below `root`."""
     total = 0
     for path in root.rglob("*"):
         if path.name.endswith((SUFFIX, LOG_SUFFIX)):
-            with contextlib.suppress(FileNotFoundError):  # its owner may tidy up meanwhile
+            with contextlib.suppress(FileNotFoundError):  # its owner may delete it meanwhile
                 total += path.stat().st_size
     return total
 
 
-def _notes_of(entry: Note | _Published) -> Iterator[Note]:
-    if isinstance(entry, Note):
+def _events_of(entry: RecordedEvent | _Published) -> Iterator[RecordedEvent]:
+    if isinstance(entry, RecordedEvent):
         yield entry
     else:
-        yield from (Note(entry.symbol, "row", entry.now, row_text(row)) for row in entry.rows)
+        yield from (RecordedEvent(entry.symbol, "row", entry.now, row_text(row)) for row in entry.rows)

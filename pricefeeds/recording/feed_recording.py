@@ -1,12 +1,13 @@
-"""The files of a recording: what stands in them, how it is written and how it is read again, torn ends included.
+"""The file format of a recording: writing it, and reading it with truncated files included.
 
 `<home>/recordings/<session>/<exchange>/<exchange>-0001.jsonl.gz`, `-0002`, …: gzip, one JSON object a line.
 
 * The first line of each file: `{"format": 1, "session_id", "exchange", "part", "opened_at", "markets", "settings"}`.
-* Then notes: `symbol`, `kind`, `now` (microseconds UTC) and the data as `text`, as `bytes` (they were bytes, and UTF-8)
-  or as `base64` (bytes that are not). What an exchange sent stands there unchanged; what was sent to it does not.
+* Then events: `symbol`, `kind`, `now` (microseconds UTC) and the data as `text`, as `bytes` (they were bytes, and
+  UTF-8) or as `base64` (bytes that are not). What an exchange sent is recorded unchanged; what was sent to it is not
+  recorded.
 * The last line: `{"end": "closed"}`, `"continued"` where another file goes on, `"stopped"` where the recording ended
-  before the feed did. A file without it was cut off by a crash.
+  before the feed did. A file without it was truncated by a crash.
 """
 
 import base64
@@ -31,59 +32,59 @@ FORMAT = 1
 SUFFIX = ".jsonl.gz"
 CHUNK_BYTES = 1 << 16
 GZIP = 31
-"""zlib's word for a gzip file of the largest window."""
+"""zlib's `wbits` for gzip with the largest window."""
 
-NoteKind = Literal[
+RecordedEventKind = Literal[
     "started", "opened", "frame", "snapshot", "book", "confirmed", "offset", "alive", "lost", "closed", "row"
 ]
-"""What happened to a symbol's feed, with its data:
+"""What happened to a symbol's feed, and the event's data:
 
 * `started`: a new SymbolFeed; the last sequence of the symbol in the log, in digits
-* `opened`, `closed`: a new connection and so a new conversation, and its end; no data
-* `frame`: a message of the exchange's stream, as it came
-* `snapshot`: the body of an answer that the conversation asked for
-* `book`: a book that came without a conversation (`book_text`)
-* `confirmed`: the newest book is the exchange's, as REST shows; since when it held, in microseconds UTC
-* `offset`: the exchange's clock was measured; how many microseconds it is ahead of ours
-* `alive`: the second's renewal; no data
-* `lost`: the status that the feed went into
+* `opened`, `closed`: a new connection with a new Conversation, and its end; no data
+* `frame`: a message of the exchange's stream, as received
+* `snapshot`: the body of a REST response that the Conversation requested
+* `book`: a book without a Conversation (`book_text`)
+* `confirmed`: REST confirmed the newest book; the time at which it was in force, in microseconds UTC
+* `offset`: the exchange's clock was measured; its offset to ours in microseconds
+* `alive`: renewal of the quote, once a second; no data
+* `lost`: the quote was withdrawn; the feed's new status
 * `row`: a row that was published (`row_text`)
 """
 EndReason = Literal["closed", "continued", "stopped"]
 
-NOTE_KINDS: tuple[str, ...] = get_args(NoteKind)
+EVENT_KINDS: tuple[str, ...] = get_args(RecordedEventKind)
 END_REASONS: tuple[str, ...] = get_args(EndReason)
 _PART_NUMBER = re.compile(r"-(\d+)" + re.escape(SUFFIX) + "$")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingHeader:
-    """What every file of a recording begins with. Holds no secret."""
+    """The first line of every file of a recording. Contains no secret."""
 
     session_id: str
     exchange: str
     markets: tuple[Market, ...]
     settings: dict[str, str] = field(default_factory=dict)
-    """What the feeds were made with: `late_after`, in microseconds, how old a book may be."""
+    """The feeds' settings: `late_after`, the maximum age of a book in microseconds."""
     part: int = 1
     opened_at: int = 0
-    """Microseconds UTC of the first note; 0 where there is none."""
+    """Microseconds UTC of the first event; 0 where there is none."""
     format: int = FORMAT
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
-    """One thing that happened to a symbol's feed at `now` (microseconds UTC)."""
+class RecordedEvent:
+    """One event of a symbol's feed at `now` (microseconds UTC)."""
 
     symbol: str
-    kind: NoteKind
+    kind: RecordedEventKind
     now: int
     data: str | bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class PartEnd:
-    """The end of a file; `reason` None where it was cut off: what the last note led to may be missing."""
+    """The end of a file; `reason` None where it was truncated: rows of the last event may be missing."""
 
     path: Path
     reason: EndReason | None
@@ -93,7 +94,7 @@ _HEADER = TypeAdapter(RecordingHeader)
 
 
 def row_text(row: Row) -> bytes:
-    """A published row as it goes out, but for the `bases` that each partition of the log adds to an FX row."""
+    """A published row as written, without the `bases` that each partition of the log adds to an FX row."""
     if isinstance(row, Quote):
         return quote_row(row)
     return reject_row(row.quote, row.reason) if isinstance(row, RejectedQuote) else mark_row(row)
@@ -105,21 +106,21 @@ def book_text(top: BookTop) -> bytes:
 
 
 def book_of(text: str | bytes) -> BookTop:
-    """Raises ValueError for what `book_text` never wrote."""
+    """Raises ValueError for anything that `book_text` did not write."""
     try:
         book = orjson.loads(text)
         return BookTop(levels_of(book["bids"]), levels_of(book["asks"]), book["exchange_time"])
     except (KeyError, TypeError, ArithmeticError) as error:
-        raise ValueError(f"no book: {error!r}") from error
+        raise ValueError(f"not a book: {error!r}") from error
 
 
 def header_line(header: RecordingHeader) -> bytes:
     return _HEADER.dump_json(header) + b"\n"
 
 
-def note_line(note: Note) -> bytes:
-    """Raises TypeError for a text with half a surrogate pair, which no sound UTF-8 frame holds."""
-    line: dict[str, object] = {"symbol": note.symbol, "kind": note.kind, "now": note.now} | _encoded(note.data)
+def event_line(event: RecordedEvent) -> bytes:
+    """Raises TypeError for a text with half a surrogate pair, which valid UTF-8 cannot contain."""
+    line: dict[str, object] = {"symbol": event.symbol, "kind": event.kind, "now": event.now} | _encoded(event.data)
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
 
@@ -132,41 +133,42 @@ def part_path(folder: Path, exchange: str, part: int) -> Path:
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """The files of one exchange's recording in the order in which they were written."""
+    """The files of one exchange's recording in the order of writing."""
     numbered = ((_PART_NUMBER.search(path.name), path) for path in folder.glob(f"*{SUFFIX}"))
     return [path for _, path in sorted((int(found.group(1)), path) for found, path in numbered if found)]
 
 
 def recorded_folders(folder: Path) -> list[Path]:
-    """Every folder at or below `folder` that holds one exchange's recording. Raises ImportRejectedError for none."""
+    """Every folder at or below `folder` with a recording of one exchange. Raises ImportRejectedError where there is
+    none."""
     if not folder.is_dir():
-        reject(folder, None, "is no folder; name one below `recordings` of the data folder")
+        reject(folder, None, "is not a folder; name one below `recordings` of the data folder")
     folders = sorted({path.parent for path in folder.rglob(f"*{SUFFIX}")})
     if not folders:
-        reject(folder, None, f"holds no recording (files named …-0001{SUFFIX})")
+        reject(folder, None, f"contains no recording (files named …-0001{SUFFIX})")
     return folders
 
 
-def read_recording(folder: Path) -> Iterator[RecordingHeader | Note | PartEnd]:
-    """One exchange's recording, file by file. Raises ImportRejectedError for what is damaged, or not there."""
+def read_recording(folder: Path) -> Iterator[RecordingHeader | RecordedEvent | PartEnd]:
+    """One exchange's recording, file by file. Raises ImportRejectedError for damaged or missing files."""
     parts = parts_of(folder)
     if not parts:
-        reject(folder, None, f"holds no recording (files named …-0001{SUFFIX})")
+        reject(folder, None, f"contains no recording (files named …-0001{SUFFIX})")
     for expected, path in enumerate(parts, start=1):
         if path != part_path(folder, path.name.rpartition("-")[0], expected):
-            reject(folder, None, f"part {expected} is missing; what follows cannot be understood without it")
+            reject(folder, None, f"part {expected} is missing; the parts after it cannot be read without it")
         yield from read_part(path)
 
 
-def read_part(path: Path) -> Iterator[RecordingHeader | Note | PartEnd]:
-    """One file: its header, its notes and its end; a torn end is left out up to the last whole line.
+def read_part(path: Path) -> Iterator[RecordingHeader | RecordedEvent | PartEnd]:
+    """One file: its header, its events and its end; a truncated file is read up to its last complete line.
 
-    A file that was cut off before its first line was there is a PartEnd alone. Raises ImportRejectedError.
+    A file truncated within its first line yields a PartEnd alone. Raises ImportRejectedError.
     """
     number, reason = 0, None
     for number, line in enumerate(_whole_lines(path), start=1):
         if reason is not None:
-            reject(path, number, "stands behind the end of the recording")
+            reject(path, number, "is after the end of the recording")
         if number == 1:
             yield _header_of(path, line)
             continue
@@ -174,12 +176,12 @@ def read_part(path: Path) -> Iterator[RecordingHeader | Note | PartEnd]:
         if "end" in fields:
             reason = _end_of(path, number, fields)
         else:
-            yield _note_of(path, number, fields)
+            yield _event_of(path, number, fields)
     yield PartEnd(path, reason)
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
-    """Raises ImportRejectedError where the file is damaged rather than cut off."""
+    """Raises ImportRejectedError where the file is damaged rather than truncated."""
     unpacker, rest, lines = zlib.decompressobj(wbits=GZIP), b"", 0
     try:
         with path.open("rb") as file:
@@ -188,22 +190,22 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
                 lines += len(whole)
                 yield from whole
     except zlib.error:
-        reject(path, lines + 1, "is not sound gzip data")
+        reject(path, lines + 1, "is not valid gzip data")
     except OSError as error:
         reject(path, None, f"cannot be read ({error.strerror or error})")
     if unpacker.unused_data:
-        reject(path, lines + 1, "other data follow the end of the gzip data")
+        reject(path, lines + 1, "has other data after the end of the gzip data")
 
 
 def _header_of(path: Path, line: bytes) -> RecordingHeader:
-    told = _object_of(path, 1, line).get("format")
-    if told != FORMAT:
-        reject(path, 1, f"is of format {told!r}, while this version reads format {FORMAT}")
+    file_format = _object_of(path, 1, line).get("format")
+    if file_format != FORMAT:
+        reject(path, 1, f"has format {file_format!r}; this version reads format {FORMAT}")
     try:
         return _HEADER.validate_json(line)
     except ValidationError as error:
         fault = error.errors()[0]
-        reject(path, 1, f"is no header of a recording ({'.'.join(map(str, fault['loc']))}: {fault['msg']})")
+        reject(path, 1, f"is not a header of a recording ({'.'.join(map(str, fault['loc']))}: {fault['msg']})")
 
 
 def _object_of(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
@@ -219,18 +221,18 @@ def _object_of(path: Path, number: int, line: bytes) -> Mapping[str, Any]:
 def _end_of(path: Path, number: int, fields: Mapping[str, Any]) -> EndReason:
     reason: EndReason = fields["end"]
     if reason not in END_REASONS:
-        reject(path, number, f"knows no end {reason!r}")
+        reject(path, number, f"has an unknown end {reason!r}")
     return reason
 
 
-def _note_of(path: Path, number: int, fields: Mapping[str, Any]) -> Note:
+def _event_of(path: Path, number: int, fields: Mapping[str, Any]) -> RecordedEvent:
     try:
         symbol, kind, now, data = fields["symbol"], fields["kind"], fields["now"], _decoded(fields)
     except (KeyError, AttributeError, TypeError, ValueError):
-        reject(path, number, "lacks one of symbol, kind, now and its data")
-    if kind not in NOTE_KINDS or not isinstance(symbol, str) or not isinstance(now, int):
-        reject(path, number, f"is no note of a known kind ({kind!r})")
-    return Note(symbol, kind, now, data)
+        reject(path, number, "lacks one of symbol, kind, now and data")
+    if kind not in EVENT_KINDS or not isinstance(symbol, str) or not isinstance(now, int):
+        reject(path, number, f"is not an event of a known kind ({kind!r})")
+    return RecordedEvent(symbol, kind, now, data)
 
 
 def _encoded(data: str | bytes) -> dict[str, object]:
@@ -243,7 +245,7 @@ def _encoded(data: str | bytes) -> dict[str, object]:
 
 
 def _decoded(fields: Mapping[str, Any]) -> str | bytes:
-    """Raises KeyError, AttributeError, TypeError, ValueError for what is no data."""
+    """Raises KeyError, AttributeError, TypeError, ValueError for invalid data."""
     if "text" in fields:
         text: str = fields["text"]
         if not isinstance(text, str):

@@ -1,4 +1,5 @@
-"""Binance spot: `<symbol>@depth@100ms` tells changes with their first and last update id; the book comes by REST."""
+"""Binance spot: `<symbol>@depth@100ms` sends changes with their first and last update id; the snapshot comes by
+REST."""
 
 from dataclasses import dataclass
 
@@ -12,17 +13,17 @@ from market.prices.quotes import Level
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.book_snapshots import SnapshotFetches
 from pricefeeds.wire.frames import Fields, as_fields, count_in, fields_of, levels_in, malformed, text_in
-from pricefeeds.wire.wire_port import Heard, Heartbeat, Send, WireExchange
+from pricefeeds.wire.wire_port import Heartbeat, Send, WireExchange, WireOutput
 
 _MICROS_OF_MS = 1_000
-# Of what asking again does not change: invalid parameters, symbols and requests.
+# Errors that a retry does not change: invalid parameters, symbols and requests.
 _FINAL_CODES = frozenset((-1100, -1101, -1102, -1103, -1121, -1130, 1, 2, 3, 4))
 _OTHER_EVENTS = frozenset(("trade", "aggTrade", "kline", "24hrTicker", "24hrMiniTicker", "avgPrice"))
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """One message: the update ids that it covers, milliseconds, and the levels as they stand after."""
+    """One message: the update ids that it covers, its time in milliseconds, and the new levels."""
 
     first: int
     last: int
@@ -39,16 +40,16 @@ class BinanceBook:
         self._fetches = SnapshotFetches(rest_book(market))
         self._book = OrderBook()
         self._last_id: int | None = None
-        """What the book includes; None before the snapshot."""
+        """The last update id in the book; None before the snapshot."""
         self._has_joined = False
         """Whether a message was applied since the snapshot: from then on each begins exactly where the last ended."""
         self._waiting: list[_Change] = []
 
-    def open(self, now: int) -> list[Heard]:
+    def open(self, now: int) -> list[WireOutput]:
         stream = f"{self._symbol.lower()}@depth@100ms"
         return [Send(orjson.dumps({"method": "SUBSCRIBE", "params": [stream], "id": 1}).decode())]
 
-    def hear(self, frame: str | bytes, now: int) -> list[Heard]:
+    def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
         fields = fields_of(frame)
         if "stream" in fields:
             # The address of combined streams wraps each message.
@@ -58,7 +59,7 @@ class BinanceBook:
         _check_other(fields)
         return []
 
-    def take_snapshot(self, body: bytes, now: int) -> list[Heard]:
+    def take_snapshot(self, body: bytes, now: int) -> list[WireOutput]:
         fields = fields_of(body)
         _check_answer(fields)
         last_id, bids, asks = count_in(fields, "lastUpdateId"), levels_in(fields, "bids"), levels_in(fields, "asks")
@@ -75,7 +76,7 @@ class BinanceBook:
         self._waiting = []
         return [self._book.top(milliseconds * _MICROS_OF_MS)]
 
-    def _take_change(self, change: _Change, now: int) -> list[Heard]:
+    def _take_change(self, change: _Change, now: int) -> list[WireOutput]:
         if self._last_id is not None:
             if not self._apply(change):
                 return [Heartbeat()]
@@ -88,7 +89,7 @@ class BinanceBook:
         return self._fetches.due(now, len(self._waiting))
 
     def _apply(self, change: _Change) -> bool:
-        """Whether it was news. Raises FrameRejectedError where ids are missing before it."""
+        """Whether the change was new. Raises FrameRejectedError where update ids are missing before it."""
         last_id = self._last_id or 0
         if change.last <= last_id:
             return False
@@ -132,7 +133,7 @@ def parse_server_time(body: bytes) -> int:
 
 
 def _check_other(fields: Fields) -> None:
-    """A message that is no change of a book: raises where it is no harmless one."""
+    """A message other than a book change: raises unless it can be ignored."""
     _check_answer(fields)
     if "e" in fields:
         event = text_in(fields, "e")
@@ -142,7 +143,7 @@ def _check_other(fields: Fields) -> None:
             raise malformed(f"unknown event {event!r}")
     elif not ("result" in fields and fields["result"] is None) and not {"u", "s", "b", "a"} <= fields.keys():
         # An acknowledgement, or a best quote, which names no event.
-        raise malformed(f"neither a message nor an answer: {str(fields)[:100]}")
+        raise malformed(f"unknown message: {str(fields)[:100]}")
 
 
 def _check_answer(fields: Fields) -> None:
@@ -153,7 +154,7 @@ def _check_answer(fields: Fields) -> None:
     text = f"{error.get('msg')} ({error['code']})"[:200]
     if type(error["code"]) is int and error["code"] in _FINAL_CODES:
         raise FeedRejectedError(f"binance rejected: {text}")
-    raise FeedDroppedError(f"binance says: {text}")
+    raise FeedDroppedError(f"binance error: {text}")
 
 
 WIRE = WireExchange(
@@ -168,6 +169,6 @@ WIRE = WireExchange(
     server_time="/api/v3/time",
     parse_server_time=parse_server_time,
     detects_loss=True,
-    # 6,000 of weight a minute from one address, of which the bot has the other half; a book weighs 50
+    # 6,000 request weight a minute from one address, half of it for the bot; a book has weight 50
     live_rest_pace=1.0,
 )

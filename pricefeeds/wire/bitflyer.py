@@ -1,4 +1,5 @@
-"""bitFlyer's Lightstream: JSON-RPC, a board from time to time and its changes between; neither time nor sequence."""
+"""bitFlyer's Lightstream: JSON-RPC with periodic book snapshots ("board") and changes in between; neither time nor
+sequence."""
 
 import orjson
 
@@ -9,9 +10,9 @@ from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError
 from pricefeeds.wire.frames import Fields, as_fields, as_rows, exact_fields_of, level_of, malformed, text_in
-from pricefeeds.wire.wire_port import Heard, Send, WireExchange
+from pricefeeds.wire.wire_port import Send, WireExchange, WireOutput
 
-# JSON-RPC's own codes for a request that is wrong in itself; others are the server's troubles.
+# JSON-RPC's own codes for a request that is wrong in itself; others are server errors.
 _FINAL_CODES = frozenset(("-32600", "-32601", "-32602"))
 
 
@@ -25,8 +26,8 @@ class BitflyerBook:
         self._book = OrderBook()
         self._has_snapshot = False
 
-    def open(self, now: int) -> list[Heard]:
-        # Snapshots come seconds apart, changes at once: asking for changes first leaves no hole between them.
+    def open(self, now: int) -> list[WireOutput]:
+        # Snapshots come seconds apart, changes at once: subscribing to changes first leaves no gap between them.
         channels = (self._changes, self._snapshots)
         requests = [
             {"jsonrpc": "2.0", "method": "subscribe", "params": {"channel": channel}, "id": number}
@@ -34,7 +35,7 @@ class BitflyerBook:
         ]
         return [Send(orjson.dumps(request).decode()) for request in requests]
 
-    def hear(self, frame: str | bytes, now: int) -> list[Heard]:
+    def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
         fields = exact_fields_of(frame)
         if fields.get("method") != "channelMessage":
             _check_answer(fields)
@@ -51,14 +52,14 @@ class BitflyerBook:
             self._book.restart(bids, asks)
             self._has_snapshot = True
         elif not self._has_snapshot:
-            # Already within the snapshot that is to come: both travel on one connection, in order.
+            # Included in the snapshot that follows: both come over one connection, in order.
             return []
         else:
             self._book.apply(bids, asks)
         return [self._book.top()]
 
-    def take_snapshot(self, body: bytes, now: int) -> list[Heard]:
-        """Nobody asked for one: the stream brings its own."""
+    def take_snapshot(self, body: bytes, now: int) -> list[WireOutput]:
+        """Not used: the stream sends its own snapshot."""
         return []
 
 
@@ -74,19 +75,19 @@ def parse_rest_book(body: bytes) -> BookTop:
     """Raises FrameRejectedError, FeedDroppedError."""
     fields = exact_fields_of(body)
     if "error_message" in fields:
-        raise FeedDroppedError(f"bitflyer says: {str(fields['error_message'])[:200]}")
+        raise FeedDroppedError(f"bitflyer error: {str(fields['error_message'])[:200]}")
     return top_of(_levels_in(fields, "bids"), _levels_in(fields, "asks"))
 
 
 def parse_server_time(body: bytes) -> int:
-    """Raises FrameRejectedError: bitFlyer shows no clock."""
-    raise malformed("bitflyer shows no clock")
+    """Raises FrameRejectedError: bitFlyer publishes no server time."""
+    raise malformed("bitflyer publishes no server time")
 
 
 def _levels_in(board: Fields, name: str) -> list[Level]:
     levels = []
     for row in map(as_fields, as_rows(board.get(name))):
-        # Price 0 gathers market orders during a halt (bitFlyer's docs, "board"): no level that one could trade at.
+        # Price 0 collects market orders during a halt (bitFlyer's docs, "board"): it is not a level to trade at.
         if row.get("price") not in ("0", "0.0"):
             levels.append(level_of(row.get("price"), row.get("size")))
     return levels
@@ -99,9 +100,9 @@ def _check_answer(fields: Fields) -> None:
         text = f"{error.get('message')} ({error.get('code')})"[:200]
         if str(error.get("code")) in _FINAL_CODES:
             raise FeedRejectedError(f"bitflyer rejected the subscription: {text}")
-        raise FeedDroppedError(f"bitflyer says: {text}")
+        raise FeedDroppedError(f"bitflyer error: {text}")
     if fields.get("result") is not True:
-        raise malformed(f"neither a message nor an answer: {str(fields)[:100]}")
+        raise malformed(f"unknown message: {str(fields)[:100]}")
 
 
 WIRE = WireExchange(
@@ -115,6 +116,6 @@ WIRE = WireExchange(
     parse_rest_book=parse_rest_book,
     server_time=None,
     parse_server_time=parse_server_time,
-    # 500 in five minutes from one address, of which the bot has half; what is left is for processes that begin anew
+    # 500 in five minutes from one address, of which the bot has half; the rest is for restarted processes
     live_rest_pace=1.5,
 )

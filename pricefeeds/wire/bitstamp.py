@@ -1,4 +1,4 @@
-"""Bitstamp: `diff_order_book` tells changes alone, each with its microsecond; the book itself comes by REST."""
+"""Bitstamp: `diff_order_book` sends changes only, each with its time in microseconds; the snapshot comes by REST."""
 
 import orjson
 
@@ -9,8 +9,8 @@ from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.book_snapshots import SnapshotFetches
-from pricefeeds.wire.frames import Fields, as_fields, count_in, fields_of, levels_in, malformed, speaks_of, text_in
-from pricefeeds.wire.wire_port import Heard, Heartbeat, Send, WireExchange
+from pricefeeds.wire.frames import Fields, as_fields, contains_any, count_in, fields_of, levels_in, malformed, text_in
+from pricefeeds.wire.wire_port import Heartbeat, Send, WireExchange, WireOutput
 
 _FINAL_WORDS = ("bad subscription", "unauthorized", "invalid market", "not found", "invalid currency pair")
 _OTHER_EVENTS = frozenset(
@@ -29,23 +29,23 @@ _Change = tuple[int, list[Level], list[Level]]
 
 
 class BitstampBook:
-    """One pair. A snapshot counts where it is not older than the first change heard: then nothing is missing."""
+    """One pair. A snapshot is used where it is not older than the first change received: then nothing is missing."""
 
     def __init__(self, market: Market, _keys: Credentials | None) -> None:
         self._channel = f"diff_order_book_{pair_id(market)}"
         self._fetches = SnapshotFetches(rest_book(market))
         self._book = OrderBook()
         self._book_time: int | None = None
-        """What the book includes; None before the snapshot."""
-        self._heard_time = 0
-        """Of the newest change heard."""
+        """Time of the last change in the book; None before the snapshot."""
+        self._newest_time = 0
+        """Time of the newest change received."""
         self._waiting: list[_Change] = []
 
-    def open(self, now: int) -> list[Heard]:
+    def open(self, now: int) -> list[WireOutput]:
         subscribe = {"event": "bts:subscribe", "data": {"channel": self._channel}}
         return [Send(orjson.dumps(subscribe).decode())]
 
-    def hear(self, frame: str | bytes, now: int) -> list[Heard]:
+    def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
         fields = fields_of(frame)
         event = text_in(fields, "event")
         if event == "data":
@@ -53,14 +53,14 @@ class BitstampBook:
         if event == "bts:heartbeat":
             return [Heartbeat(), *self._fetch(now)]
         if event == "bts:request_reconnect":
-            raise FeedDroppedError("bitstamp asks to connect anew: that server is going down")
+            raise FeedDroppedError("bitstamp requests a reconnect: its server is shutting down")
         if event == "bts:error":
             raise _rejection(str(as_fields(fields.get("data")).get("message")))
         if event not in _OTHER_EVENTS:
             raise malformed(f"unknown event {event!r}")
         return []
 
-    def take_snapshot(self, body: bytes, now: int) -> list[Heard]:
+    def take_snapshot(self, body: bytes, now: int) -> list[WireOutput]:
         fields = _book_fields(body)
         moment, bids, asks = _change_in(fields)
         if self._book_time is not None or not self._waiting:
@@ -75,14 +75,14 @@ class BitstampBook:
         self._waiting = []
         return [self._book.top(self._book_time)]
 
-    def _take_change(self, fields: Fields, now: int) -> list[Heard]:
+    def _take_change(self, fields: Fields, now: int) -> list[WireOutput]:
         if fields.get("channel") != self._channel:
             raise malformed(f"a change of {fields.get('channel')!r} instead of {self._channel}")
         change = _change_in(as_fields(fields.get("data")))
-        if change[0] < self._heard_time:
-            back = self._heard_time - change[0]
+        if change[0] < self._newest_time:
+            back = self._newest_time - change[0]
             raise FrameRejectedError("sequence_gap", f"{self._channel} went back by {back} µs")
-        self._heard_time = change[0]
+        self._newest_time = change[0]
         if self._book_time is None:
             self._waiting.append(change)
             return self._fetch(now)
@@ -96,8 +96,8 @@ class BitstampBook:
             self._book.apply(bids, asks)
             self._book_time = moment
 
-    def _fetch(self, now: int) -> list[Heard]:
-        """Once the first change is there, so that the snapshot can be compared with it."""
+    def _fetch(self, now: int) -> list[WireOutput]:
+        """Requested after the first change, so that the snapshot's time can be compared with it."""
         if self._book_time is not None or not self._waiting:
             return []
         return self._fetches.due(now, len(self._waiting))
@@ -118,8 +118,8 @@ def parse_rest_book(body: bytes) -> BookTop:
 
 
 def parse_server_time(body: bytes) -> int:
-    """Raises FrameRejectedError: Bitstamp shows no clock."""
-    raise malformed("bitstamp shows no clock")
+    """Raises FrameRejectedError: Bitstamp publishes no server time."""
+    raise malformed("bitstamp publishes no server time")
 
 
 def _book_fields(body: bytes) -> Fields:
@@ -134,9 +134,9 @@ def _change_in(fields: Fields) -> _Change:
 
 
 def _rejection(text: str) -> FeedDroppedError | FeedRejectedError:
-    if speaks_of(text, _FINAL_WORDS):
+    if contains_any(text, _FINAL_WORDS):
         return FeedRejectedError(f"bitstamp rejected: {text[:200]}")
-    return FeedDroppedError(f"bitstamp says: {text[:200]}")
+    return FeedDroppedError(f"bitstamp error: {text[:200]}")
 
 
 WIRE = WireExchange(

@@ -1,14 +1,14 @@
-"""When a book that a stream only tells changes of is fetched by REST, and when fetching it again makes no sense."""
+"""When a snapshot is fetched by REST for a stream that sends changes only, and when fetching is given up."""
 
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import FeedDroppedError, FrameRejectedError
-from pricefeeds.wire.wire_port import FetchSnapshot, Heard
+from pricefeeds.wire.wire_port import FetchSnapshot, WireOutput
 
 MAX_FETCHES = 8
 RETRY_AFTER = MICROSECONDS // 2
-"""REST answers come from a cache that may be a second behind the stream: asked again at once, it says the same."""
+"""REST answers come from a cache that may lag the stream by a second: an immediate retry returns the same book."""
 MAX_WAITING = 10_000
-"""Changes kept for a snapshot that does not come: minutes of a busy market."""
+"""Maximum number of changes that wait for a snapshot: minutes of a busy market."""
 
 
 class SnapshotFetches:
@@ -20,10 +20,10 @@ class SnapshotFetches:
         self._due_at: int | None = 0
         """None while a fetch is under way."""
 
-    def due(self, now: int, waiting: int) -> list[Heard]:
-        """The fetch to make now, if any, while `waiting` changes have no book yet. Raises FeedDroppedError."""
+    def due(self, now: int, waiting: int) -> list[WireOutput]:
+        """The fetch to make now, if any, while `waiting` changes have no snapshot yet. Raises FeedDroppedError."""
         if waiting > MAX_WAITING:
-            raise FeedDroppedError(f"{self._path} was not answered while {waiting} changes came")
+            raise FeedDroppedError(f"{self._path} was not answered while {waiting} changes were received")
         if self._due_at is None or now < self._due_at:
             return []
         self._due_at = None
@@ -31,7 +31,7 @@ class SnapshotFetches:
         return [FetchSnapshot(self._path)]
 
     def came_too_old(self, now: int) -> None:
-        """The snapshot does not reach the first change that we have. Raises FrameRejectedError for the last try."""
+        """The snapshot is older than the first change. Raises FrameRejectedError after the last try."""
         if self._fetches >= MAX_FETCHES:
             raise FrameRejectedError("sequence_gap", f"{self._path} is behind the stream after {MAX_FETCHES} fetches")
         self._due_at = now + RETRY_AFTER

@@ -19,6 +19,7 @@ from pricefeeds.wire.frames import (
     Fields,
     as_fields,
     as_rows,
+    contains_any,
     count_in,
     exact_json,
     fields_of,
@@ -26,22 +27,22 @@ from pricefeeds.wire.frames import (
     levels_in,
     malformed,
     micros_of_iso,
-    speaks_of,
     text_in,
 )
-from pricefeeds.wire.wire_port import Heard, Heartbeat, Send, WireExchange
+from pricefeeds.wire.wire_port import Heartbeat, Send, WireExchange, WireOutput
 
 REST_LEVELS = 100
-"""Of each side, best first, that are read of a whole book with tens of thousands: turning all of them into numbers
-several times in the staleness limit would stop the feeds meanwhile."""
+"""Levels parsed per side, best first, of a REST book with tens of thousands: parsing all of them several times within
+the staleness limit would block the feeds."""
 _SIGNED_PATH = "/users/self/verify"
-# What asking again does not change. A timestamp that is out of range is none of it: the clocks may agree next time.
+# Errors that a retry does not change. A timestamp out of range is not one: the clocks may agree next time.
 _FINAL_WORDS = ("api key", "passphrase", "invalid signature", "product", "not found", "notfound", "forbidden")
 _OTHER_KINDS = frozenset(("subscriptions", "status", "ticker", "match", "last_match"))
 
 
 class CoinbaseExchangeBook:
-    """One product. Signed, `level2` tells each change; without keys there is `level2_batch`, which waits 50 ms."""
+    """One product. With API keys it is `level2`, which sends each change; without, `level2_batch`, which sends every
+    50 ms."""
 
     def __init__(self, market: Market, keys: Credentials | None) -> None:
         self._product = product_id(market)
@@ -51,13 +52,13 @@ class CoinbaseExchangeBook:
         self._last_time: int | None = None
         self._last_counts = (0, 0)
         """`sequence` and `last_trade_id` of the newest heartbeat."""
-        self._listeners: dict[str, Callable[[Fields], list[Heard]]] = {
+        self._listeners: dict[str, Callable[[Fields], list[WireOutput]]] = {
             "l2update": self._update,
             "snapshot": self._snapshot,
             "heartbeat": self._heartbeat,
         }
 
-    def open(self, now: int) -> list[Heard]:
+    def open(self, now: int) -> list[WireOutput]:
         channel = "level2" if self._keys else "level2_batch"
         channels = [channel, "heartbeat"]
         request: dict[str, object] = {
@@ -69,7 +70,7 @@ class CoinbaseExchangeBook:
             request |= _signature(self._keys, now)
         return [Send(orjson.dumps(request).decode())]
 
-    def hear(self, frame: str | bytes, now: int) -> list[Heard]:
+    def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
         fields = fields_of(frame)
         kind = text_in(fields, "type")
         if kind in self._listeners:
@@ -79,20 +80,20 @@ class CoinbaseExchangeBook:
         if kind == "error":
             raise _rejection(f"{fields.get('message')}: {fields.get('reason')}")
         if kind not in _OTHER_KINDS:
-            # Not passed over: it may be a change of the book whose kind came garbled.
+            # Not ignored: it may be a book change with a corrupted type.
             raise malformed(f"unknown kind {kind!r}")
         return []
 
-    def take_snapshot(self, body: bytes, now: int) -> list[Heard]:
-        """Nobody asked for one: the stream brings its own."""
+    def take_snapshot(self, body: bytes, now: int) -> list[WireOutput]:
+        """Not used: the stream sends its own snapshot."""
         return []
 
-    def _snapshot(self, fields: Fields) -> list[Heard]:
+    def _snapshot(self, fields: Fields) -> list[WireOutput]:
         self._book.restart(levels_in(fields, "bids"), levels_in(fields, "asks"))
         self._has_snapshot = True
         return [self._book.top(self._time_of(fields) if "time" in fields else None)]
 
-    def _update(self, fields: Fields) -> list[Heard]:
+    def _update(self, fields: Fields) -> list[WireOutput]:
         if not self._has_snapshot:
             raise FrameRejectedError("sequence_gap", f"a change of {self._product} before its snapshot")
         moment = self._time_of(fields)
@@ -101,7 +102,7 @@ class CoinbaseExchangeBook:
             (self._book.bids if is_bid else self._book.asks).put(level)
         return [self._book.top(moment)]
 
-    def _heartbeat(self, fields: Fields) -> list[Heard]:
+    def _heartbeat(self, fields: Fields) -> list[WireOutput]:
         counts = (count_in(fields, "sequence"), count_in(fields, "last_trade_id"))
         if counts[0] < self._last_counts[0] or counts[1] < self._last_counts[1]:
             raise FrameRejectedError("sequence_gap", f"heartbeat {counts} of {self._product} after {self._last_counts}")
@@ -109,7 +110,7 @@ class CoinbaseExchangeBook:
         return [Heartbeat()]
 
     def _time_of(self, fields: Fields) -> int:
-        """Messages carry no number of their own; a time that goes back is the one sign that they came out of order."""
+        """Messages have no sequence number; a time that goes back is the only sign of a wrong order."""
         moment = micros_of_iso(text_in(fields, "time"))
         if self._last_time is not None and moment < self._last_time:
             raise FrameRejectedError("sequence_gap", f"{self._product} went back by {self._last_time - moment} µs")
@@ -145,7 +146,7 @@ def parse_server_time(body: bytes) -> int:
 
 def _change_of(row: object) -> tuple[bool, Level]:
     if not isinstance(row, list) or len(row) != 3 or row[0] not in ("buy", "sell"):
-        raise malformed(f"no change: {row!r}")
+        raise malformed(f"not a change: {row!r}")
     return row[0] == "buy", level_of(row[1], row[2])
 
 
@@ -165,9 +166,9 @@ def _signature(keys: Credentials, now: int) -> dict[str, object]:
 
 
 def _rejection(text: str) -> FeedDroppedError | FeedRejectedError:
-    if speaks_of(text, _FINAL_WORDS):
+    if contains_any(text, _FINAL_WORDS):
         return FeedRejectedError(f"coinbaseexchange rejected: {text[:200]}")
-    return FeedDroppedError(f"coinbaseexchange says: {text[:200]}")
+    return FeedDroppedError(f"coinbaseexchange error: {text[:200]}")
 
 
 WIRE = WireExchange(

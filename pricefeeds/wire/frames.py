@@ -1,6 +1,6 @@
-"""Frames taken apart: JSON whose numbers keep their digits, and fields of the shape that the exchange promised.
+"""Parsing of frames: JSON whose numbers keep their digits, and checked fields.
 
-Everything here raises FrameRejectedError "malformed", and nothing else, for what is not of that shape.
+Everything here raises FrameRejectedError "malformed", and nothing else, for unexpected data.
 """
 
 import json
@@ -36,7 +36,7 @@ def fields_of(frame: str | bytes) -> Fields:
 
 
 def exact_fields_of(frame: str | bytes) -> Fields:
-    """A JSON object with each number as the text that the exchange wrote, so that not a digit is lost."""
+    """A JSON object with each number as the text that the exchange wrote, so that no digit is lost."""
     return as_fields(exact_json(frame))
 
 
@@ -51,20 +51,20 @@ def exact_json(frame: str | bytes) -> object:
 
 def as_fields(value: object) -> Fields:
     if not isinstance(value, dict):
-        raise malformed(f"no object: {value!r}")
+        raise malformed(f"not an object: {value!r}")
     return value
 
 
 def as_rows(value: object) -> list[object]:
     if not isinstance(value, list):
-        raise malformed(f"no list: {value!r}")
+        raise malformed(f"not a list: {value!r}")
     return value
 
 
 def text_in(fields: Fields, name: str) -> str:
     value = fields.get(name)
     if not isinstance(value, str):
-        raise malformed(f"{name} is no text: {value!r}")
+        raise malformed(f"{name} is not a text: {value!r}")
     return value
 
 
@@ -75,19 +75,19 @@ def count_in(fields: Fields, name: str) -> int:
         return value
     if isinstance(value, str) and _is_count(value):
         return int(value)
-    raise malformed(f"{name} is no count: {value!r}")
+    raise malformed(f"{name} is not a count: {value!r}")
 
 
 def level_of(price: object, amount: object) -> Level:
-    """Of texts without a sign. The amount may be 0: the level is gone."""
+    """From texts without a sign. The amount may be 0: the level was removed."""
     if not isinstance(price, str) or not isinstance(amount, str):
-        raise malformed(f"no level: {price!r} {amount!r}")
+        raise malformed(f"not a level: {price!r} {amount!r}")
     try:
         level = Level(Price(written_decimal(price)), Amount(written_decimal(amount)))
     except ValueError as error:
-        raise malformed(f"no level: {error}") from error
+        raise malformed(f"not a level: {error}") from error
     if not level.price:
-        raise malformed(f"no price: {price!r}")
+        raise malformed(f"not a price: {price!r}")
     return level
 
 
@@ -107,10 +107,10 @@ def micros_of_iso(text: str) -> int:
     try:
         return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND
     except (ValueError, TypeError, OverflowError) as error:
-        raise malformed(f"no time: {text!r}") from error
+        raise malformed(f"not a time: {text!r}") from error
 
 
-def speaks_of(text: str, words: Iterable[str]) -> bool:
+def contains_any(text: str, words: Iterable[str]) -> bool:
     """Whether any of the lower-case `words` occurs in an exchange's own wording."""
     lowered = text.lower()
     return any(word in lowered for word in words)
@@ -118,12 +118,12 @@ def speaks_of(text: str, words: Iterable[str]) -> bool:
 
 def _level_of_row(row: object) -> Level:
     if not isinstance(row, list) or len(row) < 2:
-        raise malformed(f"no level: {row!r}")
+        raise malformed(f"not a level: {row!r}")
     return level_of(row[0], row[1])
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 _EXACT = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=_reject_constant)

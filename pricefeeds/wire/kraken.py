@@ -13,20 +13,20 @@ from pricefeeds.wire.frames import (
     Fields,
     as_fields,
     as_rows,
+    contains_any,
     count_in,
     exact_fields_of,
     levels_in,
     malformed,
     micros_of_iso,
     named_levels_in,
-    speaks_of,
     text_in,
 )
 from pricefeeds.wire.kraken_checksum import CheckedBook
-from pricefeeds.wire.wire_port import Heard, Heartbeat, Send, WireExchange
+from pricefeeds.wire.wire_port import Heartbeat, Send, WireExchange, WireOutput
 
 DEPTH = 10
-"""As many levels as a quote has; a deeper book costs more messages and shows nothing more."""
+"""The depth of a quote; a deeper book costs more messages for levels that are not used."""
 _FINAL_WORDS = ("not supported", "invalid", "unknown asset pair", "permission", "malformed")
 _OTHER_CHANNELS = frozenset(("ticker", "trade", "ohlc", "instrument"))
 # REST keeps the old names of these assets.
@@ -41,11 +41,11 @@ class KrakenBook:
         self._book = CheckedBook(DEPTH)
         self._has_snapshot = False
 
-    def open(self, now: int) -> list[Heard]:
+    def open(self, now: int) -> list[WireOutput]:
         parameters = {"channel": "book", "symbol": [self._symbol], "depth": DEPTH, "snapshot": True}
         return [Send(orjson.dumps({"method": "subscribe", "params": parameters}).decode())]
 
-    def hear(self, frame: str | bytes, now: int) -> list[Heard]:
+    def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
         fields = exact_fields_of(frame)
         channel = fields.get("channel")
         if channel == "book":
@@ -60,8 +60,8 @@ class KrakenBook:
             raise malformed(f"unknown channel {channel!r}")
         return []
 
-    def take_snapshot(self, body: bytes, now: int) -> list[Heard]:
-        """Nobody asked for one: the stream brings its own."""
+    def take_snapshot(self, body: bytes, now: int) -> list[WireOutput]:
+        """Not used: the stream sends its own snapshot."""
         return []
 
     def _take_book(self, fields: Fields) -> BookTop:
@@ -115,25 +115,25 @@ def _result_of(body: bytes) -> Fields:
 
 
 def _check_status(fields: Fields) -> None:
-    """Raises FeedDroppedError unless the exchange trades: quotes of a halted book can be traded by nobody."""
+    """Raises FeedDroppedError unless the exchange trades: quotes of a halted book cannot be traded."""
     for row in as_rows(fields.get("data")):
         system = text_in(as_fields(row), "system")
         if system != "online":
-            raise FeedDroppedError(f"kraken is in {system[:50]}")
+            raise FeedDroppedError(f"kraken's system status is {system[:50]}")
 
 
 def _check_answer(fields: Fields) -> None:
-    """Raises FeedRejectedError, FeedDroppedError, FrameRejectedError unless it says that a request succeeded."""
+    """Raises FeedRejectedError, FeedDroppedError, FrameRejectedError unless it reports that a request succeeded."""
     if "error" in fields:
         raise _rejection(str(fields["error"]))
     if fields.get("success") is not True:
-        raise malformed(f"neither a message nor an answer: {str(fields)[:100]}")
+        raise malformed(f"unknown message: {str(fields)[:100]}")
 
 
 def _rejection(text: str) -> FeedDroppedError | FeedRejectedError:
-    if speaks_of(text, _FINAL_WORDS):
+    if contains_any(text, _FINAL_WORDS):
         return FeedRejectedError(f"kraken rejected: {text[:200]}")
-    return FeedDroppedError(f"kraken says: {text[:200]}")
+    return FeedDroppedError(f"kraken error: {text[:200]}")
 
 
 WIRE = WireExchange(
@@ -149,6 +149,6 @@ WIRE = WireExchange(
     parse_server_time=parse_server_time,
     server_time_step=MICROSECONDS,
     detects_loss=True,
-    # of public questions one a second from one address, of which the bot has a fifth
+    # Kraken allows one public request a second from one address; a fifth is reserved for the bot
     live_rest_pace=1.25,
 )

@@ -12,7 +12,7 @@ DEPTHS = (10, 25, 100, 500, 1000)
 
 
 class CheckedBook:
-    """The levels keep the exchange's own digits, trailing zeros included: the checksum is made of them."""
+    """The levels keep the exchange's own digits, trailing zeros included: the checksum is computed from them."""
 
     def __init__(self, depth: int) -> None:
         self._book = OrderBook()
@@ -25,12 +25,12 @@ class CheckedBook:
         self._book.cut(self._depth)
 
     def apply(self, bids: Iterable[Level], asks: Iterable[Level]) -> None:
-        """A level that the others push out of the depth is never said to be gone, so it is cut off here."""
+        """Kraken does not announce a level that is pushed out of the depth, so it is cut off here."""
         self._book.apply(bids, asks)
         self._book.cut(self._depth)
 
     def check(self, checksum: int) -> None:
-        """Raises FrameRejectedError "checksum" where the book is not the exchange's."""
+        """Raises FrameRejectedError "checksum" where the book differs from the exchange's."""
         digits = self._asks.of(self._book.asks.best()) + self._bids.of(self._book.bids.best())
         own = crc32(digits.encode())
         if own != checksum:
@@ -41,7 +41,7 @@ class CheckedBook:
 
 
 class _Digits:
-    """One side's digits, made anew only for levels that were not there the last time."""
+    """One side's digits, computed only for levels that are new since the last call."""
 
     def __init__(self) -> None:
         self._levels: tuple[Level, ...] = ()
@@ -56,5 +56,5 @@ class _Digits:
 
 
 def level_digits(level: Level) -> str:
-    """Price and amount without point and leading zeros, as the exchange strings them together."""
+    """Price and amount without point and leading zeros, as the exchange concatenates them."""
     return "".join([format(number, "f").replace(".", "").lstrip("0") for number in level])

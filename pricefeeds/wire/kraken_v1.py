@@ -22,14 +22,14 @@ class BookMessage:
 def book_message(frame: str | bytes) -> BookMessage | None:
     """None for what is no book: heartbeats, acknowledgements. Raises FrameRejectedError "malformed".
 
-    Both sides may come in one object or in two; a level's fourth text, "r", says that it came back into the depth.
+    Both sides may come in one object or in two; a level's fourth text, "r", marks one that came back into the depth.
     """
     message = exact_json(frame)
     if not isinstance(message, list):
         as_fields(message)
         return None
     if len(message) < 4 or not isinstance(message[-1], str) or not isinstance(message[-2], str):
-        raise malformed(f"no message: {str(message)[:100]}")
+        raise malformed(f"not a message: {str(message)[:100]}")
     if not message[-2].startswith("book"):
         return None
     return _book_message(message[-1], message[1:-2])

@@ -1,4 +1,4 @@
-"""Every exchange whose stream can be read, by its name."""
+"""Every exchange that has a stream parser, by name."""
 
 from pricefeeds.errors import FeedRejectedError
 from pricefeeds.wire import binance, bitflyer, bitstamp, coinbaseexchange, kraken
@@ -10,7 +10,7 @@ _WIRES: dict[str, WireExchange] = {
 
 
 def wire_of(exchange: str) -> WireExchange:
-    """Raises FeedRejectedError where nobody here reads that exchange."""
+    """Raises FeedRejectedError where the exchange has no parser."""
     if exchange not in _WIRES:
-        raise FeedRejectedError(f"no stream of {exchange} can be read, only those of {', '.join(sorted(_WIRES))}")
+        raise FeedRejectedError(f"no feed for {exchange}; there are feeds for {', '.join(sorted(_WIRES))}")
     return _WIRES[exchange]

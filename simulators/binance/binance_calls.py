@@ -1,4 +1,4 @@
-"""Binance's WebSocket API, as far as the account's own stream needs it: signed subscribe, orders and balances."""
+"""Binance's WebSocket API, as far as the account's stream needs it: signed subscribe, orders and balances."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -30,9 +30,9 @@ class BinanceCalls:
         self._credentials = credentials
         self._subscribers = subscribers
         self._balances = balances
-        exchange.listen(self._tell)
+        exchange.listen(self._publish_event)
 
-    def hear(self, connection: SubscriberConnection, text: str) -> None:
+    def on_message(self, connection: SubscriberConnection, text: str) -> None:
         request_id: object = None
         try:
             fields = json_fields(text)
@@ -67,7 +67,7 @@ class BinanceCalls:
         now = self._exchange.clock.now()
         check_binance_fields(fields.get("apiKey", ""), fields, signed, self._credentials, now)
 
-    def _tell(self, event: SimulatedAccountEvent) -> None:
+    def _publish_event(self, event: SimulatedAccountEvent) -> None:
         """An execution report, and the balances that it leaves; the end of a filled order is in its last fill."""
         if not self._subscribers.has(_CHANNEL) or (event.kind == "ended" and event.order.state == "done"):
             return
@@ -78,7 +78,7 @@ class BinanceCalls:
         order, fill, now = event.order, event.fill, milliseconds(self._exchange.clock.now())
         status, terms = status_of(order), terms_of(order)
         kind = {"opened": "NEW", "filled": "TRADE", "ended": status}[event.kind]
-        happened = fill.filled_at if fill is not None else order.ended_at or order.placed_at
+        event_time = fill.filled_at if fill is not None else order.ended_at or order.placed_at
         return {
             "e": "executionReport",
             "E": now,
@@ -99,7 +99,7 @@ class BinanceCalls:
             "i": int(order.order_id),
             **_fill_fields(fill),
             "z": eight(order.filled),
-            "T": milliseconds(happened),
+            "T": milliseconds(event_time),
             "I": order.number,
             "w": order.state == "open" and not order.immediate,
             "M": False,
@@ -111,7 +111,7 @@ class BinanceCalls:
         }
 
     def _fills_until(self, event: SimulatedAccountEvent) -> list[SimulatedFill]:
-        """The order's fills that `event` counts: it is told after all of them were booked."""
+        """The order's fills that `event` counts: events are published after all fills were booked."""
         fills, left = [], event.order.filled
         for fill in self._exchange.customer.fills_of(event.order.order_id):
             if left <= 0:

@@ -1,4 +1,4 @@
-"""One REST endpoint of Binance: which parameters it reads, what it weighs, what answers it."""
+"""One REST endpoint of Binance: its parameters, its weight and its handler."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ class Endpoint:
     is_order: bool = False
     """Whether it counts as a new order."""
     heavier: tuple[tuple[int, int], ...] = ()
-    """(limit, weight): what it weighs where more than so many rows are asked for."""
+    """(limit, weight): the weight where more than `limit` rows are requested."""
 
     def weigh(self, fields: Fields) -> int:
         limit = fields.get("limit", "")
@@ -45,7 +45,7 @@ class Endpoint:
 
 
 class Allowance:
-    """So much in each window of so many seconds; windows begin with the clock, not with the first request."""
+    """A limit per window of some seconds; windows start with the clock, not with the first request."""
 
     def __init__(self, limit: int, seconds: int) -> None:
         self._limit = limit
@@ -55,7 +55,7 @@ class Allowance:
         self.is_lifted = False
 
     def take(self, amount: int, now: int) -> int:
-        """What is used now. Raises RequestRejectedError where that is too much."""
+        """Count a use. Raises RequestRejectedError beyond the limit."""
         window = now // self._micros
         if window != self._window:
             self._window, self._used = window, 0

@@ -1,4 +1,4 @@
-"""What Binance tells of one market: its book with update ids, trades, tickers."""
+"""Binance's market data of one market: its book with update ids, trades, tickers."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -17,11 +17,11 @@ from simulators.web.exchange_gateway import Change, MarketStep
 Message = dict[str, object]
 _DAY = 86_400 * MICROSECONDS
 _IDS_MICROSECONDS = 100
-"""Update ids start as if ten thousand had been given out in each second so far: they grow over restarts, too."""
+"""Update ids start at ten thousand per second since 1970, so that they grow across restarts."""
 
 
 class PendingDepth:
-    """Levels that changed since one depth stream last told, as they stand now."""
+    """Levels that changed since a depth stream's last message, with their current amounts."""
 
     def __init__(self) -> None:
         self._levels: dict[tuple[Side, int], int] = {}

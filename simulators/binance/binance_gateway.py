@@ -72,7 +72,7 @@ class BinanceGateway:
         self._stream.publish(name, step)
 
     def lift_limits(self) -> None:
-        """Weights and orders are counted on, and none is too much."""
+        """Keep counting weights and orders without enforcing limits."""
         self._weight.is_lifted = self._orders.is_lifted = True
 
     def beat(self) -> None:
@@ -107,13 +107,13 @@ class BinanceGateway:
         path = request.path.removeprefix(f"/{NAME}")
         is_wrapped = path == "/stream"
 
-        def hear(connection: SubscriberConnection, text: str) -> None:
-            self._stream.hear(connection, text, is_wrapped)
+        def on_message(connection: SubscriberConnection, text: str) -> None:
+            self._stream.on_message(connection, text, is_wrapped)
 
         def greet(connection: SubscriberConnection) -> None:
             self._stream.join(connection, path, request.query.get("streams", ""))
 
-        return await self.subscribers.serve(request, hear, greet)
+        return await self.subscribers.serve(request, on_message, greet)
 
     async def _account_stream(self, request: web.Request) -> web.StreamResponse:
-        return await self.subscribers.serve(request, self._calls.hear)
+        return await self.subscribers.serve(request, self._calls.on_message)

@@ -1,4 +1,4 @@
-"""How Binance words its rejections: always {code, msg}, over REST as over its WebSocket API."""
+"""Binance's rejections: always {code, msg}, over REST and its WebSocket API."""
 
 from simulators.matching.order_records import Reason, RequestRejectedError
 
@@ -51,7 +51,7 @@ _CLOCKS = {
 
 
 class MisusedError(RequestRejectedError):
-    """A rejection that has a code of its own."""
+    """A rejection with its own code."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__("invalid_request", text)

@@ -15,7 +15,7 @@ LARGEST_AMOUNT = Decimal(9_000)
 LARGEST_NOTIONAL = Decimal(9_000_000)
 """Of limit orders alone."""
 SELF_TRADE = "EXPIRE_TAKER"
-"""What meets an order of the same account is cancelled, and what stands stays."""
+"""Self-trade prevention: the taker order is cancelled and the resting one stays."""
 
 
 def market_row(listing: Listing) -> Row:
@@ -72,7 +72,7 @@ def _filters(listing: Listing) -> list[Row]:
 
 
 def status_of(order: SimulatedOrder) -> str:
-    """What the exchange itself ended has expired; what the customer ended is cancelled."""
+    """An order ended by the exchange is expired, one ended by the customer is cancelled."""
     if order.state == "done":
         return "FILLED"
     if order.state == "cancelled":
@@ -127,7 +127,7 @@ def placed_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id:
 
 
 def cancelled_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str, cancel_id: str) -> Row:
-    """The cancel has a client id of its own; the order's stands as the original one."""
+    """The cancel has its own client id; the order's is the original one."""
     return {
         **_names(order, market_id),
         "origClientOrderId": order.client_order_id,
@@ -187,7 +187,7 @@ def _names(order: SimulatedOrder, market_id: str) -> Row:
 def _state(order: SimulatedOrder, fills: Sequence[SimulatedFill]) -> Row:
     return {
         "executedQty": eight(order.filled),
-        # with two m: so the exchange spells it
+        # with two m, as the exchange spells it
         "cummulativeQuoteQty": eight(executed_cost(fills)),
         "status": status_of(order),
     }

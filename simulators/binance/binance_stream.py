@@ -18,7 +18,7 @@ _WRAPPED = "combined:"
 
 
 class _InvalidError(Exception):
-    """Said to the client as `code` and `msg`."""
+    """Sent to the client as `code` and `msg`."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(text)
@@ -37,21 +37,21 @@ class BinanceStream:
     def publish(self, name: str, step: MarketStep) -> None:
         feed = self._feeds[name]
         for trade in step.trades:
-            self._tell(f"{name.lower()}@trade", partial(feed.trade, trade))
-            self._tell(f"{name.lower()}@aggTrade", partial(feed.aggregate_trade, trade))
-        self._tell(f"{name.lower()}@bookTicker", lambda: self._best_if_new(name))
+            self._publish_event(f"{name.lower()}@trade", partial(feed.trade, trade))
+            self._publish_event(f"{name.lower()}@aggTrade", partial(feed.aggregate_trade, trade))
+        self._publish_event(f"{name.lower()}@bookTicker", lambda: self._best_if_new(name))
         self._steps[name] += 1
-        # a crossed book, which only a fault makes, is told at once: one message on, it would be put right unseen
+        # a crossed book, caused only by a fault, is published at once: the next step would correct it
         bid, ask = feed.book.best("buy"), feed.book.best("sell")
         is_crossed = bid is not None and ask is not None and bid >= ask
         if is_crossed or self._steps[name] % _STEPS_A_MESSAGE == 0:
-            self._tell_depth(feed, "depth@100ms", "100ms")
+            self._publish_depth(feed, "depth@100ms", "100ms")
 
     def beat(self) -> None:
         for name, feed in self._feeds.items():
-            self._tell(f"{name.lower()}@ticker", feed.ticker)
-            self._tell(f"{name.lower()}@miniTicker", feed.mini_ticker)
-            self._tell_depth(feed, "depth", "1000ms")
+            self._publish_event(f"{name.lower()}@ticker", feed.ticker)
+            self._publish_event(f"{name.lower()}@miniTicker", feed.mini_ticker)
+            self._publish_depth(feed, "depth", "1000ms")
 
     def join(self, connection: SubscriberConnection, path: str, streams: str) -> None:
         """What an address itself subscribes to: /ws/<stream>, or /stream?streams=<stream>/<stream>."""
@@ -59,7 +59,7 @@ class BinanceStream:
         names = streams.split("/") if path == "/stream" else [path.removeprefix("/ws").strip("/")]
         connection.channels |= {prefix + name for name in names if _is_stream(name)}
 
-    def hear(self, connection: SubscriberConnection, text: str, is_wrapped: bool) -> None:
+    def on_message(self, connection: SubscriberConnection, text: str, is_wrapped: bool) -> None:
         request_id: object = None
         try:
             fields = _fields(text)
@@ -92,13 +92,13 @@ class BinanceStream:
         self._best[name] = best
         return best
 
-    def _tell_depth(self, feed: BinanceFeed, kind: str, speed: str) -> None:
-        """Drained whoever listens, so that a reader who joins hears of no change from before."""
+    def _publish_depth(self, feed: BinanceFeed, kind: str, speed: str) -> None:
+        """Drained even without listeners, so that a new one gets no earlier changes."""
         message = feed.depth_update(speed)
-        self._tell(f"{feed.listing.market_id.lower()}@{kind}", lambda: message)
+        self._publish_event(f"{feed.listing.market_id.lower()}@{kind}", lambda: message)
 
-    def _tell(self, stream: str, make: Callable[[], Message | None]) -> None:
-        """Made only where somebody listens."""
+    def _publish_event(self, stream: str, make: Callable[[], Message | None]) -> None:
+        """The message is built only if there are listeners."""
         wrapped = _WRAPPED + stream
         if not self._subscribers.has(stream) and not self._subscribers.has(wrapped):
             return
@@ -109,7 +109,7 @@ class BinanceStream:
 
 
 def _is_stream(name: str) -> bool:
-    """A market that there is not is taken, and nothing is ever said of it: so does the real exchange."""
+    """An unknown market is accepted and never has messages, as on the real exchange."""
     market, _, kind = name.partition("@")
     return market.isalnum() and market.islower() and kind in _KINDS
 

@@ -1,4 +1,4 @@
-"""bitFlyer's private channel `child_order_events`: what becomes of the account's orders, one message a step."""
+"""bitFlyer's private channel `child_order_events`: one message per step of the account's orders."""
 
 from market.money import ZERO
 from simulators.bitflyer.bitflyer_rows import Row, expiry_of, order_id, stream_time
@@ -8,7 +8,7 @@ from simulators.web.json_digits import plain
 
 
 def event_row(exchange: SimulatedExchange, event: SimulatedAccountEvent) -> Row | None:
-    """None where bitFlyer says nothing: that an order is filled is to be seen from its last execution."""
+    """None where bitFlyer sends no message: a filled order is known from its last execution."""
     order = event.order
     if event.kind == "opened":
         return {**_named(exchange, order, order.placed_at, "ORDER"), **_terms(order)}

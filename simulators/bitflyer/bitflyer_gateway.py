@@ -19,7 +19,7 @@ NAME = "bitflyer"
 
 NAMES = Names(order=acceptance_id, fill=lambda number, _micros: str(FIRST_EXECUTION + number))
 
-# HTTP status, then bitFlyer's own; the documentation names few of them.
+# HTTP status, then bitFlyer's own code; the documentation lists few of them.
 _REJECTIONS: dict[Reason, tuple[int, int, str]] = {
     "unknown_key": (401, -500, "Key not found"),
     "signature": (401, -500, "Invalid signature"),
@@ -79,7 +79,7 @@ class BitflyerGateway:
         check_bitflyer(request, self._credentials, self.exchange.clock.now())
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
-        return await self.subscribers.serve(request, self._stream.hear)
+        return await self.subscribers.serve(request, self._stream.on_message)
 
 
 def _answered(call: Call) -> Handler:

@@ -32,7 +32,7 @@ Item = TypeVar("Item")
 
 
 class BitflyerProducts:
-    """The exchange's listings by product code, and what happened on each."""
+    """The exchange's listings and their trades, by product code."""
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         self.exchange = exchange

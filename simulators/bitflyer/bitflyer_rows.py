@@ -18,7 +18,7 @@ from simulators.web.exchange_gateway import Change, iso_text
 from simulators.web.json_digits import plain, pointed
 
 FIRST_EXECUTION = 2_500_000_000
-"""Executions are numbered alike for all who see them: from here, by the number of the trade."""
+"""Execution ids, the same in public and private data: this plus the trade's number."""
 LIFETIME_MINUTES = 43_200
 DEEPEST = 300
 _AVERAGE_STEP = Decimal("0.00000001")
@@ -32,7 +32,7 @@ def acceptance_id(number: int, micros: int) -> str:
 
 
 def order_id(accepted: str) -> str:
-    """What bitFlyer calls the order itself, beside the id of its acceptance."""
+    """bitFlyer's id of the order, besides its acceptance id."""
     return accepted.replace("JRF", "JOR")
 
 
@@ -47,7 +47,7 @@ def stream_time(micros: int) -> str:
 
 
 def state_of(order: SimulatedOrder) -> str:
-    """What is left of an immediate order expires; a resting one was cancelled by its owner."""
+    """The remainder of an immediate order expires; a resting order was cancelled by its owner."""
     if order.state == "cancelled":
         return "EXPIRED" if order.immediate else "CANCELED"
     return "ACTIVE" if order.state == "open" else "COMPLETED"

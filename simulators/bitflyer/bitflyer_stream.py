@@ -37,7 +37,7 @@ class BitflyerStream:
         self._signed_in: WeakSet[SubscriberConnection] = WeakSet()
         self._beats = 0
         self._channels = {f"{kind}_{code}": row for kind in _KINDS for code, row in products.by_code.items()}
-        self._exchange.listen(self._tell)
+        self._exchange.listen(self._publish_event)
 
     def publish(self, step: MarketStep) -> None:
         """At most one message a channel."""
@@ -51,7 +51,7 @@ class BitflyerStream:
             self._send(f"lightning_executions_{code}", self._products.executions(step.trades, is_stream=True))
 
     def beat(self) -> None:
-        """Lightstream repeats the whole board from time to time."""
+        """Lightstream repeats the board snapshot from time to time."""
         self._beats += 1
         if self._beats % _SNAPSHOT_BEATS:
             return
@@ -60,7 +60,7 @@ class BitflyerStream:
             if self._subscribers.has(channel):
                 self._send(channel, self._board(listing))
 
-    def hear(self, connection: SubscriberConnection, text: str) -> None:
+    def on_message(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
         except RequestRejectedError:
@@ -79,7 +79,7 @@ class BitflyerStream:
             connection.send(_message(channel, self._board(listing)))
 
     def _obeyed(self, connection: SubscriberConnection, fields: dict[str, Any]) -> Listing | None:
-        """The listing whose board is to follow, where one is. Raises _RpcError."""
+        """The listing whose board snapshot follows, if any. Raises _RpcError."""
         method, parameters = fields.get("method"), fields.get("params")
         if method not in ("subscribe", "unsubscribe", "auth"):
             raise _RpcError(_NO_METHOD, "Method not found")
@@ -114,7 +114,7 @@ class BitflyerStream:
             raise _RpcError(_REJECTED, "Authentication failed")
         self._signed_in.add(connection)
 
-    def _tell(self, event: SimulatedAccountEvent) -> None:
+    def _publish_event(self, event: SimulatedAccountEvent) -> None:
         row = event_row(self._exchange, event)
         if row is not None and self._subscribers.has(_PRIVATE):
             self._send(_PRIVATE, [row])

@@ -1,4 +1,4 @@
-"""What Bitstamp's stream says of a trade, of an order of the account, and of the account's part in a trade."""
+"""Messages of Bitstamp's stream: trades, the account's orders, and the account's trades."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ from simulators.matching.order_records import PublicTrade, SimulatedFill, Simula
 from simulators.web.json_digits import plain
 
 _LIMIT, _MARKET, _IMMEDIATE, _WHOLE = 0, 2, 4, 6
-"""How the stream calls kinds of orders."""
+"""The stream's names of order types."""
 _HOUSE_ORDER = 1_000_000
 
 

@@ -58,7 +58,7 @@ class BitstampGateway:
         self._stream.publish(step)
 
     def beat(self) -> None:
-        """Nothing to say: the client beats, and is answered."""
+        """Nothing to send: the client sends heartbeats and gets answers."""
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
         is_short = error.reason == "insufficient_funds"
@@ -105,7 +105,7 @@ class BitstampGateway:
         self._nonces.check(request, self._credentials, self.exchange.clock.now())
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
-        return await self.subscribers.serve(request, self._stream.hear)
+        return await self.subscribers.serve(request, self._stream.on_message)
 
 
 def _is_private(path: str) -> bool:

@@ -30,7 +30,7 @@ Form = Mapping[str, str]
 
 
 class BitstampOrders:
-    """`token` answers a call for the right to hear private channels."""
+    """`token` answers a call for a token of the private channels."""
 
     def __init__(self, exchange: SimulatedExchange, token: Callable[[], Mapping[str, object]]) -> None:
         self._exchange = exchange

@@ -1,4 +1,4 @@
-"""How Bitstamp words its rejections: a `reason`, by field or of all, with a code beside it."""
+"""Bitstamp's rejections: a `reason`, per field or general, and a code."""
 
 from decimal import Decimal
 

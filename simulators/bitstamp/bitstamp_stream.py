@@ -31,7 +31,7 @@ class BitstampStream:
         self._days = {symbol: TradedDay() for symbol in exchange.listings}
         self._tokens: dict[str, int] = {}
         self._micro = exchange.clock.now()
-        exchange.listen(self._tell)
+        exchange.listen(self._publish_event)
 
     def day(self, symbol: str) -> TradedDay:
         return self._days[symbol]
@@ -74,7 +74,7 @@ class BitstampStream:
             levels = levels_of(listing, self._exchange.books[listing.market.symbol], _TOP)
             self._send("data", channel, {**self.stamps(), **levels})
 
-    def _tell(self, event: SimulatedAccountEvent) -> None:
+    def _publish_event(self, event: SimulatedAccountEvent) -> None:
         """A step of the account's orders, to its owner."""
         name = f"{self._exchange.listings[event.order.symbol].market_id}-{self._user_id}"
         if event.fill is not None:
@@ -87,7 +87,7 @@ class BitstampStream:
     def _send(self, event: str, channel: str, data: Mapping[str, object]) -> None:
         self.subscribers.broadcast(channel, {"data": data, "channel": channel, "event": event})
 
-    def hear(self, connection: SubscriberConnection, text: str) -> None:
+    def on_message(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
         except RequestRejectedError:

@@ -1,4 +1,4 @@
-"""What Coinbase Exchange's stream says of one product, with the product's own sequence."""
+"""Messages of Coinbase Exchange's stream about one product, with the product's sequence."""
 
 from collections.abc import Iterable
 from itertools import takewhile
@@ -100,7 +100,7 @@ class ProductFeed:
         return {"type": "heartbeat", "last_trade_id": self._last_number, **self._stamp(self.sequence), "time": now}
 
     def step_of(self, event: SimulatedAccountEvent) -> Message:
-        """One step of an order of the account, as its owner hears it."""
+        """One step of an order of the account, as sent to its owner."""
         if event.fill is not None:
             return self._own_match(event.fill)
         if event.kind == "opened":
@@ -128,7 +128,7 @@ class ProductFeed:
         message = self._of_order("done", order, order.ended_at or order.placed_at, last)
         message["reason"] = "filled" if order.state == "done" else "canceled"
         if order.price is not None:
-            # a market order was never in the book, so nothing is said of what remains of it
+            # a market order was never in the book, so its remainder is not reported
             message |= {"price": fixed_text(order.price, 8), "remaining_size": _size(order)}
         return message
 
@@ -166,7 +166,7 @@ class ProductFeed:
         return newest[0].number if newest else 0
 
     def _number_trades(self, last: int) -> None:
-        """Up to `last`, in the order in which they happened: the account hears of a fill before the public does."""
+        """Up to `last`, in the order in which they happened: the account gets a fill before the public does."""
         newest = self._exchange.tape.newest(self.listing.market.symbol, KEPT)
         fresh = list(takewhile(lambda trade: trade.number > self._last_number, newest))
         for trade in reversed([trade for trade in fresh if trade.number <= last]):

@@ -147,11 +147,11 @@ class CoinbaseExchangeGateway:
         signature.check(self._credentials, self.exchange.clock.now(), "GET/users/self/verify")
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
-        return await self.subscribers.serve(request, self.hear)
+        return await self.subscribers.serve(request, self.on_message)
 
-    def hear(self, connection: SubscriberConnection, text: str) -> None:
+    def on_message(self, connection: SubscriberConnection, text: str) -> None:
         """One message of a WebSocket client."""
-        self._stream.hear(connection, text)
+        self._stream.on_message(connection, text)
 
 
 def _is_private(path: str) -> bool:

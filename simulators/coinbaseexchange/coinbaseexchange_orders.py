@@ -36,7 +36,7 @@ _LIFETIMES = ("GTC", "IOC", "FOK")
 
 
 class CoinbaseExchangeOrders:
-    """`rested` is told of each order that is in the book after it was placed."""
+    """`rested` is called with each order that rests in the book after it was placed."""
 
     def __init__(self, exchange: SimulatedExchange, rested: Callable[[SimulatedOrder], None]) -> None:
         self._exchange = exchange
@@ -155,7 +155,7 @@ class CoinbaseExchangeOrders:
         return price <= wanted.price if wanted.side == "buy" else price >= wanted.price
 
     def _rejected_row(self, wanted: OrderRequest, listing: Listing) -> dict[str, object]:
-        """An order that may only make, and would have taken; it is never heard of again."""
+        """An order that may only make, and would have taken; it is not kept."""
         now = self._exchange.clock.now()
         order = SimulatedOrder(
             "00000000-0000-0000-0000-000000000000",

@@ -1,4 +1,4 @@
-"""How Coinbase Exchange words its rejections: always one `message`."""
+"""Coinbase Exchange's rejections: always one `message`."""
 
 from aiohttp import web
 

@@ -21,7 +21,7 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
         "product_id": market_id,
         "profile_id": PROFILE_ID,
         "side": order.side,
-        # whoever would trade with themselves loses what is newest
+        # self-trade prevention cancels the newest order
         "stp": "cn",
         "type": "market" if order.price is None else "limit",
         "size": fixed_text(order.amount, 8),

@@ -16,7 +16,7 @@ _SIGNED = ("level2", "user")
 
 
 class _NotSubscribedError(Exception):
-    """Said to the client as the reason of an `error` message."""
+    """Sent to the client as the reason of an `error` message."""
 
 
 class CoinbaseExchangeStream:
@@ -27,7 +27,7 @@ class CoinbaseExchangeStream:
         self.feeds = {listing.market_id: ProductFeed(exchange, listing) for listing in exchange.listings.values()}
         self._by_symbol = {feed.listing.market.symbol: feed for feed in self.feeds.values()}
         self._check = check
-        exchange.listen(self._tell)
+        exchange.listen(self._publish_event)
 
     def publish(self, step: MarketStep) -> None:
         feed = self._by_symbol[step.symbol]
@@ -51,15 +51,15 @@ class CoinbaseExchangeStream:
         self.subscribers.broadcast(f"user:{feed.listing.market_id}", feed.opened(order))
 
     def _send(self, channel: str, message: Callable[[], Message | None]) -> None:
-        """The message is made only where somebody listens."""
+        """The message is built only if there are listeners."""
         if self.subscribers.has(channel):
             self.subscribers.broadcast(channel, message())
 
-    def _tell(self, event: SimulatedAccountEvent) -> None:
+    def _publish_event(self, event: SimulatedAccountEvent) -> None:
         feed = self._by_symbol[event.order.symbol]
         self.subscribers.broadcast(f"user:{feed.listing.market_id}", feed.step_of(event))
 
-    def hear(self, connection: SubscriberConnection, text: str) -> None:
+    def on_message(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
             subscribes = _subscribes(fields)

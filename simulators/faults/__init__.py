@@ -1,1 +1,1 @@
-"""Faults on command: which of them an exchange shows, and what they do to frames and orders."""
+"""Injected faults: which are active, and their effects on frames and orders."""

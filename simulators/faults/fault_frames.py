@@ -1,4 +1,4 @@
-"""Faults of a stream: what becomes of each message that a channel sends to one connection."""
+"""Injected faults of a stream: their effect on each message of a channel to one connection."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ _GARBAGE: tuple[Frame, ...] = (
     b"\xff\xfe\x00\x01\x80",
 )
 _PINGS = ('"ping"', '"bts:heartbeat"')
-"""How clients ask in messages of their own whether somebody is there."""
+"""Text messages that exchanges define as pings."""
 
 
 @dataclass(slots=True)
 class FrameFaults:
-    """One connection's share of its exchange's faults; `symbol_of` says which market a channel is about."""
+    """Applies an exchange's faults to one connection; `symbol_of` maps a channel to its market."""
 
     faults: ExchangeFaults
     symbol_of: SymbolOf
@@ -42,11 +42,11 @@ class FrameFaults:
         if held is None and self._strikes("reordered_message", symbol, channel):
             self._held[channel] = text
             return []
-        frames = self._spoilt(text, symbol, channel)
+        frames = self._faulty(text, symbol, channel)
         return frames if held is None else [*frames, held]
 
     def is_closed(self) -> bool:
-        """In maintenance an exchange hangs up."""
+        """In maintenance an exchange closes connections."""
         return not self.faults.is_quiet and self.faults.standing("maintenance") is not None
 
     def swallows_ping(self, text: str | None = None) -> bool:
@@ -55,7 +55,7 @@ class FrameFaults:
             return False
         return self.faults.strike("no_pongs") is not None
 
-    def _spoilt(self, text: str, symbol: str | None, channel: str) -> list[Frame]:
+    def _faulty(self, text: str, symbol: str | None, channel: str) -> list[Frame]:
         if self._strikes("truncated_frame", symbol, channel):
             return [cut(text, self.faults.random)]
         if self._strikes("garbage_frame", symbol, channel):
@@ -85,5 +85,5 @@ class FrameFaults:
 
 
 def cut(text: str, random: Random) -> str:
-    """The beginning of it; never nothing, never all."""
+    """A truncated frame: never empty, never complete."""
     return text[: random.randrange(1, len(text))] if len(text) > 1 else text

@@ -1,4 +1,4 @@
-"""Faults of orders: rejected for no reason, filled in part and left hanging, reported twice, cut off half way."""
+"""Injected faults of orders: rejected without a reason, partly filled and stuck, reported twice, disconnected."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ _SHARE = 0.5
 
 
 class DisconnectedError(Exception):
-    """The connection breaks before the order has come in."""
+    """The connection breaks before the order arrives."""
 
 
 @dataclass(slots=True)
 class OrderCall:
-    """What became of the order of one HTTP request."""
+    """State of the order of one HTTP request."""
 
     order: SimulatedOrder | None = None
     is_disconnected: bool = False
@@ -32,7 +32,7 @@ ORDER_CALL: ContextVar[OrderCall | None] = ContextVar("order_call", default=None
 
 @dataclass(slots=True)
 class OrderFaults:
-    """Stands beside one exchange's `place`, as its trouble."""
+    """The faults of one exchange's `place`."""
 
     faults: ExchangeFaults
     exchange: SimulatedExchange
@@ -69,19 +69,19 @@ class OrderFaults:
         return min(int(lots * share), lots - 1)
 
     def take(self, order: SimulatedOrder) -> None:
-        """The order has come in."""
+        """The order was accepted."""
         call = ORDER_CALL.get()
         if call is not None:
             call.order = order
 
-    def tellings(self, event: SimulatedAccountEvent) -> int:
-        """How often the private stream tells of it."""
+    def report_count(self, event: SimulatedAccountEvent) -> int:
+        """How often the private stream reports the event."""
         if self.faults.is_quiet or event.kind != "filled":
             return 1
         return 1 if self.faults.strike("duplicate_fill_report") is None else 2
 
     def release(self) -> None:
-        """Let orders go on that have hung long enough."""
+        """Release orders whose time of being stuck is over."""
         if not self._hanging:
             return
         now = self.faults.clock.now()

@@ -13,19 +13,19 @@ _NAMES = tuple(field.name for field in fields(Fault))
 
 
 def fault_from(body: object) -> Fault:
-    """Raises FaultRejectedError with one sentence that says what is wrong with it."""
+    """Raises FaultRejectedError with one sentence."""
     if not isinstance(body, dict):
         raise FaultRejectedError(
             'A fault is a JSON object such as {"exchange": "kraken", "kind": "ban", "seconds": 5}.'
         )
     for name in body:
         if name not in _NAMES:
-            raise FaultRejectedError(f"A fault has no {name!r}; it has {', '.join(_NAMES)}.")
+            raise FaultRejectedError(f"A fault has no field {name!r}; it has {', '.join(_NAMES)}.")
     for name in ("exchange", "kind"):
         if name not in body:
             raise FaultRejectedError(f"The fault's {name} is missing.")
     if body["kind"] not in FAULT_KINDS:
-        raise FaultRejectedError(f"There is no fault {body['kind']!r}, only {', '.join(FAULT_KINDS)}.")
+        raise FaultRejectedError(f"There is no fault {body['kind']!r}; there are {', '.join(FAULT_KINDS)}.")
     try:
         # strict as JSON is read: a mapping is taken for a fault, a text never for a number
         return _FAULT.validate_json(orjson.dumps(body), strict=True)
@@ -35,7 +35,7 @@ def fault_from(body: object) -> Fault:
 
 
 def fault_row(active: ActiveFault, now: int) -> dict[str, object]:
-    """What was asked for, its number, what is left of it and how often it has struck."""
+    """The requested fault, its number, its remaining count or time, and how often it was injected."""
     asked = {name: value for name, value in asdict(active.fault).items() if value is not None}
     left = {"count_left": active.left, "seconds_left": active.seconds_left(now)}
     rest = {name: value for name, value in left.items() if value is not None}

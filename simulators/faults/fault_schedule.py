@@ -1,4 +1,4 @@
-"""Faults by the clock: from a seed or from a file, the same each time."""
+"""Schedules of injected faults, from a seed or from a file; deterministic."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _BY_COUNT: tuple[FaultKind, ...] = (
     "partial_fill_then_nothing",
     "disconnect_during_order",
 )
-"""Kinds that a seeded schedule gives a number of times; the others last."""
+"""Kinds that a seeded schedule injects by count; the others have a duration."""
 _MOST_TIMES = 3
 _SECONDS = (1.0, 8.0)
 
@@ -43,7 +43,7 @@ class ScheduledFault:
 
 
 class FaultSchedule:
-    """Switches faults on as they fall due; time runs from when it was made."""
+    """Injects faults when they are due; time starts when the schedule is created."""
 
     def __init__(self, faults: Faults, clock: Clock, entries: Iterable[ScheduledFault]) -> None:
         """`entries` by time; they may have no end."""
@@ -54,14 +54,14 @@ class FaultSchedule:
         self._next = next(self._entries, None)
 
     def advance(self) -> None:
-        """Raises FaultRejectedError where an entry makes no sense."""
+        """Raises FaultRejectedError where an entry is invalid."""
         while self._next is not None and self._start + self._next.at * MICROSECONDS <= self._clock.now():
             self._faults.switch_on(self._next.fault)
             self._next = next(self._entries, None)
 
 
 def seeded_faults(seed: int, per_minute: float, exchanges: Sequence[str]) -> Iterator[ScheduledFault]:
-    """Any kind on any exchange, at times that nothing foretells but the seed; without end."""
+    """Random faults of all kinds on all exchanges, determined by the seed; without end."""
     random = Random(f"{seed}:schedule")  # noqa: S311 – faults, not secrets
     at = 0.0
     while True:
@@ -82,7 +82,7 @@ def schedule_of(text: str, symbols: Symbols) -> Iterable[ScheduledFault]:
     except ValueError:
         per_minute = 0.0
     if not 0 < per_minute <= _MOST_PER_MINUTE:
-        raise FaultRejectedError(f"{rate!r} is no number of faults a minute between 0 and {_MOST_PER_MINUTE}.")
+        raise FaultRejectedError(f"{rate!r} is not a number of faults a minute between 0 and {_MOST_PER_MINUTE}.")
     return seeded_faults(int(seed), per_minute, tuple(symbols))
 
 
@@ -95,7 +95,7 @@ def read_schedule(path: Path, symbols: Symbols) -> list[ScheduledFault]:
     except orjson.JSONDecodeError as error:
         raise FaultRejectedError(f"{path} is not JSON ({error}).") from None
     if not isinstance(rows, list):
-        raise FaultRejectedError(f"{path} is no JSON list of faults.")
+        raise FaultRejectedError(f"{path} is not a JSON list of faults.")
     entries = []
     for number, row in enumerate(rows, 1):
         try:

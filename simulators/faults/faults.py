@@ -1,4 +1,4 @@
-"""Faults on command: which of them an exchange shows now, for how long or how often. Decides, and touches no wire."""
+"""Injected faults: which are active on an exchange, for how long or how often. No I/O."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ FaultKind = Literal[
 FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 
 HTTP_FAULTS: tuple[FaultKind, ...] = ("maintenance", "ban", "http_418", "http_429", "http_5xx")
-"""Answers in place of the exchange's own; of several at once the first one speaks."""
+"""Faults that replace the exchange's answer; of several the first one counts."""
 FRAME_FAULTS: tuple[FaultKind, ...] = (
     "silent_stream",
     "dropped_message",
@@ -42,7 +42,7 @@ FRAME_FAULTS: tuple[FaultKind, ...] = (
     "garbage_frame",
     "duplicated_message",
 )
-"""What happens to messages that a channel sends, in the order in which it is decided."""
+"""Faults of messages of a channel, in order of precedence."""
 
 _OF_A_MARKET: tuple[FaultKind, ...] = (
     *FRAME_FAULTS,
@@ -64,10 +64,10 @@ _OPTIONS: dict[str, tuple[FaultKind, ...]] = {
     "share": ("partial_fill_then_nothing",),
     "hold_seconds": ("partial_fill_then_nothing",),
 }
-"""Which kinds an option belongs to; all others reject it."""
+"""The kinds that have an option; all others reject it."""
 _LONGEST_SECONDS = 86_400
 _OUTLASTING: tuple[FaultKind, ...] = ("silent_stream", "partial_fill_then_nothing")
-"""Kinds of which something stays when their count is used up."""
+"""Kinds whose effect stays when their count is used up."""
 _BY_TIME_ONLY: tuple[FaultKind, ...] = ("clock_skew",)
 
 
@@ -76,16 +76,16 @@ Symbols = Mapping[str, tuple[str, ...]]
 
 
 class FaultRejectedError(Exception):
-    """There is no such fault; the text says in one sentence what is wrong with it."""
+    """An invalid fault; the text gives the reason in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault as asked for: `count` times, or for `seconds`; with both, until the first of the two is over.
+    """One requested fault: `count` times, or for `seconds`; with both, until the first of the two is over.
 
     `symbol` (as in BTC/USD) limits it to one market. `channel` limits it to HTTP paths below the exchange's own that
-    begin so ("/orders", "/ws"), or to stream channels that begin so. `probability`: how often it strikes where it
-    could. The rest are options of single kinds; None is the kind's own default.
+    begin so ("/orders", "/ws"), or to stream channels that begin so. `probability`: of being injected at each
+    opportunity. The rest are options of single kinds; None is the kind's own default.
     """
 
     exchange: str
@@ -102,16 +102,16 @@ class Fault:
     skew_seconds: float | None = None
     """By which the exchange's clock is ahead (negative: behind); default 300."""
     manner: Literal["dropped", "timeout"] | None = None
-    """The connection is cut, or stays open without an answer; default by the toss of a seeded coin."""
+    """The connection is cut, or stays open without an answer; by default a seeded random choice."""
     taken: bool | None = None
-    """Whether the order came in before the disconnect; default by the toss of a seeded coin."""
+    """Whether the order came in before the disconnect; by default a seeded random choice."""
     share: float | None = None
     """Of the order's amount that fills at once at most; default a half."""
     hold_seconds: float | None = None
     """How long the rest then hangs; default until the fault is over, or 10 s where that is not known."""
 
     def check(self, symbols: Symbols) -> None:
-        """Raises FaultRejectedError where it makes no sense."""
+        """Raises FaultRejectedError where it is invalid."""
         if self.exchange not in symbols:
             raise _no_exchange(self.exchange, symbols)
         if self.count is None and self.seconds is None:
@@ -129,7 +129,7 @@ class Fault:
         self._check_ranges()
 
     def is_meant(self, symbol: str | None, channel: str | None) -> bool:
-        """Whether it may strike there."""
+        """Whether it applies there."""
         if self.symbol is not None and self.symbol != symbol:
             return False
         return self.channel is None or (channel is not None and channel.startswith(self.channel))
@@ -161,7 +161,7 @@ class ActiveFault:
     left: int | None
     struck: int = 0
     is_cleared: bool = False
-    """Somebody has switched it off."""
+    """It was switched off."""
 
     def is_over(self, now: int) -> bool:
         return self.left == 0 or (self.ends_at is not None and now >= self.ends_at)
@@ -172,14 +172,14 @@ class ActiveFault:
 
 @dataclass(slots=True)
 class ExchangeFaults:
-    """What one exchange shows. `is_quiet` is the one thing that a healthy exchange has to look at."""
+    """The faults of one exchange. `is_quiet` is a quick check for a healthy exchange."""
 
     exchange: str
     clock: Clock
     random: Random
     is_quiet: bool = True
     strikes: dict[FaultKind, int] = field(default_factory=dict)
-    """How often each kind has struck so far."""
+    """How often each kind was injected so far."""
     _active: dict[FaultKind, list[ActiveFault]] = field(default_factory=dict)
     _spent: dict[FaultKind, list[ActiveFault]] = field(default_factory=dict)
 
@@ -200,7 +200,7 @@ class ExchangeFaults:
             yield from self._standing(kind)
 
     def strike(self, kind: FaultKind, symbol: str | None = None, channel: str | None = None) -> ActiveFault | None:
-        """The fault that strikes here and now; it has then struck once more. Both arguments say where "here" is."""
+        """The fault to inject here and now, which is then counted. Both arguments give the place."""
         for active in self._standing(kind):
             fault = active.fault
             if not fault.is_meant(symbol, channel):
@@ -215,7 +215,7 @@ class ExchangeFaults:
         return None
 
     def standing(self, kind: FaultKind) -> ActiveFault | None:
-        """The newest of a kind that lasts, without striking."""
+        """The newest fault of a kind with a duration, without counting it."""
         found = self._standing(kind)
         return found[-1] if found else None
 
@@ -239,7 +239,7 @@ class ExchangeFaults:
 
 
 class Faults:
-    """All faults of all exchanges; the same seed and the same questions give the same answers."""
+    """All faults of all exchanges; deterministic for the same seed and calls."""
 
     def __init__(self, clock: Clock, symbols: Symbols, seed: int = 0) -> None:
         self._clock = clock
@@ -261,7 +261,7 @@ class Faults:
         return self._of[exchange]
 
     def switch_on(self, fault: Fault) -> ActiveFault:
-        """From now on. Raises FaultRejectedError where it makes no sense."""
+        """From now on. Raises FaultRejectedError where it is invalid."""
         fault.check(self._symbols)
         now = self._clock.now()
         ends_at = None if fault.seconds is None else now + round(fault.seconds * MICROSECONDS)
@@ -276,7 +276,7 @@ class Faults:
         return sorted(found, key=lambda active: active.number)
 
     def strikes(self) -> dict[str, dict[FaultKind, int]]:
-        """Exchange → kind → how often it has struck since the start."""
+        """Exchange → kind → how often it was injected since the start."""
         return {name: dict(faults.strikes) for name, faults in self._of.items() if faults.strikes}
 
     def clear(self, exchange: str | None = None, kind: FaultKind | None = None) -> None:
@@ -286,4 +286,4 @@ class Faults:
 
 
 def _no_exchange(exchange: str, symbols: Symbols) -> FaultRejectedError:
-    return FaultRejectedError(f"There is no exchange {exchange!r} here, only {', '.join(symbols)}.")
+    return FaultRejectedError(f"There is no exchange {exchange!r} here; there are {', '.join(symbols)}.")

@@ -1,4 +1,4 @@
-"""The clock of a simulated exchange, which may be wrong."""
+"""The clock of a simulated exchange, with an adjustable offset."""
 
 from dataclasses import dataclass
 

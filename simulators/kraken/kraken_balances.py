@@ -21,10 +21,10 @@ class KrakenBalances:
     def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
         self.readers = KrakenReaders("balances")
-        # Told of a fill, the account may already have booked the next one: the balance after each is kept here.
+        # When a fill is published, the account may have booked the next one already: balances after each are kept here.
         self._balances = dict(exchange.customer.balances)
         self._newest: tuple[int, list[Row]] = (0, [])
-        exchange.listen(self._tell)
+        exchange.listen(self._publish_event)
 
     def result(self, parameters: Mapping[str, object]) -> Row:
         return {"channel": "balances", "snapshot": parameters.get("snapshot", True) is not False}
@@ -34,13 +34,13 @@ class KrakenBalances:
         if self.result(parameters)["snapshot"]:
             self.readers.show(connection, [_whole(name, owned) for name, owned in self._balances.items()])
 
-    def _tell(self, event: SimulatedAccountEvent) -> None:
+    def _publish_event(self, event: SimulatedAccountEvent) -> None:
         if event.fill is None:
             return
         # A fill that is reported twice is booked once.
         if event.fill.number != self._newest[0]:
             self._newest = (event.fill.number, self._booked(event.fill))
-        self.readers.tell(self._newest[1])
+        self.readers.publish(self._newest[1])
 
     def _booked(self, fill: SimulatedFill) -> list[Row]:
         """Two entries, as a ledger has them: the fee is in the one of its own currency."""

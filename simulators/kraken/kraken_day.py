@@ -1,4 +1,4 @@
-"""What Kraken's tickers say: best prices, and the trades of today (UTC) and of the last 24 hours."""
+"""Data of Kraken's tickers: best prices, and the trades of today (UTC) and of the last 24 hours."""
 
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -17,7 +17,7 @@ _PERCENT_STEP = Decimal("0.01")
 
 
 class KrakenDay:
-    """The day of one market; it knows the trades that it was told."""
+    """The day of one market, from the trades added to it."""
 
     def __init__(self, exchange: SimulatedExchange, listing: Listing) -> None:
         self._exchange = exchange

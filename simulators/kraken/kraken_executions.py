@@ -1,6 +1,6 @@
 """Kraken's private `executions` channel: orders and fills of the account as they happen.
 
-As on the real channel, only the first message of an order says what it is; later ones name it and say what changed.
+As on the real channel, only the first message of an order has all fields; later ones have its id and the changes.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class KrakenExecutions:
     def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
         self.readers = KrakenReaders("executions")
-        exchange.listen(self._tell)
+        exchange.listen(self._publish_event)
 
     def result(self, parameters: Mapping[str, object]) -> Row:
         return {
@@ -53,15 +53,15 @@ class KrakenExecutions:
             fills = customer.fills[-_NEWEST_FILLS:]
             self.readers.show(connection, [self._fill(fill) for fill in fills])
 
-    def _tell(self, event: SimulatedAccountEvent) -> None:
+    def _publish_event(self, event: SimulatedAccountEvent) -> None:
         order = event.order
         if event.kind == "opened":
-            self.readers.tell([{**self._whole(order), **_state("pending_new", "pending_new")}], unless=_BRIEF)
-            self.readers.tell([{**_named(order, order.placed_at), **_state("new", "new")}])
+            self.readers.publish([{**self._whole(order), **_state("pending_new", "pending_new")}], unless=_BRIEF)
+            self.readers.publish([{**_named(order, order.placed_at), **_state("new", "new")}])
         elif event.fill is not None:
-            self.readers.tell([self._fill(event.fill)], unless=_BRIEF)
+            self.readers.publish([self._fill(event.fill)], unless=_BRIEF)
         elif event.kind == "ended":
-            self.readers.tell([self._ended(order)])
+            self.readers.publish([self._ended(order)])
 
     def _whole(self, order: SimulatedOrder) -> Row:
         row = {

@@ -70,14 +70,14 @@ class KrakenGateway:
         self._stream.beat()
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
-        """Kraken answers 200 whatever it says."""
+        """Kraken always answers with status 200."""
         return json_reply({"error": [worded(error)]})
 
     def _check(self, request: SignedRequest) -> None:
         self._last_nonce = check_kraken(request, self._credentials, self._last_nonce)
 
     async def _ws(self, request: web.Request) -> web.WebSocketResponse:
-        return await self.subscribers.serve(request, self._stream.hear, self._stream.greet)
+        return await self.subscribers.serve(request, self._stream.on_message, self._stream.greet)
 
 
 def _answered(call: Call) -> Handler:

@@ -13,7 +13,7 @@ from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.api_calls import Call, Fields, known
 from simulators.web.exchange_gateway import decimal_field, iso_text, side_field, text_field
 
-# fcib, viqc and the rest are not simulated: rejected, so that nobody believes they had an effect.
+# fcib, viqc and the rest are not simulated; they are rejected, so that they are not ignored silently.
 _FLAGS = {"fciq", "nompp", "post"}
 _LIFETIMES = ("GTC", "IOC")
 _SECONDS = re.compile(r"[0-9]{1,9}")

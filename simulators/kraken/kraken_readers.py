@@ -1,4 +1,4 @@
-"""Who listens to one of Kraken's private channels: each connection counts its own messages."""
+"""Subscribers of one of Kraken's private channels; each connection counts its own messages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ class KrakenReaders:
         """A snapshot for one that has just joined."""
         connection.send(self._message(self._readers[connection], "snapshot", rows))
 
-    def tell(self, rows: Sequence[Row], *, unless: str = "") -> None:
+    def publish(self, rows: Sequence[Row], *, unless: str = "") -> None:
         """One update to all readers but those with the option `unless`."""
         for connection, reader in list(self._readers.items()):
             if self.channel in connection.channels and unless not in reader.options:
-                connection.tell(self.channel, self._message(reader, "update", rows))
+                connection.publish(self.channel, self._message(reader, "update", rows))
 
     def _message(self, reader: _Reader, kind: str, rows: Sequence[Row]) -> Row:
         reader.sequence += 1

@@ -1,4 +1,4 @@
-"""How Kraken words what it rejects, over REST and over WebSocket alike."""
+"""Kraken's rejections, over REST and WebSocket."""
 
 from simulators.matching.order_records import Reason, RequestRejectedError
 

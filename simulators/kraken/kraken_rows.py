@@ -156,7 +156,7 @@ def order_row(
 
 
 def cancel_reason(order: SimulatedOrder) -> str | None:
-    """What is left of an immediate order goes without a word; a resting one was cancelled by its owner."""
+    """The remainder of an immediate order is cancelled without a reason; a resting order was cancelled by its owner."""
     return "User requested" if order.state == "cancelled" and not order.immediate else None
 
 

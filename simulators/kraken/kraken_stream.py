@@ -51,7 +51,7 @@ class KrakenStream:
         """About once a second, to all who have subscribed to anything."""
         self._subscribers.broadcast(_HEARTBEAT, {"channel": _HEARTBEAT})
 
-    def hear(self, connection: SubscriberConnection, text: str) -> None:
+    def on_message(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)
         except RequestRejectedError:

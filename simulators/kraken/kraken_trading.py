@@ -59,7 +59,7 @@ class KrakenTrading:
         return [result]
 
     def _cancel(self, parameters: Fields) -> list[Result]:
-        """All of them or none: the first that is unknown is said no to."""
+        """All of them or none: an unknown id rejects the whole call."""
         names, client_ids = _texts(parameters, "order_id"), _texts(parameters, "cl_ord_id")
         customer = self._exchange.customer
         orders = [customer.order(name) for name in names]

@@ -15,8 +15,8 @@ BPS = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Temper:
-    """How lively prices are; bps and seconds."""
+class PriceModel:
+    """Parameters of the price model; bps and seconds."""
 
     volatility: float = 1.5
     """Of the latent price over one second."""
@@ -56,15 +56,15 @@ class _ExchangeState:
 class Prices:
     """Mids of all listings of all exchanges. Advance in turns: one exchange a step, or all of them."""
 
-    def __init__(self, seed: int, listings: Mapping[str, Sequence[Listing]], temper: Temper | None = None) -> None:
-        self._temper = temper or Temper()
+    def __init__(self, seed: int, listings: Mapping[str, Sequence[Listing]], model: PriceModel | None = None) -> None:
+        self._model = model or PriceModel()
         self._random = Random(f"{seed}:latent")  # noqa: S311 – prices, not secrets
         self._latent: dict[str, float] = {}
         self._fx_start = {"USD": 1.0, "EUR": 1.08, "JPY": 1 / 150, "USDT": 1.0}
         self._fx = dict.fromkeys(self._fx_start, 0.0)
         self._peg_random = Random(f"{seed}:peg")  # noqa: S311 – prices, not secrets
         self._busy = True
-        self._phase_left = self._temper.busy_seconds
+        self._phase_left = self._model.busy_seconds
         for row in (row for rows in listings.values() for row in rows if not row.market.is_fx):
             dollars = row.start_price * self._fx_start[row.market.quote_currency]
             self._latent.setdefault(row.market.base, math.log(dollars))
@@ -74,38 +74,38 @@ class Prices:
             self._exchanges[name] = _ExchangeState(random, random.uniform(0.05, 0.25), dict(self._latent))
 
     def advance_latent(self, seconds: float) -> None:
-        """The world moves on: latent prices, FX, and whether the markets are busy."""
-        temper, random = self._temper, self._random
+        """Advance latent prices, FX rates and the busy phase."""
+        model, random = self._model, self._random
         for base in self._latent:
-            move = random.gauss(0, temper.volatility * math.sqrt(seconds))
-            if random.random() < temper.jumps_per_second * seconds:
-                move += random.gauss(0, temper.jump_size)
+            move = random.gauss(0, model.volatility * math.sqrt(seconds))
+            if random.random() < model.jumps_per_second * seconds:
+                move += random.gauss(0, model.jump_size)
             self._latent[base] += move * BPS
         for currency in ("EUR", "JPY"):
             pull = 0.001 * seconds * self._fx[currency]
-            self._fx[currency] += random.gauss(0, temper.fx_volatility * math.sqrt(seconds)) * BPS - pull
+            self._fx[currency] += random.gauss(0, model.fx_volatility * math.sqrt(seconds)) * BPS - pull
         # A stablecoin is pulled back to its dollar, from a few bps away.
-        peg_move = self._peg_random.gauss(0, temper.peg_volatility * math.sqrt(seconds)) * BPS
-        self._fx["USDT"] += peg_move - temper.peg_return_rate * seconds * self._fx["USDT"]
+        peg_move = self._peg_random.gauss(0, model.peg_volatility * math.sqrt(seconds)) * BPS
+        self._fx["USDT"] += peg_move - model.peg_return_rate * seconds * self._fx["USDT"]
         self._phase_left -= seconds
         if self._phase_left <= 0:
             self._busy = not self._busy
-            self._phase_left = random.expovariate(1 / (temper.busy_seconds if self._busy else temper.calm_seconds))
+            self._phase_left = random.expovariate(1 / (model.busy_seconds if self._busy else model.calm_seconds))
 
     def advance_exchange(self, name: str, seconds: float) -> None:
-        """One exchange reacts to the world and to its own crowd."""
-        temper, state = self._temper, self._exchanges[name]
+        """Advance one exchange's prices."""
+        model, state = self._model, self._exchanges[name]
         follow = 1 - math.exp(-seconds / state.lag)
         for base, latent in self._latent.items():
             state.log_price[base] += (latent - state.log_price[base]) * follow
-        rate = temper.basis_return_rate
-        spread = temper.basis_deviation * math.sqrt(2 * rate * seconds)
+        rate = model.basis_return_rate
+        spread = model.basis_deviation * math.sqrt(2 * rate * seconds)
         state.basis += state.random.gauss(0, spread) - rate * seconds * state.basis
         for dislocation in state.dislocations:
             dislocation.size *= 0.5 ** (seconds / dislocation.half_life)
         state.dislocations = [dislocation for dislocation in state.dislocations if abs(dislocation.size) > 0.5]
-        if self._busy and state.random.random() < temper.dislocations_per_second * seconds:
-            size = min(temper.largest_dislocation, 10 + state.random.expovariate(1 / temper.dislocation_size))
+        if self._busy and state.random.random() < model.dislocations_per_second * seconds:
+            size = min(model.largest_dislocation, 10 + state.random.expovariate(1 / model.dislocation_size))
             sign = state.random.choice((-1, 1))
             state.dislocations.append(_Dislocation(sign * size, state.random.uniform(0.3, 1.5)))
 
@@ -115,7 +115,7 @@ class Prices:
             return self._dollars(market.base) / self._dollars(market.quote_currency)
         state = self._exchanges[market.exchange]
         away = state.basis + sum(dislocation.size for dislocation in state.dislocations)
-        away = max(-self._temper.largest_dislocation, min(self._temper.largest_dislocation, away))
+        away = max(-self._model.largest_dislocation, min(self._model.largest_dislocation, away))
         return math.exp(state.log_price[market.base] + away * BPS) / self._dollars(market.quote_currency)
 
     def _dollars(self, currency: str) -> float:

@@ -1,4 +1,4 @@
-"""What tickers say of the last 24 hours of one market."""
+"""Ticker figures of the last 24 hours of one market."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class _Minute:
 
 
 class TradedDay:
-    """Kept by the minute: a trade leaves with the minute that it was in."""
+    """Stored by the minute: trades are dropped minute by minute."""
 
     def __init__(self) -> None:
         self._minutes: deque[_Minute] = deque()

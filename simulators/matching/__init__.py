@@ -1,1 +1,1 @@
-"""The exchange itself: listings, matching, the test account, its journal. No wire protocol."""
+"""The exchange core: listings, matching, the test account, its journal. No wire protocol."""

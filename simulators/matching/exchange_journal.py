@@ -1,4 +1,4 @@
-"""The memory of a simulated exchange: an append-only file that survives kill -9."""
+"""The journal of a simulated exchange: an append-only file that survives kill -9."""
 
 import os
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ _ENTRY = TypeAdapter(Entry)
 
 
 class EntryLog(Protocol):
-    """What an exchange writes down; it may be forgotten."""
+    """The port of an exchange's journal; an adapter may discard entries."""
 
     def entries(self) -> Sequence[Entry]: ...
 
@@ -78,7 +78,7 @@ class Journal:
 
 
 class MemoryJournal:
-    """Keeps nothing; for tests and benchmarks of the exchange alone."""
+    """Stores nothing; for tests and benchmarks of the exchange alone."""
 
     def entries(self) -> Sequence[Entry]:
         return ()
@@ -88,7 +88,7 @@ class MemoryJournal:
 
 
 def read_journal(path: Path) -> list[Entry]:
-    """What an exchange has written so far, oldest first; the exchange may be running. Raises OSError."""
+    """An exchange's entries so far, oldest first; the exchange may be running. Raises OSError."""
     return _entries_and_length(path.read_bytes())[0]
 
 

@@ -1,4 +1,4 @@
-"""The port for what goes wrong with orders."""
+"""The port for injected faults of orders."""
 
 from typing import Protocol
 
@@ -6,10 +6,10 @@ from simulators.matching.order_records import OrderRequest, SimulatedAccountEven
 
 
 class OrderFaultPort(Protocol):
-    """What may go wrong with the customer's orders, on command."""
+    """Injected faults of the customer's orders."""
 
     def admit(self, request: OrderRequest) -> None:
-        """Raises where the order is not to come in."""
+        """Raises where the order must not be accepted."""
         ...
 
     def lots_at_once(self, order: SimulatedOrder, lots: int) -> int:
@@ -17,9 +17,9 @@ class OrderFaultPort(Protocol):
         ...
 
     def take(self, order: SimulatedOrder) -> None:
-        """The order has come in and is journalled."""
+        """The order was accepted and journalled."""
         ...
 
-    def tellings(self, event: SimulatedAccountEvent) -> int:
-        """How often listeners are told of it."""
+    def report_count(self, event: SimulatedAccountEvent) -> int:
+        """How often listeners get the event."""
         ...

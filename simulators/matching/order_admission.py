@@ -1,4 +1,4 @@
-"""Which orders a simulated exchange lets in: size and price rules, client ids, funds. Pure checks."""
+"""Order validation of a simulated exchange: size and price rules, client ids, funds. Pure checks."""
 
 from collections.abc import Iterable
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""What a simulated exchange keeps of its customer's orders: the records, and why it rejects a request."""
+"""Records of the customer's orders, and reject reasons."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -36,7 +36,7 @@ Reason = Literal[
 
 
 class RequestRejectedError(Exception):
-    """The exchange says no; each exchange words the `reason` in its own error body."""
+    """The exchange rejects the request; each gateway maps `reason` to the exchange's own error body."""
 
     def __init__(self, reason: Reason, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
@@ -59,7 +59,7 @@ class OrderRequest:
 
 @dataclass(frozen=True, slots=True)
 class RejectedOrder:
-    """An order that came to the exchange's door and no further; `at` in microseconds."""
+    """A rejected order; `at` in microseconds."""
 
     request: OrderRequest
     reason: Reason
@@ -110,7 +110,7 @@ class SimulatedFill:
 
 @dataclass(frozen=True, slots=True)
 class PublicTrade:
-    """A match as everybody sees it; `number` grows over the exchange's life, `side` is the taker's."""
+    """A public trade; `number` grows over the exchange's life, `side` is the taker's."""
 
     number: int
     symbol: str

@@ -32,12 +32,12 @@ CROWD = "crowd"
 FEES = "fees"
 
 _NUMBER_MICROSECONDS = 100_000
-"""Numbers start as if ten had been given out in each second so far: more than an exchange gives out while it runs."""
+"""Numbers start at ten per second since 1970: more than an exchange uses while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """How the exchange names what it numbers: (number, microseconds) → its own id.
+    """The exchange's ids: (number, microseconds) → id.
 
     `client_ids_reusable`: a client order id may come again once its order has ended.
     """
@@ -64,7 +64,7 @@ class SimulatedExchange:
         self.books = {symbol: MatchingBook() for symbol in self.listings}
         self.customer = FundedAccount(self.listings)
         self.clock = clock
-        self.trouble: OrderFaultPort | None = None
+        self.order_faults: OrderFaultPort | None = None
         self.tape = TradeTape(self.listings)
         self.volume_30d = assumed_volume(name)
         self.tier = tier_at(name, self.volume_30d)
@@ -94,10 +94,10 @@ class SimulatedExchange:
         order = self._numbered(request)
         self.customer.keep(order)
         self._events.append(SimulatedAccountEvent("opened", order))
-        at_once = lots if self.trouble is None else self.trouble.lots_at_once(order, lots)
+        at_once = lots if self.order_faults is None else self.order_faults.lots_at_once(order, lots)
         order = self._match(order, BookOrder(order.order_id, CUSTOMER, order.side, ticks, at_once), at_once < lots)
-        if self.trouble is not None:
-            self.trouble.take(order)
+        if self.order_faults is not None:
+            self.order_faults.take(order)
         return order
 
     def go_on(self, order_id: str) -> None:
@@ -197,8 +197,8 @@ class SimulatedExchange:
         check_client_id(request.client_order_id, used, self._names.client_ids_reusable)
         ticks, lots = units_of(listing, request)
         self._check_funds(listing, request.side, ticks, lots)
-        if self.trouble is not None:
-            self.trouble.admit(request)
+        if self.order_faults is not None:
+            self.order_faults.admit(request)
         return ticks, lots
 
     def _numbered(self, request: OrderRequest) -> SimulatedOrder:
@@ -233,11 +233,11 @@ class SimulatedExchange:
         return order
 
     def _keep(self, entry: Entry) -> None:
-        """Journal a step, then tell of it."""
+        """Journal a step, then publish it."""
         self._journal.write(entry)
         events, self._events = self._events, []
         for event in events:
-            times = 1 if self.trouble is None else self.trouble.tellings(event)
+            times = 1 if self.order_faults is None else self.order_faults.report_count(event)
             for listener in self._listeners * times:
                 listener(event)
 
@@ -272,7 +272,7 @@ class SimulatedExchange:
             self._events.append(SimulatedAccountEvent("ended", order))
 
     def _fill(self, listing: Listing, order: BookOrder, match: Match, trade: PublicTrade) -> SimulatedFill:
-        """One side of a match; of the customer's the fee is taken. It has the number of the trade that all see."""
+        """One side of a match; of the customer's the fee is taken. It has the number of the public trade."""
         cost = listing.cost(match.ticks, match.lots)
         liquidity: Liquidity = "maker" if order is match.maker else "taker"
         is_customers = order.owner == CUSTOMER

@@ -1,4 +1,4 @@
-"""The trades that everybody sees, of one simulated exchange."""
+"""The public trades of one simulated exchange."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -9,15 +9,15 @@ KEPT = 1_000
 
 
 class TradeTape:
-    """The newest trades of each market, and those that no reader was told of yet."""
+    """The newest trades of each market, and those not published yet."""
 
     def __init__(self, symbols: Iterable[str]) -> None:
         self._kept: dict[str, deque[PublicTrade]] = {symbol: deque(maxlen=KEPT) for symbol in symbols}
-        self._untold: dict[str, list[PublicTrade]] = {symbol: [] for symbol in self._kept}
+        self._unpublished: dict[str, list[PublicTrade]] = {symbol: [] for symbol in self._kept}
 
     def write(self, trade: PublicTrade) -> None:
         self._kept[trade.symbol].append(trade)
-        self._untold[trade.symbol].append(trade)
+        self._unpublished[trade.symbol].append(trade)
 
     def newest(self, symbol: str, limit: int) -> list[PublicTrade]:
         """Newest first, at most KEPT."""
@@ -26,6 +26,6 @@ class TradeTape:
 
     def drain(self, symbol: str) -> list[PublicTrade]:
         """Trades since the last call, oldest first."""
-        trades = self._untold[symbol]
-        self._untold[symbol] = []
+        trades = self._unpublished[symbol]
+        self._unpublished[symbol] = []
         return trades

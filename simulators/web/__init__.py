@@ -1,1 +1,1 @@
-"""What the wire protocols share: the gateway, signatures, rate limits, subscribers."""
+"""Shared by the wire protocols: the gateway, signatures, rate limits, subscribers."""

@@ -1,4 +1,4 @@
-"""Keys of the funded test accounts: made at random once, kept in one file that only its owner may read."""
+"""API keys of the funded test accounts: created at random once, stored in one file that only its owner may read."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""One call of an exchange's API: what answers it, and which fields it knows."""
+"""One call of an exchange's API: its handler and its fields."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A field that the call does not know is rejected, so that nobody relies on what the exchange does not have."""
+    """An unknown field is rejected, so that clients cannot rely on something that the exchange does not have."""
 
     answer: Callable[[Fields], object]
     known: frozenset[str] = frozenset()
 
     def __call__(self, fields: Fields) -> object:
-        """What goes on the wire. Raises RequestRejectedError."""
+        """The response body. Raises RequestRejectedError."""
         for name in fields:
             if name not in self.known:
                 raise RequestRejectedError("invalid_request", name)

@@ -1,4 +1,4 @@
-"""A book that crosses for one message, and is put right by the next."""
+"""A book that is crossed for one message and corrected by the next."""
 
 from dataclasses import dataclass, field
 from typing import cast
@@ -12,7 +12,7 @@ from simulators.web.exchange_gateway import Change, Gateway, MarketStep
 
 @dataclass(frozen=True, slots=True)
 class CrossedBook:
-    """A book as it reads with one bid more, which no engine would let stand."""
+    """A view of a book with one more bid that crosses it."""
 
     book: MatchingBook
     ticks: int
@@ -31,15 +31,15 @@ class CrossedBook:
 
 @dataclass(slots=True)
 class Publisher:
-    """Hands one exchange's steps to its gateway, crossed where that is wanted."""
+    """Passes one exchange's steps to its gateway, crossed while that fault is active."""
 
     gateway: Gateway
     faults: ExchangeFaults
     _crossed: dict[str, int] = field(default_factory=dict)
-    """Symbol → ticks of the bid that readers were told of and that is not there."""
+    """Symbol → ticks of the published bid that does not exist."""
 
     def publish(self, symbol: str, changes: list[Change], trades: list[PublicTrade]) -> None:
-        """Nothing where nothing has happened."""
+        """Does nothing without changes."""
         exchange = self.gateway.exchange
         book = exchange.books[symbol]
         wrong = self._crossed.pop(symbol, None)

@@ -1,4 +1,4 @@
-"""What the wire adapters of all simulated exchanges share: the port, request parsing, the guard, times as text."""
+"""Shared by all gateways: the port, request parsing, the guard, times as text."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ Change = tuple[Side, int, int]
 
 @dataclass(frozen=True, slots=True)
 class MarketStep:
-    """What happened on one market since the last step: levels that changed, and trades, oldest first."""
+    """Changes of one market since the last step: levels, and trades, oldest first."""
 
     symbol: str
     changes: list[Change]
@@ -46,7 +46,7 @@ class Gateway(Protocol):
     def application(self) -> web.Application: ...
 
     def publish(self, step: MarketStep) -> None:
-        """Tell WebSocket readers of one market's step, its book in one message."""
+        """Publish one market's step to subscribers, its book in one message."""
         ...
 
     def beat(self) -> None:
@@ -62,11 +62,11 @@ _MOST = 10**15
 Check = Callable[[SignedRequest], None]
 Rejection = Callable[[RequestRejectedError], web.Response]
 REJECTION: web.AppKey[Rejection] = web.AppKey("rejection")
-"""How the exchange words a rejection, for what stands before its application."""
+"""The exchange's response for a rejection outside its application."""
 
 
 def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejection: Rejection) -> web.Application:
-    """An application that lets nobody past `check` on private paths and words every rejection by `rejection`."""
+    """An application that runs `check` on private paths and answers rejections with `rejection`."""
 
     @web.middleware
     async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:

@@ -1,4 +1,4 @@
-"""Faults switched on and off over HTTP, by whoever can read the token's file."""
+"""Routes to inject faults over HTTP; the token's file gives access."""
 
 import hmac
 import os
@@ -34,7 +34,7 @@ def ensure_token(home: Path) -> str:
 
 def admin_application(faults: Faults, clock: Clock, token: str) -> web.Application:
     """GET, POST and DELETE of `/faults`; errors are `{"error": "<one sentence>"}`."""
-    desk = _FaultDesk(faults, clock)
+    desk = _FaultRoutes(faults, clock)
     application = web.Application(middlewares=[_guard(token)])
     application.add_routes(
         [
@@ -66,13 +66,13 @@ def _guard(token: str) -> Middleware:
     return guard
 
 
-class _FaultDesk:
+class _FaultRoutes:
     def __init__(self, faults: Faults, clock: Clock) -> None:
         self._faults = faults
         self._clock = clock
 
     async def listed(self, _request: web.Request) -> web.Response:
-        """Those that are on, how often each kind has struck since the start, and how each kind shows where."""
+        """Active faults, how often each kind was injected since the start, and descriptions of all kinds."""
         kinds = {kind: {name: form_of(kind, name) for name in self._faults.exchanges} for kind in FAULT_KINDS}
         return json_reply({"faults": self._rows(), "strikes": self._faults.strikes(), "kinds": kinds})
 
@@ -99,5 +99,5 @@ def _kind(name: str | None) -> FaultKind | None:
         if name == kind:
             return kind
     if name is not None:
-        raise FaultRejectedError(f"There is no fault {name!r}, only {', '.join(FAULT_KINDS)}.")
+        raise FaultRejectedError(f"There is no fault {name!r}; there are {', '.join(FAULT_KINDS)}.")
     return None

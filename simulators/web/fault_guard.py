@@ -1,4 +1,4 @@
-"""Faults of HTTP: what stands between a request and the exchange's own answer."""
+"""Injected faults of HTTP requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _NAMING_AN_END: tuple[FaultKind, ...] = ("ban", "http_418")
 """Of which the wording may say until when (milliseconds since the epoch)."""
 _BAN_SECONDS = 120.0
 _LATENCY_MILLISECONDS = 500
-# Longer than any client waits for an answer.
+# Longer than any client's timeout.
 _SILENT_SECONDS = 60.0
 
 FILL_LISTS: Mapping[str, tuple[tuple[str, str | None], ...]] = {
@@ -44,7 +44,7 @@ FILL_LISTS: Mapping[str, tuple[tuple[str, str | None], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class FaultGuard:
-    """One exchange's; it goes before all else that the exchange's application does."""
+    """The middleware of one exchange; it runs before everything else in its application."""
 
     gateway: Gateway
     faults: ExchangeFaults
@@ -112,7 +112,7 @@ class FaultGuard:
         return (active.fault.milliseconds or _LATENCY_MILLISECONDS) / 1_000
 
     def _rejection(self, request: web.Request, active: ActiveFault) -> web.Response:
-        """In the exchange's own words."""
+        """The response with the exchange's own error body."""
         fault, now = active.fault, self.clock.now()
         if fault.kind == "http_5xx" and fault.status is not None and fault.status not in _OWN_5XX:
             return _edge_page(fault.status)
@@ -128,7 +128,7 @@ class FaultGuard:
         return response
 
     async def _loses(self, symbol: str) -> bool:
-        """Whether nobody is to hear that the order came in, after the time for which the client waits in vain."""
+        """Whether the order's acknowledgement is lost; returns after the client's wait."""
         active = self.faults.strike("lost_acknowledgement", symbol)
         if active is None:
             return False
@@ -166,7 +166,7 @@ def _status(kind: FaultKind, asked: int | None, own: int) -> int:
 
 
 def _edge_page(status: int) -> web.Response:
-    """What a proxy before the exchange says when it cannot reach it."""
+    """The page of a proxy in front of the exchange that cannot reach it."""
     page = f"<html><head><title>{status}</title></head><body><center><h1>{status}</h1></center><hr></body></html>"
     return web.Response(text=page, status=status, content_type="text/html")
 

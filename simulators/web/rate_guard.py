@@ -1,7 +1,7 @@
-"""The real exchanges' rate limits at the simulated ones' doors: who asks too much is answered as there.
+"""The real exchanges' rate limits on the simulated ones, with the same answers to too many requests.
 
-What counts for what is written down here a second time, from the exchanges' documents and not from our own client, so
-that one of the two notices what the other has wrong. Binance counts for itself, by the weight of each endpoint.
+The weights are written here a second time, from the exchanges' documents and not from our own client, so that an error
+in one of the two is noticed. Binance counts for itself, by the weight of each endpoint.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -48,7 +48,7 @@ Counts = Callable[[web.Request, str], Awaitable[Mapping[str, int]]]
 
 
 class RateGuard:
-    """One exchange's; it goes before its application, behind the faults."""
+    """The middleware of one exchange; it runs before its application, after the faults."""
 
     def __init__(self, exchange: str, clock: Clock) -> None:
         self._exchange = exchange
@@ -76,7 +76,7 @@ class RateGuard:
         return guard
 
     def _over(self, counts: Mapping[str, int]) -> str | None:
-        """The limit that has no room for them; else they are taken."""
+        """The limit that is exceeded, or None after counting the weights."""
         now = self._clock.now()
         for name, weight in counts.items():
             if self._of(name).left(now) < weight:
@@ -92,7 +92,7 @@ class RateGuard:
         return self._used[name]
 
     async def _hardened(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Who goes on after 429 is banned, and answered 418."""
+        """A client that continues after 429 is banned and answered by 418."""
         now = self._clock.now()
         if now < self._banned_until:
             return self._ban(request, now)

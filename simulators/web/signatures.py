@@ -1,4 +1,4 @@
-"""How each exchange checks that a request was signed by the test account. Each raises RequestRejectedError."""
+"""Each exchange's check of the test account's signatures. All raise RequestRejectedError."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ _BINANCE_SIGNATURE = re.compile(r"&?signature=[^&]*")
 
 @dataclass(frozen=True, slots=True)
 class SignedRequest:
-    """What signatures are made over: the path as sent, without the prefix of the simulated exchange."""
+    """The signed path: as sent, without the prefix of the simulated exchange."""
 
     method: str
     url: str

@@ -1,4 +1,4 @@
-"""WebSocket connections of one simulated exchange and what they listen to."""
+"""WebSocket connections of one simulated exchange and their subscriptions."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -32,14 +32,14 @@ class SubscriberConnection:
         self._goodbye: tuple[int, bytes] | None = None
 
     def send(self, message: object) -> None:
-        """An answer to this client alone: faults of the stream spare it."""
+        """Send an answer to this client; stream faults do not apply."""
         self._put(orjson.dumps(message).decode())
 
-    def tell(self, channel: str, message: object) -> None:
-        """What a channel has to say; faults of the stream may get at it."""
-        self.tell_text(channel, orjson.dumps(message).decode())
+    def publish(self, channel: str, message: object) -> None:
+        """Send a message of a channel; stream faults may apply."""
+        self.publish_text(channel, orjson.dumps(message).decode())
 
-    def tell_text(self, channel: str, text: str) -> None:
+    def publish_text(self, channel: str, text: str) -> None:
         if self._faults is None:
             self._put(text)
             return
@@ -52,7 +52,7 @@ class SubscriberConnection:
         return self._faults is not None and self._faults.swallows_ping(text)
 
     def cut(self) -> None:
-        """Without a word."""
+        """Close without a close frame."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -72,12 +72,12 @@ class SubscriberConnection:
             self._queue.put_nowait(frame)
         except asyncio.QueueFull:
             if self._goodbye is None:
-                # who reads nothing at all does not even let the goodbye through
+                # a client that reads nothing blocks even the close frame
                 asyncio.get_running_loop().call_later(_GOODBYE_SECONDS, self.cut)
             self._goodbye = _TOO_SLOW
 
 
-Hear = Callable[[SubscriberConnection, str], None]
+OnMessage = Callable[[SubscriberConnection, str], None]
 
 
 class Subscribers:
@@ -87,7 +87,7 @@ class Subscribers:
         self._connections: set[SubscriberConnection] = set()
         self._faults: tuple[ExchangeFaults, SymbolOf] | None = None
 
-    def suffer(self, faults: ExchangeFaults, symbol_of: SymbolOf) -> None:
+    def apply_faults(self, faults: ExchangeFaults, symbol_of: SymbolOf) -> None:
         """Connections from now on show the exchange's faults; `symbol_of` names the market of a channel."""
         self._faults = (faults, symbol_of)
 
@@ -100,18 +100,18 @@ class Subscribers:
         if listeners:
             text = orjson.dumps(message).decode()
             for connection in listeners:
-                connection.tell_text(channel, text)
+                connection.publish_text(channel, text)
 
     async def serve(
-        self, request: web.Request, hear: Hear, greet: Callable[[SubscriberConnection], None] | None = None
+        self, request: web.Request, on_message: OnMessage, greet: Callable[[SubscriberConnection], None] | None = None
     ) -> web.WebSocketResponse:
-        """One connection's life: `greet` it, then `hear` each of its messages."""
+        """One connection's life: `greet` it, then `on_message` each of its messages."""
         async with self._joined(request) as connection:
             if greet is not None:
                 greet(connection)
             async for message in connection.socket:
                 if message.type is WSMsgType.TEXT and not connection.swallows_ping(message.data):
-                    hear(connection, message.data)
+                    on_message(connection, message.data)
                 elif message.type is WSMsgType.PING and not connection.swallows_ping():
                     await connection.socket.pong(message.data)
             return connection.socket

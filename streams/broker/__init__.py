@@ -1,1 +1,1 @@
-"""The embedded Kafka broker, and who may read and write what."""
+"""The embedded Kafka broker, and its users and access rights."""

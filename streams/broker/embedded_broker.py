@@ -1,7 +1,7 @@
 """The embedded Kafka broker: one node, broker and controller at once, on loopback, its data below the data folder.
 
-Clients log in by SCRAM, which shows no password to whoever might listen on the port while the broker is down; its
-owner's is written into the log when that is formatted. The controller is asked by the broker in its own process alone.
+Clients log in with SCRAM, which reveals no password to another process that listens on the port while the broker is
+down; the owner's is written into the log when that is formatted. Only the broker's own process uses the controller.
 """
 
 import base64
@@ -31,22 +31,22 @@ RETAINED_BYTES = 2 * 1024**3
 CONTROLLER = "controller"
 ASIDE = "kafka-"
 ASIDE_DAYS = 2
-"""A log keeps its rows for one: of one that was put aside longer ago Kafka itself would have kept nothing."""
+"""Days until a log that was set aside is deleted: Kafka itself would have deleted its rows by then."""
 DAY = 86_400 * MICROSECONDS
 OWNER_FILE = "owner"
-"""In the broker's folder: a mark of the owner whose password is in its log."""
+"""In the broker's folder: identifies the owner whose password is in the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedBroker:
-    """How to run the broker; whoever starts the process owns it. The same ports may be given again after a crash."""
+    """How to run the broker; the caller owns the process. The same ports may be used again after a crash."""
 
     home: Path
     classpath: str
     port: int
     controller_port: int
     owner: Login
-    """May do everything, and make others that may do less."""
+    """The owner's login: it has all rights and creates the other users."""
     controller_password: str = field(repr=False)
     java: str = "java"
 
@@ -61,11 +61,11 @@ class EmbeddedBroker:
     def prepare(self) -> Path | None:
         """Write the configuration and format the data folder once (about 1 s; a second time 1 ms).
 
-        Returns where a log was put aside that does not know its owner, such as one of before there were logins.
+        Returns the new path of a log that was set aside because it has another owner or none.
         Raises StreamRejectedError where the folder cannot be used.
         """
         drop_old_asides(self.home, wall_now())
-        aside = self._put_aside()
+        aside = self._set_aside()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write_privately(self._server_file, self._server_properties())
         self._logging_file.write_text(LOGGING_PROPERTIES)
@@ -74,8 +74,8 @@ class EmbeddedBroker:
             self._format()
         return aside
 
-    def _put_aside(self) -> Path | None:
-        """A log that another owner's password is in could be opened by nobody."""
+    def _set_aside(self) -> Path | None:
+        """A log with another owner's password could not be opened."""
         there, known = self.folder / "log" / "meta.properties", self.folder / OWNER_FILE
         if not there.exists() or (known.exists() and known.read_text() == self._owner_mark()):
             return None
@@ -113,7 +113,7 @@ class EmbeddedBroker:
         scram = f"SCRAM-SHA-256=[name={self.owner.user},password={self.owner.password}]"
         tool = ("kafka.tools.StorageTool", "format", "--ignore-formatted", "--add-scram", scram)
         words = (*self._java_arguments(), *tool, "-t", _cluster_id(), "-c", str(self._server_file))
-        # in a file, since others see the command line
+        # in a file, since other users can see the command line
         arguments = self.folder / "format.arguments"
         _write_privately(arguments, "\n".join(_quoted(word) for word in words) + "\n")
         command = (self.java, f"@{arguments}")
@@ -132,15 +132,15 @@ class EmbeddedBroker:
 
 
 def drop_old_asides(home: Path, now: int) -> None:
-    """Logs that were put aside more than a day ago."""
+    """Delete logs that were set aside more than a day ago."""
     for folder in home.glob(f"{ASIDE}*"):
-        put_aside = folder.name.removeprefix(ASIDE)
-        if put_aside.isdecimal() and now - int(put_aside) >= ASIDE_DAYS * DAY:
+        set_aside = folder.name.removeprefix(ASIDE)
+        if set_aside.isdecimal() and now - int(set_aside) >= ASIDE_DAYS * DAY:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 async def wait_ready(address: str, seconds: float) -> None:
-    """Return once Kafka answers for its metadata. Raises StreamUnavailableError after `seconds`."""
+    """Return once Kafka answers a metadata request. Raises StreamUnavailableError after `seconds`."""
     deadline = steady_now() + int(seconds * MICROSECONDS)
     while True:
         left = (deadline - steady_now()) / MICROSECONDS
@@ -155,7 +155,7 @@ async def wait_ready(address: str, seconds: float) -> None:
 
 
 def free_ports(count: int) -> tuple[int, ...]:
-    """Loopback ports that nobody listens on at this moment, all different."""
+    """Free loopback ports, all different."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
@@ -164,7 +164,7 @@ def free_ports(count: int) -> tuple[int, ...]:
 
 
 def login_properties(owner: Login, controller_password: str) -> dict[str, str]:
-    """Who may come in, and that each may do only what is written down for it, but for the owner and the node itself."""
+    """Authentication and access rights: users have only their listed rights, the owner and the node itself have all."""
     asked = f'username="{CONTROLLER}" password="{controller_password}" user_{CONTROLLER}="{controller_password}"'
     plain = f"org.apache.kafka.common.security.plain.PlainLoginModule required {asked};"
     return {
@@ -205,7 +205,7 @@ def server_properties(data: Path, port: int, controller_port: int, owner: Login,
         "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
         "metadata.log.segment.bytes": str(8 * 1024**2),
         "metadata.max.retention.bytes": str(32 * 1024**2),
-        # after a kill the restarted broker is rejected until the killed one's session has run out: 3 s, not 9
+        # after a kill the restarted broker is rejected until the killed one's session has expired: 3 s, not 9
         "broker.session.timeout.ms": "3000",
         "broker.heartbeat.interval.ms": "500",
         "num.network.threads": "2",
@@ -217,7 +217,7 @@ def server_properties(data: Path, port: int, controller_port: int, owner: Login,
 
 
 def _write_privately(path: Path, text: str) -> None:
-    """For the owner alone, from the first byte on."""
+    """Readable for the owner only, from the first byte on."""
     path.unlink(missing_ok=True)
     path.touch(0o600)
     path.write_text(text)
@@ -235,7 +235,8 @@ rootLogger.appenderRef.console.ref=console
 
 
 def _cluster_id() -> str:
-    """What Kafka calls a uuid: 22 characters of URL-safe base 64, not beginning with a dash (an option to its tool)."""
+    """A uuid in Kafka's format: 22 characters of URL-safe base 64, not beginning with a dash (an option to its
+    tool)."""
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         continue
     return text

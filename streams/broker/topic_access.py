@@ -1,4 +1,4 @@
-"""Who may read and write which topics of an embedded Kafka, and how Java's clients are told a login."""
+"""Users of an embedded Kafka with their rights to topics, and logins for Java's clients."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -27,11 +27,11 @@ from streams.errors import StreamUnavailableError
 from streams.topic_admin import client_settings, reason_of
 
 ROUNDS = 4_096
-"""Kafka takes no fewer; passwords are random, so that more would only slow each connection."""
+"""Kafka's minimum; passwords are random, so more iterations would only slow each connection."""
 ANSWER_SECONDS = 15.0
 ANY = "*"
 ANYTHING: Any = None
-"""In a filter; the library's types do not know that it may be None."""
+"""A wildcard in a filter; the library's types do not allow None."""
 ANY_RIGHT = AclBindingFilter(
     ResourceType.ANY, ANYTHING, ResourcePatternType.ANY, ANYTHING, ANYTHING, AclOperation.ANY, AclPermissionType.ANY
 )
@@ -40,7 +40,7 @@ _MODULES = "org.apache.kafka.common.security"
 
 @dataclass(frozen=True, slots=True)
 class TopicUser:
-    """Writes to `writes`, reads those and `reads`, and knows of no other topic."""
+    """A user that writes to `writes`, reads those and `reads`, and has no other topic."""
 
     login: Login
     reads: tuple[str, ...]
@@ -48,7 +48,7 @@ class TopicUser:
 
 
 async def ensure_users(address: str, users: Iterable[TopicUser], seconds: float = ANSWER_SECONDS) -> None:
-    """Each with its password and the rights named here, and nobody else but the owner, who asks.
+    """Create each user with its password and exactly its rights, and remove all others but the owner.
 
     Raises StreamUnavailableError, also where one of the answers takes longer than `seconds`.
     """
@@ -57,7 +57,7 @@ async def ensure_users(address: str, users: Iterable[TopicUser], seconds: float 
         await asyncio.to_thread(_ensure_users, AdminClient(client_settings(address)), login_of(address), users, seconds)
     except (KafkaException, TimeoutError) as error:
         reason = reason_of(error) if isinstance(error, KafkaException) else f"no answer within {seconds:g} s"
-        raise StreamUnavailableError(f"Kafka at {address} did not take its users ({reason}).") from None
+        raise StreamUnavailableError(f"Kafka at {address} did not accept its users ({reason}).") from None
 
 
 def _ensure_users(client: AdminClient, owner: Login | None, users: tuple[TopicUser, ...], seconds: float) -> None:
@@ -98,7 +98,7 @@ def spark_options(address: str) -> dict[str, str]:
 
 
 def jaas_of(login: Login) -> str:
-    """As Java's clients and brokers want a login."""
+    """A login in the format of Java's clients and brokers."""
     module = "plain.PlainLoginModule" if login.mechanism == "PLAIN" else "scram.ScramLoginModule"
     return f"{_MODULES}.{module} required username={_quoted(login.user)} password={_quoted(login.password)};"
 
@@ -116,7 +116,7 @@ def _credential(login: Login) -> UserScramCredentialUpsertion:
 def _rights(user: TopicUser) -> list[AclBinding]:
     wanted = {(ResourceType.TOPIC, topic, AclOperation.READ) for topic in (*user.reads, *user.writes)}
     wanted |= {(ResourceType.TOPIC, topic, AclOperation.WRITE) for topic in user.writes}
-    # nothing is kept in a group, but clients ask for its coordinator before they read
+    # no offsets are stored in a group, but clients request its coordinator before they read
     wanted.add((ResourceType.GROUP, ANY, AclOperation.READ))
     principal = f"User:{user.login.user}"
     return [

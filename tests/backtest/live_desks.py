@@ -85,7 +85,7 @@ class LiveDesks:
             await self._sleep_until(time - 1)
             # what is shown at a moment is known to the orders that arrive at it
             for quote in (one for one in quotes if one.received_time == time):
-                self._accounts[quote.exchange].see_quote(quote)
+                self._accounts[quote.exchange].update_quote(quote)
             await self._move(time)
             for opportunity in (one for one in opportunities if one.event_time == time):
                 await self._tell(opportunity)

@@ -38,7 +38,7 @@ def recorded(root: Path, markets: tuple[Market, ...], begin: int, session_id: st
             feed.alive(now + SECOND),
             feed.take(book("103", "102"), now + 2 * SECOND),
         ):
-            recorder.note_rows(market.symbol, begin, rows)
+            recorder.record_rows(market.symbol, begin, rows)
             published += rows
     recorder.close()
     return published
@@ -83,5 +83,5 @@ def test_one_session_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_recordings_is_rejected(tmp_path: Path) -> None:
-    with pytest.raises(ImportRejectedError, match="holds no recording"):
+    with pytest.raises(ImportRejectedError, match="contains no recording"):
         load_own_recording(tmp_path)

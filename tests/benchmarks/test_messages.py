@@ -19,15 +19,15 @@ MESSAGES = 500
 def test_a_reader_takes_every_message(exchange: str) -> None:
     stream, rows = prepared_stream(exchange, MESSAGES, START, STEP), list[Row]()
     feed, now = SymbolFeed(stream.market, 0, START), START
-    listener = FeedSession(feed, rows.extend, NoRecorder())
-    listener.open(wire_of(exchange).conversation(stream.market, None), now)
+    feed_session = FeedSession(feed, rows.extend, NoRecorder())
+    feed_session.open(wire_of(exchange).conversation(stream.market, None), now)
     for text in stream.greeting:
-        listener.frame(text.encode(), now)
-    listener.snapshot(stream.rest_book.encode(), now)
+        feed_session.frame(text.encode(), now)
+    feed_session.snapshot(stream.rest_book.encode(), now)
     before = len(rows)
     for text in stream.messages:
         now += STEP
-        listener.frame(text.encode(), now)
+        feed_session.frame(text.encode(), now)
     quotes = [row for row in rows if isinstance(row, Quote)]
     assert len(quotes) == len(rows)
     # a change of a level behind the tenth is no quote

@@ -23,7 +23,7 @@ from exchanges.errors import (
 )
 from exchanges.paper.paper_account import PaperAccount
 from exchanges.paper.paper_journal import PaperJournal
-from exchanges.requests.order_permits import ANY_TIME, Permit
+from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
@@ -129,7 +129,7 @@ class FlakyAccount:
         if self.is_banned:
             raise AccountRejectedError("IP address not allowed")
 
-    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
         self._check_ban()
         if not self.has_room():
             raise NotPostedError("no more requests for now")
@@ -256,7 +256,7 @@ class Floor:
             received_time=self.clock.now(),
             sequence=self._sequence,
         )
-        self.accounts[market.exchange].paper.see_quote(quote)
+        self.accounts[market.exchange].paper.update_quote(quote)
         return quote
 
     def offer(

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from bots.reconcile.reconciler import Reconciliation
-from exchanges.requests.order_permits import ANY_TIME, Permit
+from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount, Price
@@ -57,7 +57,7 @@ class Exchange:
     taken: Collection[str] = ()
     since: int = 0
 
-    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
         raise AssertionError("reconciliation sends nothing")
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:

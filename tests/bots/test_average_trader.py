@@ -379,7 +379,7 @@ async def test_signals_are_traded_from_close_to_ledger(desk_at_work: tuple[Bench
         now = SystemClock().now()
         mid = Decimal(mids[(now // 200_000) % 2])
         shown = seen(USD_MARKET, str(mid - 1), str(mid), "5", now, now)
-        account.see_quote(replace(shown.quote, sequence=now))
+        account.update_quote(replace(shown.quote, sequence=now))
         bench.shown.quotes[KEY] = replace(shown, quote=replace(shown.quote, sequence=now))
         trades = await bench.store.averages.trades()
         orders = [trade.order for trade in trades if trade.order is not None and trade.order.state == "filled"]

@@ -9,7 +9,7 @@ from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor
 from exchanges.errors import ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
-from exchanges.requests.order_permits import ANY_TIME, Permit
+from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.decide.circuit_breaker import Failure, Health
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount
@@ -99,7 +99,7 @@ class TroubledAccount:
         self._placing = placing
         self._looking = [] if looking is None else [looking]
 
-    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
         raise self._placing
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:

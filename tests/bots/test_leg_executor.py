@@ -11,7 +11,7 @@ from bots.decide.opportunity_checks import Circumstances
 from bots.decide.order_decision import decide
 from bots.execute.leg_executor import NOTHING_FILLED, LegExecutor
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
-from exchanges.requests.order_permits import ANY_TIME, Permit
+from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
 from market.money import ZERO, Amount
@@ -67,8 +67,8 @@ class ScriptedAccount:
     takes: int = 3_000_000
     """Microseconds that a look-up takes."""
 
-    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
-        permit.ask()
+    async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
+        permit.check()
         self.posts.append(order)
         answer = self.placing(order)
         if isinstance(answer, OrderReport):

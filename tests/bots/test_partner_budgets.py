@@ -133,7 +133,7 @@ def _said(exchange: str, own: int, partners: int, known: Sequence[Arbitrage] = (
     clock.time = OPPORTUNITY.event_time + MICROSECONDS // 100
     other = budget()
     for _ in range(4 - partners):
-        other.note_leg()
+        other.record_leg()
     cache = StateCache(settings_of(max_notional=600), legs_left=lambda: own)
     cache.replace_open(known)
     cache.partners = PartnerBudgets({"beta" if exchange == "alpha" else "alpha": other})

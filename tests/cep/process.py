@@ -19,7 +19,7 @@ def main(home: Path, with_archive: bool) -> int:
             make_class_archive(session, _say)
         else:
             # no probe but the first: the log must be the test's own
-            run_cep(session, (home / "cep_ready").touch, tell_seconds=NEVER)
+            run_cep(session, (home / "cep_ready").touch, heartbeat_seconds=NEVER)
     except CepError as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return 1

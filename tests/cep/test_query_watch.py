@@ -85,11 +85,11 @@ class Reports:
 
 def test_spark_is_asked_once_a_pace_and_a_kafka_that_is_gone_harms_nothing(tmp_path: Path) -> None:
     reports, time = Reports(), [0]
-    signs = QueryHeartbeat(session(tmp_path, "127.0.0.1:1"), pace=2, now=lambda: time[0])
+    heartbeat = QueryHeartbeat(session(tmp_path, "127.0.0.1:1"), interval=2, now=lambda: time[0])
     watched = [WatchedQuery(cast(StreamingQuery, reports), True, 0, tmp_path)]
     for seconds in (0, 1, 2, 2.5, 3.9, 4):
         time[0] = int(seconds * 1_000_000)
-        signs.tell(watched)
+        heartbeat.send(watched)
     assert reports.asked == 2
 
 
@@ -106,6 +106,6 @@ def test_spark_is_asked_once_a_pace_and_a_kafka_that_is_gone_harms_nothing(tmp_p
 def test_a_report_that_cannot_be_read_does_not_end_detection(
     tmp_path: Path, report: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    signs = QueryHeartbeat(session(tmp_path, "127.0.0.1:1"), pace=0, now=lambda: 1)
-    signs.tell([WatchedQuery(cast(StreamingQuery, Reports(report)), True, 0, tmp_path)])
+    heartbeat = QueryHeartbeat(session(tmp_path, "127.0.0.1:1"), interval=0, now=lambda: 1)
+    heartbeat.send([WatchedQuery(cast(StreamingQuery, Reports(report)), True, 0, tmp_path)])
     assert caplog.messages.count("a query's report cannot be read") == 1

@@ -203,8 +203,11 @@ def test_a_print_says_nothing_against_the_one_before(tmp_path: Path, folder: Pat
 
 BAD_FILES: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
     "empty": (lambda folder: [written_text(folder, "a.csv", "")], "a.csv: is empty"),
-    "header alone": (lambda folder: [written(folder, "a.csv")], "holds no rows"),
-    "no usable row": (lambda folder: [written(folder, "a.csv", quote(1, bid="2"))], "holds no usable row (1 crossed)"),
+    "header alone": (lambda folder: [written(folder, "a.csv")], "contains no rows"),
+    "no usable row": (
+        lambda folder: [written(folder, "a.csv", quote(1, bid="2"))],
+        "contains no usable row (1 crossed)",
+    ),
     "not there": (lambda folder: [folder / "none.csv"], "none.csv: cannot be read (No such file or directory)"),
     "a folder": (lambda folder: [folder], "cannot be read (Is a directory)"),
     "another format": (
@@ -218,12 +221,12 @@ BAD_FILES: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
     "not text": (lambda folder: [written_text(folder, "a.csv", HEADER + "\x00\udcff\n")], "is not plain CSV text"),
     "truncated": (
         lambda folder: [cut(gzipped(folder / "a.csv.gz", HEADER + "".join(map(quote, range(5_000)))))],
-        "is no sound gzip file",
+        "is not a valid gzip file",
     ),
     "named twice": (lambda folder: [written(folder, "a.csv", quote(1))] * 2, "is named twice"),
     "the same again": (
         lambda folder: [written(folder, "a.csv", quote(1)), written(folder, "b.csv", quote(1))],
-        "b.csv: holds the same as",
+        "b.csv: has the same content as",
     ),
     "not in order": (
         lambda folder: [written(folder, "a.csv", *(quote(9 - number) for number in range(9)))],
@@ -231,7 +234,7 @@ BAD_FILES: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
     ),
     "overlapping": (
         lambda folder: [written(folder, "a.csv", quote(1), quote(5)), written(folder, "b.csv", quote(3))],
-        "b.csv and a.csv tell of bitstamp BTC/EUR at the same time",
+        "b.csv and a.csv both cover bitstamp BTC/EUR at the same time",
     ),
     "two assets under one ticker": (
         lambda folder: [
@@ -250,11 +253,11 @@ BAD_FILES: dict[str, tuple[Callable[[Path], list[Path]], str]] = {
     ),
     "rates alone": (
         lambda folder: [written(folder, "a.csv", quote(1, "kraken", "EUR/USD"))],
-        "these files hold exchange rates alone",
+        "these files contain FX rates only",
     ),
     "another unit": (
         lambda folder: [written_text(folder, "a.csv", HEADER + "bitstamp,btceur,1723161254,1723161254,1,2,1,1\n")],
-        "holds no usable row (1 out_of_bounds)",
+        "contains no usable row (1 out_of_bounds)",
     ),
 }
 
@@ -307,7 +310,7 @@ def test_nothing_is_added_to_a_recorded_session(tmp_path: Path, folder: Path) ->
     imported(folder, written(tmp_path, "a.csv", quote(1)))
     path = folder / "manifest.json"
     path.write_bytes(path.read_bytes().replace(b'"origin": "import"', b'"origin": "session"'))
-    assert "is no imported set" in rejection(folder, written(tmp_path, "b.csv", quote(2)))
+    assert "is not an imported set" in rejection(folder, written(tmp_path, "b.csv", quote(2)))
 
 
 def test_killed_in_the_middle_it_leaves_what_was_there(tmp_path: Path, folder: Path) -> None:

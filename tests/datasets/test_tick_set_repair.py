@@ -16,7 +16,7 @@ from datasets.rows.imported_markets import MarketWords
 from datasets.ticksets.manifest import MANIFEST, REJECTED, Manifest, read_manifest
 from datasets.ticksets.tick_set import batches, open_tick_set
 from datasets.ticksets.tick_set_assumptions import assumed_alike
-from datasets.ticksets.tick_set_place import held, remove
+from datasets.ticksets.tick_set_place import remove, set_lock
 from datasets.ticksets.tick_set_problems import problems_of
 from datasets.ticksets.tick_set_repair import SetChanges, repair_set
 from market.instruments.assets import Assumption
@@ -165,7 +165,7 @@ def test_a_market_goes_with_all_of_its_imports(tmp_path: Path, folder: Path) -> 
 IMPOSSIBLE = {
     "no such import": (SetChanges(files=("x.csv",)), "made-up: has no import x.csv; it has a.csv, b.csv"),
     "no such market": (SetChanges(markets=(("kraken", "BTC/USD"),)), "has no market kraken BTC/USD; it has bitstamp"),
-    "all of it": (SetChanges(files=("a.csv", "b.csv")), "nothing would be left of it"),
+    "all of it": (SetChanges(files=("a.csv", "b.csv")), "no traded market would be left"),
     "counted as itself": (SetChanges(unlike=("USDT",)), "does not count USDT as another asset; it counts nothing"),
     "at one time": (SetChanges(files=("a.csv",)), "b.csv both have a row of bitstamp BTC/EUR at one time"),
 }
@@ -193,24 +193,24 @@ def test_what_a_killed_import_left_is_put_right(tmp_path: Path, folder: Path) ->
     imported(folder, written(tmp_path, "a.csv", quote(1)))
 
     def set_aside_and_die() -> None:
-        with held(folder):
+        with set_lock(folder):
             folder.rename(folder.parent / f".{folder.name}.old")
             os.kill(os.getpid(), signal.SIGKILL)
 
     killed(set_aside_and_die)
     done = repair_set(folder, SetChanges(), lambda *_: None)
-    assert done.done == ("a killed import had set it aside: it is back, as it was before",)
+    assert done.done == ("a killed import had moved it: it was restored",)
     assert len(log_of(folder, "BTC")) == 1
     assert [path.name for path in folder.parent.iterdir()] == ["made-up"]
     (folder.parent / ".made-up.building" / "spool").mkdir(parents=True)
-    assert "halfway is cleared" in repair_set(folder, SetChanges(), lambda *_: None).done[0]
+    assert "partial files of a killed import" in repair_set(folder, SetChanges(), lambda *_: None).done[0]
     assert repair_set(folder, SetChanges(), lambda *_: None).done == ()
 
 
 def test_what_was_never_whole_is_said(tmp_path: Path, folder: Path) -> None:
     assert "is no tick set; `arbitrage sets list`" in rejection(folder)
     (folder.parent / ".made-up.building").mkdir(parents=True)
-    assert "was never whole" in rejection(folder)
+    assert "was never complete" in rejection(folder)
     assert list(folder.parent.iterdir()) == []
 
 

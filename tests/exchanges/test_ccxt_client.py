@@ -121,12 +121,12 @@ def test_the_keys_asked_for_are_those_that_ccxt_requires(exchange: str) -> None:
 
 
 def test_a_live_client_without_keys_is_rejected() -> None:
-    with pytest.raises(AccountRejectedError, match="needs keys"):
+    with pytest.raises(AccountRejectedError, match="needs API keys"):
         make_exchange(ExchangeConfig("kraken", "live", None, None), ARMED)
 
 
 def test_an_exchange_that_ccxt_does_not_know() -> None:
-    with pytest.raises(AccountRejectedError, match="ccxt knows no exchange exchanges"):
+    with pytest.raises(AccountRejectedError, match="ccxt has no exchange exchanges"):
         make_exchange(ExchangeConfig("exchanges", "simulated", "http://127.0.0.1:1", KEYS))
 
 
@@ -149,7 +149,7 @@ def test_missing_or_unusable_keys_are_said_in_one_sentence(tmp_path: Path) -> No
     with pytest.raises(AccountRejectedError, match="is missing"):
         load_credentials(tmp_path, "kraken")
     credentials_path(tmp_path).write_text("{")
-    with pytest.raises(AccountRejectedError, match="no usable keys for kraken"):
+    with pytest.raises(AccountRejectedError, match="no valid API keys for kraken"):
         load_credentials(tmp_path, "kraken")
 
 

@@ -65,7 +65,7 @@ def test_floats_become_the_digits_they_were_made_of() -> None:
     [
         ("coinbaseexchange", None, "does not trade BTC/USD"),
         ("coinbaseexchange", ROW | {"active": False}, "does not trade BTC/USD"),
-        ("coinbaseexchange", ROW | {"baseId": "WBTC"}, "trades WBTC, which is not known to be that"),
+        ("coinbaseexchange", ROW | {"baseId": "WBTC"}, "trades WBTC, which is not known to be the same asset"),
         ("coinbaseexchange", ROW | {"quoteId": "USDC"}, "trades USDC"),
         ("kraken", ROW | {"info": {"base": "WBTC", "quote": "ZUSD"}}, "trades WBTC"),
         ("kraken", ROW | {"info": {"base": "XXBT", "quote": "USDT"}}, "trades USDT"),

@@ -19,10 +19,10 @@ NOW = "2026-01-01T00:00:00"
 
 def test_a_page_that_shows_something_new_may_repeat_the_rest() -> None:
     pages = Pages()
-    pages.turn(["1", "2"])
-    pages.turn(["2", "3"])
+    pages.add_page(["1", "2"])
+    pages.add_page(["2", "3"])
     with pytest.raises(AnswerNotUnderstoodError):
-        pages.turn(["3", "1"])
+        pages.add_page(["3", "1"])
 
 
 def always(answer: object) -> tuple[list[int], Callable[..., Awaitable[object]]]:
@@ -58,15 +58,15 @@ def answers() -> dict[str, tuple[list[int], OrderApi]]:
     calls, told = always([{**COINBASE, "trade_id": number} for number in range(1_000)])
     made["coinbaseexchange"] = (
         calls,
-        CoinbaseExchangeOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetFills=told)),
+        CoinbaseExchangeOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetFills=told)),
     )
     calls, told = always([{**BITSTAMP, "id": number} for number in range(1_000)])
-    client = SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privatePostUserTransactions=told)
+    client = SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privatePostUserTransactions=told)
     made["bitstamp"] = calls, BitstampOrderApi(client)
     calls, told = always([{**BITFLYER, "id": number} for number in range(500)])
     made["bitflyer"] = (
         calls,
-        BitflyerOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetGetexecutions=told)),
+        BitflyerOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetGetexecutions=told)),
     )
     calls, told = always({"result": {"trades": {str(number): KRAKEN for number in range(50)}}})
     _, time = always({"result": {"unixtime": 1}})
@@ -74,7 +74,7 @@ def answers() -> dict[str, tuple[list[int], OrderApi]]:
     calls, told = always([{**BINANCE, "id": number, "commissionAsset": "BTC"} for number in range(1_000)])
     made["binance"] = (
         calls,
-        BinanceOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_doubt_ms=0, privateGetMyTrades=told)),
+        BinanceOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetMyTrades=told)),
     )
     return made
 

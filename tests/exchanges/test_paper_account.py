@@ -84,7 +84,7 @@ def order(identity: str, amount: str = "1", price: str = "100", side: Side = "bu
 async def test_fills_after_the_latency_against_the_quote_of_then(tmp_path: Path) -> None:
     clock = SteppedClock()
     account = account_at(tmp_path, clock)
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     report = await account.place(order("one"))
     assert clock.now() == 50_000
     assert report.is_final
@@ -95,13 +95,13 @@ async def test_fills_after_the_latency_against_the_quote_of_then(tmp_path: Path)
 
 async def test_depth_is_gone_until_the_level_changes(tmp_path: Path) -> None:
     account = account_at(tmp_path)
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     filled = [(await account.place(order(name, "0.6"))).filled for name in ("one", "two", "three")]
     assert filled == [Decimal("0.6"), Decimal("0.4"), Decimal(0)]
-    account.see_quote(quote(2))
+    account.update_quote(quote(2))
     assert (await account.place(order("four"))).filled == 0
-    account.see_quote(quote(3, "1.1"))
-    account.see_quote(quote(4))
+    account.update_quote(quote(3, "1.1"))
+    account.update_quote(quote(4))
     assert (await account.place(order("five", "0.5"))).filled == Decimal("0.5")
 
 
@@ -110,7 +110,7 @@ async def test_a_quote_that_is_stale_at_the_match_fills_nothing(tmp_path: Path, 
     """50 ms of the 2 s pass on the way."""
     clock = SteppedClock()
     account = account_at(tmp_path, clock, max_quote_age=2_000_000)
-    account.see_quote(replace(quote(1), received_time=0))
+    account.update_quote(replace(quote(1), received_time=0))
     clock.time = age_ms * 1_000
     assert (await account.place(order("one"))).filled == filled
 
@@ -118,44 +118,44 @@ async def test_a_quote_that_is_stale_at_the_match_fills_nothing(tmp_path: Path, 
 async def test_a_feed_that_lives_renews_its_quote(tmp_path: Path) -> None:
     clock = SteppedClock(5_000_000)
     account = account_at(tmp_path, clock, max_quote_age=2_000_000)
-    account.see_quote(replace(quote(2), received_time=0))
-    account.see_mark(mark("alive", 1, 4_900_000))
-    account.see_mark(replace(mark("alive", 3, 4_900_000), exchange="beta"))
+    account.update_quote(replace(quote(2), received_time=0))
+    account.apply_mark(mark("alive", 1, 4_900_000))
+    account.apply_mark(replace(mark("alive", 3, 4_900_000), exchange="beta"))
     assert (await account.place(order("old"))).filled == 0
-    account.see_mark(mark("alive", 3, 4_900_000))
+    account.apply_mark(mark("alive", 3, 4_900_000))
     assert (await account.place(order("renewed"))).filled == 1
 
 
 async def test_a_quote_withdrawn_on_the_way_fills_nothing(tmp_path: Path) -> None:
-    account = account_at(tmp_path, Interrupted(lambda: account.see_mark(mark("withdrawn", 2, 1))))
-    account.see_quote(quote(1))
+    account = account_at(tmp_path, Interrupted(lambda: account.apply_mark(mark("withdrawn", 2, 1))))
+    account.update_quote(quote(1))
     assert (await account.place(order("one"))).filled == 0
-    account.see_quote(quote(1))
-    account.see_mark(mark("alive", 3, 2))
+    account.update_quote(quote(1))
+    account.apply_mark(mark("alive", 3, 2))
     assert (await account.place(order("two"))).filled == 0
-    account.see_quote(quote(4))
+    account.update_quote(quote(4))
     assert (await account.place(order("three"))).filled == 1, "an old withdrawal changes nothing"
 
 
 async def test_fills_against_what_is_shown_when_the_order_arrives(tmp_path: Path) -> None:
-    account = account_at(tmp_path, Interrupted(lambda: account.see_quote(quote(2, "0.3"))))
-    account.see_quote(quote(1))
+    account = account_at(tmp_path, Interrupted(lambda: account.update_quote(quote(2, "0.3"))))
+    account.update_quote(quote(1))
     report = await account.place(order("one"))
     assert (report.is_final, report.filled) == (True, Decimal("0.3"))
 
 
 async def test_an_older_quote_and_one_of_another_exchange_change_nothing(tmp_path: Path) -> None:
     account = account_at(tmp_path)
-    account.see_quote(quote(5, ask="200"))
-    account.see_quote(quote(4))
+    account.update_quote(quote(5, ask="200"))
+    account.update_quote(quote(4))
     assert (await account.place(order("one"))).filled == 0
 
 
 async def test_nothing_fills_without_a_quote(tmp_path: Path) -> None:
     account = account_at(tmp_path)
     assert (await account.place(order("one"))).filled == 0
-    account.see_quote(quote(1))
-    account.see_mark(mark("withdrawn", 2, 1))
+    account.update_quote(quote(1))
+    account.apply_mark(mark("withdrawn", 2, 1))
     assert (await account.place(order("two"))).filled == 0
 
 
@@ -165,7 +165,7 @@ async def test_nothing_fills_without_a_quote(tmp_path: Path) -> None:
 )
 async def test_rejects_what_an_exchange_would(tmp_path: Path, rejected: LimitOrder) -> None:
     account = account_at(tmp_path)
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     with pytest.raises(OrderRejectedError):
         await account.place(rejected)
     assert await account.look_up(rejected) is None
@@ -174,10 +174,10 @@ async def test_rejects_what_an_exchange_would(tmp_path: Path, rejected: LimitOrd
 
 async def test_a_client_id_used_before_is_never_a_second_order(tmp_path: Path) -> None:
     account = account_at(tmp_path)
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     first = await account.place(order("one", "0.3"))
     for again in (account, account_at(tmp_path)):
-        with pytest.raises(OutcomeUnknownError, match="alpha has an order one already"):
+        with pytest.raises(OutcomeUnknownError, match="alpha already has an order one"):
             await again.place(order("one", "0.3"))
         assert await again.look_up(order("one", "0.3")) == first
         assert (await again.balances())["BTC"] == Decimal("5.3")
@@ -186,7 +186,7 @@ async def test_a_client_id_used_before_is_never_a_second_order(tmp_path: Path) -
 async def test_orders_on_their_way_hold_what_they_may_need(tmp_path: Path) -> None:
     """Two that could each be paid for alone: the second is rejected while the first travels."""
     account = account_at(tmp_path, SystemClock())
-    account.see_quote(quote(1, "20"))
+    account.update_quote(quote(1, "20"))
     first = asyncio.create_task(account.place(order("one", "6")))
     while not await account.open_orders():  # noqa: ASYNC110 - the other task changes the answer
         await asyncio.sleep(0)
@@ -199,7 +199,7 @@ async def test_orders_on_their_way_hold_what_they_may_need(tmp_path: Path) -> No
 async def test_the_fee_in_force_when_it_was_sent(tmp_path: Path) -> None:
     fees = [Decimal("0.001")]
     account = account_at(tmp_path, Interrupted(lambda: fees.append(Decimal("0.05"))), fees=fees)
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     assert (await account.place(order("one"))).fills[0].fee == Decimal("0.1")
     assert (await account.place(order("two", "0.5"))).filled == 0
 
@@ -213,7 +213,7 @@ async def test_an_order_of_another_exchange_is_rejected(tmp_path: Path) -> None:
 
 async def test_another_process_finds_all_that_was_acknowledged(tmp_path: Path) -> None:
     account = account_at(tmp_path)
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     report = await account.place(order("one", "0.3"))
     with (tmp_path / "alpha.jsonl").open("ab") as file:
         file.write(b'{"client_order_id": "torn')
@@ -221,7 +221,7 @@ async def test_another_process_finds_all_that_was_acknowledged(tmp_path: Path) -
     assert await later.look_up(order("one")) == report
     assert await later.look_up(order("two")) is None
     assert await later.balances() == await account.balances()
-    later.see_quote(quote(2))
+    later.update_quote(quote(2))
     second = await later.place(order("two", "0.3"))
     assert second.exchange_order_id != report.exchange_order_id
     assert await account_at(tmp_path).balances() == await later.balances()
@@ -229,14 +229,16 @@ async def test_another_process_finds_all_that_was_acknowledged(tmp_path: Path) -
 
 def test_a_broken_journal_is_said_so(tmp_path: Path) -> None:
     (tmp_path / "alpha.jsonl").write_text("nonsense\n")
-    with pytest.raises(PaperJournalError, match="no journal of a paper account"):
+    with pytest.raises(PaperJournalError, match="not a journal of a paper account"):
         account_at(tmp_path)
 
 
 async def test_a_fee_in_base(tmp_path: Path) -> None:
     account = account_at(tmp_path, exchange="gamma")
     book = levels(("10000", "1"))
-    account.see_quote(Quote("quote", "gamma", "jp", "BTC/JPY", "BTC", "JPY", levels(("9000", "1")), book, None, 1, 1))
+    account.update_quote(
+        Quote("quote", "gamma", "jp", "BTC/JPY", "BTC", "JPY", levels(("9000", "1")), book, None, 1, 1)
+    )
     placed = LimitOrder("one", "gamma", "BTC/JPY", "buy", Amount(Decimal(1)), Price(Decimal(10_000)), 0)
     assert (await account.place(placed)).fills[0].fee == Decimal("0.001")
     assert await account.balances() == {"USD": Decimal(1_000), "BTC": Decimal("5.999"), "JPY": Decimal(90_000)}
@@ -257,7 +259,7 @@ async def test_fills_are_booked_in_what_the_market_counts_as(tmp_path: Path) -> 
             latency_ms=50,
         )
         if await account.look_up(order("one")) is None:
-            account.see_quote(replace(quote(1), symbol="BTC/USDT"))
+            account.update_quote(replace(quote(1), symbol="BTC/USDT"))
             await account.place(replace(order("one"), symbol="BTC/USDT"))
         assert await account.balances() == {"USD": Decimal("899.9"), "BTC": Decimal(6), "JPY": Decimal(100_000)}
 
@@ -278,7 +280,7 @@ async def test_books_balance_to_the_last_digit_whatever_is_ordered(
     for number, (side, lots, cents, restart) in enumerate(rows):
         if restart:
             account = account_at(path)
-        account.see_quote(quote(number))
+        account.update_quote(quote(number))
         one = order(str(number), str(lots * USD_MARKET.lot_step), str(Decimal(cents) / 100))
         placed = LimitOrder(
             one.client_order_id, "alpha", one.symbol, "buy" if side == "buy" else "sell", one.amount, one.price, 0

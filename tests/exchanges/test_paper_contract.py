@@ -59,7 +59,7 @@ class PaperBench:
             latency_ms=2,
             conditions=FillConditions(latency_spread=0.5, max_quote_age=lambda: 60_000_000),
         )
-        account.see_quote(quote)
+        account.update_quote(quote)
         return account
 
     def best(self, side: Side) -> tuple[Price, Amount]:

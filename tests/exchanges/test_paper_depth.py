@@ -55,7 +55,7 @@ def test_a_level_bought_from(seen: list[Book], left: str) -> None:
     depth = TakenDepth()
     depth.take("BTC/USD", "buy", [taken("101", "1", "0.75")])
     for book in seen:
-        depth.see(quote(book))
+        depth.update(quote(book))
     assert depth.left("BTC/USD", "buy", level("101", "1")) == Decimal(left)
 
 
@@ -63,7 +63,7 @@ def test_a_level_bought_from(seen: list[Book], left: str) -> None:
 def test_a_level_sold_into(bids: Book, left: str) -> None:
     depth = TakenDepth()
     depth.take("BTC/USD", "sell", [taken("99", "1", "0.5")])
-    depth.see(quote(bids=bids))
+    depth.update(quote(bids=bids))
     assert depth.left("BTC/USD", "sell", level("99", "1")) == Decimal(left)
 
 

@@ -20,10 +20,10 @@ from tests.exchanges.test_paper_survival import check_books, opened
 async def test_a_journal_that_somebody_does_not_let_go_of(tmp_path: Path) -> None:
     """As an exchange that cannot be reached: what was not sent is rejected, reads may be tried again."""
     path = tmp_path / "alpha.jsonl"
-    account = opened(path, patience=0.01)
+    account = opened(path, timeout=0.01)
     with path.open("ab") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(OrderRejectedError, match="held by another process"):
+        with pytest.raises(OrderRejectedError, match="locked by another process"):
             await account.place(order("one"))
         with pytest.raises(ExchangeUnavailableError):
             await account.balances()
@@ -35,14 +35,14 @@ async def test_a_journal_that_somebody_does_not_let_go_of(tmp_path: Path) -> Non
 
     with path.open("ab") as late:
         with pytest.raises(OutcomeUnknownError, match="did not answer"):
-            await opened(path, Held(), patience=0.01).place(order("one"))
+            await opened(path, Held(), timeout=0.01).place(order("one"))
         assert await account.look_up(order("one")) == OrderReport("alpha-1", False, Amount(ZERO), ())
 
 
 async def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
     path = tmp_path / "alpha.jsonl"
     account = opened(path)
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     await account.place(order("one", "0.1"))
     content = path.read_bytes()
     for more in (0, 20):
@@ -58,7 +58,7 @@ async def test_a_journal_that_is_gone_is_said_so(tmp_path: Path) -> None:
     account = opened(path)
     await account.balances()
     path.unlink()
-    with pytest.raises(PaperJournalError, match="cut or removed"):
+    with pytest.raises(PaperJournalError, match="truncated or removed"):
         await account.balances()
 
 

@@ -38,7 +38,7 @@ def test_the_newest_quote(rows: Sequence[Row], newest: int | None, verified: int
     quotes = PaperQuotes()
     for kind, sequence in rows:
         if kind == "quote":
-            quotes.see(quote(sequence))
+            quotes.update(quote(sequence))
         else:
             quotes.mark(mark("withdrawn" if kind == "withdrawn" else "alive", sequence))
     found = quotes.newest("BTC/USD")

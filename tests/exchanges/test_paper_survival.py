@@ -30,7 +30,7 @@ from tests.exchanges.test_paper_survival import IDENTITIES, opened
 async def trade():
     account = opened(Path(sys.argv[1]))
     for number, identity in enumerate(IDENTITIES):
-        account.see_quote(quote(number, str(1 + number)))
+        account.update_quote(quote(number, str(1 + number)))
         report = await account.place(order(identity, "0.0101"))
         print(identity, report.filled, flush=True)
 
@@ -38,12 +38,12 @@ asyncio.run(trade())
 """
 
 
-def opened(path: Path, clock: Clock | None = None, patience: float = 5.0) -> PaperAccount:
+def opened(path: Path, clock: Clock | None = None, timeout: float = 5.0) -> PaperAccount:
     return PaperAccount(
         exchange="alpha",
         markets=MARKETS,
         opening=OPENING,
-        journal=PaperJournal(path, patience),
+        journal=PaperJournal(path, timeout),
         clock=clock or SteppedClock(),
         fee_rate=lambda: FEE,
         latency_ms=1,
@@ -80,7 +80,7 @@ async def test_cut_anywhere(tmp_path: Path) -> None:
     path, torn = tmp_path / "alpha.jsonl", tmp_path / "torn.jsonl"
     account = opened(path)
     for number, amount in enumerate(("0.3", "0.9", "0.1")):
-        account.see_quote(quote(number))
+        account.update_quote(quote(number))
         await account.place(order(str(number), amount))
     content = path.read_bytes()
     ends = {at + 1 for at, byte in enumerate(content) if byte == ord("\n")}
@@ -95,7 +95,7 @@ async def test_cut_anywhere(tmp_path: Path) -> None:
         await check_books(later)
     torn.write_bytes(content[:-1])
     later = opened(torn)
-    later.see_quote(quote(9, "5"))
+    later.update_quote(quote(9, "5"))
     assert (await later.place(order("next", "0.5"))).filled == Decimal("0.5")
     await check_books(opened(torn))
 
@@ -103,17 +103,17 @@ async def test_cut_anywhere(tmp_path: Path) -> None:
 async def test_what_was_taken_stays_taken_over_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "alpha.jsonl"
     account = opened(path)
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     await account.place(order("one", "0.75"))
     later = opened(path)
-    later.see_quote(quote(2))
+    later.update_quote(quote(2))
     assert (await later.place(order("two", "0.75"))).filled == Decimal("0.25")
 
 
 async def test_an_order_whose_sender_died_is_found_and_ends_with_nothing(tmp_path: Path) -> None:
     path = tmp_path / "alpha.jsonl"
     first = opened(path)
-    first.see_quote(quote(1))
+    first.update_quote(quote(1))
     sent = asyncio.create_task(opened(path, SystemClock()).place(order("one")))
     await until_open(first)
     sent.cancel()
@@ -144,7 +144,7 @@ async def test_a_sender_that_was_stopped_does_not_fill_what_another_ended(tmp_pa
 
     report = OrderReport("alpha-1", True, Amount(ZERO), ())
     account = opened(path, Stopped())
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     assert await account.place(order("one")) == report
     assert await account.look_up(order("one")) == await later.look_up(order("one")) == report
 
@@ -153,7 +153,7 @@ async def test_several_processes_have_one_account(tmp_path: Path) -> None:
     path = tmp_path / "alpha.jsonl"
     accounts = [opened(path, SystemClock()) for _ in range(3)]
     for account in accounts:
-        account.see_quote(quote(1, "2"))
+        account.update_quote(quote(1, "2"))
     reports = await asyncio.gather(
         *(account.place(order(f"{name}", "0.3")) for name, account in enumerate(accounts * 4))
     )
@@ -167,7 +167,7 @@ async def test_several_processes_have_one_account(tmp_path: Path) -> None:
 async def test_fills_are_told_from_the_second_they_happened_in(tmp_path: Path) -> None:
     """By the wall, though the market's time is a replay's."""
     account = opened(tmp_path / "alpha.jsonl")
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     before = wall_now()
     report = await account.place(order("one", "0.5"))
     [one] = await account.fills_since(before)
@@ -185,7 +185,7 @@ async def test_a_process_that_is_slow_does_not_end_its_own_orders(tmp_path: Path
             await arrived.wait()
 
     account = opened(path, Slow())
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     first = asyncio.create_task(account.place(order("one", "0.5")))
     await until_open(account)
     [one] = await account.open_orders()
@@ -206,9 +206,9 @@ async def test_an_order_that_nobody_asks_for_gives_back_what_it_held(tmp_path: P
         account = opened(path)
         await account.balances()
         journal = PaperJournal(path)
-        async with journal.alone():
+        async with journal.locked():
             journal.append(JournalRow(accepted=Accepted(order("one", "9"), "alpha-1", FEE, 1, 2, "BTC", "USD")))
-        account.see_quote(quote(1, "20"))
+        account.update_quote(quote(1, "20"))
         if question == "balances":
             assert await account.balances() == OPENING
             assert await opened(path).open_orders() == []
@@ -221,9 +221,9 @@ async def test_a_market_of_an_earlier_session_holds_nothing_here(tmp_path: Path)
     await account.balances()
     placed = replace(order("one"), symbol="ETH/USD")
     journal = PaperJournal(path)
-    async with journal.alone():
+    async with journal.locked():
         journal.append(JournalRow(accepted=Accepted(placed, "alpha-1", FEE, 1, 2, "BTC", "USD")))
-    account.see_quote(quote(1))
+    account.update_quote(quote(1))
     assert (await account.place(order("two", "0.5"))).filled == Decimal("0.5")
     assert (await account.look_up(placed)) == OrderReport("alpha-1", True, Amount(ZERO), ())
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from exchanges.errors import ExchangeUnavailableError, NotPostedError
-from exchanges.requests.rate_budget import KEPT_LEGS, Purpose, RateBudget, account_budget, asking_for
+from exchanges.requests.rate_budget import RESERVED_LEGS, Purpose, RateBudget, account_budget, requests_for
 from exchanges.requests.rate_limits import (
     BOTS_SHARE,
     BOTS_SHARES,
@@ -57,8 +57,8 @@ async def traded(budget: RateBudget) -> None:
     """One leg, and what follows it."""
     post = weights_of(budget.exchange, POSTS[budget.exchange])
     budget.spend(post)
-    with asking_for("follow"):
-        await budget.turn(less(LEGS[budget.exchange], post))
+    with requests_for("follow"):
+        await budget.wait_for(less(LEGS[budget.exchange], post))
 
 
 # legs at once, then one by one over ten minutes with all of it used up before
@@ -100,7 +100,7 @@ async def test_new_trades_leave_room_for_those_that_are_open(exchange: str) -> N
         # what is over half done is not rejected for what is kept from new trades
         budget.spend(post)
         unwound += 1
-    assert unwound >= KEPT_LEGS
+    assert unwound >= RESERVED_LEGS
     assert all(used.left(0) >= 0 for used in budget.trades.values())
     with pytest.raises(NotPostedError, match=exchange):
         budget.spend(post)
@@ -113,15 +113,15 @@ async def test_no_row_of_look_ups_keeps_an_order_from_leaving(exchange: str) -> 
     looks = less(LEGS[exchange], weights_of(exchange, POSTS[exchange]))
 
     async def look_for_ever() -> None:
-        with asking_for("follow"):
+        with requests_for("follow"):
             for _ in range(10_000):
-                await budget.turn(looks)
+                await budget.wait_for(looks)
 
     looking = asyncio.create_task(look_for_ever())
     await asyncio.sleep(0)
     assert not looking.done(), "the clock stands still, so that it waits for ever"
     post = weights_of(exchange, POSTS[exchange])
-    for _ in range(KEPT_LEGS):
+    for _ in range(RESERVED_LEGS):
         budget.spend(post)
     looking.cancel()
 
@@ -133,12 +133,12 @@ async def test_polls_take_nothing_from_trades_and_trades_nothing_from_polls(exch
     read = dict.fromkeys(budget.polls, 1)
     async with asyncio.timeout(20):
         while all(used.left(0) >= 1 for used in budget.polls.values()):
-            await budget.turn(read)
+            await budget.wait_for(read)
     assert budget.legs_left() == before
-    waiting = asyncio.create_task(budget.turn(read))
+    waiting = asyncio.create_task(budget.wait_for(read))
     async with asyncio.timeout(20):
-        with asking_for("follow"):
-            await budget.turn(read)
+        with requests_for("follow"):
+            await budget.wait_for(read)
     assert not waiting.done()
     waiting.cancel()
 
@@ -149,13 +149,13 @@ def test_all_parts_together_are_no_more_than_the_exchange_allows(exchange: str) 
     for name, limit in LIMITS[exchange].items():
         share = BOTS_SHARES.get(exchange, BOTS_SHARE) if name in OF_THE_ADDRESS[exchange] else 1
         parts = [purse[name].limit for purse in (budget.polls, budget.trades) if name in purse]
-        assert sum(part.most for part in parts) <= limit.most * share
-        assert sum(part.most / part.seconds for part in parts) <= limit.most / limit.seconds * share
+        assert sum(part.maximum for part in parts) <= limit.maximum * share
+        assert sum(part.maximum / part.seconds for part in parts) <= limit.maximum / limit.seconds * share
 
 
 def test_after_too_many_nothing_begins_until_the_exchange_wants_it() -> None:
     budget, clock = at("binance")
-    budget.shut(30)
+    budget.pause(30)
     assert budget.legs_left() == 0
     assert not budget.has_room()
     clock.now = 30 * MICROSECONDS
@@ -166,14 +166,14 @@ def test_after_too_many_nothing_begins_until_the_exchange_wants_it() -> None:
 async def test_after_too_many_nothing_at_all_leaves_until_the_exchange_wants_it() -> None:
     """A ban lengthens for who goes on asking."""
     budget, clock = at("binance")
-    budget.shut(30)
+    budget.pause(30)
     for purpose in PURPOSES:
-        with asking_for(purpose), pytest.raises(ExchangeUnavailableError, match="stay away"):
-            await budget.turn({"weight": 1})
-    with pytest.raises(NotPostedError, match="stay away"):
+        with requests_for(purpose), pytest.raises(ExchangeUnavailableError, match="asked for a pause"):
+            await budget.wait_for({"weight": 1})
+    with pytest.raises(NotPostedError, match="asked for a pause"):
         budget.spend({"weight": 1, "orders": 1})
     clock.now = 30 * MICROSECONDS
-    await budget.turn({"weight": 1})
+    await budget.wait_for({"weight": 1})
     budget.spend({"weight": 1, "orders": 1})
 
 
@@ -181,25 +181,25 @@ async def test_after_too_many_polls_begin_one_by_one_and_look_ups_at_once() -> N
     """The exchange's count is fuller than ours: what was asked before a restart is in it."""
     budget, clock = at("bitflyer")
     look = {"address": 1, "private": 1}
-    budget.shut(1)
+    budget.pause(1)
     clock.now += MICROSECONDS
-    polling = asyncio.create_task(budget.turn(look))
+    polling = asyncio.create_task(budget.wait_for(look))
     async with asyncio.timeout(20):
-        with asking_for("follow"):
+        with requests_for("follow"):
             for _ in range(20):
-                await budget.turn(look)
+                await budget.wait_for(look)
     assert not polling.done()
     polling.cancel()
     # one in 3.75 s
     clock.now += 4 * MICROSECONDS
     async with asyncio.timeout(20):
-        await budget.turn(look)
+        await budget.wait_for(look)
 
 
 def shut_for(budget: RateBudget, clock: Clock) -> int:
     """Seconds of a "too many" that says nothing; the clock stands at its end then."""
     since = clock.now
-    budget.shut(None)
+    budget.pause(None)
     while not budget.has_room():
         clock.now += MICROSECONDS
     return (clock.now - since) // MICROSECONDS
@@ -209,21 +209,21 @@ def test_without_a_word_how_long_each_pause_is_twice_the_last_until_an_answer() 
     budget, clock = at("binance")
     pauses = [shut_for(budget, clock) for _ in range(9)]
     assert pauses == [1, 2, 4, 8, 16, 32, 64, 120, 120]
-    budget.shut(None)
+    budget.pause(None)
     # two that were asked together are rejected together, and answers to what went before are no sign of favour
-    budget.shut(None)
-    budget.note_answer()
+    budget.pause(None)
+    budget.record_answer()
     clock.now += 120 * MICROSECONDS
     assert budget.has_room()
     assert shut_for(budget, clock) == 120
-    budget.note_answer()
+    budget.record_answer()
     assert shut_for(budget, clock) == 1
 
 
 def test_kraken_is_polled_as_often_as_reconciliation_needs() -> None:
     """Balances, open orders and fills, which count twice, once in `reconcile_ms`."""
     limit = at("kraken")[0].polls["private"].limit
-    assert limit.most / limit.seconds >= Fraction(4 * 1_000, DEFAULTS.reconcile_ms)
+    assert limit.maximum / limit.seconds >= Fraction(4 * 1_000, DEFAULTS.reconcile_ms)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exchanges.errors import ExchangeUnavailableError, NotPostedError
-from exchanges.requests.rate_budget import RateBudget, account_budget, asking_for
+from exchanges.requests.rate_budget import RateBudget, account_budget, requests_for
 from exchanges.requests.rate_counters import Limit
 from exchanges.requests.rate_limits import LEGS, LIMITS, ORDERS
 from market.time_units import MICROSECONDS
@@ -69,7 +69,7 @@ def most_in(limit: Limit, spends: list[tuple[int, int]]) -> Fraction:
     level = highest = Fraction(0)
     last = spends[0][0]
     for when, weight in spends:
-        level = max(Fraction(0), level - Fraction(when - last, MICROSECONDS) * limit.most / limit.seconds) + weight
+        level = max(Fraction(0), level - Fraction(when - last, MICROSECONDS) * limit.maximum / limit.seconds) + weight
         highest, last = max(highest, level), when
     return highest
 
@@ -89,7 +89,7 @@ def test_all_holders_together_never_use_more_than_one_may(exchange: str, events:
         for name, weight in spent(budget, what).items():
             spends.setdefault(name, []).append((clock.now, weight))
     for name, of_one in spends.items():
-        assert most_in(limits[name], of_one) <= limits[name].most
+        assert most_in(limits[name], of_one) <= limits[name].maximum
 
 
 async def used_up(exchange: str, clock: Clock) -> RateBudget:
@@ -98,7 +98,7 @@ async def used_up(exchange: str, clock: Clock) -> RateBudget:
         budget.spend(ORDERS[exchange])
     read = dict.fromkeys(budget.polls, 1)
     while all(used.left(budget.clock()) >= 1 for used in budget.polls.values()):
-        await budget.turn(read)
+        await budget.wait_for(read)
     return budget
 
 
@@ -109,7 +109,7 @@ async def test_what_is_used_up_is_so_for_the_next_and_back_in_the_limits_own_tim
     following = successor(budget, clock)
     assert not following.has_room()
     assert following.legs_left() == 0
-    polling = asyncio.create_task(following.turn(dict.fromkeys(following.polls, 1)))
+    polling = asyncio.create_task(following.wait_for(dict.fromkeys(following.polls, 1)))
     await asyncio.sleep(0)
     assert not polling.done(), "the clock stands still, so that it waits for ever"
     polling.cancel()
@@ -134,15 +134,15 @@ def test_after_too_many_the_next_stays_away_for_the_rest_and_twice_as_long_the_n
     for _ in range(7):
         # the last is for 64 s
         clock.now += 60 * MICROSECONDS
-        budget.shut(None)
+        budget.pause(None)
     following = successor(budget, clock, 24 * MICROSECONDS)
     assert not following.has_room()
     clock.now += 39_999_999
-    with pytest.raises(NotPostedError, match="stay away"):
+    with pytest.raises(NotPostedError, match="asked for a pause"):
         following.spend(ORDERS["binance"])
     clock.now += 1
     assert following.has_room()
-    following.shut(None)
+    following.pause(None)
     clock.now += 119_999_999
     assert not following.has_room()
 
@@ -150,10 +150,10 @@ def test_after_too_many_the_next_stays_away_for_the_rest_and_twice_as_long_the_n
 async def test_a_look_up_stays_away_as_well() -> None:
     clock = Clock()
     budget = process_at(clock, "bitflyer")
-    budget.shut(30)
+    budget.pause(30)
     following = successor(budget, clock)
-    with asking_for("follow"), pytest.raises(ExchangeUnavailableError, match="stay away"):
-        await following.turn({"address": 1})
+    with requests_for("follow"), pytest.raises(ExchangeUnavailableError, match="asked for a pause"):
+        await following.wait_for({"address": 1})
 
 
 @pytest.mark.parametrize("used", ["", "nonsense", "{}", '{"trades":{"another limit":[[0,7]]}}'])

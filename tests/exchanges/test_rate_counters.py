@@ -47,7 +47,7 @@ def test_who_waits_as_long_as_it_is_told_never_asks_too_much(limit: Limit, asked
     for pause, wanted, is_handed_on in asked:
         if is_handed_on:
             used = handed_on(used, now)
-        weight = min(wanted, limit.most)
+        weight = min(wanted, limit.maximum)
         now += pause
         now += int(used.seconds_until(weight, now) * MICROSECONDS) + 1
         assert used.left(now) >= weight
@@ -56,10 +56,10 @@ def test_who_waits_as_long_as_it_is_told_never_asks_too_much(limit: Limit, asked
     for end, _ in taken:
         for begin, _ in taken:
             if limit.how == "window" and 0 <= end - begin < limit.seconds * MICROSECONDS:
-                assert sum(weight for when, weight in taken if begin <= when <= end) <= limit.most
+                assert sum(weight for when, weight in taken if begin <= when <= end) <= limit.maximum
             if limit.how == "counter" and begin <= end:
-                run_down = Fraction(end - begin, MICROSECONDS) * limit.most / limit.seconds
-                assert sum(weight for when, weight in taken if begin <= when <= end) <= limit.most + run_down
+                run_down = Fraction(end - begin, MICROSECONDS) * limit.maximum / limit.seconds
+                assert sum(weight for when, weight in taken if begin <= when <= end) <= limit.maximum + run_down
 
 
 @given(
@@ -84,23 +84,26 @@ def test_handed_on_nothing_is_free_sooner_and_little_of_it_later(
 
 @given(LIMITS, st.fractions(Fraction(1, 4), Fraction(3, 4)))
 def test_parts_are_no_more_than_the_whole(limit: Limit, share: Fraction) -> None:
-    one, other = limit.part(share), limit.part(1 - share)
-    if limit.most * min(share, 1 - share) < 1:
+    one, other = limit.share_of(share), limit.share_of(1 - share)
+    if limit.maximum * min(share, 1 - share) < 1:
         return
-    assert one.most + other.most <= limit.most
-    assert sum(Fraction(part.most) / part.seconds for part in (one, other)) <= Fraction(limit.most) / limit.seconds
+    assert one.maximum + other.maximum <= limit.maximum
+    assert (
+        sum(Fraction(share_of.maximum) / share_of.seconds for share_of in (one, other))
+        <= Fraction(limit.maximum) / limit.seconds
+    )
 
 
 @given(LIMITS, st.fractions(Fraction(1, 10), Fraction(1, 2)), st.integers(0, 40))
 def test_one_that_is_steady_keeps_to_its_window_and_a_restart_forgets_little(
     limit: Limit, at_once: Fraction, seconds: int
 ) -> None:
-    steady = limit.steady(at_once)
-    if limit.how == "counter" or limit.most < 2:
+    as_counter = limit.as_counter(at_once)
+    if limit.how == "counter" or limit.maximum < 2:
         return
     now, taken = 0, 0
     # used up and begun anew after so many seconds, used up again: within one window
-    for used in (Used(steady), Used(steady)):
+    for used in (Used(as_counter), Used(as_counter)):
         until = now + min(seconds * MICROSECONDS, int(limit.seconds * MICROSECONDS) // 2 - 1)
         while True:
             now += math.ceil(used.seconds_until(1, now) * MICROSECONDS)
@@ -109,4 +112,4 @@ def test_one_that_is_steady_keeps_to_its_window_and_a_restart_forgets_little(
             used.add(1, now)
             taken += 1
         now = until
-    assert taken <= limit.most + steady.most
+    assert taken <= limit.maximum + as_counter.maximum

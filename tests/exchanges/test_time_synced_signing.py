@@ -11,7 +11,7 @@ from aiohttp import web
 
 from exchanges.ccxt_client import ExchangeConfig, live_config, make_exchange
 from exchanges.exchange_credentials import Credentials, key_variables
-from exchanges.order_api import FILLS_MARGIN, AnswerNotUnderstoodError, by_its_clock
+from exchanges.order_api import FILLS_MARGIN, AnswerNotUnderstoodError, on_exchange_clock
 from exchanges.requests.time_synced_signing import measure_clock
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
@@ -118,11 +118,11 @@ async def test_what_is_measured_is_kept_with_its_doubt_however_little_it_is(exch
         client = client_of(exchange, url)
         try:
             await measure_clock(client)
-            assert abs(client.exchange_ahead_ms - ahead_ms) <= client.exchange_doubt_ms + 1
-            assert client.exchange_doubt_ms >= (500 if exchange in ("bitstamp", "bitflyer") else 1)
+            assert abs(client.exchange_ahead_ms - ahead_ms) <= client.exchange_uncertainty_ms + 1
+            assert client.exchange_uncertainty_ms >= (500 if exchange in ("bitstamp", "bitflyer") else 1)
             since = 1_700_000_000_000_000
-            assert by_its_clock(client, since, 0) <= since + ahead_ms * 1_000
-            assert by_its_clock(client, since) == pytest.approx(by_its_clock(client, since, 0) - FILLS_MARGIN)
+            assert on_exchange_clock(client, since, 0) <= since + ahead_ms * 1_000
+            assert on_exchange_clock(client, since) == pytest.approx(on_exchange_clock(client, since, 0) - FILLS_MARGIN)
         finally:
             await client.close()
 
@@ -164,7 +164,7 @@ async def test_a_wait_for_a_turn_is_no_doubt_about_their_clock(exchange: str) ->
             while not doubts or (doubts[-1] >= least + HELD_UP_MS // 2 and len(doubts) < TIMES):
                 asked = wall_now() // 1_000
                 await measure_clock(client)
-                doubts.append(client.exchange_doubt_ms)
+                doubts.append(client.exchange_uncertainty_ms)
             assert doubts[-1] < least + HELD_UP_MS // 2
         finally:
             await client.close()

@@ -8,7 +8,7 @@ from market.prices.quotes import FeedMark
 from market.time_units import MICROSECONDS
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row
-from pricefeeds.recording.feed_recording import NoteKind
+from pricefeeds.recording.feed_recording import RecordedEventKind
 from session.clock import SystemClock, wall_now
 from tests.fault_matrix.orders import order_under
 from tests.fault_matrix.trials import FeedTrial, OrderShows, OrderTrial, Withdrawal
@@ -55,13 +55,13 @@ class _Notes:
     """When frames and snapshots came."""
     losses: list[tuple[int, FeedStatus]] = field(default_factory=list)
 
-    def note(self, symbol: str, kind: NoteKind, now: int, data: str | bytes = b"") -> None:
+    def record(self, symbol: str, kind: RecordedEventKind, now: int, data: str | bytes = b"") -> None:
         if kind in ("frame", "snapshot"):
             self.arrivals.add(now)
         elif kind == "lost":
             self.losses.append((now, data))  # type: ignore[arg-type]  # a status, by the recorder's contract
 
-    def note_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
+    def record_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
         pass
 
 

@@ -1,4 +1,4 @@
-"""The matrix for people: `python -m tests.fault_matrix.table > docs/fault-matrix.md`."""
+"""Prints the matrix: `python -m tests.fault_matrix.table > docs/fault-matrix.md`."""
 
 import sys
 from collections.abc import Iterable
@@ -8,36 +8,33 @@ from tests.fault_matrix.trials import EXCHANGES, FEED_TRIALS, ORDER_TRIALS
 
 _HEAD = """# Fault matrix
 
-What the feeds and the order path do about each fault that an exchange can show. Printed from the table that
-`tests/fault_matrix/` holds them to (`python -m tests.fault_matrix.table > docs/fault-matrix.md`): each line is run on
-all five simulated exchanges, by the watch loop of the feeders and by the account of the bots, over real sockets.
+How the feeds and the order path handle each injected fault. Printed from the table that `tests/fault_matrix/` checks
+(`python -m tests.fault_matrix.table > docs/fault-matrix.md`): each line runs on all five simulated exchanges, with the
+feeders' connection loop and the bots' account, over real sockets.
 
-The limit is `stale_after_ms`, 3 s where nothing else is set; the tests run with 1.2 s, measured on the
-feed's own clock.
+The limit is `stale_after_ms`, 3 s by default; the tests run with 1.2 s, measured on the feed's own clock.
 
 ## Prices
 
-On every line, on every exchange, the tests hold the published rows against the books that the exchange really had,
-step by step:
+On every line and every exchange, the tests compare the published rows with the exchange's real books, step by step:
 
-* no quote is believed whose five best levels a side ceased to be the exchange's longer ago than the limit, and none
-  that never were its for longer than that;
+* no quote stays in force for longer than the limit after its five best levels a side stopped being the exchange's, or
+  if they never were the exchange's;
 * no quote is crossed, empty or without amounts;
 * the feed is live again by itself after the fault.
 
-*at once*: with the very message, or the end of the connection, that shows the fault, and no row between them.
-*within the limit*: by the watchdog, or by the comparison with the book by REST. Then the counter or the reason of a
-rejection that tells of it, and the feed's state from then on. Where a stream carries neither number nor checksum, a
-lost message shows by nothing that came: the comparison with REST finds the book that is wrong, unless it crosses
-before, or the next messages mend it.
+*at once*: with the message, or the end of the connection, that shows the fault, without a row in between.
+*within the limit*: by the watchdog, or by the comparison with the REST book. In brackets: the counter or the reject
+reason that reports it; then the feed's status. A stream without sequence or checksum does not show a lost message: the
+comparison with REST finds the wrong book, unless it is crossed or corrected by the next messages before.
 """
 _ORDERS = """
 ## Orders
 
-What placing an order said, then what looking it up found. *rejected* and *account rejected* say that there is no order,
-*unknown* that it must be looked up. On every line, on every exchange: the order came to the exchange's door once; its
-journal has it once, or not at all where looking up finds none; another order, after it, fills; balances are those from
-before, plus fills, minus fees, to the last digit.
+Results of placing an order and of looking it up. *rejected* and *account rejected*: there is no order; *unknown*: it
+must be looked up. On every line and every exchange: the order arrived at the exchange once; its journal has it once, or
+not at all where the look-up finds none; another order after it fills; balances are the opening ones plus fills minus
+fees, to the last digit.
 """
 
 

@@ -10,7 +10,7 @@ import pytest
 from bots.execute.leg_executor import LegExecutor
 from bots.reconcile.reconciler import Reconciliation
 from exchanges.account_port import TradingAccount
-from exchanges.requests.order_permits import ANY_TIME, Permit
+from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.leg_planning import UNCONFIRMED, advancing
@@ -43,7 +43,7 @@ class Blind:
     def exchange(self) -> str:
         return self.account.exchange
 
-    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
         raise AssertionError(f"{order} was to be looked up alone")
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:

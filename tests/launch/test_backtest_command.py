@@ -53,7 +53,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("backtest {files} --latency-from {folder}/none.json", "cannot be read"),
         ("backtest {files} --latency-from {garbage}", "is no JSON object of exchanges and their milliseconds"),
         ("backtest {garbage}", "is none of the recordings known here"),
-        ("backtest {folder}", "holds no recording"),
+        ("backtest {folder}", "contains no recording"),
     ],
 )
 def test_what_cannot_be_run_is_one_sentence(

@@ -69,7 +69,7 @@ def test_what_a_contract_is_worth_is_said_or_asked_for(
     path.write_text(f"{HEADER}somewhere,x,{TIME},{TIME},1,101,100,7\n")
     words = ["import", "tardis-quotes", str(path), "--symbol", "BTC/USD:BTC", "--alike", "BTC contract=BTC"]
     assert run(words) == 2
-    assert "say it, as in --contract-size 100." in capsys.readouterr().err
+    assert "set it, for example --contract-size 100." in capsys.readouterr().err
     assert run([*words, "--contract-size", "50"]) == 0
     said = capsys.readouterr().out
     assert "assumed: amounts of somewhere BTC/USD:BTC count contracts of 50 USD: they became base amounts" in said
@@ -97,7 +97,7 @@ def test_the_list_names_every_format_and_its_needs(capsys: pytest.CaptureFixture
         (["kraken-trades", "FILE", "--half-spread-bps", "1"], "kraken-trades needs --exchange"),
         (["csv", "FILE"], "csv needs --mapping FILE"),
         (["tardis-quotes", "FILE", "--set=--master"], "--set '--master' is no name of a folder"),
-        (["tardis-quotes", "FILE", "--alike", "BTC=../../x"], "'../../x': is no name of an exchange or an asset"),
+        (["tardis-quotes", "FILE", "--alike", "BTC=../../x"], "'../../x': is not the name of an exchange or an asset"),
         (["tardis-quotes", "FILE", "--alike", "USDT"], "--alike 'USDT' is not of the form ASSET=ASSET"),
         (["tardis-quotes", "FILE", "--set", "../x"], "--set '../x' is no name of a folder"),
         (["tardis-quotes", "absent.csv"], "absent.csv: cannot be read (No such file or directory)."),

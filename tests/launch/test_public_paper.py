@@ -17,7 +17,7 @@ from launch.sessions.live import live_session
 from launch.sessions.paper import PaperOptions, check_simulated
 from launch.sessions.public_paper import OPENING, as_listed, public_session, public_settings, run_public
 from launch.setup.data_layout import database_name
-from pricefeeds.feed.endpoints import source_of
+from pricefeeds.feed.endpoints import endpoints_of
 from session.clock import SystemClock
 from session.session import Session
 from tests.exchanges.served import served
@@ -157,7 +157,7 @@ async def test_no_key_is_read_though_there_are_some(tmp_path: Path) -> None:
         session = public_session(tmp_path, OPTIONS, through(outside.url))
         session = replace(session, home=outside.home)
         for exchange in session.exchanges:
-            async with source_of(session, exchange, SystemClock(), 5, keys) as source:
+            async with endpoints_of(session, exchange, SystemClock(), 5, keys) as source:
                 assert source.credentials is None
             with pytest.raises(AccountRejectedError, match="local paper accounts"):
                 session_config(session, exchange, keys)

@@ -21,12 +21,12 @@ RECORDING = PaperOptions(seconds=None, json=None, port=None, seed=None, record=T
 def recorded(root: Path, last_sequence: int = 0) -> Path:
     """A feed that was started above `last_sequence`, and says in its recording that it was started above 0."""
     recorder, feed = FileRecorder(root, HEADER, LIMITS), SymbolFeed(MARKET, last_sequence, 1)
-    recorder.note(MARKET.symbol, "started", 1, "0")
-    recorder.note(MARKET.symbol, "lost", 2, "resyncing")
-    recorder.note(
+    recorder.record(MARKET.symbol, "started", 1, "0")
+    recorder.record(MARKET.symbol, "lost", 2, "resyncing")
+    recorder.record(
         MARKET.symbol, "book", 3, b'{"bids":"[[\\"1\\",\\"1\\"]]","asks":"[[\\"2\\",\\"1\\"]]","exchange_time":3}'
     )
-    recorder.note_rows(MARKET.symbol, 3, feed.take(replace(book("1", "2"), exchange_time=3), 3))
+    recorder.record_rows(MARKET.symbol, 3, feed.take(replace(book("1", "2"), exchange_time=3), 3))
     recorder.close()
     return folder_of(root)
 

@@ -84,7 +84,7 @@ def test_it_asks_before_it_removes(mine: Path, home: Path, answer: str, stays: b
         ("sets repair mine --unlike USDT", "mine: does not count USDT as another asset; it counts nothing as another."),
         ("sets repair mine --drop c.csv", "mine: has no import c.csv; it has a.csv, b.csv."),
         ("sets repair mine --drop-market kraken", "--drop-market 'kraken' is not of the form 'EXCHANGE SYMBOL'"),
-        ("sets repair mine --drop a.csv --drop b.csv", "nothing would be left of it that is traded"),
+        ("sets repair mine --drop a.csv --drop b.csv", "no traded market would be left"),
         ("sets remove mine", "mine (0.0 MB): would be removed for good; say --yes where nobody can be asked."),
         ("sets list --json /nowhere/out.json", "/nowhere"),
     ],
@@ -106,7 +106,7 @@ def test_what_is_half_done_or_broken_is_listed(mine: Path, home: Path, capsys: p
     assert "broken: " in told[0]
     assert "is no tick set (it has no manifest.json)" in told[0]
     assert told[1] == "mine: a killed import left it half done; `arbitrage sets repair mine`"
-    assert "it is back, as it was before" in said(capsys, "sets repair mine")
+    assert "it was restored" in said(capsys, "sets repair mine")
     assert "removed: broken" in said(capsys, "sets remove broken --yes")
 
 

@@ -12,7 +12,7 @@ from exchanges.exchange_credentials import Credentials
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedRejectedError, FrameRejectedError
-from pricefeeds.wire.wire_port import FetchSnapshot, Heard, Heartbeat, Send, WireExchange
+from pricefeeds.wire.wire_port import FetchSnapshot, Heartbeat, Send, WireExchange, WireOutput
 from session.clock import SystemClock, wall_now
 from tests.pricefeeds.samples import book
 
@@ -91,11 +91,11 @@ class LittleConversation:
     def __init__(self, _market: Market, _credentials: Credentials | None) -> None:
         self.is_open = False
 
-    def open(self, _now: int) -> list[Heard]:
+    def open(self, _now: int) -> list[WireOutput]:
         self.is_open = True
         return [Send(HELLO)]
 
-    def hear(self, frame: str | bytes, _now: int) -> list[Heard]:
+    def take_frame(self, frame: str | bytes, _now: int) -> list[WireOutput]:
         text = frame if isinstance(frame, str) else frame.decode()
         match text:
             case "beat":
@@ -111,7 +111,7 @@ class LittleConversation:
         # what is no JSON ends in an error that no reader declared
         return [_book_of(text)]
 
-    def take_snapshot(self, body: bytes, _now: int) -> list[Heard]:
+    def take_snapshot(self, body: bytes, _now: int) -> list[WireOutput]:
         return [_book_of(body.decode())]
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from pricefeeds.recording.feed_recorder import FileRecorder, RecordingLimits
-from pricefeeds.recording.feed_recording import Note, PartEnd, RecordingHeader, read_recording
+from pricefeeds.recording.feed_recording import PartEnd, RecordedEvent, RecordingHeader, read_recording
 from session.clock import SystemClock
 from tests.pricefeeds.samples import MARKET
 
@@ -23,8 +23,8 @@ def recorder_at(root: Path, limits: RecordingLimits = LIMITS, flush_seconds: flo
     return FileRecorder(root, HEADER, limits, flush_seconds)
 
 
-def notes_in(folder: Path) -> list[Note]:
-    return [entry for entry in read_recording(folder) if isinstance(entry, Note)]
+def notes_in(folder: Path) -> list[RecordedEvent]:
+    return [entry for entry in read_recording(folder) if isinstance(entry, RecordedEvent)]
 
 
 def ends_in(folder: Path) -> list[str | None]:
@@ -37,11 +37,11 @@ async def write_for_ever(root: Path, file_bytes: int) -> None:
     recorder, number = recorder_at(root), 0
     while recorder.stopped is None:
         number += 1
-        recorder.note(MARKET.symbol, "frame", number, f"{number * 7_919 % 1_000_003}")
+        recorder.record(MARKET.symbol, "frame", number, f"{number * 7_919 % 1_000_003}")
         if number % 100 == 0:
             await SystemClock().sleep(FLUSH_SECONDS / 10)
     sys.stdout.write(recorder.stopped)
-    recorder.note(MARKET.symbol, "frame", number, "after the end")
+    recorder.record(MARKET.symbol, "frame", number, "after the end")
     recorder.close()
 
 

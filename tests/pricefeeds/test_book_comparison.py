@@ -84,7 +84,7 @@ def test_books_between_two_times_begin_with_the_one_that_stood() -> None:
     shown = RecentBooks(keep=100)
     books = [book(str(number), "1000") for number in range(1, 6)]
     for number, one in enumerate(books, start=1):
-        shown.show(one, number * 10)
+        shown.add(one, number * 10)
     assert shown.between(20, 40) == books[1:4]
     assert shown.between(25, 29) == books[1:2]
     assert shown.between(0, 15) == books[:1]
@@ -96,9 +96,9 @@ def test_books_are_kept_as_long_as_they_are_needed_and_the_one_that_stood_then()
     shown = RecentBooks(keep=20)
     books = [book(str(number), "1000") for number in range(1, 6)]
     for number, one in enumerate(books, start=1):
-        shown.show(one, number * 10)
+        shown.add(one, number * 10)
     assert shown.between(0, 100) == books[1:]
-    shown.show(books[0], 1_000)
+    shown.add(books[0], 1_000)
     assert shown.between(0, 2_000) == [books[4], books[0]]
 
 

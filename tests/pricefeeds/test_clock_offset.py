@@ -13,21 +13,21 @@ def test_the_quickest_message_tells_the_offset() -> None:
     offset = ClockOffset()
     assert offset.value is None
     for exchange_time, now in ((100, 150), (200, 220), (300, 390)):
-        offset.hear(exchange_time, now)
+        offset.add_message(exchange_time, now)
     assert offset.value == -20
 
 
 def test_what_messages_told_is_taken_back_slowly_so_that_drifting_clocks_are_followed() -> None:
     offset = ClockOffset()
-    offset.hear(0, 0)
-    offset.hear(LEAK * 10 - 100, LEAK * 10)
+    offset.add_message(0, 0)
+    offset.add_message(LEAK * 10 - 100, LEAK * 10)
     assert offset.value == -10
 
 
 def test_a_message_from_the_future_shows_that_the_clock_was_set() -> None:
     offset = ClockOffset()
     offset.measure(5, 1)
-    offset.hear(HOUR, 10)
+    offset.add_message(HOUR, 10)
     assert (offset.value, offset.is_measured) == (HOUR - 10, True)
     offset.measure(6, 20)
     assert offset.value == 6

@@ -7,7 +7,7 @@ import pytest
 from exchanges.exchange_credentials import key_variables
 from exchanges.simulated_markets import simulated_markets
 from pricefeeds.errors import FeedRejectedError
-from pricefeeds.feed.endpoints import source_of
+from pricefeeds.feed.endpoints import endpoints_of
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Send
 from session.clock import SystemClock
@@ -50,7 +50,7 @@ def session_of(mode: Mode, root: str | None, gateways: dict[str, str] | None = N
     ],
 )
 async def test_where_it_listens(session: Session, exchange: str, stream: str) -> None:
-    async with source_of(session, exchange, SystemClock(), 1.0) as source:
+    async with endpoints_of(session, exchange, SystemClock(), 1.0) as source:
         assert source.stream_address == stream
         assert source.credentials is None
 
@@ -64,12 +64,12 @@ async def test_real_keys_come_from_the_environment(mode: Mode, is_sandbox: bool)
     )
     session, market = session_of(mode, None), simulated_markets()[0]
     for environment, is_signed in ((keys, True), (others, False)):
-        async with source_of(session, "coinbaseexchange", SystemClock(), 1.0, environment) as source:
+        async with endpoints_of(session, "coinbaseexchange", SystemClock(), 1.0, environment) as source:
             [subscription] = source.conversation(market).open(SystemClock().now())
             assert isinstance(subscription, Send)
             assert ("signature" in subscription.text) is is_signed
 
 
 def test_an_exchange_that_nobody_reads() -> None:
-    with pytest.raises(FeedRejectedError, match="no stream of mtgox"):
+    with pytest.raises(FeedRejectedError, match="no feed for mtgox"):
         wire_of("mtgox")

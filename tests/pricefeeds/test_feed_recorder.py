@@ -15,7 +15,7 @@ import pytest
 from market.time_units import MICROSECONDS
 from pricefeeds.quoting.symbol_feed import SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder, RecordingLimits, recorded_bytes, recording, recordings_folder
-from pricefeeds.recording.feed_recording import Note, NoteKind, parts_of, row_text
+from pricefeeds.recording.feed_recording import RecordedEvent, RecordedEventKind, parts_of, row_text
 from session.clock import SystemClock
 from session.session import Session
 from tests.pricefeeds.recorded_notes import HEADER, ends_in, folder_of, notes_in, recorder_at
@@ -39,16 +39,19 @@ def started_writer(root: Path, file_bytes: int = 1_000_000_000) -> subprocess.Po
 
 def test_everything_noted_is_read_again_in_its_order(tmp_path: Path) -> None:
     feed, recorder = SymbolFeed(MARKET, 0, 0), recorder_at(tmp_path)
-    expected = [Note(SYMBOL, "started", 0, "0")]
-    recorder.note(SYMBOL, "started", 0, "0")
+    expected = [RecordedEvent(SYMBOL, "started", 0, "0")]
+    recorder.record(SYMBOL, "started", 0, "0")
     for now, top in enumerate((book("1", "2"), book("1", "2"), book("3", "2")), start=1):
-        recorder.note(SYMBOL, "frame", now, f"{now}")
+        recorder.record(SYMBOL, "frame", now, f"{now}")
         rows = feed.take(top, now)
-        recorder.note_rows(SYMBOL, now, rows)
-        expected += [Note(SYMBOL, "frame", now, f"{now}"), *(Note(SYMBOL, "row", now, row_text(row)) for row in rows)]
+        recorder.record_rows(SYMBOL, now, rows)
+        expected += [
+            RecordedEvent(SYMBOL, "frame", now, f"{now}"),
+            *(RecordedEvent(SYMBOL, "row", now, row_text(row)) for row in rows),
+        ]
     recorder.close()
     assert notes_in(folder_of(tmp_path)) == expected
-    assert [note.kind for note in expected].count("row") == 3  # a quote, the crossed book, the withdrawal
+    assert [event.kind for event in expected].count("row") == 3  # a quote, the crossed book, the withdrawal
     assert ends_in(folder_of(tmp_path)) == ["closed"]
     assert recorder.stopped is None
 
@@ -65,18 +68,18 @@ def test_everything_noted_is_read_again_in_its_order(tmp_path: Path) -> None:
 def test_files_follow_one_another(tmp_path: Path, limits: RecordingLimits, files: int) -> None:
     recorder = recorder_at(tmp_path, limits)
     for number in range(100):
-        recorder.note(SYMBOL, "frame", number * MICROSECONDS // 10, f"{number}")
+        recorder.record(SYMBOL, "frame", number * MICROSECONDS // 10, f"{number}")
     recorder.close()
-    assert [note.data for note in notes_in(folder_of(tmp_path))] == [f"{number}" for number in range(100)]
+    assert [event.data for event in notes_in(folder_of(tmp_path))] == [f"{number}" for number in range(100)]
     assert ends_in(folder_of(tmp_path)) == ["continued"] * (files - 1) + ["closed"]
 
 
 def test_a_second_process_of_the_session_goes_on_behind_the_first(tmp_path: Path) -> None:
     for number in (1, 2):
         recorder = recorder_at(tmp_path)
-        recorder.note(SYMBOL, "started", number, "0")
+        recorder.record(SYMBOL, "started", number, "0")
         recorder.close()
-    assert [note.now for note in notes_in(folder_of(tmp_path))] == [1, 2]
+    assert [event.now for event in notes_in(folder_of(tmp_path))] == [1, 2]
 
 
 async def test_a_kill_costs_the_last_moment_alone(tmp_path: Path) -> None:
@@ -86,9 +89,9 @@ async def test_a_kill_costs_the_last_moment_alone(tmp_path: Path) -> None:
     finally:
         os.kill(writer.pid, signal.SIGKILL)
         writer.communicate()
-    notes = notes_in(folder_of(tmp_path))
-    assert len(notes) > 100
-    assert [note.now for note in notes] == list(range(1, len(notes) + 1))
+    events = notes_in(folder_of(tmp_path))
+    assert len(events) > 100
+    assert [event.now for event in events] == list(range(1, len(events) + 1))
     assert ends_in(folder_of(tmp_path)) == [None]
 
 
@@ -98,9 +101,9 @@ async def test_a_full_disk_ends_the_recording_with_one_sentence(tmp_path: Path) 
     assert writer.returncode == 0, errors
     assert told.startswith("writing failed (")
     assert errors.strip() == "recording stopped; the feed goes on without it"
-    notes = notes_in(folder_of(tmp_path))
-    assert [note.now for note in notes] == list(range(1, len(notes) + 1))
-    assert len(notes) > 100
+    events = notes_in(folder_of(tmp_path))
+    assert [event.now for event in events] == list(range(1, len(events) + 1))
+    assert len(events) > 100
     assert ends_in(folder_of(tmp_path)) == [None]
 
 
@@ -111,21 +114,21 @@ async def test_at_the_limit_recording_stops_and_deletes_nothing(
     older.parent.mkdir(parents=True)
     older.write_bytes(bytes(1_000_000))
     recorder = recorder_at(tmp_path, RecordingLimits(total_bytes=1_000_000))
-    recorder.note(SYMBOL, "frame", 1, "x")
+    recorder.record(SYMBOL, "frame", 1, "x")
     await until(lambda: recorder.stopped is not None)
-    recorder.note(SYMBOL, "frame", 2, "y")
+    recorder.record(SYMBOL, "frame", 2, "y")
     recorder.close()
     assert ends_in(folder_of(tmp_path)) == ["stopped"]
     assert recorder.stopped == "all recordings together reached recordings_mb = 1; delete some, or raise it"
     assert [record.levelno for record in caplog.records] == [logging.ERROR]
-    assert [note.now for note in notes_in(folder_of(tmp_path))] == [1]
+    assert [event.now for event in notes_in(folder_of(tmp_path))] == [1]
     assert older.stat().st_size == 1_000_000
 
 
 def test_what_a_slow_disk_does_not_take_is_not_kept_in_memory(tmp_path: Path) -> None:
     recorder = recorder_at(tmp_path, RecordingLimits(pending_bytes=100_000))
-    recorder.note(SYMBOL, "frame", 1, "x" * 200_000)
-    recorder.note(SYMBOL, "frame", 2, "y")
+    recorder.record(SYMBOL, "frame", 1, "x" * 200_000)
+    recorder.record(SYMBOL, "frame", 2, "y")
     assert recorder.stopped == "the disk is slower than the feed"
     recorder.close()
     assert notes_in(folder_of(tmp_path)) == []
@@ -135,7 +138,7 @@ def test_what_a_slow_disk_does_not_take_is_not_kept_in_memory(tmp_path: Path) ->
 async def test_much_at_once_is_written_before_its_time(tmp_path: Path) -> None:
     recorder = recorder_at(tmp_path, RecordingLimits(pending_bytes=1_000_000), flush_seconds=DEADLINE_SECONDS * 2)
     for number in range(100):
-        recorder.note(SYMBOL, "frame", number, "x" * 1_000)
+        recorder.record(SYMBOL, "frame", number, "x" * 1_000)
     await until(lambda: bool(parts_of(folder_of(tmp_path))) and len(notes_in(folder_of(tmp_path))) > 50)
     recorder.close()
     assert recorder.stopped is None
@@ -144,7 +147,7 @@ async def test_much_at_once_is_written_before_its_time(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_stops_the_recording_alone(tmp_path: Path) -> None:
     (tmp_path / HEADER.session_id).write_text("in the way")
     recorder = recorder_at(tmp_path)
-    recorder.note(SYMBOL, "frame", 1, "x")
+    recorder.record(SYMBOL, "frame", 1, "x")
     recorder.close()
     assert str(recorder.stopped).startswith("writing failed (")
 
@@ -160,13 +163,13 @@ def test_a_session_records_only_where_it_is_told_to(tmp_path: Path) -> None:
         markets=(MARKET,),
         settlement_currency="USD",
     )
-    kinds: tuple[NoteKind, ...] = ("started", "opened")
+    kinds: tuple[RecordedEventKind, ...] = ("started", "opened")
     for told in (session, replace(session, recordings_mb=10)):
         with recording(told, MARKET.exchange) as recorder:
             assert isinstance(recorder, NoRecorder) == (told.recordings_mb is None)
             for kind in kinds:
-                recorder.note(SYMBOL, kind, 1)
-            recorder.note_rows(SYMBOL, 1, [])
+                recorder.record(SYMBOL, kind, 1)
+            recorder.record_rows(SYMBOL, 1, [])
     folder = recordings_folder(tmp_path) / "test" / MARKET.exchange
-    assert [note.kind for note in notes_in(folder)] == ["started", "opened"]
+    assert [event.kind for event in notes_in(folder)] == ["started", "opened"]
     assert [path.stat().st_mode & 0o077 for path in parts_of(folder)] == [0]

@@ -20,28 +20,28 @@ CROSSED = '{"bid": "103", "ask": "102", "time": null}'
 
 
 @dataclass
-class Notes:
+class RecordedEvents:
     """A recorder that keeps everything in one order."""
 
     said: list[tuple[str, str | bytes]] = field(default_factory=list)
 
-    def note(self, symbol: str, kind: str, now: int, data: str | bytes = b"") -> None:
+    def record(self, symbol: str, kind: str, now: int, data: str | bytes = b"") -> None:
         assert symbol == MARKET.symbol
         self.said.append((kind, data))
 
-    def note_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
+    def record_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
         self.said += [("row", row.reason if isinstance(row, RejectedQuote) else row.kind) for row in rows]
 
 
-class Heard:
+class WireOutput:
     """A listener on an open connection, with what it published and noted."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
-        self.notes = Notes()
-        self.listener = FeedSession(SymbolFeed(MARKET, 7, 0), self.rows.extend, self.notes, LIMITS)
-        self.listener.start(7, 0)
-        self.wishes = self.listener.open(LittleConversation(MARKET, None), 1)
+        self.events = RecordedEvents()
+        self.feed_session = FeedSession(SymbolFeed(MARKET, 7, 0), self.rows.extend, self.events, LIMITS)
+        self.feed_session.start(7, 0)
+        self.wishes = self.feed_session.open(LittleConversation(MARKET, None), 1)
 
     @property
     def kinds(self) -> list[str]:
@@ -49,21 +49,21 @@ class Heard:
 
 
 @pytest.fixture
-def heard() -> Heard:
-    return Heard()
+def heard() -> WireOutput:
+    return WireOutput()
 
 
-def test_every_input_is_noted_before_what_it_led_to(heard: Heard) -> None:
-    listener = heard.listener
-    listener.correct(5, 2)
-    listener.frame(BOOK, 3)
-    listener.snapshot(OTHER.encode(), 4)
-    listener.confirm(5, 6)
-    listener.renew(7)
-    listener.lose("down", 8)
-    listener.close(9)
-    listener.close(10)
-    assert heard.notes.said == [
+def test_every_input_is_noted_before_what_it_led_to(heard: WireOutput) -> None:
+    feed_session = heard.feed_session
+    feed_session.correct(5, 2)
+    feed_session.frame(BOOK, 3)
+    feed_session.snapshot(OTHER.encode(), 4)
+    feed_session.confirm(5, 6)
+    feed_session.renew(7)
+    feed_session.withdraw("down", 8)
+    feed_session.close(9)
+    feed_session.close(10)
+    assert heard.events.said == [
         ("started", "7"), ("opened", b""), ("offset", "5"), ("frame", BOOK), ("row", "quote"),
         ("snapshot", OTHER.encode()), ("row", "quote"), ("confirmed", "5"), ("alive", b""), ("row", "alive"),
         ("lost", "down"), ("row", "withdrawn"), ("closed", b""),
@@ -71,65 +71,67 @@ def test_every_input_is_noted_before_what_it_led_to(heard: Heard) -> None:
     assert heard.kinds == ["quote", "quote", "alive", "withdrawn"]
 
 
-def test_what_the_conversation_wishes_is_handed_on(heard: Heard) -> None:
+def test_what_the_conversation_wishes_is_handed_on(heard: WireOutput) -> None:
     assert heard.wishes == [Send(HELLO)]
-    assert heard.listener.frame("fetch", 2) == [FetchSnapshot("/book")]
-    assert heard.listener.frame("beat", 3) == []
+    assert heard.feed_session.frame("fetch", 2) == [FetchSnapshot("/book")]
+    assert heard.feed_session.frame("beat", 3) == []
     assert heard.rows == []
 
 
 @pytest.mark.parametrize(
     ("frame", "counter"), [("gap", "gaps"), ("sum", "checksums"), ("{", "malformed"), (b"\xff", "malformed")]
 )
-def test_a_bad_frame_withdraws_and_is_counted_before_it_is_told(heard: Heard, frame: str | bytes, counter: str) -> None:
-    heard.listener.frame(BOOK, 2)
+def test_a_bad_frame_withdraws_and_is_counted_before_it_is_told(
+    heard: WireOutput, frame: str | bytes, counter: str
+) -> None:
+    heard.feed_session.frame(BOOK, 2)
     with pytest.raises(FrameRejectedError):
-        heard.listener.frame(frame, 3)
+        heard.feed_session.frame(frame, 3)
     assert heard.kinds == ["quote", "withdrawn"]
-    assert getattr(heard.listener.feed.state, counter) == 1
-    assert heard.listener.feed.state.status == "resyncing"
+    assert getattr(heard.feed_session.feed.state, counter) == 1
+    assert heard.feed_session.feed.state.status == "resyncing"
 
 
-def test_a_rejection_is_told_as_it_is(heard: Heard) -> None:
+def test_a_rejection_is_told_as_it_is(heard: WireOutput) -> None:
     with pytest.raises(FeedRejectedError):
-        heard.listener.frame("no", 2)
+        heard.feed_session.frame("no", 2)
 
 
-def test_only_believable_books_hold(heard: Heard) -> None:
-    listener = heard.listener
-    listener.frame(BOOK, 2)
-    assert listener.verdict(MICROSECONDS // 4) == "fine"
-    listener.frame(CROSSED, MICROSECONDS // 2)
-    assert listener.verdict(MICROSECONDS * 3 // 4) == "doubtful"
-    listener.frame(BOOK, MICROSECONDS)
-    assert listener.verdict(MICROSECONDS) == "fine"
+def test_only_believable_books_hold(heard: WireOutput) -> None:
+    feed_session = heard.feed_session
+    feed_session.frame(BOOK, 2)
+    assert feed_session.verdict(MICROSECONDS // 4) == "fine"
+    feed_session.frame(CROSSED, MICROSECONDS // 2)
+    assert feed_session.verdict(MICROSECONDS * 3 // 4) == "doubtful"
+    feed_session.frame(BOOK, MICROSECONDS)
+    assert feed_session.verdict(MICROSECONDS) == "fine"
 
 
-def test_a_confirmation_holds_as_of_its_time(heard: Heard) -> None:
-    listener = heard.listener
-    listener.frame(BOOK, 2)
-    listener.frame("beat", MICROSECONDS)
-    listener.confirm(MICROSECONDS - 10, MICROSECONDS)
-    assert listener.verdict(MICROSECONDS + 1) == "fine"
-    listener.hear(2 * MICROSECONDS - 11)
-    assert listener.verdict(2 * MICROSECONDS - 11) == "doubtful"
-    assert listener.verdict(2 * MICROSECONDS - 10) == "stale"
+def test_a_confirmation_holds_as_of_its_time(heard: WireOutput) -> None:
+    feed_session = heard.feed_session
+    feed_session.frame(BOOK, 2)
+    feed_session.frame("beat", MICROSECONDS)
+    feed_session.confirm(MICROSECONDS - 10, MICROSECONDS)
+    assert feed_session.verdict(MICROSECONDS + 1) == "fine"
+    feed_session.connection_alive(2 * MICROSECONDS - 11)
+    assert feed_session.verdict(2 * MICROSECONDS - 11) == "doubtful"
+    assert feed_session.verdict(2 * MICROSECONDS - 10) == "stale"
 
 
-def test_nothing_is_renewed_that_nobody_knows_to_hold(heard: Heard) -> None:
+def test_nothing_is_renewed_that_nobody_knows_to_hold(heard: WireOutput) -> None:
     """Even where the watch itself hangs."""
-    heard.listener.frame(BOOK, 2)
-    heard.listener.renew(MICROSECONDS)
-    heard.listener.renew(MICROSECONDS + 2)
-    heard.listener.renew(MICROSECONDS + 3)
+    heard.feed_session.frame(BOOK, 2)
+    heard.feed_session.renew(MICROSECONDS)
+    heard.feed_session.renew(MICROSECONDS + 2)
+    heard.feed_session.renew(MICROSECONDS + 3)
     assert heard.kinds == ["quote", "alive", "withdrawn"]
-    assert heard.listener.feed.state.status == "stale"
+    assert heard.feed_session.feed.state.status == "stale"
 
 
-def test_a_connection_that_is_closed_is_heard_no_more(heard: Heard) -> None:
-    heard.listener.close(2)
-    assert heard.listener.frame(BOOK, 3) == []
-    assert heard.listener.snapshot(BOOK.encode(), 4) == []
+def test_a_connection_that_is_closed_is_heard_no_more(heard: WireOutput) -> None:
+    heard.feed_session.close(2)
+    assert heard.feed_session.frame(BOOK, 3) == []
+    assert heard.feed_session.snapshot(BOOK.encode(), 4) == []
     assert heard.rows == []
 
 
@@ -137,9 +139,9 @@ def test_a_row_that_could_not_be_published_is_in_the_recording_all_the_same() ->
     def fail(_: list[Row]) -> None:
         raise BufferError("the log is away")
 
-    notes = Notes()
-    listener = FeedSession(SymbolFeed(MARKET, 7, 0), fail, notes, LIMITS)
-    listener.open(LittleConversation(MARKET, None), 1)
+    events = RecordedEvents()
+    feed_session = FeedSession(SymbolFeed(MARKET, 7, 0), fail, events, LIMITS)
+    feed_session.open(LittleConversation(MARKET, None), 1)
     with pytest.raises(BufferError):
-        listener.frame(BOOK, 2)
-    assert notes.said[-2:] == [("frame", BOOK), ("row", "quote")]
+        feed_session.frame(BOOK, 2)
+    assert events.said[-2:] == [("frame", BOOK), ("row", "quote")]

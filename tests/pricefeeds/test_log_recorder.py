@@ -11,7 +11,7 @@ from datasets.errors import ImportRejectedError
 from datasets.ticksets.log_parts import LogParts
 from datasets.ticksets.log_tick_set import LogSpan, build_tick_set, write_opportunities
 from datasets.ticksets.tick_set import batches, open_tick_set
-from pricefeeds.log_recorder import BEGUN, ENDED, STOPPED, LogRecorder, log_folder
+from pricefeeds.log_recorder import ENDED, STARTED, STOPPED, LogRecorder, log_folder
 from session.session import Session
 from streams.message_format import marker_row, settings_row
 from streams.records import Record
@@ -46,7 +46,7 @@ def begun(home: Path) -> LogParts:
     """Its place in time is known, so that no Kafka is asked."""
     folder = log_folder(home, SESSION) / "raw"
     folder.mkdir(parents=True)
-    (folder / BEGUN).write_text(json.dumps({"since": 5}))
+    (folder / STARTED).write_text(json.dumps({"since": 5}))
     return LogParts(folder)
 
 

@@ -11,15 +11,22 @@ from datasets.errors import ImportRejectedError
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError
-from pricefeeds.raw_replay import RawReplay, ReplayDifference, ReplayedFeed, reenact
+from pricefeeds.raw_replay import RawReplay, ReplayDifference, ReplayedFeed, replay_raw
 from pricefeeds.recording.feed_recorder import Recorder
-from pricefeeds.recording.feed_recording import Note, PartEnd, RecordingHeader, book_of, book_text, read_recording
-from pricefeeds.wire.wire_port import FetchSnapshot, Heard, Heartbeat
+from pricefeeds.recording.feed_recording import (
+    PartEnd,
+    RecordedEvent,
+    RecordingHeader,
+    book_of,
+    book_text,
+    read_recording,
+)
+from pricefeeds.wire.wire_port import FetchSnapshot, Heartbeat, WireOutput
 from tests.pricefeeds.recorded_notes import HEADER, folder_of, recorder_at
 from tests.pricefeeds.samples import MARKET, book
 
 SYMBOL = MARKET.symbol
-Entry = RecordingHeader | Note | PartEnd
+Entry = RecordingHeader | RecordedEvent | PartEnd
 
 
 class PlainBooks:
@@ -28,15 +35,15 @@ class PlainBooks:
     def __init__(self) -> None:
         self._has_snapshot = False
 
-    def open(self, now: int) -> list[Heard]:
+    def open(self, now: int) -> list[WireOutput]:
         return [FetchSnapshot("/book")]
 
-    def hear(self, frame: str | bytes, now: int) -> list[Heard]:
+    def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
         if frame == "nonsense":
-            raise FeedDroppedError("no book")
+            raise FeedDroppedError("not a book")
         return [book_of(frame)] if self._has_snapshot else [Heartbeat()]
 
-    def take_snapshot(self, body: bytes, now: int) -> list[Heard]:
+    def take_snapshot(self, body: bytes, now: int) -> list[WireOutput]:
         self._has_snapshot = True
         return [book_of(body)]
 
@@ -52,9 +59,9 @@ class Feeder:
         self._recorder = recorder
         self._feed = ReplayedFeed(MARKET, plain_books)
 
-    def does(self, note: Note) -> None:
-        self._recorder.note(note.symbol, note.kind, note.now, note.data)
-        self._recorder.note_rows(note.symbol, note.now, self._feed.rows(note))
+    def does(self, event: RecordedEvent) -> None:
+        self._recorder.record(event.symbol, event.kind, event.now, event.data)
+        self._recorder.record_rows(event.symbol, event.now, self._feed.rows(event))
 
 
 def text_of_book(top: BookTop) -> str:
@@ -62,59 +69,59 @@ def text_of_book(top: BookTop) -> str:
 
 
 LIFE = (
-    Note(SYMBOL, "started", 1, "500"),
-    Note(SYMBOL, "lost", 2, "resyncing"),
-    Note(SYMBOL, "opened", 3),
-    Note(SYMBOL, "frame", 4, text_of_book(book("1", "2"))),
-    Note(SYMBOL, "snapshot", 5, book_text(book("100", "101"))),
-    Note(SYMBOL, "alive", 6),
-    Note(SYMBOL, "frame", 7, text_of_book(book("103", "102"))),
-    Note(SYMBOL, "frame", 8, text_of_book(book("101", "102"))),
-    Note(SYMBOL, "frame", 9, "nonsense"),
-    Note(SYMBOL, "lost", 9, "down"),
-    Note(SYMBOL, "closed", 9),
-    Note(SYMBOL, "book", 10, book_text(book("101", "103"))),
-    Note(SYMBOL, "lost", 11, "down"),
+    RecordedEvent(SYMBOL, "started", 1, "500"),
+    RecordedEvent(SYMBOL, "lost", 2, "resyncing"),
+    RecordedEvent(SYMBOL, "opened", 3),
+    RecordedEvent(SYMBOL, "frame", 4, text_of_book(book("1", "2"))),
+    RecordedEvent(SYMBOL, "snapshot", 5, book_text(book("100", "101"))),
+    RecordedEvent(SYMBOL, "alive", 6),
+    RecordedEvent(SYMBOL, "frame", 7, text_of_book(book("103", "102"))),
+    RecordedEvent(SYMBOL, "frame", 8, text_of_book(book("101", "102"))),
+    RecordedEvent(SYMBOL, "frame", 9, "nonsense"),
+    RecordedEvent(SYMBOL, "lost", 9, "down"),
+    RecordedEvent(SYMBOL, "closed", 9),
+    RecordedEvent(SYMBOL, "book", 10, book_text(book("101", "103"))),
+    RecordedEvent(SYMBOL, "lost", 11, "down"),
 )
 ROWS = ["quote", "alive", "crossed", "withdrawn", "quote", "withdrawn", "quote", "withdrawn"]
 
 
-def recorded(root: Path, *lives: tuple[Note, ...]) -> list[Entry]:
+def recorded(root: Path, *lives: tuple[RecordedEvent, ...]) -> list[Entry]:
     """Each life is one process of the feeder."""
     for life in lives:
         recorder = recorder_at(root)
         feeder = Feeder(recorder)
-        for note in life:
-            feeder.does(note)
+        for event in life:
+            feeder.does(event)
         recorder.close()
     return list(read_recording(folder_of(root)))
 
 
-def reenacted(entries: list[Entry]) -> RawReplay:
-    return reenact(entries, plain_books)
+def replayed(entries: list[Entry]) -> RawReplay:
+    return replay_raw(entries, plain_books)
 
 
 def test_every_row_comes_out_again(tmp_path: Path) -> None:
-    outcome = reenacted(recorded(tmp_path, LIFE, LIFE))
+    outcome = replayed(recorded(tmp_path, LIFE, LIFE))
     assert outcome.difference is None
     assert (outcome.exchange, outcome.session_id, outcome.files) == (MARKET.exchange, HEADER.session_id, 2)
     assert outcome.equal_rows == {SYMBOL: 2 * len(ROWS)}
-    assert outcome.notes["frame"] == 2 * 4
-    assert outcome.notes["row"] == 2 * len(ROWS)
+    assert outcome.events["frame"] == 2 * 4
+    assert outcome.events["row"] == 2 * len(ROWS)
     assert outcome.rejected_messages == 2
     assert outcome.cut == ()
 
 
 def row_places(entries: list[Entry]) -> list[int]:
-    return [place for place, entry in enumerate(entries) if isinstance(entry, Note) and entry.kind == "row"]
+    return [place for place, entry in enumerate(entries) if isinstance(entry, RecordedEvent) and entry.kind == "row"]
 
 
 def changed(entries: list[Entry], row: int) -> list[Entry]:
     place = row_places(entries)[row - 1]
-    note = entries[place]
-    assert isinstance(note, Note)
-    assert isinstance(note.data, bytes)
-    spoiled = Note(note.symbol, "row", note.now, note.data.replace(b'"bid":"101"', b'"bid":"101.0"'))
+    event = entries[place]
+    assert isinstance(event, RecordedEvent)
+    assert isinstance(event.data, bytes)
+    spoiled = RecordedEvent(event.symbol, "row", event.now, event.data.replace(b'"bid":"101"', b'"bid":"101.0"'))
     return [*entries[:place], spoiled, *entries[place + 1 :]]
 
 
@@ -145,21 +152,21 @@ def test_the_first_difference_is_named(
     at: int,
     sides: tuple[bool, bool],
 ) -> None:
-    difference = reenacted(change(recorded(tmp_path, LIFE), row)).difference
+    difference = replayed(change(recorded(tmp_path, LIFE), row)).difference
     assert difference is not None
     assert (difference.symbol, difference.row) == (SYMBOL, at)
-    assert (difference.recorded is not None, difference.reenacted is not None) == sides
+    assert (difference.recorded is not None, difference.replayed is not None) == sides
 
 
 def test_other_code_shows_as_a_difference(tmp_path: Path) -> None:
     class ThinnerBooks(PlainBooks):
-        def hear(self, frame: str | bytes, now: int) -> list[Heard]:
-            return [said for said in super().hear(frame, now) if not isinstance(said, BookTop) or now != 8]
+        def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
+            return [said for said in super().take_frame(frame, now) if not isinstance(said, BookTop) or now != 8]
 
-    outcome = reenact(recorded(tmp_path, LIFE), lambda _: ThinnerBooks())
+    outcome = replay_raw(recorded(tmp_path, LIFE), lambda _: ThinnerBooks())
     assert outcome.difference is not None
     assert outcome.difference.row == 5
-    assert outcome.difference.reenacted is None
+    assert outcome.difference.replayed is None
     assert b'"sequence":504' in (outcome.difference.recorded or b"")
 
 
@@ -173,35 +180,35 @@ def test_a_recording_cut_anywhere_is_equal_as_far_as_it_goes(tmp_path: Path, kep
     *whole, end = list(read_recording(folder_of(folder)))
     assert isinstance(end, PartEnd)
     entries = [*whole[:kept], PartEnd(end.path, None)]
-    outcome = reenacted([*entries, *whole, end])
+    outcome = replayed([*entries, *whole, end])
     assert outcome.difference is None
     assert outcome.cut == (end.path.name,)
     assert outcome.equal_rows == {SYMBOL: len(row_places(entries)) + len(ROWS)}
 
 
-IMPOSSIBLE: dict[str, tuple[list[Note], str]] = {
-    "nothing started": ([Note(SYMBOL, "alive", 1)], "not started before it"),
-    "no sequence": ([Note(SYMBOL, "started", 1, "x")], "invalid literal"),
-    "no status": ([LIFE[0], Note(SYMBOL, "lost", 2, "tired")], "there is no status 'tired'"),
-    "no book": ([LIFE[0], Note(SYMBOL, "book", 2, "{}")], "no book"),
-    "no market": ([Note("ETH/EUR", "started", 1, "0")], "is no market of this recording"),
+IMPOSSIBLE: dict[str, tuple[list[RecordedEvent], str]] = {
+    "nothing started": ([RecordedEvent(SYMBOL, "alive", 1)], "not started before this event"),
+    "no sequence": ([RecordedEvent(SYMBOL, "started", 1, "x")], "invalid literal"),
+    "no status": ([LIFE[0], RecordedEvent(SYMBOL, "lost", 2, "tired")], "unknown status 'tired'"),
+    "no book": ([LIFE[0], RecordedEvent(SYMBOL, "book", 2, "{}")], "not a book"),
+    "no market": ([RecordedEvent("ETH/EUR", "started", 1, "0")], "is not a market of this recording"),
 }
 
 
-@pytest.mark.parametrize(("notes", "sentence"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
-def test_notes_that_cannot_be_are_rejected_in_one_sentence(notes: list[Note], sentence: str) -> None:
+@pytest.mark.parametrize(("events", "sentence"), IMPOSSIBLE.values(), ids=IMPOSSIBLE.keys())
+def test_notes_that_cannot_be_are_rejected_in_one_sentence(events: list[RecordedEvent], sentence: str) -> None:
     with pytest.raises(ImportRejectedError, match=sentence) as caught:
-        reenacted([HEADER, *notes])
+        replayed([HEADER, *events])
     assert "\n" not in str(caught.value)
 
 
 def test_files_of_two_exchanges_are_no_one_recording() -> None:
     other = RecordingHeader("session", "kraken", (MARKET,), part=2)
-    with pytest.raises(ImportRejectedError, match="part 2 is of kraken, the others of bitstamp"):
-        reenacted([HEADER, other])
+    with pytest.raises(ImportRejectedError, match="part 2 is of kraken, the other parts are of bitstamp"):
+        replayed([HEADER, other])
 
 
 def test_a_difference_says_when_it_was() -> None:
-    outcome = reenacted([HEADER, *LIFE[:5], Note(SYMBOL, "row", 5, b"{}")])
+    outcome = replayed([HEADER, *LIFE[:5], RecordedEvent(SYMBOL, "row", 5, b"{}")])
     assert outcome.difference is not None
-    assert outcome.difference == ReplayDifference(SYMBOL, 1, 5, b"{}", outcome.difference.reenacted)
+    assert outcome.difference == ReplayDifference(SYMBOL, 1, 5, b"{}", outcome.difference.replayed)

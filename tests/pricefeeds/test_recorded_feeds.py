@@ -11,13 +11,13 @@ import pytest
 
 from exchanges.exchange_credentials import credentials_path
 from pricefeeds.feed.connection_loop import ConnectionLoop
-from pricefeeds.feed.endpoints import source_of
+from pricefeeds.feed.endpoints import endpoints_of
 from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
-from pricefeeds.raw_replay import reenact
+from pricefeeds.raw_replay import replay_raw
 from pricefeeds.recording.feed_recorder import Recorder, recording, recordings_folder
-from pricefeeds.recording.feed_recording import Note, parts_of, read_recording
+from pricefeeds.recording.feed_recording import RecordedEvent, parts_of, read_recording
 from session.clock import SystemClock
 from session.session import Session
 from session.tasks import run_all
@@ -40,7 +40,7 @@ class RecordedFeeds:
 
     async def run(self) -> None:
         clock = SystemClock()
-        async with source_of(self._session, self._exchange, clock, self._patience.rest_seconds) as source:
+        async with endpoints_of(self._session, self._exchange, clock, self._patience.rest_seconds) as source:
             for market in self._session.markets_of(self._exchange):
                 now = clock.now()
                 feed = SymbolFeed(market, 0, now, self._patience.late_after)
@@ -96,10 +96,10 @@ async def test_a_recorded_feed_comes_out_again(world: World, exchange: str) -> N
         prices.cancel()
         await asyncio.wait({prices})
     folder = recordings_folder(session.home) / session.session_id / exchange
-    outcome = reenact(read_recording(folder))
+    outcome = replay_raw(read_recording(folder))
     assert outcome.difference is None
     assert sum(outcome.equal_rows.values()) == len(feeds.rows)
-    assert outcome.notes["opened"] > len(session.markets_of(exchange))
+    assert outcome.events["opened"] > len(session.markets_of(exchange))
     assert_no_secret(session, exchange)
 
 
@@ -112,4 +112,4 @@ def assert_no_secret(session: Session, exchange: str) -> None:
     for name, secret in keys.items():
         assert str(secret).encode() not in text or not secret, name
     assert b"signature" not in text
-    assert any(isinstance(entry, Note) and entry.kind == "frame" for entry in read_recording(folder))
+    assert any(isinstance(entry, RecordedEvent) and entry.kind == "frame" for entry in read_recording(folder))

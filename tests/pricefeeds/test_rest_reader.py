@@ -118,4 +118,4 @@ async def test_questions_keep_the_pace_of_the_exchange(answers: Answers, address
     sent = [one.result().sent for one in asked if one.exception() is None]
     assert 3 <= len(sent) < 6
     assert all(later - earlier >= pace * MICROSECONDS * 0.9 for earlier, later in pairwise(sent))
-    assert "too many questions at once" in str(asked[-1].exception())
+    assert "too many requests waiting" in str(asked[-1].exception())

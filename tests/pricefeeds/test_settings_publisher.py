@@ -9,8 +9,8 @@ import pytest
 
 from exchanges.simulated_markets import paper_markets
 from market.decide.settings import Settings
-from pricefeeds.feed.startup_retry import answered
-from pricefeeds.settings_publisher import SettingsPublisher, last_version, run_bridge
+from pricefeeds.feed.startup_retry import retry_until_available
+from pricefeeds.settings_publisher import SettingsPublisher, last_version, run_settings_publisher
 from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreUnavailableError
@@ -67,7 +67,7 @@ async def nothing_between(after: int, before: int) -> list[Settings]:
     raise AssertionError(f"asked for what lies between {after} and {before}")
 
 
-def bridge_of(store: MemoryTradeStore, rows: Rows) -> SettingsPublisher:
+def publisher_of(store: MemoryTradeStore, rows: Rows) -> SettingsPublisher:
     return SettingsPublisher(store, nothing_between, rows.write, SystemClock())
 
 
@@ -79,7 +79,7 @@ async def test_each_version_is_written_in_order() -> None:
     store, rows = MemoryTradeStore(), Rows()
     await store.create_settings(FIRST)
     before = SystemClock().now()
-    async with following(bridge_of(store, rows)):
+    async with following(publisher_of(store, rows)):
         for version in (1, 2, 3):
             await change(store, version)
         await rows.until([1, 2, 3, 4])
@@ -89,7 +89,7 @@ async def test_each_version_is_written_in_order() -> None:
 async def test_the_newest_is_written_again_each_second() -> None:
     store, rows = MemoryTradeStore(), Rows()
     await store.create_settings(FIRST)
-    async with following(bridge_of(store, rows), repeats=True):
+    async with following(publisher_of(store, rows), repeats=True):
         await rows.until([1, 1])
         await change(store, 1)
         await rows.until([1, 1, 2, 2])
@@ -110,7 +110,7 @@ class FailingStore(MemoryTradeStore):
 async def test_an_outage_of_the_store_neither_ends_nor_repeats_anything() -> None:
     store, rows = FailingStore(), Rows()
     await store.create_settings(FIRST)
-    async with following(bridge_of(store, rows)):
+    async with following(publisher_of(store, rows)):
         await rows.until([1])
         await change(store, 1)
         await rows.until([1, 2])
@@ -173,22 +173,22 @@ async def test_on_real_services_no_version_is_skipped_over_a_restart(kafka_addre
         settlement_currency="USD",
     )
     log = TopicReader(kafka_address, (TICKS,), "latest")
-    await answered(log.open)  # a loaded machine's broker may not answer in time at once
+    await retry_until_available(log.open)  # a loaded machine's broker may not answer in time at once
     async with log, await open_store(session) as store:
         await store.create_settings(FIRST)
-        async with bridging(session):
+        async with publishing(session):
             await store.change_settings(FIRST, 1, "test")
             assert await versions_until(log, 2) == [1, 2]
         for version in (2, 3, 4):
             await store.change_settings(FIRST, version, "test")
-        async with bridging(session):
+        async with publishing(session):
             assert await versions_until(log, 5) in ([3, 4, 5], [2, 3, 4, 5])
 
 
 @asynccontextmanager
-async def bridging(session: Session) -> AsyncIterator[None]:
+async def publishing(session: Session) -> AsyncIterator[None]:
     ready = asyncio.Event()
-    task = asyncio.create_task(run_bridge(session, ready.set))
+    task = asyncio.create_task(run_settings_publisher(session, ready.set))
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
             await ready.wait()

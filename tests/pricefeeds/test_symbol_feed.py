@@ -77,7 +77,7 @@ def test_a_leap_is_believed_once_it_has_stood(books: list[BookTop], apart: int, 
 
 def test_a_lost_connection_ends_no_leap() -> None:
     feed = fed(OLD, *[NEW] * 4)
-    feed.lose("stale", 2_000_000)
+    feed.withdraw("stale", 2_000_000)
     assert kinds(feed.take(NEW, 4_000_000)) == ["quote"]
 
 
@@ -92,20 +92,20 @@ def test_alive_only_while_a_quote_stands_in_the_log() -> None:
     assert feed.alive(1) == []
     feed.take(book("100", "101"), 2)
     assert kinds(feed.alive(3)) == ["alive"]
-    assert kinds(feed.lose("stale", 4)) == ["withdrawn"]
+    assert kinds(feed.withdraw("stale", 4)) == ["withdrawn"]
     assert feed.alive(5) == []
-    assert feed.lose("down", 6) == []
+    assert feed.withdraw("down", 6) == []
 
 
 def test_an_unchanged_book_is_published_again_after_it_was_withdrawn() -> None:
     feed = fed(book("100", "101"))
-    feed.lose("stale", 5_000)
+    feed.withdraw("stale", 5_000)
     assert kinds(feed.take(book("100", "101"), 6_000)) == ["quote"]
 
 
 def test_fx_marks_and_quotes_say_so_and_may_lack_amounts() -> None:
     feed = SymbolFeed(FX_MARKET, 0, 0)
-    rows = [*feed.take(book("1.08", "1.09", "0"), 1), *feed.alive(2), *feed.lose("down", 3)]
+    rows = [*feed.take(book("1.08", "1.09", "0"), 1), *feed.alive(2), *feed.withdraw("down", 3)]
     assert kinds(rows) == ["fx", "fx_alive", "fx_withdrawn"]
 
 
@@ -114,7 +114,7 @@ def test_status_keeps_the_time_of_its_change() -> None:
     feed.take(book("100", "101"), 10)
     feed.take(book("100", "102"), 20)
     assert (feed.state.status, feed.state.changed_at, feed.state.last_received) == ("live", 10, 20)
-    feed.lose("stale", 30)
+    feed.withdraw("stale", 30)
     assert (feed.state.status, feed.state.changed_at, feed.state.last_received) == ("stale", 30, 20)
 
 
@@ -137,7 +137,7 @@ def test_sequences_grow_and_withdrawn_ends_what_a_quote_began(
         if action == "take":
             rows += feed.take(book(str(bid), str(ask)), now)
         else:
-            rows += feed.alive(now) if action == "alive" else feed.lose("down", now)
+            rows += feed.alive(now) if action == "alive" else feed.withdraw("down", now)
     logged = [row for row in rows if isinstance(row, Quote | FeedMark)]
     sequences = [last_sequence, *(row.sequence for row in logged)]
     assert all(before < after for before, after in pairwise(sequences))

@@ -9,7 +9,7 @@ from market.instruments.markets import Market
 from market.prices.feed_state import FeedState
 from market.prices.quotes import FeedMark, Quote
 from pricefeeds.feed.connection_loop import ConnectionLoop
-from pricefeeds.feed.endpoints import FeedEndpoints, source_of
+from pricefeeds.feed.endpoints import FeedEndpoints, endpoints_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
 from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.feed.timeouts import FeedTimeouts
@@ -74,7 +74,7 @@ async def watching(
     """One of the session's markets, on the exchange that the session names."""
     market = next(row for row in session.markets if (row.exchange, row.symbol) == (exchange, symbol))
     async with (
-        source_of(session, exchange, SystemClock(), patience.rest_seconds) as source,
+        endpoints_of(session, exchange, SystemClock(), patience.rest_seconds) as source,
         watching_source(source, market, patience, recorder) as watched,
     ):
         yield watched
@@ -91,7 +91,7 @@ async def watching_source(
     listener = FeedSession(feed, rows.extend, recorder or NoRecorder(), patience.limits)
     listener.start(0, clock.now())
     exchange_clock = ExchangeClock(source, clock, lambda offset: listener.correct(offset, clock.now()))
-    watch = ConnectionLoop(source, listener, clock, patience, exchange_clock.doubt)
+    watch = ConnectionLoop(source, listener, clock, patience, exchange_clock.recheck)
     task = asyncio.create_task(run_all(watch.run(), exchange_clock.run(), _renewed(listener, clock)))
     try:
         yield Watched(listener, source, rows, task)

@@ -112,7 +112,7 @@ def test_faults_are_cleared(exchange: str | None, kind: FaultKind | None, left: 
         ([], "A fault is a JSON object such as"),
         ({"kind": "ban"}, "exchange is missing"),
         ({"exchange": "kraken"}, "kind is missing"),
-        ({"exchange": "kraken", "kind": "ban", "cuont": 1}, "no 'cuont'"),
+        ({"exchange": "kraken", "kind": "ban", "cuont": 1}, "no field 'cuont'"),
         ({"exchange": "kraken", "kind": "meteor", "count": 1}, "no fault 'meteor'"),
         ({"exchange": "kraken", "kind": ["ban"], "count": 1}, "no fault ['ban']"),
         ({"exchange": "mtgox", "kind": "ban", "count": 1}, "no exchange 'mtgox'"),

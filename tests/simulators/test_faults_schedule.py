@@ -58,7 +58,7 @@ def test_a_seed_may_say_its_rate() -> None:
 
 @pytest.mark.parametrize("text", ["3:0", "3:-1", "3:much", "3:nan", "3:1e9"])
 def test_a_rate_that_is_none_is_rejected(text: str) -> None:
-    with pytest.raises(FaultRejectedError, match="is no number of faults a minute"):
+    with pytest.raises(FaultRejectedError, match="is not a number of faults a minute"):
         schedule_of(text, SYMBOLS)
 
 
@@ -67,7 +67,7 @@ def test_a_rate_that_is_none_is_rejected(text: str) -> None:
     [
         (None, "cannot be read"),
         ("[", "is not JSON"),
-        ("{}", "no JSON list"),
+        ("{}", "not a JSON list"),
         ("[1]", 'fault 1: it needs "at"'),
         ('[{"at": true, "exchange": "kraken", "kind": "ban", "count": 1}]', 'fault 1: it needs "at"'),
         ('[{"at": 1, "exchange": "kraken", "kind": "ban"}]', "fault 1: A fault needs a count"),

@@ -45,22 +45,22 @@ def exchange_of(name: str) -> SimulatedExchange:
 
 
 def coinbaseexchange() -> Callable[[SubscriberConnection, str], None]:
-    return CoinbaseExchangeGateway(exchange_of("coinbaseexchange"), KEYS).hear
+    return CoinbaseExchangeGateway(exchange_of("coinbaseexchange"), KEYS).on_message
 
 
 def bitstamp() -> Callable[[SubscriberConnection, str], None]:
-    return BitstampStream(exchange_of("bitstamp"), "7").hear
+    return BitstampStream(exchange_of("bitstamp"), "7").on_message
 
 
 @pytest.mark.parametrize("made", [coinbaseexchange, bitstamp])
 def test_nothing_that_is_heard_ends_the_stream(made: Callable[[], Callable[[SubscriberConnection, str], None]]) -> None:
-    hear = made()
+    on_message = made()
 
     @settings(max_examples=300)
     @given(frames | st.text())
     def heard(text: str) -> None:
         connection = SubscriberConnection(web.WebSocketResponse(), None, None)
-        hear(connection, text)
+        on_message(connection, text)
         assert all(isinstance(channel, str) for channel in connection.channels)
 
     heard()

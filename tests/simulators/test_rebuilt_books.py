@@ -11,7 +11,7 @@ import pytest
 from market.instruments.orders import Side
 from market.prices.book_top import BookTop
 from pricefeeds.wire.wire_exchanges import wire_of
-from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Heard, Send
+from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Send, WireOutput
 from simulators.matching.order_records import OrderRequest, RequestRejectedError
 from tests.exchanges.served import TRADED
 from tests.simulators.visitor import Reader, Visitor, visiting
@@ -31,7 +31,7 @@ class Follower:
     conversation: Conversation
     top: BookTop | None = None
 
-    async def obey(self, heard: list[Heard]) -> None:
+    async def obey(self, heard: list[WireOutput]) -> None:
         for step in heard:
             if isinstance(step, Send):
                 await self.reader.socket.send_str(step.text)
@@ -44,7 +44,7 @@ class Follower:
 
     async def catch_up(self) -> None:
         for frame in await self.reader.said():
-            await self.obey(self.conversation.hear(frame, self.visitor.clock.now()))
+            await self.obey(self.conversation.take_frame(frame, self.visitor.clock.now()))
 
 
 @dataclass

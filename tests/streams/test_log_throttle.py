@@ -4,16 +4,16 @@ import logging
 
 import pytest
 
-from streams.log_throttle import QUIET, LogThrottle
+from streams.log_throttle import REPEAT_AFTER, LogThrottle
 
 
 @pytest.mark.parametrize(
     ("moments", "told"),
     [
         ([0], [0]),
-        ([0, 1, QUIET - 1], [0]),
-        ([0, 1, 2, QUIET], [0, 2]),
-        ([0, QUIET, 2 * QUIET], [0, 0, 0]),
+        ([0, 1, REPEAT_AFTER - 1], [0]),
+        ([0, 1, 2, REPEAT_AFTER], [0, 2]),
+        ([0, REPEAT_AFTER, 2 * REPEAT_AFTER], [0, 0, 0]),
     ],
 )
 def test_one_cause_is_told_at_once_and_then_with_its_count(
@@ -23,7 +23,7 @@ def test_one_cause_is_told_at_once_and_then_with_its_count(
     troubles = LogThrottle("127.0.0.1:9", lambda: next(times))
     with caplog.at_level(logging.WARNING, "streams"):
         for _ in moments:
-            troubles.note("connection refused")
+            troubles.log_cause("connection refused")
     assert [getattr(record, "times_before", None) for record in caplog.records] == told
 
 
@@ -31,5 +31,5 @@ def test_another_cause_is_told_beside_it(caplog: pytest.LogCaptureFixture) -> No
     troubles = LogThrottle("127.0.0.1:9", lambda: 0)
     with caplog.at_level(logging.WARNING, "streams"):
         for cause in ("connection refused", "all brokers down", "connection refused"):
-            troubles.note(cause)
+            troubles.log_cause(cause)
     assert [getattr(record, "cause", None) for record in caplog.records] == ["connection refused", "all brokers down"]

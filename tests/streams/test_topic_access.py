@@ -74,7 +74,7 @@ async def test_a_kafka_that_does_not_answer_in_time_is_one_sentence() -> None:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        with pytest.raises(StreamUnavailableError, match=r"^Kafka at \S+ did not take its users \(.+\)\.$"):
+        with pytest.raises(StreamUnavailableError, match=r"^Kafka at \S+ did not accept its users \(.+\)\.$"):
             await ensure_users(address, [TopicUser(WRITER, (), ("ticks",))], 0.2)
 
 

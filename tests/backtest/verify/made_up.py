@@ -41,11 +41,11 @@ from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
 from market.trade.leg_planning import advancing, markets_by_symbol
 from pricefeeds.recording.feed_recording import (
-    Note,
+    RecordedEvent,
     RecordingHeader,
     end_line,
+    event_line,
     header_line,
-    note_line,
     part_path,
     row_text,
 )
@@ -169,7 +169,7 @@ def write_feed(folder: Path, log: Sequence[Quote | FeedMark]) -> None:
     folder.mkdir()
     header = RecordingHeader(SESSION_ID, folder.name, MARKETS)
     own = [row for row in log if row.exchange == folder.name]
-    notes = [note_line(Note(row.symbol, "row", row.received_time, row_text(row))) for row in own]
+    notes = [event_line(RecordedEvent(row.symbol, "row", row.received_time, row_text(row))) for row in own]
     text = b"".join((header_line(header), *notes, end_line("closed")))
     part_path(folder, folder.name, 1).write_bytes(gzip.compress(text))
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Literal, TypeVar, cast
 
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
-from exchanges.requests.order_permits import ANY_TIME, Permit
+from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from store.errors import StoreUnavailableError
 from store.memory.memory_store import MemoryTradeStore
@@ -125,9 +125,9 @@ class AccountAtTheGate:
     def exchange(self) -> str:
         return self.model.name
 
-    async def place(self, order: LimitOrder, permit: Permit = ANY_TIME) -> OrderReport:
+    async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
         async def posted() -> OrderReport:
-            permit.ask()
+            permit.check()
             return self.model.post(order)
 
         return await self.gate.call("account.place", posted, lambda: OutcomeUnknownError("timed out"))

@@ -111,12 +111,12 @@ def test_a_checksum_beside_is_looked_at(tmp_path: Path) -> None:
     beside.write_text(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n")
     assert len(read_as("binance-trades", path, SPOT).usable) == 1
     beside.write_text(f"{'0' * 64}  {path.name}\n")
-    assert "is not what BTCUSDT-trades-2023-01.zip.CHECKSUM says" in rejection("binance-trades", path, SPOT)
+    assert "does not match BTCUSDT-trades-2023-01.zip.CHECKSUM" in rejection("binance-trades", path, SPOT)
 
 
 def test_a_truncated_zip_is_rejected(tmp_path: Path) -> None:
     lines = [f"{number},100,0.5,{number * 7},{TIME},True,True" for number in range(2_000)]
-    assert "is no sound zip file" in rejection("binance-trades", cut(packed(tmp_path, "BTCUSDT-t", *lines)), SPOT)
+    assert "is not a valid zip file" in rejection("binance-trades", cut(packed(tmp_path, "BTCUSDT-t", *lines)), SPOT)
 
 
 def test_what_only_the_user_can_know_is_asked_for(tmp_path: Path) -> None:

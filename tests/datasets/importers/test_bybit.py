@@ -97,4 +97,4 @@ def test_what_cannot_be_read_is_rejected(tmp_path: Path, lines: list[str], why: 
 
 
 def test_a_truncated_zip_is_rejected(tmp_path: Path) -> None:
-    assert "is no sound zip file" in rejection("bybit-books", cut(written(tmp_path, SNAPSHOT)), OPTIONS)
+    assert "is not a valid zip file" in rejection("bybit-books", cut(written(tmp_path, SNAPSHOT)), OPTIONS)

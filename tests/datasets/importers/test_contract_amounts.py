@@ -83,7 +83,7 @@ def test_contracts_of_a_linear_market_are_so_much_base_each(tmp_path: Path, of: 
         said = imported_sample(folder, of, exchange, "BTC/USD:USD", rows, alike=ALIKE).manifest.assumptions
         amounts = {one[f"{side}_amount"] for one in rows_of(folder / "set") for side in ("bid", "ask")}
         assert {Decimal(amount) for amount in amounts} == {3 * Decimal(size)}
-        told = "count contracts of 0.01 BTC" if name == "okx" else "are taken as they stand, as BTC"
+        told = "count contracts of 0.01 BTC" if name == "okx" else "are read as BTC"
         assert len([line for line in said if told in line]) == 1
 
 
@@ -97,10 +97,10 @@ def test_spot_is_taken_as_it_stands_and_nothing_is_said(tmp_path: Path) -> None:
 REJECTED = {
     "a size that nobody has said": (
         ("elsewhere", "BTC/USD:BTC", None),
-        "elsewhere BTC/USD:BTC: counts contracts, and nobody has said how many USD one is; say it, as in "
+        "elsewhere BTC/USD:BTC: counts contracts, and it is not known how many USD one is; set it, for example "
         "--contract-size 100",
     ),
-    "of base": (("elsewhere", "BTC/USDT:USDT", None), "how many BTC one is; say it, as in --contract-size 0.01"),
+    "of base": (("elsewhere", "BTC/USDT:USDT", None), "how many BTC one is; set it, for example --contract-size 0.01"),
     "settled in another coin": (("bitmex", "ETH/USD:BTC", None), "is settled in neither of its currencies"),
     "an option": (("deribit", "BTC/USD:BTC-241227-60000-C", Decimal(1)), "or is an option"),
     "a contract under a coin's name": (

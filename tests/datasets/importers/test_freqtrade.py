@@ -108,16 +108,16 @@ def test_what_cannot_be_read_is_rejected(tmp_path: Path, name: str, rows: object
 
 def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
     assert "is not whole JSON" in rejection("freqtrade-ohlcv", cut(json_file(tmp_path, BARS)), OPTIONS)
-    assert "is no sound feather file" in rejection("freqtrade-ohlcv", cut(feather_bars(tmp_path, BARS)), OPTIONS)
+    assert "is not a valid feather file" in rejection("freqtrade-ohlcv", cut(feather_bars(tmp_path, BARS)), OPTIONS)
     packed = cut(gzipped(tmp_path / "BTC_USDT-5m.json.gz", json.dumps(BARS)))
-    assert "is no sound gzip file" in rejection("freqtrade-ohlcv", packed, OPTIONS)
+    assert "is not a valid gzip file" in rejection("freqtrade-ohlcv", packed, OPTIONS)
 
 
 def test_an_empty_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "BTC_USDT-5m.json"
     path.touch()
     assert "is empty" in rejection("freqtrade-ohlcv", path, OPTIONS)
-    assert "holds no rows" in rejection("freqtrade-ohlcv", feather_bars(tmp_path, []), OPTIONS)
+    assert "contains no rows" in rejection("freqtrade-ohlcv", feather_bars(tmp_path, []), OPTIONS)
 
 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:

@@ -97,8 +97,8 @@ CORRUPT: dict[str, tuple[list[bytes], str]] = {
     "not an object": ([b"123 [1]\n"], "line 1: is not a JSON object behind the time"),
     "field lacking": ([b'123 {"stream":"x@bookTicker","data":{"u":1}}\n'], "line 1: a bookTicker message lacks one of"),
     "other symbol": ([ticker(1, s="ETHUSDT")], "line 1: is about ETHUSDT, while BTCUSDT is expected in this folder"),
-    "no book ticker": ([b'123 {"stream":"x@trade"}\n'], "holds no bookTicker message"),
-    "empty": ([], "holds no bookTicker message"),
+    "no book ticker": ([b'123 {"stream":"x@trade"}\n'], "contains no bookTicker message"),
+    "empty": ([], "contains no bookTicker message"),
 }
 
 
@@ -131,7 +131,7 @@ def test_a_damaged_file_is_rejected(tmp_path: Path) -> None:
 def test_what_is_no_gzip_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "btcusdt.gz"
     path.write_bytes(ticker(1))
-    with pytest.raises(ImportRejectedError, match=r"btcusdt.gz, line 1: is not sound gzip data"):
+    with pytest.raises(ImportRejectedError, match=r"btcusdt.gz, line 1: is not valid gzip data"):
         read(path)
 
 

@@ -161,10 +161,10 @@ REJECTED: dict[str, tuple[str, list[str], FileOptions, str]] = {
         replace(SPOT, symbol="ETH/USDT"),
         "about BTCUSDT, while ETH/USDT is",
     ),
-    "no tickers": ("hftbacktest", [snapshot(1, 1)], SPOT, "holds no bookTicker message"),
-    "no trades": ("hftbacktest-trades", [ticker(1)], SPOT, "holds no trade message"),
-    "no snapshot": ("hftbacktest-depth", [difference(1, 1, 2)], SPOT, "holds no REST snapshot of the book"),
-    "no books": ("hftbacktest-hyperliquid", [ticker(1)], SPOT, "holds no l2Book message"),
+    "no tickers": ("hftbacktest", [snapshot(1, 1)], SPOT, "contains no bookTicker message"),
+    "no trades": ("hftbacktest-trades", [ticker(1)], SPOT, "contains no trade message"),
+    "no snapshot": ("hftbacktest-depth", [difference(1, 1, 2)], SPOT, "contains no REST snapshot of the book"),
+    "no books": ("hftbacktest-hyperliquid", [ticker(1)], SPOT, "contains no l2Book message"),
     "no half-spread": ("hftbacktest-trades", [ticker(1)], replace(SPOT, half_spread_bps=None), "--half-spread-bps"),
     "no symbol": ("hftbacktest", [ticker(1)], replace(SPOT, symbol=None), "--symbol BTC/USD"),
     "empty": ("hftbacktest", [], SPOT, "is empty"),
@@ -209,7 +209,7 @@ def test_a_large_file_of_another_form_is_not_read_to_its_end(tmp_path: Path) -> 
 
 def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
     path = cut(written(tmp_path, *(ticker(number, B=str(number * 7919 % 997 + 1)) for number in range(1, 400))))
-    assert "is no sound gzip file; it is damaged or was cut off" in rejection("hftbacktest", path, SPOT)
+    assert "is not a valid gzip file; it is damaged or was cut off" in rejection("hftbacktest", path, SPOT)
 
 
 def test_hyperliquid_sends_whole_books(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_bad_files_get_one_sentence(tmp_path: Path) -> None:
     path = written(tmp_path, TOPS.replace("price", "prize") + top(0, "b,100,1"))
     assert "lacks the column price" in rejection("kaiko-tob", path, FileOptions())
     path = cut(written(tmp_path, TOPS + "".join(top(number, f"b,{number},1") for number in range(3_000))))
-    assert "is no sound gzip file" in rejection("kaiko-tob", path, FileOptions())
+    assert "is not a valid gzip file" in rejection("kaiko-tob", path, FileOptions())
     assert "--exchange" in rejection("kaiko-l2", written(tmp_path, BOOKS), FileOptions())
 
 

@@ -93,7 +93,7 @@ REJECTED: dict[str, tuple[str, str, FileOptions, str]] = {
     "a half-spread of 0": ("kraken-trades", TRADES, replace(OPTIONS, half_spread_bps=Decimal(0)), "is outside 0 to"),
     "no symbol": ("kraken-trades", TRADES, replace(OPTIONS, symbol=None), "--symbol BTC/USD"),
     "no exchange": ("kraken-ohlcvt", BARS, replace(OPTIONS, exchange=None), "--exchange kraken"),
-    "one bar": ("kraken-ohlcvt", BARS.split("\n", maxsplit=1)[0], OPTIONS, "has too few bars to tell how long"),
+    "one bar": ("kraken-ohlcvt", BARS.split("\n", maxsplit=1)[0], OPTIONS, "has too few bars to derive their length"),
 }
 
 
@@ -110,4 +110,4 @@ def test_bars_closer_than_they_are_long_are_rejected(tmp_path: Path) -> None:
 def test_a_truncated_gzip_is_rejected(tmp_path: Path) -> None:
     lines = "".join(f"{1_672_531_436 + number},{number * 7919 % 997 + 1},1\n" for number in range(500))
     why = rejection("kraken-trades", cut(gzipped(tmp_path / "XBTUSD.csv.gz", lines)), OPTIONS)
-    assert "is no sound gzip file; it is damaged or was cut off" in why
+    assert "is not a valid gzip file; it is damaged or was cut off" in why

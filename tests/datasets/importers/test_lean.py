@@ -73,7 +73,7 @@ def test_rows_that_go_back_in_time_are_counted(tmp_path: Path) -> None:
         ([BAR + ",9"], "line 1: has 12 columns, not 11"),
         ([BAR, ""], "line 2: has 0 columns, not 11"),
         ([BAR, "é" * 5], "is not plain CSV text"),
-        ([], "holds no rows"),
+        ([], "contains no rows"),
     ],
 )
 def test_a_corrupt_file_is_rejected_in_one_sentence(tmp_path: Path, lines: list[str], sentence: str) -> None:
@@ -97,14 +97,14 @@ def test_a_zip_of_something_else_is_rejected(tmp_path: Path) -> None:
 def test_what_is_no_zip_or_is_truncated_is_rejected(tmp_path: Path) -> None:
     path = written(tmp_path, BAR)
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(ImportRejectedError, match=r"20180404_quote.zip: is not a sound zip file"):
+    with pytest.raises(ImportRejectedError, match=r"20180404_quote.zip: is not a valid zip file"):
         read(path)
 
 
 def test_a_damaged_row_fails_the_checksum(tmp_path: Path) -> None:
     path = written(tmp_path, BAR)
     path.write_bytes(path.read_bytes().replace(b"7424.9,", b"7424.8,", 1))
-    with pytest.raises(ImportRejectedError, match="is not a sound zip file"):
+    with pytest.raises(ImportRejectedError, match="is not a valid zip file"):
         read(path)
 
 

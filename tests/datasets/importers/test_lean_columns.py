@@ -76,7 +76,7 @@ def test_what_cannot_be_read_is_rejected(tmp_path: Path) -> None:
     assert "its name does not begin with its day (YYYYMMDD)" in rejection("lean-quotes", named, OPTIONS)
     without = replace(OPTIONS, half_spread_bps=None)
     assert "--half-spread-bps" in rejection("lean-trades", written(tmp_path, TRADE), without)
-    assert "is no sound zip file" in rejection("lean-quotes", cut(written(tmp_path, QUOTE)), OPTIONS)
+    assert "is not a valid zip file" in rejection("lean-quotes", cut(written(tmp_path, QUOTE)), OPTIONS)
 
 
 def test_the_member_tells_the_ticker_and_the_resolution(tmp_path: Path) -> None:

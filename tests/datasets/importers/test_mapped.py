@@ -256,7 +256,7 @@ REJECTED: dict[str, tuple[str, str, str]] = {
         "line 3: its time 16725312",
     ),
     "empty": (QUOTES_MAPPING, "", "is empty"),
-    "a header alone": (QUOTES_MAPPING, QUOTES.split("\n", maxsplit=1)[0] + "\n", "holds no rows"),
+    "a header alone": (QUOTES_MAPPING, QUOTES.split("\n", maxsplit=1)[0] + "\n", "contains no rows"),
     "nobody says the symbol": (QUOTES_MAPPING.replace('symbol = "BTC/USD"', ""), QUOTES, "--symbol, or in the mapping"),
     "names without a header": (PRINTS_MAPPING.replace('"2"', '"last"'), PRINTS, "so call its columns by number"),
     "too high a number": (PRINTS_MAPPING.replace('"2"', '"3"'), PRINTS, "has 2 columns, while its mapping names num"),
@@ -278,13 +278,16 @@ def test_where_no_row_has_all_columns_all_are_counted(tmp_path: Path) -> None:
 
 
 MAPPINGS: dict[str, tuple[str, str]] = {
-    "no TOML": ("[time", "is no TOML"),
-    "nothing": ("", "is no mapping: time: is missing"),
+    "no TOML": ("[time", "is not valid TOML"),
+    "nothing": ("", "is not a valid mapping: time: is missing"),
     "no prices": ('[time]\ncolumn = "at"\nunit = "s"', "it: it needs one of [quote], [levels], [print] and [bar]"),
     "two kinds": (QUOTES_MAPPING + '[print]\nprice = "b"\namount = "bq"', "it: it needs one of [quote], [levels]"),
-    "an unknown word": (QUOTES_MAPPING + "\nbit = 1", "is no mapping: quote.bit: there is no such setting"),
-    "an unknown unit": (QUOTES_MAPPING.replace('"ms"', '"min"'), "is no mapping: time.unit: must be 's', 'ms'"),
-    "an unknown zone": (PRINTS_MAPPING.replace("Tokyo", "Edo"), "time.zone: Asia/Edo is no known time zone"),
+    "an unknown word": (QUOTES_MAPPING + "\nbit = 1", "is not a valid mapping: quote.bit: there is no such setting"),
+    "an unknown unit": (
+        QUOTES_MAPPING.replace('"ms"', '"min"'),
+        "is not a valid mapping: time.unit: must be 's', 'ms'",
+    ),
+    "an unknown zone": (PRINTS_MAPPING.replace("Tokyo", "Edo"), "time.zone: Asia/Edo is not a known time zone"),
     "eleven levels": (LEVELS_MAPPING.replace("count = 3", "count = 11"), "levels.count: must be at most 10"),
     "levels without a number": (LEVELS_MAPPING.replace("bid{level}", "bid"), "levels: each name needs {level} where"),
     "no amount": (PRINTS_MAPPING.replace("constant_amount", "# "), "print: name amount, or constant_amount where"),
@@ -304,14 +307,14 @@ def test_a_mapping_is_needed(tmp_path: Path) -> None:
     absent = FileOptions(mapping=tmp_path / "absent.toml")
     assert "absent.toml: cannot be read (No such file" in rejection("csv", written(tmp_path, QUOTES), absent)
     quotes = rejection("csv-bars", written(tmp_path, QUOTES), options(tmp_path, QUOTES_MAPPING))
-    assert "holds no bars by its mapping; import it as csv" in quotes
+    assert "contains no bars by its mapping; import it as csv" in quotes
     with_half_spread = options(tmp_path, QUOTES_MAPPING, FileOptions(half_spread_bps=Decimal(1)))
-    assert "leave --half-spread-bps away" in rejection("csv", written(tmp_path, QUOTES), with_half_spread)
+    assert "omit --half-spread-bps" in rejection("csv", written(tmp_path, QUOTES), with_half_spread)
 
 
 def test_a_truncated_gzip_is_rejected(tmp_path: Path) -> None:
     path = cut(gzipped(tmp_path / "some.csv.gz", QUOTES))
-    assert "is no sound gzip file" in rejection("csv", path, options(tmp_path, QUOTES_MAPPING))
+    assert "is not a valid gzip file" in rejection("csv", path, options(tmp_path, QUOTES_MAPPING))
 
 
 LEAD_LAG = """

@@ -162,7 +162,7 @@ def test_a_mapping_that_means_no_row_or_no_column_is_rejected(tmp_path: Path) ->
         import_files(tmp_path / "set", request, lambda *_: None)
     with pytest.raises(ImportRejectedError, match="lacks the column mood"):
         read_mapped(tmp_path, ROWS, more='where = { mood = "good" }')
-    with pytest.raises(ImportRejectedError, match=r"is no mapping: where.side"):
+    with pytest.raises(ImportRejectedError, match=r"is not a valid mapping: where.side"):
         read_mapped(tmp_path, ROWS, more="where = { side = [] }")
 
 
@@ -223,7 +223,7 @@ def bad_parquet(kind: str) -> Callable[[Path], None]:
 
 @pytest.mark.parametrize(
     ("kind", "sentence"),
-    [("lists", "in its column bid_price"), ("empty", "holds no rows"), ("cut", "is no sound Parquet file")],
+    [("lists", "in its column bid_price"), ("empty", "contains no rows"), ("cut", "is not a valid Parquet file")],
 )
 def test_parquet_that_cannot_be_read_is_said(tmp_path: Path, kind: str, sentence: str) -> None:
     path = tmp_path / "a.parquet"

@@ -186,7 +186,7 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
 
 def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
     path = cut(written(tmp_path, QUOTES + "".join(row(number, f"1,2,1,{number * 7}") for number in range(3000))))
-    assert "is no sound gzip file" in rejection("tardis-quotes", path, FileOptions())
+    assert "is not a valid gzip file" in rejection("tardis-quotes", path, FileOptions())
 
 
 def test_each_kind_is_told_by_its_header(tmp_path: Path) -> None:

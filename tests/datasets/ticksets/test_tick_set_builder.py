@@ -17,7 +17,7 @@ from datasets.ticksets import tick_set_place as place
 from datasets.ticksets.manifest import REJECTED
 from datasets.ticksets.tick_set import open_tick_set
 from datasets.ticksets.tick_set_builder import TickSetBuilder
-from datasets.ticksets.tick_set_place import held
+from datasets.ticksets.tick_set_place import set_lock
 from tests.datasets.ticksets.samples import DAY, LoggedRow, TickRow, log_of, manifest, source_table
 
 BASES = ("BTC", "ETH")
@@ -144,7 +144,7 @@ def test_locks_that_come_and_go_keep_all_but_one_out(tmp_path: Path) -> None:
         nonlocal inside, most, taken
         for _ in range(300):
             try:
-                with held(tmp_path / "set"):
+                with set_lock(tmp_path / "set"):
                     inside += 1
                     taken += 1
                     # lets the others run

@@ -52,8 +52,8 @@ class Listener:
         self._conversation = conversation
         self._snapshots = snapshots or {}
 
-    def hear(self, frame: str, now: int) -> None:
-        for heard in self._conversation.hear(frame, now):
+    def take_frame(self, frame: str, now: int) -> None:
+        for heard in self._conversation.take_frame(frame, now):
             if isinstance(heard, FetchSnapshot):
                 self.fetched.append(heard.path)
                 answer = self._conversation.take_snapshot(self._snapshots[heard.path], now)

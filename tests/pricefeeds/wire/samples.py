@@ -34,7 +34,7 @@ def sent(conversation: Conversation, now: int = NOW) -> list[dict[str, object]]:
 
 def top_of_frames(conversation: Conversation, *frames: str) -> BookTop:
     """The book after the last of `frames`."""
-    heard = [each for frame in frames for each in conversation.hear(frame, NOW)]
+    heard = [each for frame in frames for each in conversation.take_frame(frame, NOW)]
     assert isinstance(heard[-1], BookTop)
     return heard[-1]
 
@@ -46,7 +46,7 @@ def levels(*rows: tuple[str, str]) -> tuple[Level, ...]:
 def rejection_of(conversation: Conversation, frame: str) -> Literal["malformed", "sequence_gap", "checksum"] | None:
     """How a frame is rejected; None where it is taken."""
     try:
-        conversation.hear(frame, NOW)
+        conversation.take_frame(frame, NOW)
     except FrameRejectedError as error:
         return error.kind
     return None

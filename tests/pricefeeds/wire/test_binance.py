@@ -31,7 +31,7 @@ TOP = BookTop(levels(*BIDS), levels(*ASKS), TIME)
 def ready() -> Conversation:
     """The book includes update 10 and has joined the stream."""
     conversation = conversation_of(EXCHANGE)
-    assert conversation.hear(binance_change(8, 10, [], []), NOW) == [FETCH]
+    assert conversation.take_frame(binance_change(8, 10, [], []), NOW) == [FETCH]
     assert conversation.take_snapshot(binance_book(9), NOW) == [TOP]
     return conversation
 
@@ -43,8 +43,8 @@ def test_it_subscribes_to_changes() -> None:
 
 def test_changes_wait_for_the_snapshot_and_those_within_it_are_left_out() -> None:
     conversation = conversation_of(EXCHANGE)
-    assert conversation.hear(binance_change(5, 6, [("1", "1")], []), NOW) == [FETCH]
-    assert conversation.hear(binance_change(7, 9, [("60000.15", "1")], []), NOW) == []
+    assert conversation.take_frame(binance_change(5, 6, [("1", "1")], []), NOW) == [FETCH]
+    assert conversation.take_frame(binance_change(7, 9, [("60000.15", "1")], []), NOW) == []
     assert conversation.take_snapshot(binance_book(8), NOW) == [
         BookTop(levels(("60000.15", "1"), *BIDS), levels(*ASKS), TIME)
     ]
@@ -53,18 +53,18 @@ def test_changes_wait_for_the_snapshot_and_those_within_it_are_left_out() -> Non
 
 def test_a_snapshot_ahead_of_all_changes_waits_for_the_one_that_follows_it() -> None:
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(binance_change(5, 6, [], []), NOW)
+    conversation.take_frame(binance_change(5, 6, [], []), NOW)
     assert conversation.take_snapshot(binance_book(20), NOW) == [TOP]
-    assert conversation.hear(binance_change(7, 20, [("1", "1")], []), NOW) == [Heartbeat()]
+    assert conversation.take_frame(binance_change(7, 20, [("1", "1")], []), NOW) == [Heartbeat()]
     assert top_of_frames(conversation, binance_change(19, 22, [], [])) == TOP
     assert rejection_of(conversation, binance_change(24, 24, [], [])) == "sequence_gap"
 
 
 def test_a_snapshot_behind_the_first_change_is_fetched_again() -> None:
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(binance_change(5, 6, [], []), NOW)
+    conversation.take_frame(binance_change(5, 6, [], []), NOW)
     assert conversation.take_snapshot(binance_book(3), NOW) == []
-    assert conversation.hear(binance_change(7, 7, [], []), NOW + RETRY_AFTER) == [FETCH]
+    assert conversation.take_frame(binance_change(7, 7, [], []), NOW + RETRY_AFTER) == [FETCH]
     assert conversation.take_snapshot(binance_book(4), NOW) == [TOP]
 
 
@@ -75,15 +75,15 @@ def test_ids_that_do_not_follow_are_a_gap(first: int, last: int) -> None:
 
 def test_a_gap_among_the_waiting_is_one_too() -> None:
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(binance_change(5, 6, [], []), NOW)
+    conversation.take_frame(binance_change(5, 6, [], []), NOW)
     assert rejection_of(conversation, binance_change(8, 9, [], [])) == "sequence_gap"
 
 
 def test_a_repetition_is_no_news() -> None:
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(binance_change(5, 6, [], []), NOW)
-    assert conversation.hear(binance_change(5, 6, [], []), NOW) == []
-    assert ready().hear(binance_change(8, 10, [("1", "1")], []), NOW) == [Heartbeat()]
+    conversation.take_frame(binance_change(5, 6, [], []), NOW)
+    assert conversation.take_frame(binance_change(5, 6, [], []), NOW) == []
+    assert ready().take_frame(binance_change(8, 10, [("1", "1")], []), NOW) == [Heartbeat()]
 
 
 def test_messages_of_combined_streams_are_wrapped() -> None:
@@ -100,7 +100,7 @@ def test_messages_of_combined_streams_are_wrapped() -> None:
     ],
 )
 def test_other_messages_are_heard_without_effect(frame: str) -> None:
-    assert conversation_of(EXCHANGE).hear(frame, NOW) == []
+    assert conversation_of(EXCHANGE).take_frame(frame, NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_malformed(frame: str) -> None:
 )
 def test_what_the_exchange_says_no_to(frame: str, expected: type[Exception]) -> None:
     with pytest.raises(expected) as caught:
-        conversation_of(EXCHANGE).hear(frame, NOW)
+        conversation_of(EXCHANGE).take_frame(frame, NOW)
     assert type(caught.value) is expected
 
 

@@ -30,7 +30,7 @@ def test_it_subscribes_to_changes_before_boards() -> None:
 
 def test_a_book_is_a_board_and_its_changes() -> None:
     conversation = conversation_of(EXCHANGE)
-    assert conversation.hear(bitflyer_board([("98", "1")], []), NOW) == []
+    assert conversation.take_frame(bitflyer_board([("98", "1")], []), NOW) == []
     top = BookTop(levels(("100.0", "1.5"), ("99.0", "0.09056")), levels(("101.0", "0.00000001")))
     assert top_of_frames(conversation, WHOLE) == top
     change = bitflyer_board([("100.0", "0.0"), ("98.0", "2")], [("0", "5"), ("0.0", "7"), ("100.5", "3.0")])
@@ -48,7 +48,7 @@ def test_a_book_is_a_board_and_its_changes() -> None:
     ],
 )
 def test_other_messages_are_heard_without_effect(frame: str) -> None:
-    assert conversation_of(EXCHANGE).hear(frame, NOW) == []
+    assert conversation_of(EXCHANGE).take_frame(frame, NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_other_messages_are_heard_without_effect(frame: str) -> None:
 )
 def test_malformed(frame: str) -> None:
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(WHOLE, NOW)
+    conversation.take_frame(WHOLE, NOW)
     assert rejection_of(conversation, frame) == "malformed"
 
 
@@ -79,7 +79,7 @@ def test_malformed(frame: str) -> None:
 def test_what_the_exchange_says_no_to(code: int, expected: type[Exception]) -> None:
     frame = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": "no"}})
     with pytest.raises(expected) as caught:
-        conversation_of(EXCHANGE).hear(frame, NOW)
+        conversation_of(EXCHANGE).take_frame(frame, NOW)
     assert type(caught.value) is expected
 
 

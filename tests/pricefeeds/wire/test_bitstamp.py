@@ -29,7 +29,7 @@ FETCH = FetchSnapshot("/api/v2/order_book/btceur/")
 def ready(micros: int = 1_000) -> Conversation:
     """With a book of that time."""
     conversation = conversation_of(EXCHANGE)
-    assert conversation.hear(bitstamp_change(micros, [], []), NOW) == [FETCH]
+    assert conversation.take_frame(bitstamp_change(micros, [], []), NOW) == [FETCH]
     assert conversation.take_snapshot(bitstamp_book(micros), NOW) == [BookTop(levels(*BIDS), levels(*ASKS), micros)]
     return conversation
 
@@ -42,9 +42,9 @@ def test_it_subscribes_to_changes() -> None:
 
 def test_changes_wait_for_the_snapshot_and_those_within_it_are_left_out() -> None:
     conversation = conversation_of(EXCHANGE)
-    assert conversation.hear(bitstamp_change(100, [("1", "1")], []), NOW) == [FETCH]
-    assert conversation.hear(bitstamp_change(200, [("2", "1")], []), NOW) == []
-    assert conversation.hear(bitstamp_change(300, [("60000.15", "1")], []), NOW) == []
+    assert conversation.take_frame(bitstamp_change(100, [("1", "1")], []), NOW) == [FETCH]
+    assert conversation.take_frame(bitstamp_change(200, [("2", "1")], []), NOW) == []
+    assert conversation.take_frame(bitstamp_change(300, [("60000.15", "1")], []), NOW) == []
     top = BookTop(levels(("60000.15", "1"), *BIDS), levels(*ASKS), 300)
     assert conversation.take_snapshot(bitstamp_book(200), NOW) == [top]
     late = bitstamp_change(400, [("60000.15", "0")], [("60000.18", "7")])
@@ -53,7 +53,7 @@ def test_changes_wait_for_the_snapshot_and_those_within_it_are_left_out() -> Non
 
 def test_a_change_in_flight_that_the_snapshot_has_already_changes_nothing() -> None:
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(bitstamp_change(100, [], []), NOW)
+    conversation.take_frame(bitstamp_change(100, [], []), NOW)
     conversation.take_snapshot(bitstamp_book(500), NOW)
     assert top_of_frames(conversation, bitstamp_change(400, [("60000.15", "1")], [])).bids == levels(*BIDS)
     assert top_of_frames(conversation, bitstamp_change(501, [("60000.15", "1")], [])).bids[0].amount == 1
@@ -61,11 +61,11 @@ def test_a_change_in_flight_that_the_snapshot_has_already_changes_nothing() -> N
 
 def test_a_snapshot_older_than_the_first_change_is_fetched_again_after_a_while() -> None:
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(bitstamp_change(100, [], []), NOW)
+    conversation.take_frame(bitstamp_change(100, [], []), NOW)
     assert conversation.take_snapshot(bitstamp_book(99), NOW) == []
-    assert conversation.hear(bitstamp_change(101, [], []), NOW + RETRY_AFTER - 1) == []
+    assert conversation.take_frame(bitstamp_change(101, [], []), NOW + RETRY_AFTER - 1) == []
     heartbeat = '{"event":"bts:heartbeat","channel":"","data":{"status":"success"}}'
-    assert conversation.hear(heartbeat, NOW + RETRY_AFTER) == [Heartbeat(), FETCH]
+    assert conversation.take_frame(heartbeat, NOW + RETRY_AFTER) == [Heartbeat(), FETCH]
     assert len(conversation.take_snapshot(bitstamp_book(100), NOW + RETRY_AFTER)) == 1
 
 
@@ -73,10 +73,10 @@ def test_it_is_not_fetched_for_ever() -> None:
     conversation = conversation_of(EXCHANGE)
     now = NOW
     for number in range(MAX_FETCHES - 1):
-        assert conversation.hear(bitstamp_change(100 + number, [], []), now) == [FETCH]
+        assert conversation.take_frame(bitstamp_change(100 + number, [], []), now) == [FETCH]
         assert conversation.take_snapshot(bitstamp_book(99), now) == []
         now += RETRY_AFTER
-    assert conversation.hear(bitstamp_change(500, [], []), now) == [FETCH]
+    assert conversation.take_frame(bitstamp_change(500, [], []), now) == [FETCH]
     with pytest.raises(FrameRejectedError) as caught:
         conversation.take_snapshot(bitstamp_book(99), now)
     assert caught.value.kind == "sequence_gap"
@@ -86,9 +86,9 @@ def test_changes_do_not_wait_for_ever() -> None:
     conversation = conversation_of(EXCHANGE)
     frame = bitstamp_change(100, [], [])
     for _ in range(MAX_WAITING):
-        conversation.hear(frame, NOW)
+        conversation.take_frame(frame, NOW)
     with pytest.raises(FeedDroppedError):
-        conversation.hear(frame, NOW)
+        conversation.take_frame(frame, NOW)
 
 
 def test_time_that_goes_back_is_a_gap_and_a_repetition_is_none() -> None:
@@ -105,7 +105,7 @@ def test_a_second_snapshot_is_left_alone() -> None:
 @pytest.mark.parametrize("event", ["bts:subscription_succeeded", "bts:unsubscription_succeeded", "trade"])
 def test_other_events_are_heard_without_effect(event: str) -> None:
     frame = json.dumps({"event": event, "channel": "diff_order_book_btceur", "data": {}})
-    assert conversation_of(EXCHANGE).hear(frame, NOW) == []
+    assert conversation_of(EXCHANGE).take_frame(frame, NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_other_events_are_heard_without_effect(event: str) -> None:
 )
 def test_what_the_exchange_says_no_to(frame: str, expected: type[Exception]) -> None:
     with pytest.raises(expected) as caught:
-        conversation_of(EXCHANGE).hear(frame, NOW)
+        conversation_of(EXCHANGE).take_frame(frame, NOW)
     assert type(caught.value) is expected
 
 
@@ -160,7 +160,7 @@ def test_answers_that_are_no_book(body: bytes, expected: type[Exception]) -> Non
     with pytest.raises(expected):
         parse_rest_book(body)
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(bitstamp_change(100, [], []), NOW)
+    conversation.take_frame(bitstamp_change(100, [], []), NOW)
     with pytest.raises(expected):
         conversation.take_snapshot(body, NOW)
 

@@ -72,7 +72,7 @@ def test_a_change_before_the_snapshot_is_a_gap() -> None:
 
 def test_a_time_that_goes_back_is_a_gap_and_one_that_stands_is_none() -> None:
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(coinbase_snapshot(), NOW)
+    conversation.take_frame(coinbase_snapshot(), NOW)
     assert rejection_of(conversation, coinbase_update(("buy", "1", "1"))) is None
     assert rejection_of(conversation, coinbase_update(("buy", "1", "1"))) is None
     back = coinbase_update(("buy", "1", "1"), time="2023-11-14T22:13:20.000000Z")
@@ -84,7 +84,7 @@ def test_a_time_that_goes_back_is_a_gap_and_one_that_stands_is_none() -> None:
 )
 def test_heartbeats_count_up(then: tuple[int, int], kind: str | None) -> None:
     conversation = conversation_of(EXCHANGE)
-    assert conversation.hear(coinbase_heartbeat(90, 20), NOW) == [Heartbeat()]
+    assert conversation.take_frame(coinbase_heartbeat(90, 20), NOW) == [Heartbeat()]
     assert rejection_of(conversation, coinbase_heartbeat(*then)) == kind
 
 
@@ -97,7 +97,7 @@ def test_heartbeats_count_up(then: tuple[int, int], kind: str | None) -> None:
     ],
 )
 def test_other_messages_are_heard_without_effect(frame: str) -> None:
-    assert conversation_of(EXCHANGE).hear(frame, NOW) == []
+    assert conversation_of(EXCHANGE).take_frame(frame, NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_other_messages_are_heard_without_effect(frame: str) -> None:
 )
 def test_malformed(frame: str) -> None:
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(coinbase_snapshot(), NOW)
+    conversation.take_frame(coinbase_snapshot(), NOW)
     assert rejection_of(conversation, frame) == "malformed"
 
 
@@ -139,7 +139,7 @@ def test_malformed(frame: str) -> None:
 def test_what_the_exchange_rejects(message: str, reason: str | None, expected: type[Exception]) -> None:
     frame = json.dumps({"type": "error", "message": message, "reason": reason})
     with pytest.raises(expected) as caught:
-        conversation_of(EXCHANGE).hear(frame, NOW)
+        conversation_of(EXCHANGE).take_frame(frame, NOW)
     assert type(caught.value) is expected
 
 

@@ -143,7 +143,7 @@ class Fuzzer:
             self._conversation = self._waiting()
             body = mutated(self._random, [self._corpus.body.decode()])
             self._judge(self._conversation.take_snapshot(_bytes_of(body), self._now))
-        self._judge(self._conversation.hear(frame, self._now))
+        self._judge(self._conversation.take_frame(frame, self._now))
 
     def _judge(self, heard: Sequence[object]) -> None:
         self.outcomes["nothing"] += not heard
@@ -160,7 +160,7 @@ class Fuzzer:
     def _waiting(self) -> Conversation:
         conversation = conversation_of(self._exchange)
         for frame in self._corpus.opening:
-            conversation.hear(frame, self._now)
+            conversation.take_frame(frame, self._now)
         return conversation
 
     def _opened(self) -> Conversation:

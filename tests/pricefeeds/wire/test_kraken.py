@@ -38,7 +38,7 @@ GUIDE_CHECKSUM = 974_947_235
 
 def ready() -> Conversation:
     conversation = conversation_of(EXCHANGE)
-    conversation.hear(SNAPSHOT, NOW)
+    conversation.take_frame(SNAPSHOT, NOW)
     return conversation
 
 
@@ -88,7 +88,7 @@ def test_a_change_before_the_snapshot_is_a_gap() -> None:
 
 @pytest.mark.parametrize("frame", ['{"channel":"heartbeat"}', '{"method":"pong","req_id":1}'])
 def test_signs_of_life(frame: str) -> None:
-    assert conversation_of(EXCHANGE).hear(frame, NOW) == [Heartbeat()]
+    assert conversation_of(EXCHANGE).take_frame(frame, NOW) == [Heartbeat()]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_signs_of_life(frame: str) -> None:
     ],
 )
 def test_other_messages_are_heard_without_effect(frame: str) -> None:
-    assert conversation_of(EXCHANGE).hear(frame, NOW) == []
+    assert conversation_of(EXCHANGE).take_frame(frame, NOW) == []
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_malformed(frame: str) -> None:
 )
 def test_what_the_exchange_says_no_to(frame: dict[str, object], expected: type[Exception]) -> None:
     with pytest.raises(expected) as caught:
-        conversation_of(EXCHANGE).hear(json.dumps(frame), NOW)
+        conversation_of(EXCHANGE).take_frame(json.dumps(frame), NOW)
     assert type(caught.value) is expected
 
 

@@ -50,7 +50,7 @@ def test_coinbase() -> None:
             listeners[product] = Listener(
                 wire_of("coinbaseexchange").conversation(market_of(*product.split("-")), None)
             )
-        listeners[product].hear(frame, now)
+        listeners[product].take_frame(frame, now)
         book = books[product]
         if message["type"] == "snapshot":
             book.change(book.bids, message["bids"])
@@ -80,7 +80,7 @@ def test_bitflyer() -> None:
     for now, frame, product, is_whole, board in bitflyer_boards():
         if product not in listeners:
             listeners[product] = Listener(wire_of("bitflyer").conversation(market_of(*product.rsplit("_", 1)), None))
-        listeners[product].hear(frame, now)
+        listeners[product].take_frame(frame, now)
         if is_whole:
             books[product] = NaiveBook()
         if product in books:
@@ -110,7 +110,7 @@ def test_bitstamp() -> None:
     for now, frame in received_frames("BITSTAMP.ws.1.0"):
         message = json.loads(frame)
         kind, _, pair = message["channel"].rpartition("_")
-        listeners[pair].hear(frame, now)
+        listeners[pair].take_frame(frame, now)
         if kind == "diff_order_book" and message["event"] == "data":
             changes[pair].append(message["data"])
     assert sum(len(listener.tops) for listener in listeners.values()) == 717
@@ -149,7 +149,7 @@ def test_binance() -> None:
         name: Listener(wire_of("binance").conversation(market_of(name, ""), None), snapshots) for name in symbols
     }
     for now, frame, data in frames:
-        listeners[str(data["s"])].hear(frame, now)
+        listeners[str(data["s"])].take_frame(frame, now)
     assert len(symbols) == 4
     assert sum(len(listener.tops) for listener in listeners.values()) == 176
     for name, listener in listeners.items():
@@ -172,10 +172,10 @@ def test_binance_with_one_message_missing_is_a_gap(missing: int) -> None:
     assert len(depths) == 150
     listener = Listener(wire_of("binance").conversation(market_of("NKN", "USDT"), None), snapshots)
     for now, frame in depths[:missing]:
-        listener.hear(frame, now)
+        listener.take_frame(frame, now)
     now, frame = depths[missing + 1]
     with pytest.raises(FrameRejectedError) as caught:
-        listener.hear(frame, now)
+        listener.take_frame(frame, now)
     assert caught.value.kind == "sequence_gap"
 
 
