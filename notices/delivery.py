@@ -100,12 +100,12 @@ class Delivery:
         delay = retry_delay(self._failures, error.retry_after)
         self._next_try_at = at = wall_now() + int(delay * MICROSECONDS)
         noted = {"destination": self._name, "batch": name, "error": str(error), "seconds": round(delay, 1)}
-        log.warning("a notice was not taken", extra=noted)
+        log.warning("notice not delivered, retrying", extra=noted)
         await patiently(lambda: self._notices.note_failure(self._name, str(error), at))
         if wall_now() - noted_at >= self._destination.give_up_minutes * 60 * MICROSECONDS:
-            await self._give_up(name, f"not taken within {self._destination.give_up_minutes:g} minutes: {error}")
+            await self._give_up(name, f"not delivered within {self._destination.give_up_minutes:g} minutes: {error}")
 
     async def _give_up(self, name: str, reason: str) -> None:
         count = await patiently(lambda: self._notices.give_up(self._name, name, reason))
         noted = {"destination": self._name, "batch": name, "notices": count, "reason": reason}
-        log.error("a notice was given up", extra=noted)
+        log.error("notice dropped", extra=noted)

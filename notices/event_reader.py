@@ -55,7 +55,7 @@ class EventReader:
         self._read_at = self._place.read_at
         self._faults = AlertWatch(wall_now(), dict(self._place.standing))
         async with self._reader.followed(self._place.token) as follower:
-            log.info("notices are read", extra={"destination": name, "resumed": self._place.token is not None})
+            log.info("notifier started", extra={"destination": name, "resumed": self._place.token is not None})
             await together(self._follow(follower), self._keep_place(follower))
 
     async def look(self, present: CurrentState) -> None:
@@ -114,7 +114,7 @@ class EventReader:
         if is_lost:
             told = [notice for notice in told if notice.kind != "trades"]
             told.append(lost_notice(self._read_at, present, ended, self._session.settlement_currency))
-            log.warning("the history of changes was lost", extra={"destination": self.destination.name})
+            log.warning("change history lost", extra={"destination": self.destination.name})
         await self._tell(notice for notice in told if notice.at >= since or notice.kind == "notifier")
 
     async def _tell(self, notices: Iterable[Notice | None]) -> None:

@@ -6,7 +6,7 @@ from notices.notice_format import exact, exchange_name, named, signed_bps, signe
 from session.notices import Notice, NoticeKind
 
 SINGLE = "single_leg"
-_RESOLVED = {"closed": "completed", "unwound": "unwound", "unfilled": "nothing was left of it"}
+_RESOLVED = {"closed": "completed", "unwound": "unwound", "unfilled": "nothing was filled"}
 
 
 def notices_of_arbitrage(arbitrage: Arbitrage, patience: int, now: int = 0) -> list[Notice]:
@@ -68,14 +68,14 @@ def _closed_line(arbitrage: Arbitrage) -> str:
 
 def _begun_line(arbitrage: Arbitrage, step: Transition) -> str:
     filled = [leg for leg in arbitrage.legs if leg.role in ("buy", "sell") and leg.filled > 0]
-    sides = " and ".join(_leg_words(leg) for leg in filled) or "nothing is known to be filled"
+    sides = " and ".join(_leg_words(leg) for leg in filled) or "no fill is known yet"
     reason = "" if step.reason is None else f" ({step.reason})"
     return f"SINGLE LEG {_pair(arbitrage)}: {sides}{reason}; it is being unwound"
 
 
 def _held_line(arbitrage: Arbitrage, step: Transition) -> str:
     reason = "it could not be unwound" if step.reason is None else step.reason
-    return f"HELD {_pair(arbitrage)} {exact(arbitrage.amount)}: {reason}; look at it"
+    return f"RESIDUAL {_pair(arbitrage)} {exact(arbitrage.amount)}: {reason}; needs attention"
 
 
 def _resolved_line(arbitrage: Arbitrage, state: str) -> str:

@@ -9,8 +9,8 @@ from store.mongo.risk_counters import RiskCounters, day_of
 from store.server.documents import SettingsVersion
 
 _SWITCHED: dict[TradingState, tuple[str, str]] = {
-    "halted": ("trading_halted", "Trading HALTED by {who}: nothing is sent any more"),
-    "reducing": ("trading_reducing", "Trading REDUCING by {who}: nothing new is begun"),
+    "halted": ("trading_halted", "Trading HALTED by {who}: no orders are sent"),
+    "reducing": ("trading_reducing", "Trading REDUCE-ONLY by {who}: no new arbitrages"),
     "running": ("trading_resumed", "Trading RESUMED by {who}"),
 }
 _FAILURES = {
@@ -68,7 +68,7 @@ def notice_of_reopening(health: Health, settings: Settings, now: int) -> Notice 
         kind="venues",
         event="breaker_closed",
         at=min(health.paused_until, now),
-        line=f"{exchange_name(health.exchange)} trades again: its pause is over",
+        line=f"{exchange_name(health.exchange)} RESUMED: its pause is over",
         facts={"exchange": health.exchange},
     )
 
@@ -84,6 +84,6 @@ def notice_of_loss(counters: RiskCounters, settings: Settings, currency: str) ->
         event="daily_loss_reached",
         at=counters.now,
         line=f"DAILY LOSS LIMIT reached: {signed_money(counters.day_net, currency)} today, "
-        f"limit {signed_money(-settings.max_daily_loss, currency)}; no further arbitrage begins before 00:00 UTC",
+        f"limit {signed_money(-settings.max_daily_loss, currency)}; no new arbitrages before 00:00 UTC",
         facts={"day": day, "net": text_of(counters.day_net), "limit": text_of(settings.max_daily_loss)},
     )

@@ -79,7 +79,7 @@ def secrets_of(destination: Destination, environment: Mapping[str, str]) -> Secr
     if destination.kind == "telegram":
         check_address(destination.telegram_url, f"{_who(destination)}: telegram_url")
         if ":" not in found["token"]:
-            raise MisconfiguredError(f"{_who(destination)}: its token is none that @BotFather gives out (NUMBER:TEXT)")
+            raise MisconfiguredError(f"{_who(destination)}: its token is not a @BotFather token (NUMBER:TEXT)")
         return TelegramSecrets(found["token"], found["chat"])
     check_address(found["url"], f"{_who(destination)}: its url")
     key = found.get("signing_key") or None

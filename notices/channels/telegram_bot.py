@@ -65,9 +65,9 @@ class TelegramSender:
             raise DestinationUnavailableError(f"no answer within {self._seconds:g} s") from None
         except TelegramError:
             # the text of the error may hold the address, and that the token
-            raise DestinationUnavailableError("it cannot be connected to") from None
+            raise DestinationUnavailableError("connection failed") from None
         except STRANGE:
-            raise DestinationUnavailableError("what answers there is not Telegram") from None
+            raise DestinationUnavailableError("the server that answers is not Telegram") from None
 
     async def close(self) -> None:
         await self._request.shutdown()

@@ -13,7 +13,7 @@ from ui.http.route_roles import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow
 from ui.rows.equity_rows import EquityPointRow, equity_point_rows
 from ui.services.backtest_service import (
-    MOST_WAITING,
+    MAX_WAITING,
     BacktestAsk,
     BacktestInvalidError,
     BacktestRow,
@@ -46,7 +46,7 @@ REPORT_HEADERS = {
 POST_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "The tick set, and what is to be other than it says itself.",
+        "description": "The tick set, and the settings to override.",
         "content": {
             "application/json": {
                 "schema": BacktestAsk.model_json_schema(),
@@ -96,7 +96,7 @@ async def ask(request: Request, caller: Operator) -> JSONResponse:
     except BacktestInvalidError as invalid:
         raise ProblemError(422, f"Not queued. {invalid}.", {"errors": invalid.errors}) from None
     except TooManyWaitingError:
-        raise ProblemError(409, f"Not queued: {MOST_WAITING} wait already.") from None
+        raise ProblemError(409, f"Not queued: {MAX_WAITING} backtests are already queued.") from None
     return JSONResponse(dict(backtest_row(job)), 201, headers={"Location": f"/api/backtests/{job.job_id}"})
 
 

@@ -153,7 +153,7 @@ async def _told(work: Awaitable[Answer]) -> Answer:
     try:
         return await work
     except NoSuchProcessError as error:
-        there_are = f"there are {', '.join(error.known)}" if error.known else "none was told of yet"
+        there_are = f"there are {', '.join(error.known)}" if error.known else "none was reported yet"
         raise ProblemError(404, f"This session has no process {error.name!r} here; {there_are}.") from None
     except ProcessOrderRejectedError as error:
         raise ProblemError(409, error.why) from None

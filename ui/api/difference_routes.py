@@ -28,7 +28,7 @@ class DifferenceRow(TypedDict):
 @router.get("/differences")
 async def differences(
     request: Request,
-    kind: Annotated[list[DifferenceKind] | None, Query(description="Any of these; all where absent.")] = None,
+    kind: Annotated[list[DifferenceKind] | None, Query(description="Any of these; default: all.")] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[DifferenceRow]:

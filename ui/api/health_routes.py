@@ -33,7 +33,7 @@ async def health(request: Request) -> AliveRow:
         mode=dashboard.session.mode,
         session_id=dashboard.session.session_id,
         now=dashboard.session.clock().now(),
-        sources=sources_row(dashboard.hub.board.sources),
+        sources=sources_row(dashboard.hub.live_state.sources),
     )
 
 
@@ -45,10 +45,10 @@ async def ready(request: Request) -> JSONResponse:
     `missing` names what is not there. `detection` is `starting`, `working`, `silent`, or `unknown` where nobody told
     when the session began, which holds nothing up. By what is known: nothing is asked, so it answers at once.
     """
-    board = dashboard_of(request).hub.board
-    missing = [name for name, is_live in sources_row(board.sources).items() if not is_live]
-    missing += ["detection"] if board.detection in ("starting", "silent") else []
-    state = {"sources": sources_row(board.sources), "detection": board.detection, "missing": missing}
+    live_state = dashboard_of(request).hub.live_state
+    missing = [name for name, is_live in sources_row(live_state.sources).items() if not is_live]
+    missing += ["detection"] if live_state.detection in ("starting", "silent") else []
+    state = {"sources": sources_row(live_state.sources), "detection": live_state.detection, "missing": missing}
     if not missing:
         return JSONResponse({"status": "ready", **state})
     return problem_response(503, f"Not there: {', '.join(missing)}.", state, {"Retry-After": "1"})

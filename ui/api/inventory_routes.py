@@ -17,7 +17,7 @@ router = APIRouter(tags=["inventory"])
 async def inventory(
     request: Request,
     target: Annotated[
-        Target, Query(description="Shares that each exchange should have: those of the opening, or equal ones.")
+        Target, Query(description="Target share of each exchange: that of the opening balances, or equal.")
     ] = "opening",
 ) -> InventoryRow:
     """Balances, what holds them, exposure since the opening, drift, and a plan that is never carried out."""
@@ -28,7 +28,7 @@ async def inventory(
     profit = await reader.profit(session.settlement_currency)
     return inventory_row(
         session,
-        dashboard.hub.board.snapshot(),
+        dashboard.hub.live_state.snapshot(),
         tuple(await reader.balance_rows()),
         opening,
         open_arbitrages.items,

@@ -9,14 +9,14 @@ from typing_extensions import TypedDict
 from ui.api.market_routes import dashboard_of
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_roles import REJECTED, Viewer
-from ui.services.log_tail import MOST_LINES, Level, LogQuestion, LogTailRow, NoLogError, log_names, log_tail
+from ui.services.log_tail import MAX_LINES, Level, LogQuestion, LogTailRow, NoLogError, log_names, log_tail
 
 router = APIRouter(tags=["health"])
 
-Part = Annotated[str, Path(max_length=60, description="A part of the session, as /api/logs names it.")]
-Lines = Annotated[int, Query(ge=1, le=MOST_LINES, description="The newest so many that fit.")]
-AtLeast = Annotated[Level, Query(description="Of this level or above. Lines without one are always there.")]
-Text = Annotated[str, Query(max_length=200, description="In the event or its fields, whatever its case.")]
+Part = Annotated[str, Path(max_length=60, description="A process of the session, as listed by /api/logs.")]
+Lines = Annotated[int, Query(ge=1, le=MAX_LINES, description="Number of newest matching lines.")]
+AtLeast = Annotated[Level, Query(description="Minimum level. Lines without a level are always included.")]
+Text = Annotated[str, Query(max_length=200, description="Text in the event or its fields, case-insensitive.")]
 
 
 class LogsRow(TypedDict):

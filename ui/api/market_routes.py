@@ -23,7 +23,7 @@ def dashboard_of(request: Request) -> Dashboard:
 
 
 def snapshot_of(request: Request) -> LiveSnapshot:
-    return dashboard_of(request).hub.board.snapshot()
+    return dashboard_of(request).hub.live_state.snapshot()
 
 
 @router.get("/quotes", responses=shown(example=QUOTES))

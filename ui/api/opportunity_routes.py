@@ -38,7 +38,7 @@ class Wanted(BaseModel):
     outcome: OutcomeName | None = None
     reason: str | None = Field(None, max_length=40, description="As in docs/risk.md.")
     since: int | None = Field(None, alias="from", ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC.")
-    to: int | None = Field(None, ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC, itself left out.")
+    to: int | None = Field(None, ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC, exclusive.")
 
     @property
     def opportunities(self) -> OpportunityFilter:
@@ -73,7 +73,7 @@ async def newest(
     this process saw."""
     found = (
         one
-        for one in dashboard_of(request).hub.board.opportunities()
+        for one in dashboard_of(request).hub.live_state.opportunities()
         if base in (None, one.base)
         and exchange in (None, one.buy.exchange, one.sell.exchange)
         and (min_net_bps is None or one.net_bps >= min_net_bps)
@@ -95,14 +95,16 @@ async def opportunity(request: Request, opportunity_id: Annotated[str, Path(max_
     """One with what became of it: kept by a bot, or among the last 500 of the stream."""
     found = await opportunity_by_id(dashboard_of(request), opportunity_id)
     if found is None:
-        raise ProblemError(404, f"There is no opportunity {opportunity_id}, or it was not kept.")
+        raise ProblemError(404, f"There is no opportunity {opportunity_id}, or it was not stored.")
     return found
 
 
 @router.get("/settings/preview", tags=["settings"], responses=shown(example=PREVIEW))
 async def preview(
     request: Request,
-    min_net_bps: Annotated[float, Query(ge=-1_000, le=10_000, allow_inf_nan=False, description="The threshold.")],
+    min_net_bps: Annotated[
+        float, Query(ge=-1_000, le=10_000, allow_inf_nan=False, description="The threshold, bps net.")
+    ],
     hours: Annotated[float, Query(gt=0, le=24, allow_inf_nan=False)] = 1.0,
 ) -> PreviewRow:
     """What a threshold would have done to the last hours, by what bots kept of them. `limits` says what it leaves

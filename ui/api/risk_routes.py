@@ -50,7 +50,7 @@ async def risk(request: Request) -> RiskRow:
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
     opening, _ = await reader.session_balances()
-    values = current_values(session, dashboard.hub.board.snapshot())
+    values = current_values(session, dashboard.hub.live_state.snapshot())
     inventory = inventory_of(await reader.balance_rows(), opening, (), values, session.bases)
     return risk_row(Risk(session, current, await reader.counters(), await reader.health(), inventory.exposures))
 

@@ -11,13 +11,13 @@ from ui.auth.api_keys import known_key
 from ui.auth.sign_ins import COOKIE, SIGN_IN_SECONDS
 from ui.http.page_files import ASSETS
 from ui.http.problems import ProblemError
-from ui.http.rejected_changes import address_of, note_rejection
+from ui.http.rejected_changes import address_of, record_rejection
 from ui.http.route_roles import CHALLENGE, SignInCookie, Viewer, access_of, too_many
 
 router = APIRouter(tags=["access"])
 page_router = APIRouter(include_in_schema=False)
 
-UNKNOWN_KEY = "This key is not, or no longer, known."
+UNKNOWN_KEY = "Unknown or revoked key."
 PAGE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -53,7 +53,7 @@ async def sign_in(request: Request, response: Response, given: SignIn) -> Caller
         wait = access.guessed_wrong(address)
         if wait:
             raise too_many(wait)
-        await note_rejection(request, UNKNOWN_KEY)
+        await record_rejection(request, UNKNOWN_KEY)
         raise ProblemError(401, UNKNOWN_KEY, headers=CHALLENGE)
     response.set_cookie(
         COOKIE,

@@ -20,7 +20,7 @@ class TicketRow(TypedDict):
     protocols: list[str]
 
 
-For = Annotated[Purpose, Query(description="`live`: the stream; `page`: the dashboard's own pages, and nobody else.")]
+For = Annotated[Purpose, Query(description="`live`: the stream; `page`: the dashboard's own pages only.")]
 
 
 @router.post("/tickets", status_code=201)

@@ -79,7 +79,7 @@ async def pnl(
     request: Request,
     by: Annotated[
         GroupedBy | None,
-        Query(description="A line for each exchange, asset, pair of exchanges, UTC day of the end, or strategy."),
+        Query(description="One line per exchange, asset, pair of exchanges, UTC day of the end, or strategy."),
     ] = None,
 ) -> PnlRow | list[PnlLineRow]:
     """The session's profit and loss in its parts, which sum to `net`; lines sum to the whole to the last digit."""

@@ -51,10 +51,10 @@ class StreamLag:
         self.settings: dict[int, SettingsRow] = {}
         self.queries: dict[str, QueryProgress] = {}
 
-    def note_position(self, record: Record) -> None:
+    def record_position(self, record: Record) -> None:
         self.next_offsets[record.position] = record.offset + 1
 
-    def note_tick(self, record: Record, row: Mapping[str, Any]) -> None:
+    def record_tick(self, record: Record, row: Mapping[str, Any]) -> None:
         """A row of `ticks`; quotes tell nothing here. Raises WireError."""
         kind = row.get("kind")
         if kind == "probe":
@@ -62,7 +62,7 @@ class StreamLag:
         elif kind == "settings":
             self.settings[record.partition] = SettingsRow(_number(row, "settings_version"), record.time)
 
-    def note_output(self, record: Record, row: Mapping[str, Any]) -> None:
+    def record_output(self, record: Record, row: Mapping[str, Any]) -> None:
         """A row of `opportunities`: whatever stands before it in the log was detected on. Raises WireError."""
         signs, offset = self._of(record.partition), _number(row, "offset")
         if signs.came_out_at is None or record.time >= signs.came_out_at:
@@ -73,7 +73,7 @@ class StreamLag:
             if written_offset == offset:
                 signs.probe_delay = max(0, record.time - written_at)
 
-    def note_health(self, record: Record) -> None:
+    def record_health(self, record: Record) -> None:
         """Raises WireError."""
         progress = progress_of(record.value)
         if progress is not None and progress.session_id == self._session_id:

@@ -15,7 +15,7 @@ from ui.services.dashboard import Dashboard
 
 Result = TypeVar("Result")
 
-UNKNOWN = "MongoDB did not answer: perhaps this was done, perhaps not. Look again in a moment."
+UNKNOWN = "MongoDB did not answer: the change may or may not have been made. Refresh in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ActionOutcome(Generic[Result]):
     result: Result | None = None
 
 
-def acted(
+def perform(
     dashboard: Dashboard,
     attempt: tuple[str, str],
     change: Callable[[Caller], Coroutine[Any, Any, Result]],
@@ -39,7 +39,7 @@ def acted(
     """
     caller = operator_of(dashboard)
     if caller is None:
-        return ActionOutcome(False, _turned_away(dashboard, attempt))
+        return ActionOutcome(False, _rejected_attempt(dashboard, attempt))
     try:
         result = dashboard.answer(change(caller))
     except VersionConflictError:
@@ -50,7 +50,7 @@ def acted(
     return ActionOutcome(True, said(result), result)
 
 
-def _turned_away(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
+def _rejected_attempt(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
     """Why, after the audit log was told."""
     why, who = why_not_operator(dashboard), signed_in(dashboard) or Caller(ANYBODY, "viewer", "open", PAGE_ADDRESS)
     with suppress(TimeoutError):
@@ -58,12 +58,12 @@ def _turned_away(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
     return why
 
 
-def keep_outcome(place: str, outcome: ActionOutcome[Any]) -> None:
+def store_outcome(place: str, outcome: ActionOutcome[Any]) -> None:
     """For the next drawing of `place`."""
     streamlit.session_state[f"outcome.{place}"] = outcome
 
 
-def show_outcome(place: str) -> bool:
+def render_outcome(place: str) -> bool:
     """Once; whether there was one."""
     outcome: ActionOutcome[Any] | None = streamlit.session_state.pop(f"outcome.{place}", None)
     if outcome is not None:

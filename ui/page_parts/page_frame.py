@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit
 
 from ui.errors import UiError
-from ui.page_parts.page_sign_in import show_signing_in, signed_in
+from ui.page_parts.page_sign_in import render_signing_in, signed_in
 from ui.services.dashboard import Dashboard, running
 
 ICON = Path(__file__).parents[1] / "assets/icon.svg"
@@ -77,7 +77,7 @@ def dashboard_or_reason() -> Dashboard | None:
         streamlit.error(str(reason))
         return None
     if signed_in(dashboard) is None:
-        streamlit.info("Reading needs a key here.")
-        show_signing_in(dashboard)
+        streamlit.info("Reading needs an API key here.")
+        render_signing_in(dashboard)
         return None
     return dashboard

@@ -7,10 +7,10 @@ from market.money import decimal_of_whole, text_of
 from market.time_units import MICROSECONDS
 from session.backtest_requests import BacktestJob, TickSetSummary
 from session.labels import BACKTEST_FIELDS, exchange_name
-from ui.page_parts.page_actions import ActionOutcome, acted
+from ui.page_parts.page_actions import ActionOutcome, perform
 from ui.rows.field_problems import words_of
 from ui.services.backtest_service import (
-    MOST_WAITING,
+    MAX_WAITING,
     BacktestInvalidError,
     TooManyWaitingError,
     ask_backtest,
@@ -41,29 +41,29 @@ def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Actio
     """`entered`: fields of a request; those left empty stay as the tick set has them."""
     asked = {name: value for name, value in entered.items() if value not in ("", None, {})}
     try:
-        return acted(
+        return perform(
             dashboard,
             ("backtest.ask", str(asked.get("tick_set", ""))),
             lambda caller: ask_backtest(dashboard, asked, caller, WHO),
-            lambda _: "Queued. It runs behind live trading, one at a time.",
+            lambda _: "Queued. Backtests run one at a time, at lower priority than live trading.",
         )
     except BacktestInvalidError as invalid:
         return ActionOutcome(False, f"Not started. {words_of(invalid.errors, BACKTEST_FIELDS)}.")
     except TooManyWaitingError:
-        return ActionOutcome(False, f"Not started: {MOST_WAITING} wait already.")
+        return ActionOutcome(False, f"Not started: {MAX_WAITING} backtests are already queued.")
 
 
 def end_backtest(dashboard: Dashboard, job_id: str) -> ActionOutcome[BacktestJob | None]:
     """Cancel it, or remove it where it has ended."""
     try:
-        return acted(
+        return perform(
             dashboard,
             ("backtest.end", job_id),
             lambda caller: cancel_or_remove(dashboard, job_id, caller, WHO),
             _end_words,
         )
     except KeyError:
-        return ActionOutcome(False, "It is gone already.")
+        return ActionOutcome(False, "It no longer exists.")
 
 
 def _end_words(job: BacktestJob | None) -> str:
@@ -92,9 +92,9 @@ def changes_words(job: BacktestJob) -> str:
     words += [] if request.fee_bps is None else [f"fees {text_of(request.fee_bps)} bps"]
     words += [f"fees of {exchange_name(exchange)} {tiers}" for exchange, tiers in sorted(request.fee_tiers.items())]
     words += [] if request.latency_ms is None else [f"latency {request.latency_ms:g} ms"]
-    words += [f"{request.failed_percent:g} % fail"] if request.failed_percent else []
+    words += [f"{request.failed_percent:g} % failed orders"] if request.failed_percent else []
     words += [] if request.seed == 1 else [f"seed {request.seed}"]
-    return ", ".join(words) or "as it is"
+    return ", ".join(words) or "no changes"
 
 
 def seconds_of(job: BacktestJob) -> Decimal | None:

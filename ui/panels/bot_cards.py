@@ -25,10 +25,10 @@ TONES = {
 }
 """How each activity is coloured; the word stands there, too."""
 NAMES = {
-    "reducing": "Reduce-only: nothing new",
+    "reducing": "Reduce-only: no new arbitrages",
     "halted": "Halted: sends nothing",
-    "stopping": "Draining: sees its orders through",
-    "unknown": "Unknown: its supervisor is silent",
+    "stopping": "Draining: orders in flight only",
+    "unknown": "Unknown: no supervisor heartbeat",
 }
 """What a card says beyond the label of a state."""
 CSS = """
@@ -61,9 +61,9 @@ def bot_card(bot: BotRow, zone: tzinfo, trading: TradingState) -> str:
         ("Last end", bot["last_end"] or "–"),
         ("Lease", _lease(bot)),
         ("Open arbitrages", str(bot["open_arbitrages"])),
-        ("Open legs here", str(bot["open_legs"])),
+        ("Open legs", str(bot["open_legs"])),
         ("Breaker", _breaker(bot, zone)),
-        ("Last seen", moment(bot["last_seen"], zone) if bot["last_seen"] else "–"),
+        ("Last heartbeat", moment(bot["last_seen"], zone) if bot["last_seen"] else "–"),
     ]
     return _card(
         bot["name"],
@@ -122,9 +122,9 @@ def _notes(bot: BotRow, zone: tzinfo) -> list[str]:
     notes = []
     if bot["wanted"] == "stopped":
         since = "" if bot["wanted_at"] is None else f" at {moment(bot['wanted_at'], zone)}"
-        notes.append(f"Stopped by {bot['wanted_by'] or 'somebody'}{since}; it stays so until it is started.")
+        notes.append(f"Stopped by {bot['wanted_by'] or 'a user'}{since}; it stays stopped until it is started.")
     if bot["is_unwatched"]:
-        notes.append("Orders of this exchange may be in flight and nobody watches them: start a bot of it.")
+        notes.append("Orders on this exchange may be in flight and no bot watches them: start one.")
     if not bot["is_enabled"]:
-        notes.append("The settings leave this exchange out of new arbitrages.")
+        notes.append("Excluded from new arbitrages by the settings.")
     return notes

@@ -10,7 +10,7 @@ SEEN = "#7d8fa6"
 REJECTED = "#f0954a"
 MARK = "#e2565f"
 CHOSEN = "#4b9bff"
-LEAST_SHOWN = 0.8
+MIN_SHOWN = 0.8
 """Where the logarithmic axis begins, so that a single one has a bar."""
 
 
@@ -34,7 +34,7 @@ def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
             # the threshold lies between bars, and only an axis of numbers has a place for it
             {"type": "value", "show": False, "min": ends[0], "max": ends[1]},
         ],
-        "yAxis": {"type": "log", "min": LEAST_SHOWN, "splitNumber": 4, "axisLabel": {"formatter": "{value}"}},
+        "yAxis": {"type": "log", "min": MIN_SHOWN, "splitNumber": 4, "axisLabel": {"formatter": "{value}"}},
         "series": [
             _bars("Seen", [bar["seen"] for bar in bars], SEEN),
             _bars("Rejected", [bar["rejected"] for bar in bars], REJECTED),
@@ -53,7 +53,7 @@ def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
         "xAxis": {
             "type": "category",
             "data": [_time(bar["from_ms"]) for bar in bars],
-            "name": "lived at least",
+            "name": "minimum duration",
             "nameLocation": "middle",
             "nameGap": 28,
             "axisLabel": {"hideOverlap": True, "fontSize": 11},
@@ -80,7 +80,7 @@ def preview_chart(points: Sequence[CurvePointRow], current: float | None, chosen
     ends = (min(steps), max(steps))
     return {
         "animation": False,
-        "legend": {"top": 0, "left": "left", "data": ["Taken that pass", "Gained at most"]},
+        "legend": {"top": 0, "left": "left", "data": ["Taken that pass", "Gained (upper bound)"]},
         "tooltip": {"trigger": "axis"},
         "grid": {"left": 8, "right": 16, "top": 54, "bottom": 22, "containLabel": True},
         "xAxis": {
@@ -94,7 +94,7 @@ def preview_chart(points: Sequence[CurvePointRow], current: float | None, chosen
         "yAxis": {"type": "value", "minInterval": 1, "splitNumber": 4},
         "series": [
             _steps("Taken that pass", [[point["min_net_bps"], point["kept"]] for point in points], GOOD),
-            _steps("Gained at most", [[point["min_net_bps"], point["gained"]] for point in points], REJECTED),
+            _steps("Gained (upper bound)", [[point["min_net_bps"], point["gained"]] for point in points], REJECTED),
             _marks(marks, axis=0, ends=ends),
         ],
     }

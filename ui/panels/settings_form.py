@@ -12,7 +12,7 @@ from ui.services.settings_fields import COLUMNS, FEE_UNIT, FieldGroup, SettingFi
 CSS = ("assets/theme.css", "assets/steering.css")
 
 
-def show_settings(dashboard: Dashboard) -> None:
+def render_settings(dashboard: Dashboard) -> None:
     """The values come over the tab's own feed, and are saved through REST."""
     streamlit.subheader("Thresholds and limits", anchor=False)
     mount = own_component("settings_form", "assets/steering.html", CSS, "settings_form.js")

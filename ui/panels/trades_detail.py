@@ -31,7 +31,7 @@ MICROSECOND = decimal_of("0.001")
 """In milliseconds."""
 
 
-def show_detail(dashboard: Dashboard, arbitrage_id: str, zone: tzinfo) -> None:
+def render_detail(dashboard: Dashboard, arbitrage_id: str, zone: tzinfo) -> None:
     try:
         found = dashboard.answer(dashboard.reader.arbitrage(arbitrage_id))
     except (StoreError, TimeoutError):
@@ -55,7 +55,7 @@ def detail_figures(row: ArbitrageDetailRow, steps: Steps) -> list[Figure]:
         Figure("State", Cell(state_name(row["state"])), _stage_words(row)),
         Figure("Amount", steps.amount(row["base"], row["amount"]), row["base"]),
     ]
-    shown.append(Figure("Net seen", Cell(f"{bps(row['net_bps'])} bps"), "when it was detected"))
+    shown.append(Figure("Net spread", Cell(f"{bps(row['net_bps'])} bps"), "when detected"))
     profit = row["profit"]
     return shown if profit is None else [*shown, *(_part_figure(profit, name) for name in PROFIT_PARTS)]
 
@@ -85,7 +85,7 @@ def legs_table(row: ArbitrageDetailRow, steps: Steps) -> str:
         ]
         for leg in row["legs"]
     ]
-    return table("Legs", LEG_HEADS, rows, "It has no legs.")
+    return table("Legs", LEG_HEADS, rows, "No legs.")
 
 
 def fills_table(row: ArbitrageDetailRow, zone: tzinfo, steps: Steps) -> str:
@@ -104,7 +104,7 @@ def fills_table(row: ArbitrageDetailRow, zone: tzinfo, steps: Steps) -> str:
         for leg in row["legs"]
         for fill in leg["fills"]
     ]
-    return table("Fills", FILL_HEADS, rows, "Nothing was filled.")
+    return table("Fills", FILL_HEADS, rows, "No fills.")
 
 
 def steps_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
@@ -113,7 +113,7 @@ def steps_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
     rows = [
         [*_step_words(step), exact_time(step["at"], zone), _since(step["at"] - detected)] for step in row["timeline"]
     ]
-    return table("Time of every step", STEP_HEADS, rows, "No step is known.")
+    return table("Timeline", STEP_HEADS, rows, "No steps are known.")
 
 
 def decisions_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
@@ -128,7 +128,7 @@ def decisions_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
         ]
         for one in row["history"]
     ]
-    return table("Decisions", DECISION_HEADS, rows, "No decision was kept.")
+    return table("Decisions", DECISION_HEADS, rows, "No decisions were stored.")
 
 
 def exact_time(microseconds: int, zone: tzinfo) -> str:

@@ -110,7 +110,7 @@ class StatisticsRow(TypedDict):
     lifetimes: LifetimesRow
 
 
-def kept_opportunity_row(kept: StoredOpportunity, settings: Settings | None) -> StoredOpportunityRow:
+def stored_opportunity_row(kept: StoredOpportunity, settings: Settings | None) -> StoredOpportunityRow:
     outcome = kept.outcome
     return StoredOpportunityRow(
         **opportunity_row(kept.opportunity, settings),

@@ -76,15 +76,13 @@ async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller:
 async def _check_obeyed(dashboard: Dashboard, process: Process) -> None:
     """Raises ProcessOrderRejectedError."""
     if not process.is_stoppable:
-        raise ProcessOrderRejectedError(
-            f"{process.name} belongs to the session as a whole; only bots and feeds are stopped."
-        )
+        raise ProcessOrderRejectedError(f"{process.name} is not a bot or a feed: only bots and feeds can be stopped.")
     if process.state == "unknown":
-        why = "The session's supervisor has not been heard of for a while, so nobody would obey"
-        raise ProcessOrderRejectedError(f"{why}; look at the terminal in which the session was started.")
+        why = "There is no heartbeat from the session's supervisor, so the order would not be carried out"
+        raise ProcessOrderRejectedError(f"{why}; check the terminal in which the session was started.")
     counters = await dashboard.reader.counters()
     if not counters.reservations_open:
-        raise ProcessOrderRejectedError("The session is ending; nothing is stopped or started any more.")
+        raise ProcessOrderRejectedError("The session is ending: no process can be stopped or started any more.")
 
 
 def process_row(process: Process) -> ProcessRow:

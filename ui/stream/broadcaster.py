@@ -18,9 +18,9 @@ from ui.stream.missed_trades import MissedTrades, reaches_back, read_missed, res
 class Broadcaster:
     """On one event loop; telling never waits for anybody."""
 
-    def __init__(self, session: Session, board: LiveState, reader: TradeReader) -> None:
+    def __init__(self, session: Session, live_state: LiveState, reader: TradeReader) -> None:
         self._session = session
-        self._board = board
+        self._state = live_state
         self._reader = reader
         self._numbers = Numbers()
         self._clients: set[LiveClient] = set()
@@ -59,8 +59,8 @@ class Broadcaster:
         for client in self._clients:
             client.offer(message)
 
-    def forget_snapshot(self) -> None:
-        """Something was taken from the board that nobody was told of."""
+    def discard_snapshot(self) -> None:
+        """Something was taken from the live state that nobody was told of."""
         self._snapshot = None
 
     def resynchronise(self, *, only_owed: bool = False) -> None:
@@ -75,8 +75,8 @@ class Broadcaster:
         while True:
             await client.wait()
             if client.needs_snapshot:
-                # what comes about while the store is asked is on the board when the snapshot is taken
-                older = await self._older_than_kept(client.heard)
+                # what comes about while the store is asked is on the live state when the snapshot is taken
+                older = await self._older_than_stored(client.heard)
                 client.begin()
                 client.is_owed = not older.is_complete
                 message = self.snapshot_message(client.heard, older)
@@ -91,7 +91,7 @@ class Broadcaster:
     def snapshot_message(self, heard: int | None = None, older: MissedTrades | None = None) -> LiveMessage:
         """The newest trades, and all since `heard`."""
         older = older or MissedTrades()
-        arbitrages = self._board.arbitrages()
+        arbitrages = self._state.arbitrages()
         shown = SHOWN_ARBITRAGES if heard is None else max(SHOWN_ARBITRAGES, _changed_since(arbitrages, heard))
         if shown == SHOWN_ARBITRAGES and not older.arbitrages and older.is_complete:
             self._snapshot = self._snapshot or self._made_snapshot(arbitrages[:shown], is_complete=True)
@@ -101,17 +101,17 @@ class Broadcaster:
         wanted = arbitrages + rest if rest else arbitrages[:shown]
         return self._made_snapshot(wanted, is_complete=older.is_complete)
 
-    async def _older_than_kept(self, heard: int | None) -> MissedTrades:
+    async def _older_than_stored(self, heard: int | None) -> MissedTrades:
         if heard is None:
             return MissedTrades()
-        if not self._board.sources.mongodb:
+        if not self._state.sources.mongodb:
             return MissedTrades(is_complete=False)
-        if reaches_back(self._board.arbitrages(), KEPT_ARBITRAGES, heard):
+        if reaches_back(self._state.arbitrages(), KEPT_ARBITRAGES, heard):
             return MissedTrades()
         return await read_missed(self._reader, heard)
 
     def _made_snapshot(self, arbitrages: tuple[Arbitrage, ...], *, is_complete: bool) -> LiveMessage:
-        snapshot = replace(self._board.snapshot(), arbitrages=arbitrages)
+        snapshot = replace(self._state.snapshot(), arbitrages=arbitrages)
         text = snapshot_message(self._session, snapshot, len(arbitrages))
         return self._numbered("snapshot", text, f'"is_complete":{"true" if is_complete else "false"},')
 

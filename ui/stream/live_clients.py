@@ -9,7 +9,7 @@ from typing import Literal
 from session.clock import wall_now
 
 QUEUED_MESSAGES = 64
-WHOLE_KINDS = ("ledger", "settings")
+FULL_STATE_KINDS = ("ledger", "settings")
 """A message of these says everything anew: of those that wait, the newest is enough."""
 
 MessageKind = Literal["snapshot", "pulse", "trade", "ledger", "settings"]
@@ -69,7 +69,7 @@ class LiveClient:
         """Never waits. While a snapshot is due, what it will contain anyway is not queued."""
         if self._needs_snapshot:
             return
-        if self._queue and message.kind in WHOLE_KINDS:
+        if self._queue and message.kind in FULL_STATE_KINDS:
             self._queue = deque(queued for queued in self._queue if queued.kind != message.kind)
         if len(self._queue) >= self._limit:
             self.resynchronise()

@@ -1,4 +1,4 @@
-"""What a client that comes back has missed: trades that the board keeps no more are read from the store."""
+"""What a client that comes back has missed: trades that the live state no longer holds are read from the store."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from store.queries.trade_reader import TradeReader
 
 SLACK_MICROSECONDS = 120 * MICROSECONDS
 """Between an arbitrage's reservation and its last news; two hosts' clocks differ by less."""
-MOST_MISSED = 2_000
+MAX_MISSED = 2_000
 PAGE_ROWS = 500
 ANSWER_SECONDS = 3.0
 """Who comes back while MongoDB is away sees the rest meanwhile."""
@@ -41,7 +41,7 @@ async def read_missed(reader: TradeReader, heard: int) -> MissedTrades:
     cursor: str | None = None
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            while len(found) < MOST_MISSED:
+            while len(found) < MAX_MISSED:
                 page = await reader.arbitrages((), cursor, PAGE_ROWS)
                 found += page.items
                 cursor = page.next_cursor

@@ -54,8 +54,8 @@ async def tell(session: Session, state: ProcessState) -> None:
 def detect(hub: LiveHub) -> None:
     """As if the driver had told that its query runs, and a probe had come out of it; for the next hour."""
     now = wall_now()
-    hub.signs.queries["opportunities"] = QueryProgress("s", "opportunities", True, True, now + HOUR, now, "")
-    hub.signs.detection[0] = DetectionLag(came_out_at=now + 1)
+    hub.stream_lag.queries["opportunities"] = QueryProgress("s", "opportunities", True, True, now + HOUR, now, "")
+    hub.stream_lag.detection[0] = DetectionLag(came_out_at=now + 1)
 
 
 async def test_readiness_follows_the_end_and_the_return_of_each(
