@@ -77,7 +77,7 @@ def test_a_name_is_given_once_and_there_is_an_end_of_keys(tmp_path: Path) -> Non
         revoke_key(tmp_path, "other")
     for number in range(MAX_KEYS - 1):
         add_key(tmp_path, kept(f"desk-{number}"))
-    with pytest.raises(KeyNameError, match="revoke those"):
+    with pytest.raises(KeyNameError, match="revoke unused"):
         add_key(tmp_path, kept("one-more"))
 
 

@@ -1,4 +1,4 @@
-"""GET: what is where, and what would bring it back."""
+"""GET: inventory and the rebalancing plan."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ async def inventory(
         Target, Query(description="Target share of each exchange: that of the opening balances, or equal.")
     ] = "opening",
 ) -> InventoryRow:
-    """Balances, what holds them, exposure since the opening, drift, and a plan that is never carried out."""
+    """Balances, holds, exposure since the opening, drift, and a rebalancing plan that is never executed."""
     dashboard = dashboard_of(request)
     reader, session = dashboard.reader, dashboard.session
     opening, _ = await reader.session_balances()

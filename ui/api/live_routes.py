@@ -33,7 +33,7 @@ LastEventId = Annotated[str | None, Header(description="As `since`; sent by an e
 
 @router.websocket("/ws/live")
 async def live(websocket: WebSocket, since: Since = None) -> None:
-    """Pushes until the client leaves; what it sends is not read."""
+    """Sends until the client disconnects; what the client sends is not read."""
     audience, admission = _broadcaster(websocket), await admit(websocket)
     if admission is None:
         return
@@ -61,11 +61,8 @@ async def live(websocket: WebSocket, since: Since = None) -> None:
 async def stream(
     request: Request, caller: Viewer, since: Since = None, last_event_id: LastEventId = None
 ) -> StreamingResponse:
-    """The messages of `/ws/live` as server-sent events, until the key counts no more: `event` is a message's type, `id`
-    its sequence.
-
-    A Last-Event-ID that is none of ours counts as none.
-    """
+    """The messages of `/ws/live` as server-sent events, until the key is revoked: `event` is the message's type,
+    `id` its sequence. An unknown Last-Event-ID is ignored."""
     events = _events(
         access_of(request), caller, _broadcaster(request), _sequence(last_event_id) if last_event_id else since
     )

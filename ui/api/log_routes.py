@@ -1,4 +1,4 @@
-"""GET /api/logs: the ends of the parts' logs. Viewers may read them: secrets are taken out, and no line has one."""
+"""GET /api/logs: the newest log lines of each process. Viewers may read them: secrets are redacted."""
 
 import asyncio
 from typing import Annotated
@@ -20,14 +20,14 @@ Text = Annotated[str, Query(max_length=200, description="Text in the event or it
 
 
 class LogsRow(TypedDict):
-    """Parts of this session that have a log on this machine."""
+    """Processes of this session that have a log on this machine."""
 
     parts: list[str]
 
 
 @router.get("/logs", responses=REJECTED)
 async def logs(request: Request, _: Viewer) -> LogsRow:
-    """Which logs there are."""
+    """The logs on this machine."""
     dashboard = dashboard_of(request)
     parts = await dashboard.health.part_names()
     return LogsRow(parts=list(await asyncio.to_thread(log_names, dashboard.session.home, parts)))
@@ -37,7 +37,7 @@ async def logs(request: Request, _: Viewer) -> LogsRow:
 async def log(
     request: Request, _: Viewer, part: Part, lines: Lines = 100, level: AtLeast = "DEBUG", text: Text = ""
 ) -> LogTailRow:
-    """The newest lines of one part's log, oldest first, without secrets. At most the last megabyte is searched."""
+    """The newest lines of one log, oldest first, without secrets. Searches at most the last megabyte."""
     dashboard = dashboard_of(request)
     parts = await dashboard.health.part_names()
     question = LogQuestion(lines, level, text)

@@ -1,4 +1,4 @@
-"""The kill switch, the limits with what is used of them, and what the rejections would have brought."""
+"""The kill switch, the limits with their use, and the missed profit of rejections."""
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
@@ -17,7 +17,7 @@ router = APIRouter(tags=["risk"])
 
 
 class WantedState(BaseModel):
-    """`running`; `reducing`: nothing new is begun, single legs are unwound; `halted`: nothing is sent any more."""
+    """`running`; `reducing`: reduce-only, single legs are still unwound; `halted`: no orders are sent."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,8 +31,8 @@ async def put_trading_state(
     caller: Operator,
     x_changed_by: ChangedBy = None,
 ) -> TradingStateRow:
-    """The kill switch. Takes no version: it holds whatever else is being changed at the same time. A state that is in
-    force already is no new version of the settings."""
+    """The kill switch. Takes no version: it applies whatever else is changed at the same time. Repeating the state
+    in force makes no new version of the settings."""
     dashboard = dashboard_of(request)
     try:
         saved = await switch_trading(dashboard, wanted.state, caller, x_changed_by or "")
@@ -43,7 +43,7 @@ async def put_trading_state(
 
 @router.get("/risk", responses={404: PROBLEM_RESPONSE})
 async def risk(request: Request) -> RiskRow:
-    """Every check in its order with what is used of its limit now, and how each exchange does."""
+    """Every risk check in order, with the use of its limit now, and the health of each exchange."""
     dashboard = dashboard_of(request)
     reader, session = dashboard.reader, dashboard.session
     current = await reader.settings()
@@ -57,7 +57,7 @@ async def risk(request: Request) -> RiskRow:
 
 @router.get("/rejections/summary")
 async def rejection_summary(request: Request) -> MissedProfitRow:
-    """Why opportunities were not traded, and what they were expected to bring: the dearest reason first."""
+    """Rejection reasons with their missed profit, largest first."""
     dashboard = dashboard_of(request)
     counts, missed_profit = await dashboard.reader.rejection_counts(), await dashboard.reader.rejected_profit()
     return forgone_row(dashboard.session.settlement_currency, counts, missed_profit)

@@ -1,4 +1,4 @@
-"""GET and PATCH /api/settings: optimistic concurrency by version, changes with the key alone."""
+"""GET and PATCH /api/settings: optimistic concurrency by version; changes need a key."""
 
 import json
 from collections.abc import Coroutine
@@ -30,7 +30,7 @@ ChangedBy = Annotated[
 ]
 
 LONGEST_VERSION = 18
-"""Digits; no version of ours has more, and Python rejects to read thousands."""
+"""Maximum digits of a version; Python refuses to parse thousands."""
 NO_SETTINGS = "There are no settings yet; they appear with the first start of the system."
 PATCH_BODY: dict[str, Any] = {
     "requestBody": {

@@ -29,7 +29,7 @@ PAGE_HEADERS = {
 
 
 class SignIn(BaseModel):
-    """The key is used for this one request and kept nowhere."""
+    """The key is used for this one request and not stored."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -37,7 +37,7 @@ class SignIn(BaseModel):
 
 
 class CallerRow(TypedDict):
-    """`means`: by what the caller is known – `open`, `key`, `sign-in` or `token`."""
+    """`means`: how the caller was identified – `open`, `key`, `sign-in` or `token`."""
 
     name: str
     role: str
@@ -46,7 +46,7 @@ class CallerRow(TypedDict):
 
 @router.post("/sign-in")
 async def sign_in(request: Request, response: Response, given: SignIn) -> CallerRow:
-    """A cookie for this browser: twelve hours, until POST /api/sign-out, or until the key is revoked."""
+    """A cookie for this browser, valid for twelve hours, until POST /api/sign-out, or until the key is revoked."""
     access, address = access_of(request), address_of(request)
     key = known_key(access.home, given.key.strip())
     if key is None:
@@ -73,7 +73,7 @@ def _is_behind_tls(request: Request) -> bool:
 
 @router.post("/sign-out", status_code=204)
 async def sign_out(request: Request, cookie: SignInCookie = None) -> Response:
-    """The cookie counts no more."""
+    """Ends the sign-in: the cookie is no longer valid."""
     access_of(request).sign_ins.end(cookie)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
@@ -82,11 +82,11 @@ async def sign_out(request: Request, cookie: SignInCookie = None) -> Response:
 
 @router.get("/caller")
 async def who(caller: Viewer) -> CallerRow:
-    """Who this request comes from, as the service sees it."""
+    """The caller of this request, as the service identifies it."""
     return CallerRow(name=caller.name, role=caller.role, means=caller.means)
 
 
 @page_router.get("/sign-in")
 async def sign_in_page() -> FileResponse:
-    """The one page that is shown to anybody."""
+    """The sign-in page, open to everybody."""
     return FileResponse(ASSETS / "sign_in.html", headers=PAGE_HEADERS)

@@ -1,4 +1,4 @@
-"""Which trades a request is about: one set of query parameters for lists and downloads."""
+"""Query parameters that select trades, shared by lists and downloads."""
 
 from typing import Annotated
 

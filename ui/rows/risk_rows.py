@@ -1,4 +1,4 @@
-"""The JSON rows about risk: the switch, every check with what is used of it, what rejections cost. Money as strings."""
+"""The JSON rows about risk: kill switch, checks with the use of their limits, missed profit. Money as strings."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

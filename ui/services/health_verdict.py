@@ -1,7 +1,6 @@
-"""What is not as it should be, in words, and what to do about it. Pure.
+"""Health findings and what to do about them. Pure.
 
-What follows from a cause that is named already is left out: without Kafka nothing is detected, and nobody needs to be
-told of that, too.
+Follow-up effects are left out: without Kafka, detection gets no finding of its own.
 """
 
 from collections.abc import Iterable, Iterator

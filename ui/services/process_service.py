@@ -1,4 +1,4 @@
-"""The processes of the session, and what is wanted of them: one function for REST and for the page."""
+"""The processes of the session, and stopping and starting them. Shared by REST and the page."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,9 @@ from ui.services.dashboard import Dashboard
 
 
 class ProcessRow(TypedDict):
-    """One process as its supervisor told. Times in microseconds of the server's clock.
-
-    `state` is `unknown` where the supervisor was not heard of for a while; `reported_state` is what it told last, and
-    `updated` when it was heard. `wanted_by`: null where nobody ever stopped or started it.
-    """
+    """One process as its supervisor reported it. Times in microseconds of the server's clock. `state` is `unknown`
+    without a heartbeat; `reported_state` is the last one reported, `updated` its time. `wanted_by`: null where
+    nobody stopped or started it."""
 
     name: str
     kind: str

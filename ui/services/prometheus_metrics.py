@@ -1,6 +1,4 @@
-"""Everything that Prometheus is told, made from the health report and the session's sums. `docs/metrics.md` explains
-each name.
-"""
+"""Prometheus metrics from the health report and the session's sums. `docs/metrics.md` explains each name."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
@@ -230,7 +228,7 @@ def _counter(name: str, explained: str, labels: tuple[str, ...], values: Iterabl
 
 
 def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Iterable[Labelled]) -> Metric:
-    """What is not known is left out, and not told as 0."""
+    """Unknown values are left out, not reported as 0."""
     for labels, value in values:
         if value is not None:
             family.add_metric(labels, float(value))

@@ -1,4 +1,4 @@
-"""Threshold preview to the last hours, by what bots kept of them."""
+"""Preview of another threshold on the last hours, from stored opportunities."""
 
 from collections.abc import Iterable, Sequence
 
@@ -33,7 +33,7 @@ class PreviewSumRow(TypedDict):
 
 
 class TakenSumRow(PreviewSumRow):
-    """`net`: what they brought indeed, as far as they have ended."""
+    """`net`: the realised P&L of those that have ended."""
 
     net: str
 

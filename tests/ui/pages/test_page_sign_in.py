@@ -88,7 +88,7 @@ def test_a_tab_becomes_whom_its_ticket_was_issued_to_once(
         return "none" if purpose is None else dashboard.access.tickets.issue(caller, purpose)
 
     script = "from ui.services.dashboard import running\nfrom ui.page_parts.page_sign_in import store_caller\n"
-    brought = f"{script}import streamlit\nkeep_caller(running(), {dashboard.answer(issued())!r})\n{SCRIPT}"
+    brought = f"{script}import streamlit\nstore_caller(running(), {dashboard.answer(issued())!r})\n{SCRIPT}"
     app = AppTest.from_string(brought, default_timeout=SECONDS).run()
     assert said(app)[0] == who
     # the script above brings the same ticket again

@@ -68,7 +68,7 @@ def test_what_was_traded_is_summed_listed_and_shown_whole(dashboard: Dashboard) 
     assert "2 of 2 traded" in html
     assert "alpha → beta" in html
     app.segmented_control(key="trades.by").set_value("pair").run()
-    assert "P&L by pair in USD" in html_of(app)
+    assert "P&amp;L by pair in USD" in html_of(app)
     app.selectbox(key="trades.chosen").select("one").run()
     assert not app.exception
     for heading in ("Legs", "Fills", "Timeline", "Decisions"):
