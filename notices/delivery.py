@@ -1,4 +1,4 @@
-"""Delivers what waits for one destination: message by message, again with growing delays, given up in the end."""
+"""Delivers the queue of one destination: retries with growing delays, drops in the end."""
 
 import asyncio
 import logging
@@ -21,8 +21,8 @@ from store.server.change_streams import patiently
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
 """Seconds between two attempts."""
 IDLE_SECONDS = 30.0
-"""News wakes who waits; this is for news that was put by a notifier before us."""
-MOST_ATTEMPTS_NOTED = 200
+"""Poll interval; notices of this process wake the loop at once."""
+MAX_RECORDED_ATTEMPTS = 200
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def retry_delay(failures: int, asked: float | None = None, chance: random.Random
 
 
 class Delivery:
-    """To one destination. Its state is in the store: it may be killed anywhere and goes on where it was."""
+    """Delivery to one destination. Its state is in the store: it may be killed at any point and resumes."""
 
     def __init__(
         self, notices: MongoNotices, destination: Destination, sender: Sender, mode: Mode, news: asyncio.Event
@@ -46,12 +46,12 @@ class Delivery:
         self._sender = sender
         self._mode: Mode = mode
         self._news = news
-        self._attempts: deque[int] = deque(maxlen=MOST_ATTEMPTS_NOTED)
+        self._attempts: deque[int] = deque(maxlen=MAX_RECORDED_ATTEMPTS)
         self._failures = 0
         self._next_try_at = 0
 
     async def run(self) -> None:
-        """For ever, through outages of the store and of the destination."""
+        """Runs until cancelled, through outages of the store and of the destination."""
         states = await patiently(self._notices.states)
         own = next((state for state in states if state.name == self._name), None)
         if own is not None:
@@ -78,7 +78,7 @@ class Delivery:
             return
 
     async def _deliver(self, batch: Sequence[QueuedNotice]) -> None:
-        """One attempt, and what follows from it."""
+        """One attempt, and its result."""
         name = batch_name(batch)
         if batch[0].batch is None:
             ids = [row.notice.notice_id for row in batch]

@@ -1,4 +1,4 @@
-"""Notices of the kill switch, the daily loss limit and paused exchanges: what follows from one document each. Pure."""
+"""Notices of the kill switch, the daily loss limit and the circuit breakers, one document each. Pure."""
 
 from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings, TradingState
@@ -22,7 +22,7 @@ _FAILURES = {
 
 
 def notice_of_version(version: SettingsVersion) -> Notice | None:
-    """None where the version left the trading state as it was."""
+    """None where the version did not change the trading state."""
     state = version.after.trading_state
     if version.before is None or version.before.trading_state == state:
         return None
@@ -38,7 +38,7 @@ def notice_of_version(version: SettingsVersion) -> Notice | None:
 
 
 def notice_of_pause(health: Health) -> Notice | None:
-    """The newest pause of an exchange; None where it never was paused."""
+    """The notice of an exchange's newest pause; None if it never was paused."""
     if health.pauses == 0:
         return None
     failures = health.failures
@@ -59,7 +59,7 @@ def notice_of_pause(health: Health) -> Notice | None:
 
 
 def notice_of_reopening(health: Health, settings: Settings, now: int) -> Notice | None:
-    """That the newest pause is over; None while it lasts, and where there was none."""
+    """The notice that the newest pause is over; None while it lasts, or if there was none."""
     is_paused = settings.breaker_failures > 0 and health.is_paused(now)
     if health.pauses == 0 or is_paused:
         return None
@@ -74,7 +74,7 @@ def notice_of_reopening(health: Health, settings: Settings, now: int) -> Notice 
 
 
 def notice_of_loss(counters: RiskCounters, settings: Settings, currency: str) -> Notice | None:
-    """That the day has lost what it may; once a day."""
+    """The notice that the daily loss limit is reached; once a day."""
     if -counters.day_net < settings.max_daily_loss:
         return None
     day = day_of(counters.now)

@@ -19,7 +19,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 _HIDDEN = "***"
 _NEEDED = {"webhook": ("url",), "telegram": ("token", "chat")}
 _POSSIBLE = {"webhook": ("url", "signing_key"), "telegram": ("token", "chat")}
-LEAST_KEY = 16
+MIN_KEY = 16
 """Characters of a signing key; shorter ones are guessed."""
 
 
@@ -83,8 +83,8 @@ def secrets_of(destination: Destination, environment: Mapping[str, str]) -> Secr
         return TelegramSecrets(found["token"], found["chat"])
     check_address(found["url"], f"{_who(destination)}: its url")
     key = found.get("signing_key") or None
-    if key is not None and len(key) < LEAST_KEY:
-        raise MisconfiguredError(f"{_who(destination)}: its signing_key is shorter than {LEAST_KEY} characters")
+    if key is not None and len(key) < MIN_KEY:
+        raise MisconfiguredError(f"{_who(destination)}: its signing_key is shorter than {MIN_KEY} characters")
     return WebhookSecrets(found["url"], key)
 
 

@@ -1,4 +1,4 @@
-"""All who listen: each message is encoded once for them, and each hears it at its own pace."""
+"""Publishes to all clients: each message is encoded once, and each client reads at its own pace."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ from ui.stream.missed_trades import MissedTrades, reaches_back, read_missed, res
 
 
 class Broadcaster:
-    """On one event loop; telling never waits for anybody."""
+    """Runs on one event loop; publishing never waits for a client."""
 
     def __init__(self, session: Session, live_state: LiveState, reader: TradeReader) -> None:
         self._session = session
@@ -27,24 +27,24 @@ class Broadcaster:
         self._snapshot: LiveMessage | None = None
         self._resynchronisations = 0
         self.deliveries = LatencyHistogram()
-        """From telling until a client's connection took it; snapshots are not told but asked for."""
+        """From publishing until a client's connection took the message; without snapshots."""
 
     def __len__(self) -> int:
         return len(self._clients)
 
     @property
     def pages(self) -> int:
-        """Browsers' tabs: not programs, of which the session's own meter is one."""
+        """Number of browser tabs; programs, such as the session's own counters, are not counted."""
         return sum(client.is_page for client in self._clients)
 
     @property
     def resynchronisations(self) -> int:
-        """How often any who listened fell behind."""
+        """How often a client fell behind and was resynced."""
         return self._resynchronisations + sum(client.resynchronisations for client in self._clients)
 
     @asynccontextmanager
     async def client(self, heard: int | None = None, *, is_page: bool = False) -> AsyncIterator[LiveClient]:
-        """One more who listens; `heard`: the last message's sequence where it comes back."""
+        """Adds a client; `heard`: the sequence of the last message it received, if it reconnects."""
         client = LiveClient(heard, is_page=is_page)
         self._clients.add(client)
         try:
@@ -60,18 +60,18 @@ class Broadcaster:
             client.offer(message)
 
     def discard_snapshot(self) -> None:
-        """Something was taken from the live state that nobody was told of."""
+        """Discards the cached snapshot after a change that was not published."""
         self._snapshot = None
 
     def resynchronise(self, *, only_owed: bool = False) -> None:
-        """A snapshot for everybody, or for those whose last one had gaps."""
+        """Sends a snapshot to every client, or only to those whose last one had gaps."""
         self._snapshot = None
         for client in self._clients:
             if client.is_owed or not only_owed:
                 client.resynchronise()
 
     async def messages(self, client: LiveClient) -> AsyncIterator[LiveMessage]:
-        """All that the client is to hear, for ever; the first is a snapshot."""
+        """The messages for the client, without end; the first is a snapshot."""
         while True:
             await client.wait()
             if client.needs_snapshot:

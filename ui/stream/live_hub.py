@@ -1,4 +1,4 @@
-"""The one place where streams and store arrive: follows both, keeps the live state, tells every client."""
+"""Follows streams and store, maintains the live state and publishes to every client."""
 
 import asyncio
 import logging
@@ -35,27 +35,27 @@ from ui.stream.trade_source import news
 
 PULSE_SECONDS = 0.25
 PATIENCE = 0.1
-"""Seconds that rows may wait at Kafka for others: a page is told four times a second."""
+"""Seconds that Kafka may batch rows: a page gets four updates a second."""
 QUIET_PULSE_MICROSECONDS = MICROSECONDS
-"""A page that hears nothing for 2 s calls itself stale."""
+"""A page without a message for 2 s shows itself as stale."""
 SILENT_MICROSECONDS = MICROSECONDS * 3 // 2
-"""MongoDB is asked for changes twice a second; one that is stuck, its connections open, is known by this alone."""
+"""MongoDB is polled for changes twice a second; a hung one is only detected by its silence."""
 BOOKS_SECONDS = 2.0
-"""Between two reads of balances and feeds, which change all the time; changes in between are read together."""
+"""Minimum interval between reads of balances and feeds, which change all the time."""
 BOOKS_REFRESH_SECONDS = 10.0
 TOTALS_SECONDS = 5.0
 TOTALS_REFRESH_SECONDS = 300.0
-"""Without news, for what changed late."""
+"""Refresh interval without changes."""
 ROWS_OF_HISTORY = 3_000
 """Read back per partition at the start, so that charts do not begin empty."""
 SHOWN_STATES = ("reserved", "single_leg", "closed", "unwound", "residual", "unfilled")
-"""Half reservations that come to nothing are no news to anybody."""
+"""Arbitrages that never got their second leg are not shown."""
 
 log = logging.getLogger("ui")
 
 
 class LiveHub:
-    """Runs on one event loop; other threads may ask for `settings` alone."""
+    """Runs on one event loop; other threads may only read `settings`."""
 
     def __init__(self, session: Session, reader: TradeReader) -> None:
         self._session = session
@@ -72,13 +72,13 @@ class LiveHub:
         self._published_at = 0
         self._published: dict[str, tuple[object, ...]] = {}
         self._is_current = False
-        """What MongoDB said is known up to its last change, or will be once it is reached."""
+        """MongoDB's changes are applied up to the last one."""
         self._detection_process: ProcessState | None = None
         self._reads_kafka = False
         self._caught_up = {"kafka": asyncio.Event(), "mongodb": asyncio.Event()}
 
     async def run(self) -> None:
-        """Until cancelled; a source that goes away is sought again."""
+        """Runs until cancelled; a lost source is reconnected."""
         await together(
             self._follow_forever("kafka", self._follow_topics),
             self._follow_forever("mongodb", self._follow_trades),
@@ -90,12 +90,12 @@ class LiveHub:
         )
 
     async def wait_until_live(self) -> None:
-        """Until both sources were reached for the first time."""
+        """Waits until both sources were connected once."""
         for caught_up in self._caught_up.values():
             await caught_up.wait()
 
     async def snapshot(self) -> LiveSnapshot:
-        """What is known now; a coroutine, so that scripts in other threads can ask for it."""
+        """The live snapshot; a coroutine, so that scripts in other threads can await it."""
         return self.live_state.snapshot()
 
     @property
@@ -104,7 +104,7 @@ class LiveHub:
         return self.live_state.settings
 
     def apply_settings(self, settings: Settings) -> None:
-        """An older version than the one known changes nothing."""
+        """Ignores versions older than the current one."""
         known = self.live_state.settings
         if known is None or settings.version > known.version:
             self.live_state.settings = settings
@@ -112,7 +112,7 @@ class LiveHub:
             self.broadcaster.tell("settings", settings_message(settings))
 
     def apply_arbitrage_change(self, arbitrage: Arbitrage) -> None:
-        """Tell the clients at once where a leg filled or the state is a new one."""
+        """Publishes at once where a leg filled or the state changed."""
         if not self.live_state.apply_arbitrage(arbitrage):
             return
         self._changed = True
@@ -127,7 +127,7 @@ class LiveHub:
             self.latencies.note(arbitrage, ahead)
 
     def apply_records(self, records: Iterable[Record]) -> None:
-        """Rows that are not of the schema are logged and left out."""
+        """Invalid rows are logged and skipped."""
         for record in records:
             self.stream_lag.record_position(record)
             try:
@@ -157,7 +157,7 @@ class LiveHub:
             self.pulse()
 
     def pulse(self) -> None:
-        """One message for all that happened since the last; without news, one a second. Nothing where nobody looks."""
+        """One message for all changes since the last; without changes, one a second. Nothing without clients."""
         self._check_mongodb()
         self._update_detection()
         if not self.broadcaster:
@@ -221,7 +221,7 @@ class LiveHub:
                 self._totals_changed.set()
 
     async def _resync(self) -> None:
-        """All that the store has to say; what the clients know is replaced."""
+        """Reads everything from the store and resyncs the clients."""
         settings = await self._reader.settings()
         if settings is not None:
             self.apply_settings(settings)
@@ -236,7 +236,7 @@ class LiveHub:
         self.broadcaster.resynchronise()
 
     def _check_mongodb(self) -> None:
-        """After an outage nothing is missing: changes are followed from the last one on."""
+        """MongoDB's liveness; after an outage the change stream continues from its last change."""
         standing = self._reader.standing
         is_heard = wall_now() - (standing.heard_at or 0) <= SILENT_MICROSECONDS
         is_answering = standing.is_answering and is_heard
@@ -248,7 +248,7 @@ class LiveHub:
             self.broadcaster.resynchronise(only_owed=True)
 
     async def _check_kafka(self) -> None:
-        """After an outage nothing is missing: its client reads on behind the last row."""
+        """Kafka's liveness; after an outage its consumer continues from its offset."""
         if not self._reads_kafka:
             return
         is_live = await kafka_answers(self._session.kafka) and self._reads_kafka
@@ -287,7 +287,7 @@ class LiveHub:
 async def _refresh_on_change(
     read: Callable[[], Awaitable[None]], changed: asyncio.Event, pause: float, refresh: float
 ) -> None:
-    """Once after each change, at most every `pause` seconds; after `refresh` seconds without one all the same."""
+    """Reads once after each change, at most every `pause` seconds, and every `refresh` seconds without one."""
     while True:
         with suppress(TimeoutError):
             async with asyncio.timeout(refresh):

@@ -13,13 +13,13 @@ from store.queries.trade_reader import TradeReader
 from streams.topic_admin import is_answering
 
 POLL_SECONDS = 1.0
-"""Between two looks, and for a connection: who asks is told within three where nothing takes one."""
+"""Poll interval and connection timeout: an outage is reported within three seconds."""
 ANSWER_TIMEOUT_SECONDS = 8.0
-"""For an answer: a busy broker takes seconds, a frozen one for ever."""
+"""Answer timeout: a busy broker takes seconds, a frozen one never answers."""
 
 
 async def poll_forever(look: Callable[[], Awaitable[None]]) -> None:
-    """Until cancelled; what comes of it is noted by `look`."""
+    """Runs `look` until cancelled."""
     while True:
         await look()
         await SystemClock().sleep(POLL_SECONDS)
@@ -32,7 +32,7 @@ async def kafka_answers(address: str, patience: float = ANSWER_TIMEOUT_SECONDS) 
 
 
 async def detection_process(reader: TradeReader) -> ProcessState | None:
-    """As its supervisor told last; None where none did, or MongoDB does not answer."""
+    """Its state as last reported by the supervisor; None without a report, or while MongoDB does not answer."""
     try:
         processes = await reader.processes.all()
     except StoreError:
