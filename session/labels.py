@@ -1,5 +1,5 @@
-"""What people read for the names that programs use: exchanges, states, reasons. One table for pages, commands and
-reports; programs (REST, JSON, files, the log) keep the names themselves."""
+"""Display names of exchanges, states and reasons, for pages, commands and reports. Programs (REST, JSON, files, the
+log) use the names themselves."""
 
 import re
 from collections.abc import Mapping
@@ -143,7 +143,7 @@ BACKTEST_FIELDS: Mapping[str, str] = {
 
 
 def exchange_name(exchange: str) -> str:
-    """Its own id, where nobody gave it a name."""
+    """The id itself, where there is no name."""
     return EXCHANGES.get(exchange, exchange)
 
 
@@ -153,7 +153,7 @@ def pair_name(pair: str) -> str:
 
 
 def part_name(name: str) -> str:
-    """Of a part of the session, with the exchange in it called as people call it: `bot-Coinbase`."""
+    """Name of a process of the session, with the exchange's display name: `bot-Coinbase`."""
     return _EXCHANGE.sub(lambda found: EXCHANGES[found[0]], name)
 
 
@@ -162,10 +162,10 @@ def state_name(state: str) -> str:
 
 
 def reason_name(reason: str) -> str:
-    """A short sentence without its stop."""
+    """A short phrase without a full stop."""
     return REASONS.get(reason, plain(reason).capitalize())
 
 
 def plain(name: str) -> str:
-    """What is in no table, at least without underscores."""
+    """Without underscores, for names that are in no table."""
     return name.replace("_", " ")

@@ -1,4 +1,4 @@
-"""What all pages share: their dress, and the way to the running dashboard."""
+"""Shared by all pages: title and style, and access to the running dashboard."""
 
 from pathlib import Path
 
@@ -47,9 +47,9 @@ MODE_TITLES: dict[str, str] = {
     "sandbox": "Sandbox trading",
     "live": "LIVE TRADING",
 }
-"""By `session.session.Mode`: the tab says it, too."""
+"""By `session.session.Mode`, for the tab's title."""
 UNKNOWN_MODE = "unknown"
-"""Without a server nobody can say that it is play money."""
+"""Without a server the mode is unknown, and is not assumed to be paper."""
 
 
 def dress() -> None:

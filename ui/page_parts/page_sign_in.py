@@ -35,13 +35,13 @@ def signed_in(dashboard: Dashboard) -> Caller | None:
 
 
 def operator_of(dashboard: Dashboard) -> Caller | None:
-    """Who changes something from this tab; None where nobody signed in who may."""
+    """The signed-in operator of this tab; None where there is none."""
     caller = signed_in(dashboard)
     return caller if caller is not None and caller.may_change else None
 
 
 def why_not_operator(dashboard: Dashboard) -> str:
-    """One sentence for who tried to change something all the same."""
+    """Why this tab may not make changes, in one sentence."""
     caller = signed_in(dashboard)
     if caller is None or caller.means == "open":
         return NOT_SIGNED_IN

@@ -1,4 +1,4 @@
-"""A list gone through page by page: which pages lie behind is kept in the tab's state."""
+"""Paging of a list; the cursors of earlier pages are stored in the tab's state."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The page of backtests: choose recorded ticks and parameters, start, look on, compare, read the report."""
+"""The page Backtests: choose a tick set and parameters, start, follow, compare, read the report."""
 
 import streamlit
 

@@ -1,4 +1,4 @@
-"""The page Bots & thresholds: what steers the bots."""
+"""The page Bots & thresholds: kill switch, bots, settings, history and preview."""
 
 import streamlit
 
@@ -12,7 +12,7 @@ from ui.panels.settings_history import render_history
 
 
 def render_bots() -> None:
-    """The kill switch stands first, whatever else there is to say."""
+    """The kill switch is always first."""
     streamlit.header("Bots & thresholds", anchor=False)
     dashboard = dashboard_or_reason()
     if dashboard is None:

@@ -1,4 +1,4 @@
-"""The page Health: whether every part does its work, and what to do where one does not."""
+"""The page Health: findings, and the state of every part."""
 
 import streamlit
 

@@ -1,4 +1,4 @@
-"""The page Opportunities: what was seen, and what became of it."""
+"""The page Opportunities: statistics, and stored opportunities with their outcome."""
 
 import streamlit
 

@@ -22,5 +22,5 @@ def render_header() -> None:
 
 
 def _take_zone() -> None:
-    """The browser remembers the choice and tells it; every time that Python draws follows."""
+    """The browser stores the choice and sends it; Python renders every time accordingly."""
     streamlit.session_state[IS_LOCAL] = streamlit.session_state[KEY]["zone"] == "local"

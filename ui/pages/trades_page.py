@@ -1,4 +1,4 @@
-"""The page Trades & P&L: what was traded, and what it brought."""
+"""The page Trades & P&L: realised P&L, and the trades."""
 
 import streamlit
 

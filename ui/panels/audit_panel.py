@@ -1,4 +1,4 @@
-"""Who changed what, for operators: the newest entries of the audit log, rejected ones included."""
+"""The audit log, for operators: the newest entries, rejected attempts included."""
 
 import streamlit
 
@@ -17,7 +17,7 @@ LONGEST = 120
 
 
 def render_audit(dashboard: Dashboard) -> None:
-    """A table where an operator is signed in, else one line that says who may read it."""
+    """The table for a signed-in operator, else one line that says who may read it."""
     if operator_of(dashboard) is None:
         streamlit.caption("The audit log is shown to signed-in operators.")
         return

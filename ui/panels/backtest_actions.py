@@ -1,4 +1,4 @@
-"""What the page of backtests does: from its widgets to the service that REST uses, and back in words."""
+"""Actions of the page of backtests: from its widgets to the service that REST uses, with the outcome as text."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -38,7 +38,7 @@ def known_job(dashboard: Dashboard, job_id: str) -> BacktestJob | None:
 
 
 def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> ActionOutcome[BacktestJob]:
-    """`entered`: fields of a request; those left empty stay as the tick set has them."""
+    """`entered`: fields of a request; empty ones are taken from the tick set."""
     asked = {name: value for name, value in entered.items() if value not in ("", None, {})}
     try:
         return perform(
@@ -54,7 +54,7 @@ def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> Actio
 
 
 def end_backtest(dashboard: Dashboard, job_id: str) -> ActionOutcome[BacktestJob | None]:
-    """Cancel it, or remove it where it has ended."""
+    """Cancel a backtest, or remove a finished one."""
     try:
         return perform(
             dashboard,
@@ -73,20 +73,20 @@ def _end_words(job: BacktestJob | None) -> str:
 
 
 def fee_tiers_of(text: str) -> dict[str, str]:
-    """Of lines (or words) `exchange=volume:bps,volume:bps`; what has another form is told by the service."""
+    """From `exchange=volume:bps,volume:bps`, separated by spaces; the service reports what has another form."""
     parts = (word.partition("=") for word in text.split())
     return {exchange: tiers for exchange, _, tiers in parts}
 
 
 def state_words(job: BacktestJob) -> str:
-    """For people: what it is doing, or how it ended."""
+    """Its state, as text."""
     if job.state == "running":
         return "cancelling" if job.is_cancel_asked else f"{job.stage or 'running'} {job.share:.0%}"
     return job.state if job.reason in (None, job.state) else f"{job.state}: {job.reason}"
 
 
 def changes_words(job: BacktestJob) -> str:
-    """What of the tick set's own settings was changed."""
+    """The changes to the tick set's settings."""
     request = job.request
     words = [f"{setting_label(name)} {value}" for name, value in sorted(request.settings.items())]
     words += [] if request.fee_bps is None else [f"fees {text_of(request.fee_bps)} bps"]
@@ -98,7 +98,7 @@ def changes_words(job: BacktestJob) -> str:
 
 
 def seconds_of(job: BacktestJob) -> Decimal | None:
-    """How long it ran; None where it did not (yet)."""
+    """Run time; None until it has ended."""
     if job.started_at is None or job.ended_at is None:
         return None
     return (decimal_of_whole(job.ended_at - job.started_at) / MICROSECONDS).quantize(Decimal("0.1"))

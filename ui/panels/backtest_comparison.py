@@ -1,4 +1,4 @@
-"""Backtests side by side: parameters and figures with what differs marked, and their equity in one chart."""
+"""Backtests side by side: parameters and figures with differences marked, and their equity in one chart."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, tzinfo
@@ -71,7 +71,7 @@ def render_comparison(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: t
 
 
 def comparison_table(jobs: Sequence[BacktestJob]) -> str:
-    """HTML: a column a backtest, lettered as in the chart; rows that differ are marked, in words too."""
+    """HTML: one column per backtest, lettered as in the chart; differences are marked, in words too."""
     rows = [*_parameters(jobs), *_figures(jobs)]
     lines: list[Line] = []
     for name, values in rows:
@@ -83,7 +83,7 @@ def comparison_table(jobs: Sequence[BacktestJob]) -> str:
 
 
 def overlay_chart(jobs: Sequence[BacktestJob], zone: tzinfo) -> dict[str, Any]:
-    """By the time of the ticks where all ran on the same, else by hours since the first of each."""
+    """By tick time where all ran on the same tick set, else by hours since the first tick of each."""
     is_of_one_set = len({job.request.tick_set for job in jobs}) == 1
     axis: dict[str, Any] = {"type": "time"} if is_of_one_set else {"type": "value", "name": "hours"}
     return {
@@ -123,7 +123,7 @@ def _currency(jobs: Sequence[BacktestJob]) -> str:
 
 
 def _parameters(jobs: Sequence[BacktestJob]) -> list[tuple[str, list[str]]]:
-    """Only those that anybody changed, beside the tick set."""
+    """Only the parameters that differ from a tick set."""
     requests = [job.request for job in jobs]
     rows = [("Tick set", [one.tick_set for one in requests])]
     for name in sorted({name for one in requests for name in one.settings}):

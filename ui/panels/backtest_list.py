@@ -1,4 +1,4 @@
-"""Backtests as they wait, run and end: progress with a way to cancel, results, reports."""
+"""Queued, running and finished backtests: progress with cancel, results, reports."""
 
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
@@ -28,7 +28,8 @@ End = Callable[[Dashboard, str], None]
 
 
 def render_jobs(dashboard: Dashboard, jobs: Sequence[BacktestJob], end: End) -> None:
-    """Looked at again by itself only while something waits or runs. `end`: what a button that ends one calls."""
+    """Refreshed automatically while a backtest is queued or running. `end`: callback of the buttons Cancel and
+    Remove."""
     is_busy = any(job.state not in ENDED_STATES for job in jobs)
     if is_busy:
         streamlit.fragment(_render_busy, run_every=REFRESH_SECONDS)(dashboard, end)

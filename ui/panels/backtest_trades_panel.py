@@ -1,4 +1,4 @@
-"""The trades of one backtest, page by page, and all of them as a file."""
+"""The trades of one backtest, paged, and all of them as a file."""
 
 from collections.abc import Sequence
 from datetime import tzinfo

@@ -1,4 +1,4 @@
-"""The bots and feeds of the page, each with what may be done to it: stopping asks once more, starting does not."""
+"""The bots and feeds, each with Start or Stop; stopping needs a confirmation."""
 
 from collections.abc import Sequence
 
@@ -22,7 +22,7 @@ from ui.services.process_service import (
 
 PLACE = "bots"
 KNOWN = "bots.known"
-"""In the session's state: the bots and processes read last."""
+"""Key in the session's state: the bots and processes read last."""
 REFRESH_SECONDS = 2.0
 CARD_WIDTH = 292
 STOP_CONSEQUENCES = {
@@ -34,7 +34,7 @@ STOP_CONSEQUENCES = {
 
 
 def render_bot_actions(dashboard: Dashboard) -> None:
-    """A fragment of its own, looked at again by itself."""
+    """A fragment with automatic refresh."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
@@ -90,7 +90,7 @@ def _render_feeds(dashboard: Dashboard, feeds: Sequence[ProcessRow]) -> None:
 
 
 def _render_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, is_known: bool) -> None:
-    """Nobody would obey where the state is unknown."""
+    """Disabled where the state is unknown: no supervisor would carry it out."""
     if wanted == "stopped":
         streamlit.button(
             f"Start {part_name(name)}",
@@ -114,7 +114,7 @@ def _render_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, i
 
 
 def _order(dashboard: Dashboard, name: str, wanted: Wanted) -> None:
-    """Runs before the script does."""
+    """Callback: runs before the script."""
 
     verb = "stops" if wanted == "stopped" else "starts"
     try:

@@ -1,4 +1,4 @@
-"""One bot, or one feed, as a card: its state in words, and the facts that a trader asks for."""
+"""One bot or feed as a card: its state and the facts that a trader asks for."""
 
 from datetime import tzinfo
 from html import escape
@@ -23,14 +23,14 @@ TONES = {
     "failed": "bad",
     "unknown": "bad",
 }
-"""How each activity is coloured; the word stands there, too."""
+"""Colour of each activity; the text is shown, too."""
 NAMES = {
     "reducing": "Reduce-only: no new arbitrages",
     "halted": "Halted: sends nothing",
     "stopping": "Draining: orders in flight only",
     "unknown": "Unknown: no supervisor heartbeat",
 }
-"""What a card says beyond the label of a state."""
+"""Card texts that differ from the label of a state."""
 CSS = """
 <style>
 .card { font-size: 13px; min-height: 252px; }
@@ -54,7 +54,7 @@ CSS = """
 
 
 def bot_card(bot: BotRow, zone: tzinfo, trading: TradingState) -> str:
-    """HTML; `CSS` stands once on the page. `trading`: what the kill switch allows the session."""
+    """HTML; `CSS` is once on the page. `trading`: the trading state of the session."""
     facts = [
         ("Since", moment(bot["since"], zone) if bot["since"] else "–"),
         ("Restarts", str(bot["restarts"])),
@@ -99,7 +99,7 @@ def _card(
 
 
 def _activity(bot: BotRow, trading: TradingState) -> str:
-    """A bot that holds its exchange trades only as far as the kill switch lets it."""
+    """A bot with the lease trades only as far as the kill switch allows."""
     return trading if bot["activity"] == "trading" and trading != "running" else bot["activity"]
 
 

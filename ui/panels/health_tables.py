@@ -1,4 +1,4 @@
-"""What the page Health shows, as HTML made from the health report. Pure."""
+"""The page Health as HTML from the health report. Pure."""
 
 from collections.abc import Iterable
 from datetime import tzinfo
@@ -37,7 +37,7 @@ UNKNOWN = Cell("–", "quiet")
 
 
 def verdict(report: HealthReportRow) -> str:
-    """What is wrong and what to do, or that nothing is."""
+    """The findings with what to do, or that all is healthy."""
     items = "".join(
         f"<li>{MARKS[one['severity']]} <b>{WORDS[one['severity']]}: {escape(one['part'])}.</b> "
         f"{escape(one['what'])} {escape(one['todo'])}</li>"
@@ -105,7 +105,7 @@ def feeds_table(report: HealthReportRow) -> str:
 
 
 def kafka_table(report: HealthReportRow) -> str:
-    """One row for each reader of each partition; those that nobody here reads have one, too."""
+    """One row per consumer of each partition; partitions without a consumer have one, too."""
     rows = [row for partition in report["topics"] for row in _partition_rows(partition)]
     heads = (
         *words("Topic / partition"),
@@ -151,7 +151,7 @@ def changes_table(report: HealthReportRow) -> str:
 
 
 def publisher_words(report: HealthReportRow) -> str:
-    """The bridge reads MongoDB and no topic: what it wrote tells how far it is."""
+    """The publisher reads MongoDB and no topic: its progress is the version that it wrote."""
     publisher = report["publisher"]
     versions = f"{_version(publisher['version_in_log'])} in the log, {_version(publisher['version'])} in force"
     age = publisher["repeated_age"]
@@ -172,7 +172,7 @@ def stage_name(row: LatencyRow) -> str:
 
 
 def latency_chart(row: LatencyRow) -> dict[str, object]:
-    """Options of ECharts: how many took how long."""
+    """Options of ECharts: the distribution of latencies."""
     bounds = [bucket["seconds"] for bucket in row["buckets"]]
     names = ["longer" if bound is None else f"≤ {duration(bound)}" for bound in bounds]
     return {

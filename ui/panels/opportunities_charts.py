@@ -1,4 +1,4 @@
-"""Charts of opportunities, as options of ECharts: pure, so that tests read what is drawn."""
+"""Charts of opportunities, as options of ECharts. Pure."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ MIN_SHOWN = 0.8
 
 
 def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
-    """How many were seen, rejected and taken, by net bps; logarithmic, as thousands are seen for each one taken."""
+    """Seen, rejected and taken opportunities by net bps; logarithmic, as thousands are seen for each one taken."""
     ends = (bars[0]["from_bps"], bars[-1]["to_bps"]) if bars else (0.0, 1.0)
     return {
         "animation": False,
@@ -45,7 +45,7 @@ def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
 
 
 def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
-    """How long runs lived, each bar from its own time to the next one's."""
+    """Durations of runs, each bar from its own time to the next one's."""
     return {
         "animation": False,
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}},
@@ -72,7 +72,7 @@ def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
 
 
 def preview_chart(points: Sequence[CurvePointRow], current: float | None, chosen: float) -> Chart:
-    """Over thresholds: how many of those taken pass, and how many that were below the threshold would, too."""
+    """By threshold: taken opportunities that pass, and rejected ones that would pass."""
     marks = [(chosen, "chosen", CHOSEN)]
     if current is not None and current != chosen:
         marks.append((current, "now", MARK))

@@ -1,4 +1,4 @@
-"""The upper part of the page Opportunities: how many, how wide, why not, and how long they lived."""
+"""The upper part of the page Opportunities: counts, spreads, rejection reasons and durations."""
 
 from collections.abc import Sequence
 from datetime import tzinfo
@@ -29,7 +29,7 @@ LIFE_HEADS = (
 
 
 def render_statistics(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
-    """Looked at again by itself."""
+    """A fragment with automatic refresh."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard, span, base, exchange)
 
 
@@ -113,7 +113,7 @@ def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
 
 
 def expired_lines(count: int) -> list[Line]:
-    """What no check rejected and nobody took: with it the sightings sum to all that were seen and not taken."""
+    """Expired ones, so that the sightings sum to all that were seen and not taken."""
     return [["Expired", f"{count:,}", UNKNOWN, UNKNOWN]] if count else []
 
 

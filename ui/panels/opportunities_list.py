@@ -1,4 +1,4 @@
-"""The lower part of the page Opportunities: those that bots kept, filtered, with what became of each."""
+"""The lower part of the page Opportunities: stored opportunities with their outcome, filtered and paged."""
 
 from collections.abc import Sequence
 from datetime import tzinfo
@@ -43,7 +43,7 @@ HEADS = (
 
 
 def render_list(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
-    """A fragment of its own: paging and filtering draw no chart anew."""
+    """A fragment of its own: paging and filtering do not render the charts again."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard, base, exchange)
 
 
@@ -129,7 +129,7 @@ def _line(row: StoredOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
 
 
 def fate(row: StoredOpportunityRow) -> Cell:
-    """What became of it, in words."""
+    """The outcome, as text."""
     state, reason = row["arbitrage_state"], row["reason"]
     if row["outcome"] == "taken":
         why = f" ({reason_name(reason)})" if reason else ""

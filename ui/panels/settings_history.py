@@ -1,4 +1,4 @@
-"""Who changed which setting when, newest first; below it everything else that anybody changed, or tried to."""
+"""Settings history, newest first, and the audit log below it."""
 
 from collections.abc import Iterator
 from datetime import tzinfo
@@ -21,7 +21,7 @@ REFRESH_SECONDS = 5.0
 
 
 def render_history(dashboard: Dashboard) -> None:
-    """A fragment of its own, looked at again by itself."""
+    """A fragment with automatic refresh."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 

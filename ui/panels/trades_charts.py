@@ -1,4 +1,4 @@
-"""Charts of the page Trades & P&L, as options of ECharts: pure, so that tests read what is drawn."""
+"""Charts of the page Trades & P&L, as options of ECharts. Pure."""
 
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
@@ -24,12 +24,12 @@ MARK_COLORS = {"unwound": "#f0954a", "residual": "#e2565f"}
 MAX_BARS = 15
 MILLISECOND = 1_000
 MIN_FALL = -1.0
-"""Of what the scale shows: where nothing fell there is one all the same."""
+"""Minimum scale of the drawdown, where there was none."""
 MIN_MARGIN = 40
 
 
 def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
-    """The sum over time with what was unwound or is held marked, and its fall below the highest value so far."""
+    """Equity with unwound and residual arbitrages marked, and its drawdown."""
     line = [[point.at / MILLISECOND, float(point.net)] for point in equity.points]
     tops = accumulate((max(0.0, net) for _, net in line), max)
     falls = [[at, min(0.0, net - top)] for (at, net), top in zip(line, tops, strict=True)]
@@ -63,7 +63,7 @@ def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
 
 
 def split_chart(profit: ProfitAndLoss) -> Chart:
-    """From what was seen to what was left: each part hangs where the one before it ended."""
+    """P&L attribution as a waterfall from theoretical gross to net."""
     parts = [(PART_NAMES[name], getattr(profit, name)) for name in PROFIT_PARTS]
     ends = list(accumulate((part for _, part in parts[:-1]), initial=Decimal(0)))
     spans = [*pairwise(ends), (Decimal(0), profit.net)]

@@ -1,4 +1,4 @@
-"""One arbitrage whole: what it brought and why, both legs, their fills, and the time of every step."""
+"""Details of one arbitrage: P&L attribution, legs, fills, timeline and decisions."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -61,7 +61,7 @@ def detail_figures(row: ArbitrageDetailRow, steps: Steps) -> list[Figure]:
 
 
 def _stage_words(row: ArbitrageDetailRow) -> str:
-    """How far its legs have come, where that says more than the state, and why it came to it."""
+    """The stage of its legs, where that says more than the state, and the reason."""
     stage = "" if row["stage"] == row["state"] else state_name(row["stage"])
     reason = "" if row["reason"] is None else reason_name(row["reason"])
     return ", ".join(word for word in (stage, reason) if word)
@@ -108,7 +108,7 @@ def fills_table(row: ArbitrageDetailRow, zone: tzinfo, steps: Steps) -> str:
 
 
 def steps_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
-    """HTML: in the order in which things go; clocks of exchanges may be ahead or behind."""
+    """HTML: in logical order; clocks of exchanges may be ahead or behind."""
     detected = next((step["at"] for step in row["timeline"] if step["step"] == "detected"), row["event_time"])
     rows = [
         [*_step_words(step), exact_time(step["at"], zone), _since(step["at"] - detected)] for step in row["timeline"]

@@ -1,4 +1,4 @@
-"""The upper half of Trades & P&L: figures, equity, the split of the profit, and who brought what."""
+"""The upper half of Trades & P&L: figures, equity, P&L attribution and P&L by group."""
 
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -36,7 +36,7 @@ PART_HEADS = tuple(PART_NAMES[part] for part in PROFIT_PARTS)
 
 @dataclass(frozen=True, slots=True)
 class RealisedPnl:
-    """All that this half of the page shows, read together."""
+    """The data of this half of the page, read together."""
 
     equity: Equity
     groups: tuple[ProfitGroup, ...]
@@ -44,7 +44,7 @@ class RealisedPnl:
 
 
 def render_figures(dashboard: Dashboard) -> None:
-    """Looked at again by itself."""
+    """A fragment with automatic refresh."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
@@ -89,7 +89,7 @@ def equity_figures(equity: Equity, currency: str, zone: tzinfo) -> list[Figure]:
 
 
 def total_of(groups: tuple[ProfitGroup, ...], currency: str) -> ProfitAndLoss:
-    """All groups together: to the last digit the session's profit."""
+    """The sum of all groups: to the last digit the session's realised P&L."""
     whole = profit_from(currency, {})
     for group in groups:
         whole = added(whole, group.profit)

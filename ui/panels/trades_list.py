@@ -1,4 +1,4 @@
-"""The lower half of Trades & P&L: arbitrages or fills, filtered, page by page, as files, and one of them whole."""
+"""The lower half of Trades & P&L: arbitrages or fills, filtered and paged, as files, and the details of one."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
@@ -43,7 +43,7 @@ FILL_HEADS = (
 
 
 def render_list(dashboard: Dashboard) -> None:
-    """A fragment of its own, looked at again by itself: paging and filtering draw no chart anew."""
+    """A fragment with automatic refresh: paging and filtering do not render the charts again."""
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
@@ -110,7 +110,7 @@ def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
 
 
 def microseconds(entered: datetime | None, zone: tzinfo) -> int | None:
-    """What was typed as a time of `zone`."""
+    """The entered time, in `zone`."""
     return None if entered is None else int(entered.replace(tzinfo=zone).timestamp()) * MICROSECONDS
 
 
@@ -172,7 +172,7 @@ def _render_paging(place_in_list: Paging, next_cursor: str | None, kind: Kind, w
 
 
 def file_address(kind: Kind, suffix: str, wanted: TradeFilter) -> str:
-    """Of the download that has what the filters let through."""
+    """Address of the download with the same filters."""
     told = {
         "exchange": wanted.exchange,
         "base": wanted.base,
@@ -226,7 +226,7 @@ def _arbitrage_line(one: Arbitrage, zone: tzinfo, steps: Steps) -> Line:
 
 
 def pair_of(one: Arbitrage) -> str:
-    """Where it was bought and where sold."""
+    """Its pair of exchanges, buy → sell."""
     buy, sell = one.opportunity.buy.exchange, one.opportunity.sell.exchange
     return exchange_name(buy) if buy == sell else pair_name(f"{buy} → {sell}")
 

@@ -146,7 +146,7 @@ def test_trading_is_halted_at_once_once_it_was_confirmed_though_no_script_answer
     expect(page.locator(AT_REST)).to_be_attached(timeout=PAINT_MS)
     socket.is_cut = True
     confirm(page)
-    expect(switch).to_contain_text("Nothing is sent any more", timeout=NEWS_MS)
+    expect(switch).to_contain_text("No orders are sent", timeout=NEWS_MS)
     expect(switch).to_contain_text("Trading is halted (version 2).")
     assert steering.trading_state() == "halted"
     expect(page.get_by_role("checkbox", name="I want to halt trading")).not_to_be_checked()
