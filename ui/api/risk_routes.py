@@ -10,7 +10,7 @@ from ui.api.settings_routes import NO_SETTINGS, ChangedBy
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_roles import Operator
 from ui.rows.inventory_rows import current_values
-from ui.rows.risk_rows import MissedProfitRow, Risk, RiskRow, TradingStateRow, forgone_row, risk_row
+from ui.rows.risk_rows import MissedProfitRow, Risk, RiskRow, TradingStateRow, missed_profit_row, risk_row
 from ui.services.settings_service import SettingsMissingError, switch_trading
 
 router = APIRouter(tags=["risk"])
@@ -60,4 +60,4 @@ async def rejection_summary(request: Request) -> MissedProfitRow:
     """Rejection reasons with their missed profit, largest first."""
     dashboard = dashboard_of(request)
     counts, missed_profit = await dashboard.reader.rejection_counts(), await dashboard.reader.rejected_profit()
-    return forgone_row(dashboard.session.settlement_currency, counts, missed_profit)
+    return missed_profit_row(dashboard.session.settlement_currency, counts, missed_profit)

@@ -34,7 +34,7 @@ class Run:
     sightings: int = 1
 
     @property
-    def lived(self) -> int:
+    def duration(self) -> int:
         """Microseconds from the first sighting to the last: a minimum."""
         return self.last - self.first
 

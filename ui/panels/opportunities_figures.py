@@ -87,6 +87,7 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
     life = found["lifetimes"]["all"]
     expected = worth(decimal_of(found["taken_expected"]), currency)
     profit = worth(decimal_of(found["rejected_expected"]), currency)
+    runs = f"{life['runs']:,} runs, 90 % {_duration(life['p90_ms'])}"
     missed = f"{profit} in {counted(found['missed_episodes'], 'episode')}"
     return [
         Figure("Seen", Cell(f"{found['seen']:,}"), f"since {moment(found['seen_since'], zone)}"),
@@ -95,7 +96,9 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
         Figure("Rejected", Cell(f"{found['rejected']:,}"), f"missed {missed}"),
         Figure("Expired", Cell(f"{found['unanswered']:,}"), "approximate: seen less the others"),
         Figure(
-            "Duration (median)", Cell(_lived(life["p50_ms"])), f"{life['runs']:,} runs, 90 % {_lived(life['p90_ms'])}"
+            "Duration (median)",
+            Cell(_duration(life["p50_ms"])),
+            runs,
         ),
     ]
 
@@ -125,14 +128,14 @@ def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:
             f"{exchange_name(row['sell_exchange'])} {row['sell_symbol']}",
             f"{row['runs']:,}",
             f"{row['once']:,}",
-            _lived(row["p50_ms"]),
-            _lived(row["p90_ms"]),
-            _lived(row["longest_ms"]),
+            _duration(row["p50_ms"]),
+            _duration(row["p90_ms"]),
+            _duration(row["longest_ms"]),
             bps(row["best_bps"]),
         ]
         for row in pairs
     ]
 
 
-def _lived(milliseconds: float | None) -> str:
+def _duration(milliseconds: float | None) -> str:
     return duration(None if milliseconds is None else milliseconds / 1_000)

@@ -51,20 +51,20 @@ def render_figures(dashboard: Dashboard) -> None:
 def _render(dashboard: Dashboard) -> None:
     currency, zone = dashboard.session.settlement_currency, shown_zone()
     try:
-        brought = dashboard.answer(_read(dashboard, currency))
+        realised = dashboard.answer(_read(dashboard, currency))
     except (StoreError, TimeoutError):
         streamlit.warning(NO_STORE)
         return
-    streamlit.html(figures(equity_figures(brought.equity, currency, zone)))
+    streamlit.html(figures(equity_figures(realised.equity, currency, zone)))
     streamlit.echarts_chart(
-        equity_chart(brought.equity, currency, zone),
+        equity_chart(realised.equity, currency, zone),
         height=360,
         key="trades.equity",
         alt=f"Equity of the session in {currency}, and drawdown",
     )
-    _render_split(brought, currency)
-    if brought.averages:
-        _render_averages(brought.averages, steps_of(dashboard.session.markets))
+    _render_split(realised, currency)
+    if realised.averages:
+        _render_averages(realised.averages, steps_of(dashboard.session.markets))
 
 
 async def _read(dashboard: Dashboard, currency: str) -> RealisedPnl:
@@ -107,8 +107,8 @@ def lines_table(lines: list[ProfitLine], whole: ProfitAndLoss, by: GroupedBy) ->
 EMPTY = "No arbitrage has ended yet: realised P&L is shown as soon as the first one closes."
 
 
-def _render_split(brought: RealisedPnl, currency: str) -> None:
-    whole = total_of(brought.groups, currency)
+def _render_split(realised: RealisedPnl, currency: str) -> None:
+    whole = total_of(realised.groups, currency)
     left, right = streamlit.columns(2, gap="medium")
     with left:
         streamlit.subheader("P&L attribution", anchor=False)
@@ -127,7 +127,7 @@ def _render_split(brought: RealisedPnl, currency: str) -> None:
             label_visibility="collapsed",
         )
         by: GroupedBy = chosen or "exchange"
-        lines = [replace(line, name=_line_name(line.name, by)) for line in profit_by(brought.groups, by)]
+        lines = [replace(line, name=_line_name(line.name, by)) for line in profit_by(realised.groups, by)]
         streamlit.echarts_chart(
             lines_chart(lines, currency), height=216, key=f"trades.lines.{by}", alt=f"Net profit by {by}"
         )

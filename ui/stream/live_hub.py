@@ -34,7 +34,7 @@ from ui.stream.liveness import detection_process, kafka_answers, poll_forever
 from ui.stream.trade_source import news
 
 PULSE_SECONDS = 0.25
-PATIENCE = 0.1
+FETCH_WAIT_SECONDS = 0.1
 """Seconds that Kafka may batch rows: a page gets four updates a second."""
 QUIET_PULSE_MICROSECONDS = MICROSECONDS
 """A page without a message for 2 s shows itself as stale."""
@@ -46,7 +46,7 @@ BOOKS_REFRESH_SECONDS = 10.0
 TOTALS_SECONDS = 5.0
 TOTALS_REFRESH_SECONDS = 300.0
 """Refresh interval without changes."""
-ROWS_OF_HISTORY = 3_000
+BACKFILL_ROWS = 3_000
 """Read back per partition at the start, so that charts do not begin empty."""
 SHOWN_STATES = ("reserved", "single_leg", "closed", "unwound", "residual", "unfilled")
 """Arbitrages that never got their second leg are not shown."""
@@ -198,7 +198,7 @@ class LiveHub:
 
     async def _follow_topics(self) -> None:
         async with TopicReader(
-            self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS, HEALTH), Newest(ROWS_OF_HISTORY), PATIENCE
+            self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS, HEALTH), Newest(BACKFILL_ROWS), FETCH_WAIT_SECONDS
         ) as reader:
             self._reads_kafka = True
             self._set_source("kafka", is_live=True)
@@ -208,14 +208,14 @@ class LiveHub:
 
     async def _follow_trades(self) -> None:
         self._is_current = False
-        async for told in news(self._reader, self._session):
-            if told is None:
+        async for change in news(self._reader, self._session):
+            if change is None:
                 await self._resync()
-            elif isinstance(told, Arbitrage):
-                self.apply_arbitrage_change(told)
-            elif isinstance(told, Settings):
-                self.apply_settings(told)
-            elif told == "books":
+            elif isinstance(change, Arbitrage):
+                self.apply_arbitrage_change(change)
+            elif isinstance(change, Settings):
+                self.apply_settings(change)
+            elif change == "books":
                 self._books_changed.set()
             else:
                 self._totals_changed.set()

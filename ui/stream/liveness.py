@@ -25,10 +25,10 @@ async def poll_forever(look: Callable[[], Awaitable[None]]) -> None:
         await SystemClock().sleep(POLL_SECONDS)
 
 
-async def kafka_answers(address: str, patience: float = ANSWER_TIMEOUT_SECONDS) -> bool:
+async def kafka_answers(address: str, answer_timeout: float = ANSWER_TIMEOUT_SECONDS) -> bool:
     """Whether the machine takes a connection for it, however busy the broker is, and the broker answers there in the
     end. Raises StreamRejectedError."""
-    return await is_answering(address, POLL_SECONDS, patience)
+    return await is_answering(address, POLL_SECONDS, answer_timeout)
 
 
 async def detection_process(reader: TradeReader) -> ProcessState | None:

@@ -24,9 +24,9 @@ async def news(reader: TradeReader, session: Session) -> AsyncIterator[News | No
         if change is None:
             yield None
         else:
-            told = _news_of(change, session.session_id)
-            if told is not None:
-                yield told
+            news_item = _news_of(change, session.session_id)
+            if news_item is not None:
+                yield news_item
 
 
 def _news_of(change: Change, session_id: str) -> News | None:

@@ -230,7 +230,7 @@ def test_one_edit_is_one_field_and_the_diff_is_the_servers(steering: Steering) -
 def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steering) -> None:
     version = steering.settings()["version"]
     for text, words in (
-        ("20000", "Out of range: it may be −1,000 to 10,000 bps."),
+        ("20000", "Out of range: −1,000 to 10,000 bps."),
         ("a lot", "Type a number: −1,000 to 10,000 bps."),
         ("", "Type a number: −1,000 to 10,000 bps."),
     ):
