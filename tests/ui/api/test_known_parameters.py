@@ -10,7 +10,7 @@ async def test_a_misspelt_filter_is_named_beside_those_that_there_are(api: httpx
     answer = await api.get("/api/quotes?colour=red&base=BTC")
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     assert answer.json()["errors"] == [
-        {"field": "query.colour", "why": "there is no such parameter; there are base, exchange"}
+        {"field": "query.colour", "why": "unknown parameter; known: base, exchange"}
     ]
     assert "'colour'" in answer.json()["detail"]
 
