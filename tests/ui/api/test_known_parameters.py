@@ -27,7 +27,7 @@ async def test_every_route_knows_what_it_declares_and_says_that_it_rejects(api: 
             answer = await api.request(method, address, params={"colour": "red"}, headers={"X-API-Key": key})
             assert answer.status_code == 422, (method, path, answer.text)
             declared = sorted(one["name"] for one in route.get("parameters", ()) if one["in"] == "query")
-            there_are = f"there are {', '.join(declared)}" if declared else "there are none here"
+            there_are = f"known: {', '.join(declared)}" if declared else "this route has none"
             assert answer.json()["detail"] == f"No parameter 'colour': {there_are}.", (method, path)
             asked += 1
     assert asked > 30
