@@ -1,1 +1,1 @@
-"""Tells people what happens: who is told what, batched, delivered once."""
+"""Notices to people: routing, batching, delivery."""

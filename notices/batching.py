@@ -1,4 +1,4 @@
-"""When the next message leaves and what is in it: alarms at once, trades gathered, never too many a minute. Pure."""
+"""When the next message is sent and what it contains: alarms at once, trades batched, within a rate limit. Pure."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from session.notices import Destination
 from store.operations.mongo_notices import QueuedNotice
 
 MINUTE = 60 * MICROSECONDS
-MOST_IN_ONE = 50
-"""Notices of one message; its text names fewer."""
+MAX_IN_ONE = 50
+"""Maximum notices in one message; its text lists fewer."""
 KEPT_FREE = 4
-"""Of the messages of a minute one in so many is kept free of trades."""
+"""One in so many of a minute's messages is reserved for alarms."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """These go next, not before `at` (microseconds). Empty where nothing waits."""
+    """The notices to send next, not before `at` (microseconds). Empty where none are queued."""
 
     batch: tuple[QueuedNotice, ...] = ()
     at: int = 0
@@ -26,9 +26,9 @@ class BatchPlan:
 def next_batch(
     waiting: Sequence[QueuedNotice], sent_at: Sequence[int], destination: Destination, now: int
 ) -> BatchPlan:
-    """`waiting` oldest first; `sent_at`, when messages left, those of the last minute at least, oldest first.
+    """`waiting`: oldest first; `sent_at`: send times, at least of the last minute, oldest first.
 
-    A message that was begun goes first, as it was: who gets it twice knows it by its id.
+    A message that was begun is sent again unchanged: a receiver that gets it twice knows it by its id.
     """
     begun = next((row.batch for row in waiting if row.batch is not None), None)
     most = destination.per_minute
@@ -37,12 +37,12 @@ def next_batch(
         return BatchPlan(batch, _free_at(sent_at, most, now))
     urgent = [row for row in waiting if row.notice.is_urgent]
     if urgent:
-        return BatchPlan(tuple(urgent[:MOST_IN_ONE]), _free_at(sent_at, most, now))
+        return BatchPlan(tuple(urgent[:MAX_IN_ONE]), _free_at(sent_at, most, now))
     if not waiting:
         return BatchPlan()
     gathered = waiting[0].noted_at + int(destination.gather_seconds * MICROSECONDS)
     free = _free_at(sent_at, max(1, most - -(-most // KEPT_FREE)), now)
-    return BatchPlan(tuple(waiting[:MOST_IN_ONE]), max(gathered, free))
+    return BatchPlan(tuple(waiting[:MAX_IN_ONE]), max(gathered, free))
 
 
 def batch_name(batch: Sequence[QueuedNotice]) -> str:
@@ -57,6 +57,6 @@ def batch_name(batch: Sequence[QueuedNotice]) -> str:
 
 
 def _free_at(sent_at: Sequence[int], most: int, now: int) -> int:
-    """From when fewer than `most` messages lie within the last minute."""
+    """The time from which fewer than `most` messages lie within the last minute."""
     recent = [at for at in sent_at if at > now - MINUTE]
     return now if len(recent) < most else recent[-most] + MINUTE

@@ -1,4 +1,4 @@
-"""Delivers what waits for one destination: message by message, again with growing delays, given up in the end."""
+"""Delivers the queue of one destination: retries with growing delays, drops in the end."""
 
 import asyncio
 import logging
@@ -21,8 +21,8 @@ from store.server.change_streams import read_until_reachable
 FIRST_DELAY, LONGEST_DELAY = 1.0, 60.0
 """Seconds between two attempts."""
 IDLE_SECONDS = 30.0
-"""News wakes who waits; this is for news that was put by a notifier before us."""
-MOST_ATTEMPTS_NOTED = 200
+"""Poll interval; notices of this process wake the loop at once."""
+MAX_RECORDED_ATTEMPTS = 200
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def retry_delay(failures: int, asked: float | None = None, chance: random.Random
 
 
 class Delivery:
-    """To one destination. Its state is in the store: it may be killed anywhere and goes on where it was."""
+    """Delivery to one destination. Its state is in the store: it may be killed at any point and resumes."""
 
     def __init__(
         self, notices: MongoNotices, destination: Destination, sender: Sender, mode: Mode, news: asyncio.Event
@@ -46,12 +46,12 @@ class Delivery:
         self._sender = sender
         self._mode: Mode = mode
         self._news = news
-        self._attempts: deque[int] = deque(maxlen=MOST_ATTEMPTS_NOTED)
+        self._attempts: deque[int] = deque(maxlen=MAX_RECORDED_ATTEMPTS)
         self._failures = 0
         self._next_try_at = 0
 
     async def run(self) -> None:
-        """For ever, through outages of the store and of the destination."""
+        """Runs until cancelled, through outages of the store and of the destination."""
         states = await read_until_reachable(self._notices.states)
         own = next((state for state in states if state.name == self._name), None)
         if own is not None:
@@ -78,7 +78,7 @@ class Delivery:
             return
 
     async def _deliver(self, batch: Sequence[QueuedNotice]) -> None:
-        """One attempt, and what follows from it."""
+        """One attempt, and its result."""
         name = batch_name(batch)
         if batch[0].batch is None:
             ids = [row.notice.notice_id for row in batch]
@@ -100,12 +100,12 @@ class Delivery:
         delay = retry_delay(self._failures, error.retry_after)
         self._next_try_at = at = wall_now() + int(delay * MICROSECONDS)
         noted = {"destination": self._name, "batch": name, "error": str(error), "seconds": round(delay, 1)}
-        log.warning("a notice was not taken", extra=noted)
+        log.warning("notice not delivered, retrying", extra=noted)
         await read_until_reachable(lambda: self._notices.record_failure(self._name, str(error), at))
         if wall_now() - noted_at >= self._destination.give_up_minutes * 60 * MICROSECONDS:
-            await self._give_up(name, f"not taken within {self._destination.give_up_minutes:g} minutes: {error}")
+            await self._give_up(name, f"not delivered within {self._destination.give_up_minutes:g} minutes: {error}")
 
     async def _give_up(self, name: str, reason: str) -> None:
         count = await read_until_reachable(lambda: self._notices.mark_failed(self._name, name, reason))
         noted = {"destination": self._name, "batch": name, "notices": count, "reason": reason}
-        log.error("a notice was given up", extra=noted)
+        log.error("notice dropped", extra=noted)

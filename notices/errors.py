@@ -1,4 +1,4 @@
-"""Why a message was not delivered, and what to do about it. None of them ever holds an address or a key."""
+"""Errors of delivery. None contains an address or a key."""
 
 
 class NoticesError(Exception):
@@ -6,11 +6,11 @@ class NoticesError(Exception):
 
 
 class MisconfiguredError(NoticesError):
-    """Nothing can be sent before somebody corrects the configuration; one sentence, without a secret."""
+    """The configuration is wrong; one sentence, without a secret."""
 
 
 class DestinationUnavailableError(NoticesError):
-    """It did not take the message now; the same message may arrive later."""
+    """The destination is unavailable; a retry may succeed."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
@@ -19,4 +19,4 @@ class DestinationUnavailableError(NoticesError):
 
 
 class DestinationRejectedError(NoticesError):
-    """It will not take this message however often it is sent."""
+    """The destination rejects this message; a retry will not succeed."""

@@ -1,4 +1,4 @@
-"""Reads what happens and stands, and puts what a destination wants to be told into its queue in the store."""
+"""Reads events and ongoing alerts, and puts the notices that a destination wants into its queue in the store."""
 
 import asyncio
 import logging
@@ -23,59 +23,59 @@ from store.server.change_streams import read_until_reachable
 from store.server.documents import SettingsVersion
 
 KEEP_SECONDS = 2.0
-"""So often the place in the change stream is kept; what is read twice after a kill is put once."""
-MOST_REMEMBERED = 10_000
+"""Interval of saving the position in the change stream; events read twice after a kill are enqueued once."""
+MAX_REMEMBERED_IDS = 10_000
 LONGEST_LOOK_BACK = 24 * 3_600 * MICROSECONDS
 
 log = logging.getLogger(__name__)
 
 
 class EventReader:
-    """Of one destination: a change stream, a place in it and a queue of its own."""
+    """For one destination: a change stream, a position in it and a queue."""
 
     def __init__(self, reader: NoticeEventReader, session: Session, destination: Destination) -> None:
         self._reader = reader
         self._session = session
         self.destination = destination
         self.news = asyncio.Event()
-        """Set whenever something new is in the queue."""
+        """Set whenever a notice was enqueued."""
         self.begun = asyncio.Event()
-        """Set once nothing that follows can be missed."""
+        """Set once no later event can be missed."""
         self._place = NoticePosition(0)
         self._read_at = 0
-        self._faults = AlertWatch(0)
-        self._patience = int(destination.single_leg_seconds * MICROSECONDS)
-        self._put: set[str] = set()
+        self._alerts = AlertWatch(0)
+        self._min_single_leg = int(destination.single_leg_seconds * MICROSECONDS)
+        self._enqueued: set[str] = set()
         self._is_idle = False
 
     async def run(self) -> None:
-        """For ever, through outages of MongoDB."""
+        """Runs until cancelled, through outages of MongoDB."""
         name = self.destination.name
         self._place = await read_until_reachable(lambda: self._reader.notices.place(self.destination))
         self._read_at = self._place.read_at
-        self._faults = AlertWatch(wall_now(), dict(self._place.standing))
+        self._alerts = AlertWatch(wall_now(), dict(self._place.standing))
         async with self._reader.followed(self._place.token) as follower:
-            log.info("notices are read", extra={"destination": name, "resumed": self._place.token is not None})
-            await run_all(self._follow(follower), self._keep_place(follower))
+            log.info("notifier started", extra={"destination": name, "resumed": self._place.token is not None})
+            await run_all(self._follow(follower), self._save_position(follower))
 
-    async def look(self, present: CurrentState) -> None:
-        """Tell what stands now and was not told yet."""
+    async def check_alerts(self, present: CurrentState) -> None:
+        """Enqueue notices of alerts that began or ended, and of the current state."""
         if not self.begun.is_set():
             return
         now = present.counters.now
-        told: list[Notice | None] = []
+        notices: list[Notice | None] = []
         if present.settings is not None:
-            told += [notice_of_reopening(health, present.settings, now) for health in present.health]
-            told.append(notice_of_loss(present.counters, present.settings, self._session.settlement_currency))
+            notices += [notice_of_reopening(health, present.settings, now) for health in present.health]
+            notices.append(notice_of_loss(present.counters, present.settings, self._session.settlement_currency))
         for arbitrage in present.single_legs:
-            told += notices_of_arbitrage(arbitrage, self._patience, now)
-        before = dict(self._faults.standing)
+            notices += notices_of_arbitrage(arbitrage, self._min_single_leg, now)
+        before = dict(self._alerts.ongoing)
         faults = faults_now(present, self._session, self._session.clock().now())
-        told += self._faults.look(faults, self._session.exchanges, now)
-        await self._tell(told)
-        if self._faults.standing != before:
-            standing = dict(self._faults.standing)
-            await read_until_reachable(lambda: self._reader.notices.store_ongoing(self.destination.name, standing))
+        notices += self._alerts.update(faults, self._session.exchanges, now)
+        await self._enqueue(notices)
+        if self._alerts.ongoing != before:
+            ongoing = dict(self._alerts.ongoing)
+            await read_until_reachable(lambda: self._reader.notices.store_ongoing(self.destination.name, ongoing))
 
     async def _follow(self, follower: NoticeEventFollower) -> None:
         is_lost = self._place.token is not None
@@ -84,16 +84,16 @@ class EventReader:
             self.begun.set()
         while True:
             self._is_idle = self.begun.is_set()
-            happening = await follower.next()
+            event = await follower.next()
             self._is_idle = False
-            if happening is None:
+            if event is None:
                 await self._catch_up(is_lost)
                 is_lost = True
             else:
-                await self._tell(notices_of(happening, self._patience))
+                await self._enqueue(notices_of(event, self._min_single_leg))
             self.begun.set()
 
-    async def _keep_place(self, follower: NoticeEventFollower) -> None:
+    async def _save_position(self, follower: NoticeEventFollower) -> None:
         kept = self._place.token
         while True:
             await SystemClock().sleep(KEEP_SECONDS)
@@ -105,47 +105,48 @@ class EventReader:
                 kept = token
 
     async def _catch_up(self, is_lost: bool) -> None:
-        """From the collections: what happened since the place was kept. Trades are but counted where it is long."""
+        """After a lost history: reads events since the saved position from the collections. Trades are only counted
+        if the gap is long."""
         present = await read_until_reachable(self._reader.present)
         # who was away for weeks is not to read weeks
         since = max(self._read_at, present.counters.now - LONGEST_LOOK_BACK)
         ended = await read_until_reachable(lambda: self._reader.ended_since(since))
         versions = await read_until_reachable(lambda: self._reader.versions_since(since))
         found: list[NoticeEvent] = [*ended, *versions, *present.health]
-        told = [notice for one in found for notice in notices_of(one, self._patience)]
+        notices = [notice for one in found for notice in notices_of(one, self._min_single_leg)]
         if is_lost:
-            told = [notice for notice in told if notice.kind != "trades"]
-            told.append(lost_notice(self._read_at, present, ended, self._session.settlement_currency))
-            log.warning("the history of changes was lost", extra={"destination": self.destination.name})
-        await self._tell(notice for notice in told if notice.at >= since or notice.kind == "notifier")
+            notices = [notice for notice in notices if notice.kind != "trades"]
+            notices.append(lost_notice(self._read_at, present, ended, self._session.settlement_currency))
+            log.warning("change history lost", extra={"destination": self.destination.name})
+        await self._enqueue(notice for notice in notices if notice.at >= since or notice.kind == "notifier")
 
-    async def _tell(self, notices: Iterable[Notice | None]) -> None:
+    async def _enqueue(self, notices: Iterable[Notice | None]) -> None:
         since, destination = self._place.since, self.destination
         wanted = [
             notice
             for notice in notices
-            if notice is not None and notice.notice_id not in self._put and is_wanted(notice, destination, since)
+            if notice is not None and notice.notice_id not in self._enqueued and is_wanted(notice, destination, since)
         ]
         if not wanted:
             return
         if await read_until_reachable(lambda: self._reader.notices.put(destination.name, wanted)):
             self.news.set()
-        if len(self._put) > MOST_REMEMBERED:
+        if len(self._enqueued) > MAX_REMEMBERED_IDS:
             # the store knows them too
-            self._put.clear()
-        self._put |= {notice.notice_id for notice in wanted}
+            self._enqueued.clear()
+        self._enqueued |= {notice.notice_id for notice in wanted}
 
 
-def notices_of(happening: NoticeEvent, patience: int) -> list[Notice]:
-    """What one document has to tell. `patience`, microseconds: how long a single leg is no alarm."""
-    if isinstance(happening, Arbitrage):
-        return notices_of_arbitrage(happening, patience)
-    told = notice_of_version(happening) if isinstance(happening, SettingsVersion) else notice_of_pause(happening)
-    return [] if told is None else [told]
+def notices_of(event: NoticeEvent, min_single_leg: int) -> list[Notice]:
+    """The notices of one document. `min_single_leg`, microseconds: a shorter single leg is no alarm."""
+    if isinstance(event, Arbitrage):
+        return notices_of_arbitrage(event, min_single_leg)
+    notice = notice_of_version(event) if isinstance(event, SettingsVersion) else notice_of_pause(event)
+    return [] if notice is None else [notice]
 
 
 def lost_notice(since: int, present: CurrentState, ended: Sequence[Arbitrage], currency: str) -> Notice:
-    """That changes since `since` are gone, what `ended` of what was read again, and what stands now."""
+    """Notice of a lost change history since `since`, with the trades that `ended` and the current state."""
     now = present.counters.now
     nets = [one.profit.net for one in ended if one.profit is not None and one.profit.currency == currency]
     single = sum(one.state == "single_leg" for one in ended)

@@ -1,4 +1,4 @@
-"""How money, times and names stand in a line that people read. Programs get exact facts."""
+"""Money, times and names in a line for people. Programs get exact facts."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ _BADGES: dict[Mode, str] = {
 
 
 def badge(mode: Mode) -> str:
-    """What stands in front of every message."""
+    """The badge in front of every message."""
     return _BADGES[mode]
 
 

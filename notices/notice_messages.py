@@ -1,4 +1,4 @@
-"""A message as it leaves: its id, its lines and the notices in it. Pure."""
+"""A message to send: its id, its lines and its notices. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from notices.notice_format import badge, clock_time, plural, signed_money
 from session.notices import Notice
 from session.session import Mode
 
-MOST_LINES = 12
-"""More would be more than one look; the webhook's JSON has all of them."""
-MOST_CHARACTERS = 3_500
+MAX_LINES = 12
+"""Lines of the text; the webhook's JSON has all notices."""
+MAX_CHARACTERS = 3_500
 """Telegram takes 4,096 after escapes were read (core.telegram.org/bots/api#sendmessage)."""
 
 
@@ -28,13 +28,13 @@ class NoticeMessage:
 
     @property
     def lines(self) -> list[str]:
-        """The first says what it is about; without the badge."""
+        """The lines, most important first, without the badge."""
         told = [f"{clock_time(notice.at)} {notice.line}" for notice in self.notices]
         if len(told) == 1:
             return told
-        shown = [_summary(self.notices), *told[:MOST_LINES]]
-        if len(told) > MOST_LINES:
-            shown.append(f"… and {len(told) - MOST_LINES} more")
+        shown = [_summary(self.notices), *told[:MAX_LINES]]
+        if len(told) > MAX_LINES:
+            shown.append(f"… and {len(told) - MAX_LINES} more")
         return shown
 
     @property
@@ -43,7 +43,7 @@ class NoticeMessage:
         return shortened(f"{self.badge} " + "\n".join(self.lines))
 
 
-def shortened(text: str, most: int = MOST_CHARACTERS) -> str:
+def shortened(text: str, most: int = MAX_CHARACTERS) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

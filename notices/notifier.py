@@ -1,5 +1,5 @@
-"""The process `notifier`: for each destination one reader of what happens and one that delivers, none waiting for
-another, and one look a second at what stands, for all of them."""
+"""The process `notifier`: for each destination one event reader and one delivery, independent of each other, and one
+check of ongoing alerts a second for all of them."""
 
 from collections.abc import Callable, Mapping
 
@@ -17,7 +17,7 @@ LOOK_SECONDS = 1.0
 
 
 async def run_notifier(session: Session, secrets: Mapping[str, Secrets], ready: Callable[[], None]) -> None:
-    """Until cancelled. Ready once nothing that happens can be missed, whether or not any destination answers."""
+    """Runs until cancelled. Ready once no event can be missed, whether or not a destination answers."""
     reader = NoticeEventReader(session)
     try:
         async with opened_senders(session.notices, secrets) as senders:
@@ -29,20 +29,20 @@ async def run_notifier(session: Session, secrets: Mapping[str, Secrets], ready: 
                 for reading in readings
             ]
             work = [reading.run() for reading in readings] + [delivery.run() for delivery in deliveries]
-            await run_all(*work, _look(reader, readings), _tell_ready(readings, ready))
+            await run_all(*work, _check_alerts(reader, readings), _report_ready(readings, ready))
     finally:
         await reader.close()
 
 
-async def _look(reader: NoticeEventReader, readings: list[EventReader]) -> None:
+async def _check_alerts(reader: NoticeEventReader, readings: list[EventReader]) -> None:
     while True:
         present = await read_until_reachable(reader.present)
         for reading in readings:
-            await reading.look(present)
+            await reading.check_alerts(present)
         await SystemClock().sleep(LOOK_SECONDS)
 
 
-async def _tell_ready(readings: list[EventReader], ready: Callable[[], None]) -> None:
+async def _report_ready(readings: list[EventReader], ready: Callable[[], None]) -> None:
     for reading in readings:
         await reading.begun.wait()
     ready()

@@ -1,4 +1,4 @@
-"""What is wrong for as long as it lasts: feeds that are down, bots that are silent. Told when it begins and ends."""
+"""Ongoing alerts: feeds that are down, bots without a heartbeat. One notice at the begin and one at the end."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,16 +10,16 @@ from session.session import Session
 from store.queries.notice_events import CurrentState
 
 DOWN_SECONDS = 15
-"""How long a feed is down, or a bot silent, before people are bothered: a reconnection or restart takes less."""
+"""Minimum duration of an alert before a notice is sent: a reconnection or restart takes less."""
 SILENT_SECONDS = 7
-"""After its lease ran out, a bot has been silent for ten."""
+"""An expired lease means ten seconds without a heartbeat already."""
 STARTING_SECONDS = 120
-"""A session starts its feeds and bots beside the notifier: what was never seen well is not called down before."""
+"""Feeds and bots start at the same time as the notifier: one that was never healthy is not reported as down before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something that is wrong now; `key` names it for as long as it lasts."""
+    """An alert; `key` identifies it while it lasts."""
 
     key: str
     kind: NoticeKind
@@ -28,11 +28,11 @@ class Alert:
     line: str
     facts: Mapping[str, str] = field(default_factory=dict)
     is_meant: bool = False
-    """A user stopped it: nobody has to be told, and it is not well either."""
+    """A user stopped it: no notice, but not healthy either."""
 
 
 def faults_now(present: CurrentState, session: Session, now: int) -> list[Alert]:
-    """Of the exchanges that the session trades on; `now` by this machine's clock, feeds are told by it."""
+    """Alerts of the session's exchanges; `now` by this machine's clock, as for feeds."""
     return [*_feed_faults(present, session, now), *_bot_faults(present, session)]
 
 
@@ -75,34 +75,34 @@ def _bot_faults(present: CurrentState, session: Session) -> Iterable[Alert]:
 
 @dataclass(slots=True)
 class AlertWatch:
-    """Tells what begins and ends, each once. `standing`: key → since when it was told to be wrong."""
+    """Turns alerts into notices, one at the begin and one at the end. `ongoing`: key → time of its notice."""
 
     begun_at: int
-    standing: dict[str, int] = field(default_factory=dict)
-    _seen_since: dict[str, int] = field(default_factory=dict)
-    _seen_well: set[str] = field(default_factory=set)
+    ongoing: dict[str, int] = field(default_factory=dict)
+    _first_seen: dict[str, int] = field(default_factory=dict)
+    _seen_healthy: set[str] = field(default_factory=set)
 
-    def look(self, faults: Iterable[Alert], exchanges: Iterable[str], now: int) -> list[Notice]:
-        """What is to be told at `now`; `exchanges` are those that `faults` speaks of."""
+    def update(self, faults: Iterable[Alert], exchanges: Iterable[str], now: int) -> list[Notice]:
+        """The notices at `now`; `exchanges`: those that `faults` covers."""
         holding = {fault.key: fault for fault in faults}
         for exchange in exchanges:
-            self._seen_well |= {f"feed:{exchange}", f"bot:{exchange}"} - set(holding)
-        self._seen_since = {
-            key: now if fault.is_meant else self._seen_since.get(key, now) for key, fault in holding.items()
+            self._seen_healthy |= {f"feed:{exchange}", f"bot:{exchange}"} - set(holding)
+        self._first_seen = {
+            key: now if fault.is_meant else self._first_seen.get(key, now) for key, fault in holding.items()
         }
-        told = [self._ended(key, now) for key in sorted(set(self.standing) - set(holding))]
+        notices = [self._ended(key, now) for key in sorted(set(self.ongoing) - set(holding))]
         for key, fault in sorted(holding.items()):
-            if key not in self.standing and self._is_lasting(key, now):
-                self.standing[key] = now
-                told.append(_begun(fault, now))
-        return told
+            if key not in self.ongoing and self._is_lasting(key, now):
+                self.ongoing[key] = now
+                notices.append(_begun(fault, now))
+        return notices
 
     def _is_lasting(self, key: str, now: int) -> bool:
-        is_starting = key not in self._seen_well and now - self.begun_at < STARTING_SECONDS * MICROSECONDS
-        return not is_starting and now - self._seen_since[key] >= DOWN_SECONDS * MICROSECONDS
+        is_starting = key not in self._seen_healthy and now - self.begun_at < STARTING_SECONDS * MICROSECONDS
+        return not is_starting and now - self._first_seen[key] >= DOWN_SECONDS * MICROSECONDS
 
     def _ended(self, key: str, now: int) -> Notice:
-        since = self.standing.pop(key)
+        since = self.ongoing.pop(key)
         what, _, exchange = key.partition(":")
         kind: NoticeKind = "venues" if what == "feed" else "bots"
         line = "prices again" if what == "feed" else "its bot is back"

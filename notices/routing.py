@@ -1,11 +1,11 @@
-"""Which notices a destination wants. Pure."""
+"""Selects the notices that a destination wants. Pure."""
 
 from market.money import decimal_of
 from session.notices import Destination, Notice
 
 
 def is_wanted(notice: Notice, destination: Destination, since: int) -> bool:
-    """`since`, microseconds: what happened before the destination was configured is not told."""
+    """`since`, microseconds: events before the destination was configured are left out."""
     if notice.kind == "notifier":
         return True
     if notice.at < since or notice.kind not in destination.events:
@@ -25,7 +25,7 @@ def _is_of(notice: Notice, destination: Destination) -> bool:
 
 
 def _is_large_enough(notice: Notice, destination: Destination) -> bool:
-    """A trade without a profit (moving average) has no size to leave it out by."""
+    """A trade without a profit (moving average) is not filtered by profit."""
     if "net" not in notice.facts:
         return True
     net = decimal_of(notice.facts["net"])

@@ -1,4 +1,4 @@
-"""What an arbitrage's history has to tell: its end, that it stands on one leg, and how that was resolved. Pure."""
+"""Notices of an arbitrage: its end, its single leg, and how that was resolved. Pure."""
 
 from market.money import BPS, ZERO, text_of
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, Transition
@@ -6,29 +6,28 @@ from notices.notice_format import exact, exchange_name, named, signed_bps, signe
 from session.notices import Notice, NoticeKind
 
 SINGLE = "single_leg"
-_RESOLVED = {"closed": "completed", "unwound": "unwound", "unfilled": "nothing was left of it"}
+_RESOLVED = {"closed": "completed", "unwound": "unwound", "unfilled": "nothing was filled"}
 
 
-def notices_of_arbitrage(arbitrage: Arbitrage, patience: int, now: int = 0) -> list[Notice]:
-    """One for each step that people care about, oldest first; the same document gives the same ids.
+def notices_of_arbitrage(arbitrage: Arbitrage, min_single_leg: int, now: int = 0) -> list[Notice]:
+    """One notice for each relevant step, oldest first; the same document gives the same ids.
 
-    A single leg that was resolved within `patience` (microseconds) is none of them: the trade is told by its end, as
-    any other. One that is still open is told once it has lasted so long at `now`, 0 where that is not known. One that
-    comes after an end is told at once: nobody expects it. A step that was written with another reason of the same
-    state is told once.
+    A single leg that was resolved within `min_single_leg` (microseconds) gets none: only the end of the trade is
+    reported. One that is still open is reported once it has lasted so long at `now` (0: unknown). A single leg after
+    an end is reported at once. A step repeated with another reason of the same state is reported once.
     """
-    told: list[Notice] = []
+    notices: list[Notice] = []
     is_alarmed = False
     steps = _steps_of(arbitrage)
     for place, step in enumerate(steps):
         until = steps[place + 1].at if place + 1 < len(steps) else max(now, step.at)
-        if step.what == SINGLE and place == 0 and until - step.at < patience:
+        if step.what == SINGLE and place == 0 and until - step.at < min_single_leg:
             continue
         notice = _notice_of(arbitrage, step, is_alarmed)
         is_alarmed = step.what in (SINGLE, "residual")
         if notice is not None:
-            told.append(notice)
-    return told
+            notices.append(notice)
+    return notices
 
 
 def _steps_of(arbitrage: Arbitrage) -> list[Transition]:
@@ -40,12 +39,12 @@ def _steps_of(arbitrage: Arbitrage) -> list[Transition]:
 
 
 def _notice_of(arbitrage: Arbitrage, step: Transition, is_alarmed: bool) -> Notice | None:
-    """`is_alarmed`: it was told that one leg stands alone."""
+    """`is_alarmed`: a notice of the single leg was made."""
     kind: NoticeKind = "single_legs"
     if step.what == SINGLE:
         event, line = "single_leg_begun", _begun_line(arbitrage, step)
     elif step.what == "residual":
-        event, line = "single_leg_held", _held_line(arbitrage, step)
+        event, line = "single_leg_held", _residual_line(arbitrage, step)
     elif is_alarmed:
         event, line = "single_leg_resolved", _resolved_line(arbitrage, step.what)
     elif step.what in ("closed", "unwound"):
@@ -68,14 +67,14 @@ def _closed_line(arbitrage: Arbitrage) -> str:
 
 def _begun_line(arbitrage: Arbitrage, step: Transition) -> str:
     filled = [leg for leg in arbitrage.legs if leg.role in ("buy", "sell") and leg.filled > 0]
-    sides = " and ".join(_leg_words(leg) for leg in filled) or "nothing is known to be filled"
+    sides = " and ".join(_leg_words(leg) for leg in filled) or "no fill is known yet"
     reason = "" if step.reason is None else f" ({step.reason})"
     return f"SINGLE LEG {_pair(arbitrage)}: {sides}{reason}; it is being unwound"
 
 
-def _held_line(arbitrage: Arbitrage, step: Transition) -> str:
+def _residual_line(arbitrage: Arbitrage, step: Transition) -> str:
     reason = "it could not be unwound" if step.reason is None else step.reason
-    return f"HELD {_pair(arbitrage)} {exact(arbitrage.amount)}: {reason}; look at it"
+    return f"RESIDUAL {_pair(arbitrage)} {exact(arbitrage.amount)}: {reason}; needs attention"
 
 
 def _resolved_line(arbitrage: Arbitrage, state: str) -> str:

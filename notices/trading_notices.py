@@ -1,4 +1,4 @@
-"""Notices of the kill switch, the daily loss limit and paused exchanges: what follows from one document each. Pure."""
+"""Notices of the kill switch, the daily loss limit and the circuit breakers, one document each. Pure."""
 
 from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings, TradingState
@@ -9,8 +9,8 @@ from store.mongo.risk_counters import RiskCounters, day_of
 from store.server.documents import SettingsVersion
 
 _SWITCHED: dict[TradingState, tuple[str, str]] = {
-    "halted": ("trading_halted", "Trading HALTED by {who}: nothing is sent any more"),
-    "reducing": ("trading_reducing", "Trading REDUCING by {who}: nothing new is begun"),
+    "halted": ("trading_halted", "Trading HALTED by {who}: no orders are sent"),
+    "reducing": ("trading_reducing", "Trading REDUCE-ONLY by {who}: no new arbitrages"),
     "running": ("trading_resumed", "Trading RESUMED by {who}"),
 }
 _FAILURES = {
@@ -22,7 +22,7 @@ _FAILURES = {
 
 
 def notice_of_version(version: SettingsVersion) -> Notice | None:
-    """None where the version left the trading state as it was."""
+    """None where the version did not change the trading state."""
     state = version.after.trading_state
     if version.before is None or version.before.trading_state == state:
         return None
@@ -38,7 +38,7 @@ def notice_of_version(version: SettingsVersion) -> Notice | None:
 
 
 def notice_of_pause(health: Health) -> Notice | None:
-    """The newest pause of an exchange; None where it never was paused."""
+    """The notice of an exchange's newest pause; None if it never was paused."""
     if health.pauses == 0:
         return None
     failures = health.failures
@@ -59,7 +59,7 @@ def notice_of_pause(health: Health) -> Notice | None:
 
 
 def notice_of_reopening(health: Health, settings: Settings, now: int) -> Notice | None:
-    """That the newest pause is over; None while it lasts, and where there was none."""
+    """The notice that the newest pause is over; None while it lasts, or if there was none."""
     is_paused = settings.breaker_failures > 0 and health.is_paused(now)
     if health.pauses == 0 or is_paused:
         return None
@@ -68,13 +68,13 @@ def notice_of_reopening(health: Health, settings: Settings, now: int) -> Notice 
         kind="venues",
         event="breaker_closed",
         at=min(health.paused_until, now),
-        line=f"{exchange_name(health.exchange)} trades again: its pause is over",
+        line=f"{exchange_name(health.exchange)} RESUMED: its pause is over",
         facts={"exchange": health.exchange},
     )
 
 
 def notice_of_loss(counters: RiskCounters, settings: Settings, currency: str) -> Notice | None:
-    """That the day has lost what it may; once a day."""
+    """The notice that the daily loss limit is reached; once a day."""
     if -counters.day_net < settings.max_daily_loss:
         return None
     day = day_of(counters.now)
@@ -84,6 +84,6 @@ def notice_of_loss(counters: RiskCounters, settings: Settings, currency: str) ->
         event="daily_loss_reached",
         at=counters.now,
         line=f"DAILY LOSS LIMIT reached: {signed_money(counters.day_net, currency)} today, "
-        f"limit {signed_money(-settings.max_daily_loss, currency)}; no further arbitrage begins before 00:00 UTC",
+        f"limit {signed_money(-settings.max_daily_loss, currency)}; no new arbitrages before 00:00 UTC",
         facts={"day": day, "net": text_of(counters.day_net), "limit": text_of(settings.max_daily_loss)},
     )

@@ -1,5 +1,5 @@
-"""Labels for people: exchanges, states, reasons, fields. One table for pages, commands and reports; REST, JSON, files
-and the log use the machine names."""
+"""Display names of exchanges, states and reasons, for pages, commands and reports. Programs (REST, JSON, files, the
+log) use the names themselves."""
 
 import re
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ STATES: Mapping[str, str] = {
     "stopping": "draining",
     "stopped": "stopped",
     "restarting": "restarting",
-    "failed": "fails to start",
+    "failed": "failed to start",
     "unknown": "unknown",
     "trading": "trading",
     "standby": "standby",
@@ -61,52 +61,52 @@ STATES: Mapping[str, str] = {
 REASONS: Mapping[str, str] = {
     # against a trade, in the order of docs/risk.md
     "halted": "Trading is halted",
-    "reducing": "Reduce-only: nothing new is opened",
-    "exchange_disabled": "An exchange is switched off",
-    "below_threshold": "Pays less than the threshold",
-    "stale": "A quote is too old",
-    "crossed": "A book is out of order",
-    "quarantined": "Too good to be true",
-    "not_persistent": "Not above the threshold for long enough",
+    "reducing": "Reduce-only: no new arbitrages",
+    "exchange_disabled": "Exchange disabled",
+    "below_threshold": "Below the threshold",
+    "stale": "Stale quote",
+    "crossed": "Crossed book",
+    "quarantined": "Quarantined: implausible spread",
+    "not_persistent": "Not persistent enough",
     "stopping": "The session is ending",
-    "daily_loss": "The daily loss limit is reached",
-    "exchange_paused": "An exchange is paused after failures",
-    "too_many_open": "Too many arbitrages are open",
-    "pair_busy": "The pair has one open already",
-    "cooling_down": "The pair is cooling down",
-    "total_limit": "The limit of all open ones is reached",
-    "asset_limit": "The limit of the asset is reached",
-    "exchange_limit": "The limit of an exchange is reached",
-    "exposure": "The exposure limit is reached",
-    "currency_drift": "The currency drift limit is reached",
-    "recheck_failed": "The exact recheck finds less",
-    "leg_in_flight": "An order of this market is in flight",
-    "rate_budget": "No room in an exchange's rate limit",
-    "too_small": "Below an exchange's minimum",
-    "insufficient_balance": "A balance is too small",
-    "liquidity_used": "The quote's liquidity is used up",
+    "daily_loss": "Daily loss limit reached",
+    "exchange_paused": "Exchange paused (circuit breaker)",
+    "too_many_open": "Too many open arbitrages",
+    "pair_busy": "Pair already has an open arbitrage",
+    "cooling_down": "Pair is cooling down",
+    "total_limit": "Total notional limit reached",
+    "asset_limit": "Asset notional limit reached",
+    "exchange_limit": "Exchange notional limit reached",
+    "exposure": "Asset exposure limit reached",
+    "currency_drift": "Currency drift limit reached",
+    "recheck_failed": "Exact recheck below the threshold",
+    "leg_in_flight": "Market has an order in flight",
+    "rate_budget": "Exchange rate limit used up",
+    "too_small": "Amount below the exchanges' minimum",
+    "insufficient_balance": "Insufficient balance",
+    "liquidity_used": "Liquidity of the quote already used",
     # why an arbitrage ended as it did
-    "ambiguous_order": "More than one order may be ours",
+    "ambiguous_order": "Ambiguous order",
     "below_minimum": "Below the exchange's minimum",
-    "late_fill": "A fill came after the end",
-    "market_missing": "A market is not in this session",
-    "no_counterpart": "The second leg was never reserved",
-    "nothing_filled": "No order was filled",
-    "not_posted": "The unwinding order was not posted",
-    "order_lost": "The exchange lost the order",
-    "reversed": "The single leg was reversed",
-    "single_leg_left": "A single leg could not be unwound",
+    "late_fill": "Late fill",
+    "market_missing": "Market not in this session",
+    "no_counterpart": "Second leg was never reserved",
+    "nothing_filled": "No order filled",
+    "not_posted": "Unwinding order was never sent",
+    "order_lost": "Order lost by the exchange",
+    "reversed": "Single leg reversed",
+    "single_leg_left": "Single leg could not be unwound",
     # why a transfer of the rebalancing plan is left out
-    "terms_unknown": "Transfer costs unknown",
-    "not_free": "Too much of it is held by orders",
-    "fee_eats_it": "The fee exceeds the amount",
-    "no_price": "No fresh quote values the fee",
-    "costs_more_than_earned": "Costs more than the realised profit",
+    "terms_unknown": "Transfer terms unknown",
+    "not_free": "Held by open orders",
+    "fee_eats_it": "Fee is as large as the amount",
+    "no_price": "No fresh quote to value the fee",
+    "costs_more_than_earned": "Costs more than was earned",
     # what an exchange did badly
-    "order_rejected": "The exchange rejected an order",
-    "outcome_unknown": "No answer to an order",
-    "look_up_unanswered": "No answer to an order look-up",
-    "account_rejected": "The exchange rejected the account",
+    "order_rejected": "Order rejected by the exchange",
+    "outcome_unknown": "Order outcome unknown",
+    "look_up_unanswered": "Order lookup not retry_on",
+    "account_rejected": "Account rejected by the exchange",
 }
 
 ROLES: Mapping[str, str] = {
@@ -119,8 +119,8 @@ ROLES: Mapping[str, str] = {
 STRATEGIES: Mapping[str, str] = {"arbitrage": "Arbitrage", "ma": "Moving average"}
 PROFIT_PARTS: Mapping[str, str] = {
     "gross": "Theoretical gross",
-    "latency_decay": "Latency",
-    "slippage": "Depth",
+    "latency_decay": "Latency decay",
+    "slippage": "Slippage",
     "fees": "Fees",
     "fx": "FX",
     "unwinding": "Unwinding",
@@ -129,21 +129,21 @@ PROFIT_PARTS: Mapping[str, str] = {
 
 
 BACKTEST_FIELDS: Mapping[str, str] = {
-    "tick_set": "Recorded ticks",
-    "min_net_bps": "Trade at or above (bps net)",
-    "max_notional": "Maximum per arbitrage",
-    "max_total_notional": "Maximum of all open",
-    "cool_down_ms": "Cool-down of a pair (ms)",
-    "fee_bps": "Taker fee a side (bps)",
-    "latency_ms": "Latency of orders (ms)",
-    "failed_percent": "Orders that fail (%)",
+    "tick_set": "Tick set",
+    "min_net_bps": "Minimum net spread (bps)",
+    "max_notional": "Maximum notional per arbitrage",
+    "max_total_notional": "Maximum total open notional",
+    "cool_down_ms": "Pair cool-down (ms)",
+    "fee_bps": "Taker fee per leg (bps)",
+    "latency_ms": "Order latency (ms)",
+    "failed_percent": "Failed orders (%)",
     "seed": "Seed",
     "fee_tiers": "Fees by volume",
 }
 
 
 def exchange_name(exchange: str) -> str:
-    """The exchange's label, or its id if it has none."""
+    """The id itself, where there is no name."""
     return EXCHANGES.get(exchange, exchange)
 
 
@@ -153,7 +153,7 @@ def pair_name(pair: str) -> str:
 
 
 def part_name(name: str) -> str:
-    """Of a part of the session, with the exchange in it called as people call it: `bot-Coinbase`."""
+    """Name of a process of the session, with the exchange's display name: `bot-Coinbase`."""
     return _EXCHANGE.sub(lambda found: EXCHANGES[found[0]], name)
 
 
@@ -162,10 +162,10 @@ def state_name(state: str) -> str:
 
 
 def reason_name(reason: str) -> str:
-    """A short sentence without its stop."""
+    """A short phrase without a full stop."""
     return REASONS.get(reason, plain(reason).capitalize())
 
 
 def plain(name: str) -> str:
-    """The fallback for a name without label: its words without underscores."""
+    """Without underscores, for names that are in no table."""
     return name.replace("_", " ")

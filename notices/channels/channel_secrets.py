@@ -19,7 +19,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 _HIDDEN = "***"
 _NEEDED = {"webhook": ("url",), "telegram": ("token", "chat")}
 _POSSIBLE = {"webhook": ("url", "signing_key"), "telegram": ("token", "chat")}
-LEAST_KEY = 16
+MIN_KEY = 16
 """Characters of a signing key; shorter ones are guessed."""
 
 
@@ -79,12 +79,12 @@ def secrets_of(destination: Destination, environment: Mapping[str, str]) -> Secr
     if destination.kind == "telegram":
         check_address(destination.telegram_url, f"{_who(destination)}: telegram_url")
         if ":" not in found["token"]:
-            raise MisconfiguredError(f"{_who(destination)}: its token is none that @BotFather gives out (NUMBER:TEXT)")
+            raise MisconfiguredError(f"{_who(destination)}: its token is not a @BotFather token (NUMBER:TEXT)")
         return TelegramSecrets(found["token"], found["chat"])
     check_address(found["url"], f"{_who(destination)}: its url")
     key = found.get("signing_key") or None
-    if key is not None and len(key) < LEAST_KEY:
-        raise MisconfiguredError(f"{_who(destination)}: its signing_key is shorter than {LEAST_KEY} characters")
+    if key is not None and len(key) < MIN_KEY:
+        raise MisconfiguredError(f"{_who(destination)}: its signing_key is shorter than {MIN_KEY} characters")
     return WebhookSecrets(found["url"], key)
 
 

@@ -19,7 +19,7 @@ from notices.notice_messages import NoticeMessage, shortened
 
 TALKATIVE = ("httpx", "telegram.Bot", "telegram.request.HTTPXRequest", "telegram.request.BaseRequest")
 """Loggers that name the address of each request, and with it the bot's token."""
-MOST_SAID = 120
+MAX_QUOTED = 120
 STRANGE = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError)
 """What the library makes of a 2xx whose JSON is no message; one destination's oddities must not end all."""
 
@@ -60,14 +60,14 @@ class TelegramSender:
                     link_preview_options=LinkPreviewOptions(is_disabled=True),
                 )
         except _AnsweredError as answered:
-            check_answer(answered.status, answered.retry_after, self._secrets.hidden_in(answered.said)[:MOST_SAID])
+            check_answer(answered.status, answered.retry_after, self._secrets.hidden_in(answered.said)[:MAX_QUOTED])
         except (TimedOut, TimeoutError):
             raise DestinationUnavailableError(f"no answer within {self._seconds:g} s") from None
         except TelegramError:
             # the text of the error may hold the address, and that the token
-            raise DestinationUnavailableError("it cannot be connected to") from None
+            raise DestinationUnavailableError("connection failed") from None
         except STRANGE:
-            raise DestinationUnavailableError("what answers there is not Telegram") from None
+            raise DestinationUnavailableError("the server that answers is not Telegram") from None
 
     async def close(self) -> None:
         await self._request.shutdown()
@@ -103,10 +103,10 @@ class _Request(HTTPXRequest):
         )
         if 200 <= status < 300:
             return status, payload
-        raise _AnsweredError(status, *_said_in(payload))
+        raise _AnsweredError(status, *_error_of(payload))
 
 
-def _said_in(payload: bytes) -> tuple[str, float | None]:
+def _error_of(payload: bytes) -> tuple[str, float | None]:
     """Its description and how long it asks to wait (core.telegram.org/bots/api#responseparameters), if it says so."""
     try:
         document = json.loads(payload)

@@ -41,9 +41,9 @@ class WebhookSender:
         except TimeoutError:
             raise DestinationUnavailableError(f"no answer within {self._seconds:g} s") from None
         except aiohttp.ClientConnectorCertificateError:
-            raise DestinationUnavailableError("its certificate is not to be trusted") from None
+            raise DestinationUnavailableError("its certificate is not trusted") from None
         except aiohttp.ClientConnectorError:
-            raise DestinationUnavailableError("it cannot be connected to") from None
+            raise DestinationUnavailableError("connection failed") from None
         except (aiohttp.ClientError, OSError) as error:
             # the text of the error may hold the address, and that a key
             raise DestinationUnavailableError(f"the connection broke ({type(error).__name__})") from None

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from notices.batching import MINUTE, MOST_IN_ONE, batch_name, next_batch
+from notices.batching import MAX_IN_ONE, MINUTE, batch_name, next_batch
 from session.notices import Notice
 from store.operations.mongo_notices import QueuedNotice
 from tests.notices.samples import AT, alarm, trade, webhook
@@ -39,7 +39,7 @@ def test_what_was_begun_goes_first_as_it_was() -> None:
 
 def test_alarms_of_one_moment_are_one_message_of_a_bounded_size() -> None:
     plan = next_batch(waiting(*(alarm(number) for number in range(200))), [], webhook(), AT)
-    assert len(plan.batch) == MOST_IN_ONE
+    assert len(plan.batch) == MAX_IN_ONE
 
 
 def test_trades_leave_room_for_alarms() -> None:

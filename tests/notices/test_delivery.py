@@ -132,6 +132,6 @@ async def test_what_nobody_took_for_too_long_is_given_up(reader: NoticeEventRead
         await until(is_given_up)
     assert wall_now() - begun >= 1.5 * MICROSECONDS
     (failed,) = await reader.notices.failed()
-    assert failed.reason == "not taken within 0.025 minutes: HTTP 503 Service Unavailable"
+    assert failed.reason == "not delivered within 0.025 minutes: HTTP 503 Service Unavailable"
     (state,) = await reader.notices.states()
     assert (state.waiting, state.failed) == (0, 1)

@@ -95,8 +95,8 @@ async def test_the_present_is_told_once_however_often_it_is_looked_at(
         async with followed(reader, session) as reading:
             present = await reader.present()
             lost = replace(present, counters=replace(present.counters, day_net=-present.settings.max_daily_loss))  # type: ignore[union-attr]  # there are settings
-            await reading.look(lost)
-            await reading.look(lost)
+            await reading.check_alerts(lost)
+            await reading.check_alerts(lost)
     assert sorted(await events(reader)) == ["breaker_closed", "breaker_opened", "daily_loss_reached"]
 
 
@@ -121,7 +121,7 @@ async def test_a_single_leg_is_told_once_it_has_lasted_and_at_once_where_asked_f
         assert [one.arbitrage_id for one in present.single_legs] == [made.arbitrage_id]
         for seconds, told in ((5, []), (30, ["single_leg_begun"]), (31, ["single_leg_begun"])):
             now = present.counters.now + seconds * 1_000_000
-            await desk.look(replace(present, counters=replace(present.counters, now=now)))
+            await desk.check_alerts(replace(present, counters=replace(present.counters, now=now)))
             assert await events(reader) == told
     client.close()
 

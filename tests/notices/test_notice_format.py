@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from notices.notice_format import plural, signed_bps, signed_money
-from notices.notice_messages import MOST_CHARACTERS, MOST_LINES
+from notices.notice_messages import MAX_CHARACTERS, MAX_LINES
 from tests.notices.samples import alarm, message, trade
 
 
@@ -55,10 +55,10 @@ def test_trades_are_summed() -> None:
 
 def test_more_than_one_look_is_counted() -> None:
     told = message(*(trade(number) for number in range(50)))
-    assert len(told.lines) == MOST_LINES + 2
+    assert len(told.lines) == MAX_LINES + 2
     assert told.lines[-1] == "… and 38 more"
     assert len(told.notices) == 50
-    assert len(told.text) <= MOST_CHARACTERS
+    assert len(told.text) <= MAX_CHARACTERS
 
 
 def test_alarms_beside_each_other_are_counted() -> None:

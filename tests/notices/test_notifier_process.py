@@ -78,7 +78,7 @@ async def test_killed_in_the_middle_it_loses_nothing(
     assert repeated == [in_flight], "what was on its way comes again, with the same id, and nothing else does"
     assert len(receiver.ids) - len(set(receiver.ids)) == len(_of(receiver.received[taken].document))
     left = b"".join(path.read_bytes() for path in session.home.rglob("*") if path.is_file())
-    assert b"notices are read" in left
+    assert b"notifier started" in left
     assert PATH.encode() not in left
     assert KEY.encode() not in left
 

@@ -59,7 +59,8 @@ def told_at(watch: AlertWatch, *looks: tuple[int, bool]) -> list[tuple[int, str]
     told = []
     for second, is_down in looks:
         told += [
-            (second, notice.event) for notice in watch.look([FAULT] if is_down else [], EXCHANGES, AT + second * SECOND)
+            (second, notice.event)
+            for notice in watch.update([FAULT] if is_down else [], EXCHANGES, AT + second * SECOND)
         ]
     return told
 
@@ -85,21 +86,21 @@ def test_what_a_user_stopped_is_not_down_and_has_its_time_to_come_back() -> None
     (meant,) = faults_now(told, SESSION, AT)
     assert meant.is_meant
     watch = AlertWatch(AT)
-    assert watch.look([], EXCHANGES, AT) == []
+    assert watch.update([], EXCHANGES, AT) == []
     for second in range(1, 60):
-        assert watch.look([meant], EXCHANGES, AT + second * SECOND) == []
+        assert watch.update([meant], EXCHANGES, AT + second * SECOND) == []
     wanted = replace(meant, is_meant=False)
-    assert watch.look([wanted], EXCHANGES, AT + 60 * SECOND) == []
-    assert watch.look([], EXCHANGES, AT + 70 * SECOND) == []
-    assert watch.look([wanted], EXCHANGES, AT + 80 * SECOND) == []
-    (notice,) = watch.look([wanted], EXCHANGES, AT + 96 * SECOND)
+    assert watch.update([wanted], EXCHANGES, AT + 60 * SECOND) == []
+    assert watch.update([], EXCHANGES, AT + 70 * SECOND) == []
+    assert watch.update([wanted], EXCHANGES, AT + 80 * SECOND) == []
+    (notice,) = watch.update([wanted], EXCHANGES, AT + 96 * SECOND)
     assert notice.event == "bot_down"
 
 
 def test_a_restarted_notifier_repeats_nothing_and_tells_the_end() -> None:
     first = AlertWatch(AT)
     told_at(first, (0, False), (1, True), (30, True))
-    again = AlertWatch(AT + 40 * SECOND, dict(first.standing))
+    again = AlertWatch(AT + 40 * SECOND, dict(first.ongoing))
     assert told_at(again, (41, True), (80, True), (90, False)) == [(90, "feed_back")]
-    (notice,) = replace(again, standing={"bot:beta": AT}).look([], EXCHANGES, AT + 5 * SECOND)
+    (notice,) = replace(again, ongoing={"bot:beta": AT}).update([], EXCHANGES, AT + 5 * SECOND)
     assert (notice.event, notice.line) == ("bot_back", "beta: its bot is back after 5 s")

@@ -95,7 +95,7 @@ async def test_a_slow_one_is_given_its_time_and_no_more(opened: Opened, receiver
 
 async def test_nobody_there(opened: Opened) -> None:
     (port,) = free_ports(1)
-    with pytest.raises(DestinationUnavailableError, match="cannot be connected to"):
+    with pytest.raises(DestinationUnavailableError, match="connection failed"):
         await opened(f"http://127.0.0.1:{port}").send(message())
 
 

@@ -104,7 +104,7 @@ def test_a_single_leg_says_what_was_filled_where() -> None:
     bought = replace(leg, exchange="bitflyer", fills=filled(leg, Decimal("0.05")).fills)
     begun, held = notices_of_arbitrage(arbitrage("single_leg", "residual", legs=(bought, request("sell").leg)), AT_ONCE)
     assert begun.line == "SINGLE LEG BTC bitFlyer → Kraken: bought 0.05 on bitFlyer; it is being unwound"
-    assert held.line == "HELD BTC bitFlyer → Kraken 0.05: late; look at it"
+    assert held.line == "RESIDUAL BTC bitFlyer → Kraken 0.05: late; needs attention"
     assert held.facts["reason"] == "late"
     (_, resolved) = notices_of_arbitrage(arbitrage("single_leg", "unwound", net="-1.5", notional="0"), AT_ONCE)
     assert resolved.line == "Single leg resolved BTC bitFlyer → Kraken: unwound: -1.50 USD net"

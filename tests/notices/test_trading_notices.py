@@ -25,8 +25,8 @@ def version(before: TradingState | None, after: TradingState) -> SettingsVersion
 @pytest.mark.parametrize(
     ("before", "after", "line"),
     [
-        ("running", "halted", "Trading HALTED by erika: nothing is sent any more"),
-        ("running", "reducing", "Trading REDUCING by erika: nothing new is begun"),
+        ("running", "halted", "Trading HALTED by erika: no orders are sent"),
+        ("running", "reducing", "Trading REDUCE-ONLY by erika: no new arbitrages"),
         ("halted", "running", "Trading RESUMED by erika"),
     ],
 )

@@ -43,7 +43,7 @@ async def application(session: Session, store: MongoTradeStore) -> AsyncIterator
     """Started, and stopped at the end."""
     app = build_app(session, with_pages=False)
     async with app.router.lifespan_context(app):
-        await until(lambda: dashboard_of(app).hub.board.sources.mongodb)
+        await until(lambda: dashboard_of(app).hub.live_state.sources.mongodb)
         yield app
 
 

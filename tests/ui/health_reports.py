@@ -109,7 +109,7 @@ def report(**changes: Any) -> HealthReportRow:
     """Of the session of `tests.ui.samples`."""
     row = HealthReportRow(
         verdict="well",
-        summary="All well",
+        summary="All healthy",
         findings=[],
         now=START,
         mode="paper",

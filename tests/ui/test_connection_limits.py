@@ -226,7 +226,7 @@ async def test_streams_are_capped_and_leave_a_reserve_for_plain_requests(caplog:
                 rejected = [await client.get("/api/stream") for _ in range(20)]
             assert {(one.status_code, one.headers["retry-after"]) for one in rejected} == {(429, "5")}
             assert "has 3 open events already" in rejected[0].json()["detail"]
-            assert caplog.messages.count("stream turned away") == 1, "one line, not one for each"
+            assert caplog.messages.count("stream rejected") == 1, "one line, not one for each"
             assert await healthy(address)
             async with client.stream("GET", "/api/stream", headers={"X-API-Key": "an operator's"}) as operators:
                 assert operators.status_code == 200, "an operator gets in all the same"

@@ -19,7 +19,7 @@ def found(tmp_path: Path, **changes: Any) -> list[tuple[str, str]]:
 
 def test_of_a_session_that_is_well_nothing_is_said(tmp_path: Path) -> None:
     assert found(tmp_path) == []
-    assert (summary_of([]), verdict_of([])) == ("All well", "well")
+    assert (summary_of([]), verdict_of([])) == ("All healthy", "well")
 
 
 ALL_LIVE = [feed("alpha", "BTC/USD"), feed("beta", "BTC/EUR"), feed("fx", "EUR/USD")]
@@ -87,7 +87,7 @@ def test_what_is_failing_comes_first_and_is_counted(tmp_path: Path) -> None:
     changes = {"processes": [part("ui", "starting"), part("cep", "failed"), part("publisher", "failed")]}
     findings = with_findings(report(**changes), session_of(tmp_path))
     assert [finding["part"] for finding in findings] == ["cep", "publisher", "ui"]
-    assert summary_of(findings) == "2 failing and 1 to look at: cep, publisher, ui"
+    assert summary_of(findings) == "2 failing and 1 to check: cep, publisher, ui"
     assert verdict_of(findings) == "failing"
     assert verdict_of(findings[2:]) == "warning"
 
@@ -101,4 +101,4 @@ def test_words_name_exchanges_as_people_do_and_count_as_people_do(tmp_path: Path
 def test_a_setting_is_named_as_its_field_is(tmp_path: Path) -> None:
     changes = {"queries": [query("spreads", batch_age=90.0)]}
     (finding,) = with_findings(report(**changes), session_of(tmp_path))
-    assert "“Least share of the last 10 s above it (0: off)”" in finding["todo"]
+    assert "“Minimum share of the last 10 s above it (0: off)”" in finding["todo"]

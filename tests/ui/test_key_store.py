@@ -13,7 +13,7 @@ from session.roles import Role
 from ui.auth.api_keys import digest_of, known_key, new_key
 from ui.auth.key_store import (
     KEYS_FILE,
-    MOST_KEYS,
+    MAX_KEYS,
     KeyNameError,
     KeysDamagedError,
     StoredKey,
@@ -75,9 +75,9 @@ def test_a_name_is_given_once_and_there_is_an_end_of_keys(tmp_path: Path) -> Non
         add_key(tmp_path, kept())
     with pytest.raises(KeyNameError, match="no key 'other'"):
         revoke_key(tmp_path, "other")
-    for number in range(MOST_KEYS - 1):
+    for number in range(MAX_KEYS - 1):
         add_key(tmp_path, kept(f"desk-{number}"))
-    with pytest.raises(KeyNameError, match="revoke those"):
+    with pytest.raises(KeyNameError, match="revoke unused"):
         add_key(tmp_path, kept("one-more"))
 
 
@@ -93,7 +93,7 @@ def test_a_damaged_file_lets_nobody_in_and_is_not_overwritten(
 ) -> None:
     (tmp_path / KEYS_FILE).write_text(text)
     assert read_keys(tmp_path) == ()
-    assert "keys cannot be read" in caplog.text
+    assert "keys unreadable" in caplog.text
     with pytest.raises(KeysDamagedError, match="cannot be read as a list of keys"):
         add_key(tmp_path, kept())
     assert (tmp_path / KEYS_FILE).read_text() == text

@@ -8,7 +8,7 @@ import pytest
 
 from launch.setup.login_files import keep_logins, own_logins
 from session.logins import Login
-from ui.services.log_tail import MOST_BYTES, MOST_CHARACTERS, Level, LogQuestion, NoLogError, log_names, log_tail
+from ui.services.log_tail import MAX_BYTES, MAX_CHARACTERS, Level, LogQuestion, NoLogError, log_names, log_tail
 
 PARTS = frozenset({"cep", "bot-kraken", "kafka", "mongodb"})
 OWN_KEY = "the-owners-key-of-this-folder"
@@ -89,7 +89,7 @@ def test_bytes_that_are_no_text_move_no_cursor(home: Path) -> None:
 
 def test_a_huge_log_is_read_from_its_end_alone(home: Path) -> None:
     with (home / "logs" / "cep.log").open("wb") as log:
-        log.truncate(50 * MOST_BYTES)
+        log.truncate(50 * MAX_BYTES)
         log.seek(0, os.SEEK_END)
         log.write(b"\n" + event("the end"))
     tail = log_tail(home, "cep", PARTS, LogQuestion())
@@ -100,8 +100,8 @@ def test_a_huge_log_is_read_from_its_end_alone(home: Path) -> None:
 def test_a_huge_line_is_shortened_and_one_without_its_beginning_left_out(home: Path) -> None:
     write(home, event("x" * 100_000))
     (line,) = shown(home)
-    assert len(line) <= MOST_CHARACTERS + 3
-    write(home, b'{"password": "' + b"y" * (2 * MOST_BYTES))
+    assert len(line) <= MAX_CHARACTERS + 3
+    write(home, b'{"password": "' + b"y" * (2 * MAX_BYTES))
     assert shown(home) == ["(a line too long to be shown)"]
 
 

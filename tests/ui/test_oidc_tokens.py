@@ -42,12 +42,12 @@ async def test_a_token_without_a_role_of_ours_is_nobody(issuer: Issuer) -> None:
 @pytest.mark.parametrize(
     ("claims", "why"),
     [
-        ({"exp": 1}, "it is over"),
-        ({"exp": None}, "it lacks a claim"),
-        ({"sub": None}, "it lacks a claim"),
-        ({"aud": "another"}, "it is for somebody else"),
-        ({"aud": None}, "it (is not valid|is for|lacks)"),
-        ({"iss": "https://evil.example"}, "it is of another issuer"),
+        ({"exp": 1}, "it has expired"),
+        ({"exp": None}, "a claim is missing"),
+        ({"sub": None}, "a claim is missing"),
+        ({"aud": "another"}, "wrong audience"),
+        ({"aud": None}, "it is not valid|wrong audience|a claim is missing"),
+        ({"iss": "https://evil.example"}, "wrong issuer"),
         ({"nbf": 9_999_999_999}, "it is not valid yet"),
     ],
 )
@@ -78,7 +78,7 @@ async def test_a_strangers_tokens_do_not_make_us_ask_without_end(issuer: Issuer)
     assert await tokens.caller(issuer.token()) is not None
     stranger = ec.generate_private_key(ec.SECP256R1())
     for number in range(20):
-        with pytest.raises(TokenRejectedError, match="none of the issuer's"):
+        with pytest.raises(TokenRejectedError, match="not one of the issuer's"):
             await tokens.caller(jwt.encode(issuer.claims(), stranger, "ES256", headers={"kid": f"kid {number}"}))
     assert issuer.asked == 1
 

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session.roles import RateTerms
-from ui.auth.rate_buckets import MOST_BUCKETS, Rates
+from ui.auth.rate_buckets import MAX_BUCKETS, Rates
 
 
 class Time:
@@ -31,9 +31,9 @@ def test_each_name_has_its_own() -> None:
 
 def test_memory_is_bounded() -> None:
     rates = Rates(RateTerms(1, 1), Time())
-    for number in range(MOST_BUCKETS + 100):
+    for number in range(MAX_BUCKETS + 100):
         rates.take(f"address {number}")
-    assert len(rates._buckets) == MOST_BUCKETS
+    assert len(rates._buckets) == MAX_BUCKETS
 
 
 @given(st.lists(st.integers(0, 3_000_000), max_size=60), st.integers(1, 20), st.floats(0.1, 50))

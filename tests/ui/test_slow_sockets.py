@@ -16,7 +16,7 @@ from tests.ui.waiting import until
 from ui.server.slow_sockets import TRY_AGAIN_LATER, SlowClientCutoff
 from ui.server.web_server import WebServer, bound_socket, uvicorn_config
 
-PATIENCE_SECONDS = 0.3
+ANSWER_TIMEOUT_SECONDS = 0.3
 SILENT_MILLISECONDS = 1_000
 LARGE = "x" * 100_000
 
@@ -65,7 +65,7 @@ class Pushing:
 async def serving(pushing: Pushing) -> AsyncIterator[tuple[str, WebServer]]:
     with bound_socket("127.0.0.1", 0, SILENT_MILLISECONDS) as listener:
         config = uvicorn_config(pushing.app)
-        config.ws = partial(SlowClientCutoff, patience=PATIENCE_SECONDS)  # type: ignore[assignment]  # called like the class
+        config.ws = partial(SlowClientCutoff, patience=ANSWER_TIMEOUT_SECONDS)  # type: ignore[assignment]  # called like the class
         server = WebServer(config)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         await server.wait_started(running)
@@ -126,7 +126,7 @@ async def test_one_that_reads_again_in_time_is_told_why_it_must_go() -> None:
         await until(lambda: any(one.close_sent for one in sockets_of(server)))
         received = await all_of(client)
     code = TRY_AGAIN_LATER.to_bytes(2, "big")
-    assert received.endswith(code + b"You read too slowly.")
+    assert received.endswith(code + b"The client reads too slowly.")
 
 
 async def test_what_is_kept_for_one_that_does_not_read_is_bounded() -> None:

@@ -1,6 +1,6 @@
 from market.time_units import MICROSECONDS
 from session.roles import Caller
-from ui.auth.socket_tickets import MOST_TICKETS, TICKET_SECONDS, Purpose, Tickets
+from ui.auth.socket_tickets import MAX_TICKETS, TICKET_SECONDS, Purpose, Tickets
 
 DESK = Caller("desk", "viewer", "key")
 PURPOSES: tuple[tuple[Purpose, Purpose], ...] = (("live", "page"), ("page", "live"))
@@ -43,6 +43,6 @@ def test_it_is_good_for_half_a_minute() -> None:
 def test_memory_is_bounded_and_the_oldest_goes_first() -> None:
     tickets = Tickets(Time())
     first, second = tickets.issue(DESK), tickets.issue(DESK)
-    for _ in range(MOST_TICKETS - 1):
+    for _ in range(MAX_TICKETS - 1):
         newest = tickets.issue(DESK)
     assert (tickets.redeem(first), tickets.redeem(second), tickets.redeem(newest)) == (None, DESK, DESK)

@@ -29,7 +29,7 @@ PATHS = (
     "/api/health",
 )
 CONNECTING_AT_ONCE = 20
-PATIENCE_SECONDS = 60
+ANSWER_TIMEOUT_SECONDS = 60
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class Heard:
     async def by_all(self) -> set[str]:
         """What anybody heard of by now, once everybody has, or a minute later: on a full machine some are behind."""
         told = set[str]().union(*self.trades)
-        deadline = wall_now() + PATIENCE_SECONDS * MICROSECONDS
+        deadline = wall_now() + ANSWER_TIMEOUT_SECONDS * MICROSECONDS
         while any(not told <= seen for seen in self.trades) and wall_now() < deadline:
             await SystemClock().sleep(0.1)
         return told

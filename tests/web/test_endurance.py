@@ -17,11 +17,11 @@ from tests.web.serving import MEGABYTE, report, taken_by, traffic
 PAGES = 5
 WARM_UP_SECONDS = 30
 COLLECTIONS = 3
-MOST_CORES = 0.25
-MOST_HEAP_GROWTH = 5 * MEGABYTE
-MOST_NODE_GROWTH = 0.10
-MOST_RESIDENT_MEGABYTES = 10
-MOST_SHIFT = 0.05
+MAX_CORES = 0.25
+MAX_HEAP_GROWTH = 5 * MEGABYTE
+MAX_NODE_GROWTH = 0.10
+MAX_RESIDENT_MEGABYTES = 10
+MAX_SHIFT = 0.05
 SAMPLE = """() => {
   window.sampled = { frames: 0, stale: 0, shift: 0, moves: [] };
   const look = () => {
@@ -122,10 +122,10 @@ def test_five_pages_cost_little_and_nothing_grows(chromium: Browser, dashboard: 
     }
     frames = {"frames": sum(one["frames"] for one in sampled), "stale": sum(one["stale"] for one in sampled)}
     report("five pages", {**figures, **more, **frames, "moves": sampled[0]["moves"]})
-    assert cores <= MOST_CORES
-    assert heap <= MOST_HEAP_GROWTH
-    assert nodes <= MOST_NODE_GROWTH
-    assert grown <= MOST_RESIDENT_MEGABYTES
-    assert shift < MOST_SHIFT
+    assert cores <= MAX_CORES
+    assert heap <= MAX_HEAP_GROWTH
+    assert nodes <= MAX_NODE_GROWTH
+    assert grown <= MAX_RESIDENT_MEGABYTES
+    assert shift < MAX_SHIFT
     assert frames["frames"] > seconds
     assert frames["stale"] == 0

@@ -54,7 +54,7 @@ async def audit(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[AuditRow]:
-    """Every change that anybody tried, newest first, rejected ones included. `since` is in, `until` is not."""
+    """Every attempted change, newest first, rejected ones included. `since` is inclusive, `until` exclusive."""
     page = await dashboard_of(request).reader.audit.page(wish, cursor, limit)
     return PageRow(items=[audit_row(entry) for entry in page.items], next_cursor=page.next_cursor)
 

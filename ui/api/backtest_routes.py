@@ -1,4 +1,4 @@
-"""Backtests: ask for one, follow it, compare them, read their reports. Asking and ending need the key."""
+"""Backtests: queue one, follow it, compare them, read their reports. Queueing and ending need a key."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from ui.http.route_roles import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow
 from ui.rows.equity_rows import EquityPointRow, equity_point_rows
 from ui.services.backtest_service import (
-    MOST_WAITING,
+    MAX_WAITING,
     BacktestAsk,
     BacktestInvalidError,
     BacktestRow,
@@ -46,7 +46,7 @@ REPORT_HEADERS = {
 POST_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "The tick set, and what is to be other than it says itself.",
+        "description": "The tick set, and the settings to override.",
         "content": {
             "application/json": {
                 "schema": BacktestAsk.model_json_schema(),
@@ -66,13 +66,13 @@ POST_BODY: dict[str, Any] = {
 
 @router.get("/tick-sets")
 async def tick_sets(request: Request) -> list[TickSetRow]:
-    """Recorded ticks that a backtest can be run on, by name; new ones are seen within some seconds."""
+    """Tick sets that a backtest can run on, by name. New ones appear within some seconds."""
     return [tick_set_row(one) for one in await dashboard_of(request).reader.backtests.tick_sets()]
 
 
 @router.get("/backtests")
 async def backtests(request: Request) -> list[BacktestRow]:
-    """All that are kept, newest first."""
+    """All stored backtests, newest first."""
     return [backtest_row(job) for job in await dashboard_of(request).reader.backtests.jobs()]
 
 
@@ -83,7 +83,8 @@ async def backtests(request: Request) -> list[BacktestRow]:
     openapi_extra=POST_BODY,
 )
 async def ask(request: Request, caller: Operator) -> JSONResponse:
-    """Queue one; the supervisor runs them one at a time, behind live trading. 409: too many wait."""
+    """Queue a backtest. The supervisor runs them one at a time, at lower priority than live trading. 409: too many
+    are queued."""
     dashboard = dashboard_of(request)
     try:
         asked = json.loads(await request.body())
@@ -96,13 +97,13 @@ async def ask(request: Request, caller: Operator) -> JSONResponse:
     except BacktestInvalidError as invalid:
         raise ProblemError(422, f"Not queued. {invalid}.", {"errors": invalid.errors}) from None
     except TooManyWaitingError:
-        raise ProblemError(409, f"Not queued: {MOST_WAITING} wait already.") from None
+        raise ProblemError(409, f"Not queued: {MAX_WAITING} backtests are already queued.") from None
     return JSONResponse(dict(backtest_row(job)), 201, headers={"Location": f"/api/backtests/{job.job_id}"})
 
 
 @router.get("/backtests/{backtest_id}", responses={404: PROBLEM_RESPONSE})
 async def backtest(request: Request, backtest_id: str) -> BacktestRow:
-    """How far it is, and what it came to."""
+    """Progress and results."""
     job = await dashboard_of(request).reader.backtests.job(backtest_id)
     if job is None:
         raise _unknown(backtest_id)
@@ -111,7 +112,7 @@ async def backtest(request: Request, backtest_id: str) -> BacktestRow:
 
 @router.get("/backtests/{backtest_id}/equity", responses={404: PROBLEM_RESPONSE})
 async def equity(request: Request, backtest_id: str) -> list[EquityPointRow]:
-    """Net profit over the time of the ticks, thinned as `/pnl/equity`; nothing before it is done."""
+    """Net profit over the time of the ticks, thinned as `/pnl/equity`; empty until the backtest is done."""
     job = await dashboard_of(request).reader.backtests.job(backtest_id)
     if job is None:
         raise _unknown(backtest_id)
@@ -122,7 +123,7 @@ async def equity(request: Request, backtest_id: str) -> list[EquityPointRow]:
 async def trades(
     request: Request, backtest_id: str, cursor: Cursor = None, limit: Limit = 50
 ) -> PageRow[BacktestTradeRow]:
-    """All of them, newest first; none before it is done, nor of one that an earlier version ran."""
+    """Trades, newest first; empty until the backtest is done, and for one that an earlier version ran."""
     backtests = dashboard_of(request).reader.backtests
     if await backtests.job(backtest_id) is None:
         raise _unknown(backtest_id)
@@ -136,7 +137,7 @@ async def trades(
     responses={404: PROBLEM_RESPONSE, 200: {"description": "The file.", "content": {"text/csv": {}}}},
 )
 async def trades_csv(request: Request, backtest_id: str) -> StreamingResponse:
-    """All of them, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
+    """All trades, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
     backtests = dashboard_of(request).reader.backtests
     if await backtests.job(backtest_id) is None:
         raise _unknown(backtest_id)
@@ -145,7 +146,7 @@ async def trades_csv(request: Request, backtest_id: str) -> StreamingResponse:
 
 @router.get("/backtests/{backtest_id}/report", response_class=HTMLResponse, responses={404: PROBLEM_RESPONSE})
 async def report(request: Request, backtest_id: str) -> HTMLResponse:
-    """One page that needs nothing beside itself."""
+    """The report, a self-contained HTML page."""
     html = await dashboard_of(request).reader.backtests.report(backtest_id)
     if html is None:
         raise ProblemError(404, f"There is no report of a backtest {backtest_id}.")
@@ -154,7 +155,8 @@ async def report(request: Request, backtest_id: str) -> HTMLResponse:
 
 @router.delete("/backtests/{backtest_id}", responses=dict.fromkeys((401, 404), PROBLEM_RESPONSE))
 async def end(request: Request, backtest_id: str, caller: Operator) -> Response:
-    """One that waits or runs is cancelled (202, as it stands); one that has ended is removed with its report (204)."""
+    """A queued or running backtest is cancelled (202, with its state); a finished one is removed with its report
+    (204)."""
     dashboard = dashboard_of(request)
     try:
         job = await cancel_or_remove(dashboard, backtest_id, caller, "rest")

@@ -78,7 +78,7 @@ FEED: dict[str, object] = {
 
 
 class BotRows(BaseModel):
-    """All of them; there are few."""
+    """All bots; there are few."""
 
     items: list[BotRow]
 
@@ -96,47 +96,45 @@ def _shown(example: object, *rejections: int) -> dict[int | str, dict[str, Any]]
 
 @router.get("/bots", responses=_shown({"items": [BOT]}, 503))
 async def bots(request: Request, _: Viewer) -> BotRows:
-    """Every bot of the session, by name: one trades for its exchange, the others stand by."""
+    """Every bot of the session, by name: one trades for its exchange, the others are on standby."""
     return BotRows(items=await bots_now(dashboard_of(request)))
 
 
 @router.get("/bots/{name}", responses=_shown(BOT, 404, 503))
 async def bot(request: Request, name: str, _: Viewer) -> BotRow:
-    """One bot, by the name of its process, `bot-EXCHANGE` or `bot-EXCHANGE-2`, or by an exchange that has but one."""
+    """One bot, by the name of its process, `bot-EXCHANGE` or `bot-EXCHANGE-2`, or by an exchange that has only one."""
     return await _told(bot_now(dashboard_of(request), name))
 
 
 @router.post("/bots/{name}/stop", responses=_shown(STOPPING, 401, 403, 404, 409, 503))
 async def stop_bot(request: Request, name: str, caller: Operator) -> BotRow:
-    """Have it stopped; `state` follows in a moment. It begins nothing more and first sees its orders through.
-
-    It stays stopped, over a restart of the session too, until it is started. Repeating this changes nothing. 409 where
-    nobody would obey: the supervisor is silent, or the session is ending.
-    """
+    """Stop a bot; `state` follows in a moment. The bot drains: it opens nothing new and follows its orders in flight
+    to their end. It stays stopped, also over a restart of the session, until it is started. Idempotent. 409: there
+    is no heartbeat from the supervisor, or the session is ending."""
     return await _ordered(request, name, "stopped", caller)
 
 
 @router.post("/bots/{name}/start", responses=_shown(BOT, 401, 403, 404, 409, 503))
 async def start_bot(request: Request, name: str, caller: Operator) -> BotRow:
-    """Have it run again; `state` follows in a moment. Repeating this changes nothing."""
+    """Start a bot; `state` follows in a moment. Idempotent."""
     return await _ordered(request, name, "running", caller)
 
 
 @router.get("/processes", responses=_shown({"items": [FEED]}, 503))
 async def processes(request: Request, _: Viewer) -> ProcessRows:
-    """What the supervisor told of each process of the session; `unknown` where it was not heard of for 5 s."""
+    """Every process of the session as its supervisor reported it; `unknown` without a heartbeat for 5 s."""
     return ProcessRows(items=await processes_now(dashboard_of(request)))
 
 
 @router.post("/processes/{name}/stop", responses=_shown(FEED, 401, 403, 404, 409, 503))
 async def stop_process(request: Request, name: str, caller: Operator) -> ProcessRow:
-    """As for a bot, and for a price feed, whose quotes are withdrawn at once; 409 for all others."""
+    """Stop a bot, or a price feed, whose quotes are withdrawn at once; 409 for any other process."""
     return process_row(await _told(order_process(dashboard_of(request), name, "stopped", caller)))
 
 
 @router.post("/processes/{name}/start", responses=_shown(FEED, 401, 403, 404, 409, 503))
 async def start_process(request: Request, name: str, caller: Operator) -> ProcessRow:
-    """Have a bot or a price feed run again; 409 for all others."""
+    """Start a bot or a price feed; 409 for any other process."""
     return process_row(await _told(order_process(dashboard_of(request), name, "running", caller)))
 
 
@@ -153,7 +151,7 @@ async def _told(work: Awaitable[Answer]) -> Answer:
     try:
         return await work
     except NoSuchProcessError as error:
-        there_are = f"there are {', '.join(error.known)}" if error.known else "none was told of yet"
+        there_are = f"there are {', '.join(error.known)}" if error.known else "none was reported yet"
         raise ProblemError(404, f"This session has no process {error.name!r} here; {there_are}.") from None
     except ProcessOrderRejectedError as error:
         raise ProblemError(409, error.why) from None

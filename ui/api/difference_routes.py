@@ -1,4 +1,4 @@
-"""GET: where our books and an exchange's own word differed, and what was done about it."""
+"""GET: differences between the ledger and an exchange, and how each was handled."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ router = APIRouter(tags=["trades"])
 
 
 class DifferenceRow(TypedDict):
-    """`handled`: healed by taking the exchange's word, or only reported. `found_at` the first time, microseconds."""
+    """`handled`: healed by taking the exchange's value, or only reported. `found_at`: first time, microseconds."""
 
     difference_id: str
     kind: str
@@ -28,11 +28,11 @@ class DifferenceRow(TypedDict):
 @router.get("/differences")
 async def differences(
     request: Request,
-    kind: Annotated[list[DifferenceKind] | None, Query(description="Any of these; all where absent.")] = None,
+    kind: Annotated[list[DifferenceKind] | None, Query(description="Any of these; default: all.")] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[DifferenceRow]:
-    """What reconciliation found, of all sessions, newest first; the kinds are those of docs/reconciliation.md."""
+    """Differences that reconciliation found, of all sessions, newest first; kinds: docs/reconciliation.md."""
     page = await dashboard_of(request).reader.differences(tuple(kind or ()), cursor, limit)
     return PageRow(items=[_row(one) for one in page.items], next_cursor=page.next_cursor)
 

@@ -1,4 +1,4 @@
-"""GET: all trades, or all arbitrages with what they brought, as one file that is written while it is sent."""
+"""GET: all trades, or all arbitrages with their realised P&L, as one file that is written while it is sent."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 
 
 def _of(media_type: str) -> dict[int | str, dict[str, Any]]:
-    """In the documentation."""
+    """Response type in the OpenAPI document."""
     schema = {"type": "string"} if media_type == CSV else {"type": "string", "format": "binary"}
     return {200: {"description": "The file.", "content": {media_type: {"schema": schema}}}}
 
@@ -40,20 +40,20 @@ async def trades_parquet(request: Request, wanted: Wanted) -> StreamingResponse:
 
 @router.get("/arbitrages.csv", response_class=StreamingResponse, responses=_of(CSV))
 async def arbitrages_csv(request: Request, wanted: Wanted) -> StreamingResponse:
-    """All arbitrages, oldest first, each with the parts of what it brought; over all of them these sum to `/pnl`."""
+    """All arbitrages, oldest first, each with its P&L attribution; their sums equal `/pnl`."""
     dashboard = dashboard_of(request)
     return await csv_download(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session.session_id)
 
 
 @router.get("/arbitrages.parquet", response_class=StreamingResponse, responses=_of(PARQUET))
 async def arbitrages_parquet(request: Request, wanted: Wanted) -> StreamingResponse:
-    """All arbitrages, oldest first; the parts of what they brought as decimal128(38, 8)."""
+    """All arbitrages, oldest first; the P&L attribution as decimal128(38, 8)."""
     dashboard = dashboard_of(request)
     return await _parquet(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session)
 
 
 async def csv_download(table: DownloadTable[Row], lists: AsyncGenerator[list[Row]], name: str) -> StreamingResponse:
-    """`name` of what it is of: a session, a backtest."""
+    """`name`: of the session or backtest."""
     begun = await _begun(lists)
     return _sent(csv_parts(table, begun), f"{CSV}; charset=utf-8", file_name(table.name, name, "csv"))
 
@@ -65,7 +65,7 @@ async def _parquet(table: DownloadTable[Row], lists: AsyncGenerator[list[Row]], 
 
 
 async def _begun(lists: AsyncGenerator[list[Row]]) -> AsyncIterator[Sequence[Row]]:
-    """With the first list read: where the store does not answer, that is told before the file has begun."""
+    """Reads the first rows before the response starts, so that a store error is still a problem response."""
     first = await anext(lists, None)
 
     async def all_lists() -> AsyncGenerator[Sequence[Row]]:

@@ -1,4 +1,4 @@
-"""GET /api/health: this process lives; /api/ready: Kafka, MongoDB and detection do; /api/health/parts: how all is."""
+"""GET /api/health: liveness; /api/ready: Kafka, MongoDB and detection; /api/health/parts: the health report."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
@@ -33,22 +33,20 @@ async def health(request: Request) -> AliveRow:
         mode=dashboard.session.mode,
         session_id=dashboard.session.session_id,
         now=dashboard.session.clock().now(),
-        sources=sources_row(dashboard.hub.board.sources),
+        sources=sources_row(dashboard.hub.live_state.sources),
     )
 
 
 @router.get("/ready", responses={503: PROBLEM_RESPONSE})
 async def ready(request: Request) -> JSONResponse:
-    """200 while Kafka and MongoDB answer and opportunities are found, else 503, within three seconds of their end; of a
-    Kafka that hangs within ten.
-
-    `missing` names what is not there. `detection` is `starting`, `working`, `silent`, or `unknown` where nobody told
-    when the session began, which holds nothing up. By what is known: nothing is asked, so it answers at once.
-    """
-    board = dashboard_of(request).hub.board
-    missing = [name for name, is_live in sources_row(board.sources).items() if not is_live]
-    missing += ["detection"] if board.detection in ("starting", "silent") else []
-    state = {"sources": sources_row(board.sources), "detection": board.detection, "missing": missing}
+    """200 while Kafka and MongoDB answer and detection works, otherwise 503: within three seconds of an outage,
+    within ten of a Kafka that hangs. `missing` names what is down. `detection` is `starting`, `working`, `silent`,
+    or `unknown` where the start of the session is not known, which does not fail readiness. Answers at once from
+    known state."""
+    live_state = dashboard_of(request).hub.live_state
+    missing = [name for name, is_live in sources_row(live_state.sources).items() if not is_live]
+    missing += ["detection"] if live_state.detection in ("starting", "silent") else []
+    state = {"sources": sources_row(live_state.sources), "detection": live_state.detection, "missing": missing}
     if not missing:
         return JSONResponse({"status": "ready", **state})
     return problem_response(503, f"Not there: {', '.join(missing)}.", state, {"Retry-After": "1"})
@@ -56,5 +54,5 @@ async def ready(request: Request) -> JSONResponse:
 
 @router.get("/health/parts", responses=REJECTED)
 async def parts(request: Request, _: Viewer) -> HealthReportRow:
-    """Feeds, Kafka, Spark, change streams, latencies and processes, and the verdict in words; at most a second old."""
+    """Feeds, Kafka, Spark, change streams, latencies and processes, with findings; at most a second old."""
     return await dashboard_of(request).health.report()

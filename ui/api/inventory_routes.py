@@ -1,4 +1,4 @@
-"""GET: what is where, and what would bring it back."""
+"""GET: inventory and the rebalancing plan."""
 
 from typing import Annotated
 
@@ -17,10 +17,10 @@ router = APIRouter(tags=["inventory"])
 async def inventory(
     request: Request,
     target: Annotated[
-        Target, Query(description="Shares that each exchange should have: those of the opening, or equal ones.")
+        Target, Query(description="Target share of each exchange: that of the opening balances, or equal.")
     ] = "opening",
 ) -> InventoryRow:
-    """Balances, what holds them, exposure since the opening, drift, and a plan that is never carried out."""
+    """Balances, holds, exposure since the opening, drift, and a rebalancing plan that is never executed."""
     dashboard = dashboard_of(request)
     reader, session = dashboard.reader, dashboard.session
     opening, _ = await reader.session_balances()
@@ -28,7 +28,7 @@ async def inventory(
     profit = await reader.profit(session.settlement_currency)
     return inventory_row(
         session,
-        dashboard.hub.board.snapshot(),
+        dashboard.hub.live_state.snapshot(),
         tuple(await reader.balance_rows()),
         opening,
         open_arbitrages.items,

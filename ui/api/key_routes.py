@@ -1,4 +1,4 @@
-"""GET /api/keys: whom keys were given to; for operators. Keys are given and revoked by `arbitrage keys` alone."""
+"""GET /api/keys: the API keys, for operators. Only `arbitrage keys` adds and revokes keys."""
 
 from fastapi import APIRouter, Request
 from typing_extensions import TypedDict
@@ -19,6 +19,6 @@ class KeyRow(TypedDict):
 
 @router.get("/keys")
 async def keys(request: Request, _: ReadingOperator) -> list[KeyRow]:
-    """The owner's first, then in the order they were given."""
+    """The owner's key first, then by creation."""
     known = known_keys(access_of(request).home)
     return [KeyRow(name=key.name, role=key.role, created_at=key.created_at) for key in known]

@@ -19,24 +19,22 @@ from ui.services.dashboard import Dashboard
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_clients import LiveClient
 
-MOST_SEQUENCE = 2**53
+MAX_SEQUENCE = 2**53
 RETRY_MILLISECONDS = 1_000
 
 router = APIRouter(tags=["stream"])
 
 Since = Annotated[
     int | None,
-    Query(ge=0, le=MOST_SEQUENCE, description="The sequence of the last message heard: no trade since is missed."),
+    Query(ge=0, le=MAX_SEQUENCE, description="Sequence of the last message received: every trade since then is sent."),
 ]
-LastEventId = Annotated[
-    str | None, Header(description="As `since`; what an event source sends by itself when it comes back.")
-]
+LastEventId = Annotated[str | None, Header(description="As `since`; sent by an event source when it reconnects.")]
 
 
 @router.websocket("/ws/live")
 async def live(websocket: WebSocket, since: Since = None) -> None:
-    """Pushes until the client leaves; what it sends is not read."""
-    audience, admission = _audience(websocket), await admit(websocket)
+    """Sends until the client disconnects; what the client sends is not read."""
+    audience, admission = _broadcaster(websocket), await admit(websocket)
     if admission is None:
         return
     await websocket.accept(admission.subprotocol)
@@ -63,13 +61,10 @@ async def live(websocket: WebSocket, since: Since = None) -> None:
 async def stream(
     request: Request, caller: Viewer, since: Since = None, last_event_id: LastEventId = None
 ) -> StreamingResponse:
-    """The messages of `/ws/live` as server-sent events, until the key counts no more: `event` is a message's type, `id`
-    its sequence.
-
-    A Last-Event-ID that is none of ours counts as none.
-    """
+    """The messages of `/ws/live` as server-sent events, until the key is revoked: `event` is the message's type,
+    `id` its sequence. An unknown Last-Event-ID is ignored."""
     events = _events(
-        access_of(request), caller, _audience(request), _sequence(last_event_id) if last_event_id else since
+        access_of(request), caller, _broadcaster(request), _sequence(last_event_id) if last_event_id else since
     )
     return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
@@ -98,11 +93,11 @@ async def _until_gone(websocket: WebSocket) -> None:
         pass
 
 
-def _audience(connection: Request | WebSocket) -> Broadcaster:
+def _broadcaster(connection: Request | WebSocket) -> Broadcaster:
     dashboard: Dashboard = connection.app.state.dashboard
-    return dashboard.hub.audience
+    return dashboard.hub.broadcaster
 
 
 def _sequence(text: str) -> int | None:
-    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MOST_SEQUENCE))
-    return min(int(text), MOST_SEQUENCE) if is_number else None
+    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_SEQUENCE))
+    return min(int(text), MAX_SEQUENCE) if is_number else None

@@ -1,4 +1,4 @@
-"""GET /api/logs: the ends of the parts' logs. Viewers may read them: secrets are taken out, and no line has one."""
+"""GET /api/logs: the newest log lines of each process. Viewers may read them: secrets are redacted."""
 
 import asyncio
 from typing import Annotated
@@ -9,25 +9,25 @@ from typing_extensions import TypedDict
 from ui.api.market_routes import dashboard_of
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_roles import REJECTED, Viewer
-from ui.services.log_tail import MOST_LINES, Level, LogQuestion, LogTailRow, NoLogError, log_names, log_tail
+from ui.services.log_tail import MAX_LINES, Level, LogQuestion, LogTailRow, NoLogError, log_names, log_tail
 
 router = APIRouter(tags=["health"])
 
-Part = Annotated[str, Path(max_length=60, description="A part of the session, as /api/logs names it.")]
-Lines = Annotated[int, Query(ge=1, le=MOST_LINES, description="The newest so many that fit.")]
-AtLeast = Annotated[Level, Query(description="Of this level or above. Lines without one are always there.")]
-Text = Annotated[str, Query(max_length=200, description="In the event or its fields, whatever its case.")]
+Part = Annotated[str, Path(max_length=60, description="A process of the session, as listed by /api/logs.")]
+Lines = Annotated[int, Query(ge=1, le=MAX_LINES, description="Number of newest matching lines.")]
+AtLeast = Annotated[Level, Query(description="Minimum level. Lines without a level are always included.")]
+Text = Annotated[str, Query(max_length=200, description="Text in the event or its fields, case-insensitive.")]
 
 
 class LogsRow(TypedDict):
-    """Parts of this session that have a log on this machine."""
+    """Processes of this session that have a log on this machine."""
 
     parts: list[str]
 
 
 @router.get("/logs", responses=REJECTED)
 async def logs(request: Request, _: Viewer) -> LogsRow:
-    """Which logs there are."""
+    """The logs on this machine."""
     dashboard = dashboard_of(request)
     parts = await dashboard.health.part_names()
     return LogsRow(parts=list(await asyncio.to_thread(log_names, dashboard.session.home, parts)))
@@ -37,7 +37,7 @@ async def logs(request: Request, _: Viewer) -> LogsRow:
 async def log(
     request: Request, _: Viewer, part: Part, lines: Lines = 100, level: AtLeast = "DEBUG", text: Text = ""
 ) -> LogTailRow:
-    """The newest lines of one part's log, oldest first, without secrets. At most the last megabyte is searched."""
+    """The newest lines of one log, oldest first, without secrets. Searches at most the last megabyte."""
     dashboard = dashboard_of(request)
     parts = await dashboard.health.part_names()
     question = LogQuestion(lines, level, text)

@@ -1,4 +1,4 @@
-"""GET: what the streams say of prices – quotes and spreads."""
+"""GET: quotes and spreads from the streams."""
 
 from typing import Annotated
 
@@ -23,7 +23,7 @@ def dashboard_of(request: Request) -> Dashboard:
 
 
 def snapshot_of(request: Request) -> LiveSnapshot:
-    return dashboard_of(request).hub.board.snapshot()
+    return dashboard_of(request).hub.live_state.snapshot()
 
 
 @router.get("/quotes", responses=shown(example=QUOTES))
@@ -38,7 +38,7 @@ async def quotes(request: Request, exchange: Exchange = None, base: Base = None)
 
 @router.get("/spreads", responses=shown(example=SPREADS))
 async def spreads(request: Request, exchange: Exchange = None, base: Base = None) -> list[SpreadRow]:
-    """Exchange × exchange by the latest quotes, net of fees and FX, with the statistics of the last windows."""
+    """Spread matrix of the latest quotes, net of fees and FX, with the statistics of the last windows."""
     return [
         row
         for row in spread_rows(snapshot_of(request))

@@ -22,10 +22,10 @@ router = APIRouter(tags=["health"])
 async def metrics(
     request: Request, _: Viewer, accept: Annotated[str, Header(include_in_schema=False)] = ""
 ) -> Response:
-    """Prometheus' text format, or OpenMetrics where it is asked for. Each name: docs/metrics.md."""
+    """Prometheus' text format, or OpenMetrics on request. Names: docs/metrics.md."""
     dashboard: Dashboard = request.app.state.dashboard
     kept: Metrics = request.app.state.metrics
     report = await dashboard.health.report()
-    board = dashboard.hub.board
-    body, media_type = kept.text(report, board.ledger.totals, board.snapshot().opportunity_count, accept)
+    live_state = dashboard.hub.live_state
+    body, media_type = kept.text(report, live_state.ledger.totals, live_state.snapshot().opportunity_count, accept)
     return Response(body, headers={"Content-Type": media_type, "Cache-Control": "no-store"})

@@ -1,4 +1,4 @@
-"""GET: how the destinations of notices do."""
+"""GET: the state of the destinations of notices."""
 
 from fastapi import APIRouter, Request
 
@@ -10,6 +10,6 @@ router = APIRouter(tags=["notices"])
 
 @router.get("/notices")
 async def notices(request: Request) -> NoticesRow:
-    """Each destination that was ever configured, by the name that the configuration gives it, and what it was not told
-    in the end. No address and no key of one is known here."""
+    """Every destination ever configured, by its configured name, and the notices that were dropped. No addresses, no
+    keys."""
     return await notices_now(dashboard_of(request))

@@ -1,4 +1,4 @@
-"""What the answers about quotes, spreads and opportunities look like, for the documentation."""
+"""Example responses about quotes, spreads and opportunities, for the OpenAPI document."""
 
 from ui.rows.api_rows import OpportunityRow, QuoteRow, SpreadRow
 from ui.rows.opportunity_rows import LifeRow, StatisticsRow, StoredOpportunityRow

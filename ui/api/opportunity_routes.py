@@ -1,4 +1,4 @@
-"""GET: opportunities of the store with what became of them, those of the stream, and their statistics."""
+"""GET: stored opportunities with their outcome, those of the stream, and their statistics."""
 
 from enum import Enum
 from typing import Annotated
@@ -23,12 +23,12 @@ router = APIRouter()
 
 TAGS: list[str | Enum] = ["opportunities"]
 LATEST_MICROSECOND = 2**53
-"""Whole numbers beyond it change on their way through JavaScript."""
+"""Larger integers lose digits in JavaScript."""
 NetBps = Annotated[float | None, Query(ge=-1_000, le=10_000, allow_inf_nan=False)]
 
 
 class Wanted(BaseModel):
-    """The filters of `/opportunities`; all that are given must hold."""
+    """The filters of `/opportunities`, combined with AND."""
 
     base: str | None = Field(None, max_length=20, description="Base asset, for example BTC.")
     exchange: str | None = Field(None, max_length=40, description="Exchange, on either side of a pair.")
@@ -38,7 +38,7 @@ class Wanted(BaseModel):
     outcome: OutcomeName | None = None
     reason: str | None = Field(None, max_length=40, description="As in docs/risk.md.")
     since: int | None = Field(None, alias="from", ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC.")
-    to: int | None = Field(None, ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC, itself left out.")
+    to: int | None = Field(None, ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC, exclusive.")
 
     @property
     def opportunities(self) -> OpportunityFilter:
@@ -69,11 +69,11 @@ async def newest(
     min_net_bps: NetBps = None,
     limit: Limit = 50,
 ) -> list[OpportunityRow]:
-    """Straight from the stream, newest first, those below the threshold included: of the last 500 distinct ones that
-    this process saw."""
+    """The last 500 distinct opportunities that this process received from the stream, newest first, including those
+    below the threshold."""
     found = (
         one
-        for one in dashboard_of(request).hub.board.opportunities()
+        for one in dashboard_of(request).hub.live_state.opportunities()
         if base in (None, one.base)
         and exchange in (None, one.buy.exchange, one.sell.exchange)
         and (min_net_bps is None or one.net_bps >= min_net_bps)
@@ -86,25 +86,26 @@ async def newest(
 async def statistics(
     request: Request, span: Span = "10m", base: Base = None, exchange: Exchange = None
 ) -> StatisticsRow:
-    """How many were seen, taken and rejected, why, how wide they were and how long they lived."""
+    """Counts of seen, taken and rejected opportunities, rejection reasons, spreads and durations."""
     return await opportunity_statistics(dashboard_of(request), span, base, exchange)
 
 
 @router.get("/opportunities/{opportunity_id}", tags=TAGS, responses=shown(example=KEPT) | {404: PROBLEM_RESPONSE})
 async def opportunity(request: Request, opportunity_id: Annotated[str, Path(max_length=200)]) -> StoredOpportunityRow:
-    """One with what became of it: kept by a bot, or among the last 500 of the stream."""
+    """One opportunity with its outcome: a stored one, or one of the last 500 of the stream."""
     found = await opportunity_by_id(dashboard_of(request), opportunity_id)
     if found is None:
-        raise ProblemError(404, f"There is no opportunity {opportunity_id}, or it was not kept.")
+        raise ProblemError(404, f"There is no opportunity {opportunity_id}, or it was not stored.")
     return found
 
 
 @router.get("/settings/preview", tags=["settings"], responses=shown(example=PREVIEW))
 async def preview(
     request: Request,
-    min_net_bps: Annotated[float, Query(ge=-1_000, le=10_000, allow_inf_nan=False, description="The threshold.")],
+    min_net_bps: Annotated[
+        float, Query(ge=-1_000, le=10_000, allow_inf_nan=False, description="The threshold, bps net.")
+    ],
     hours: Annotated[float, Query(gt=0, le=24, allow_inf_nan=False)] = 1.0,
 ) -> PreviewRow:
-    """What a threshold would have done to the last hours, by what bots kept of them. `limits` says what it leaves
-    out."""
+    """Preview of a threshold on the last hours, from stored opportunities. `limits`: what the preview leaves out."""
     return await threshold_preview(dashboard_of(request), min_net_bps, hours)

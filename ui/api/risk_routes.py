@@ -1,4 +1,4 @@
-"""The kill switch, the limits with what is used of them, and what the rejections would have brought."""
+"""The kill switch, the limits with their use, and the missed profit of rejections."""
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
@@ -10,14 +10,14 @@ from ui.api.settings_routes import NO_SETTINGS, ChangedBy
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_roles import Operator
 from ui.rows.inventory_rows import current_values
-from ui.rows.risk_rows import MissedProfitRow, Risk, RiskRow, TradingStateRow, forgone_row, risk_row
+from ui.rows.risk_rows import MissedProfitRow, Risk, RiskRow, TradingStateRow, missed_profit_row, risk_row
 from ui.services.settings_service import SettingsMissingError, switch_trading
 
 router = APIRouter(tags=["risk"])
 
 
 class WantedState(BaseModel):
-    """`running`; `reducing`: nothing new is begun, single legs are unwound; `halted`: nothing is sent any more."""
+    """`running`; `reducing`: reduce-only, single legs are still unwound; `halted`: no orders are sent."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -31,8 +31,8 @@ async def put_trading_state(
     caller: Operator,
     x_changed_by: ChangedBy = None,
 ) -> TradingStateRow:
-    """The kill switch. Takes no version: it holds whatever else is being changed at the same time. A state that is in
-    force already is no new version of the settings."""
+    """The kill switch. Takes no version: it applies whatever else is changed at the same time. Repeating the state
+    in force makes no new version of the settings."""
     dashboard = dashboard_of(request)
     try:
         saved = await switch_trading(dashboard, wanted.state, caller, x_changed_by or "")
@@ -43,21 +43,21 @@ async def put_trading_state(
 
 @router.get("/risk", responses={404: PROBLEM_RESPONSE})
 async def risk(request: Request) -> RiskRow:
-    """Every check in its order with what is used of its limit now, and how each exchange does."""
+    """Every risk check in order, with the use of its limit now, and the health of each exchange."""
     dashboard = dashboard_of(request)
     reader, session = dashboard.reader, dashboard.session
     current = await reader.settings()
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
     opening, _ = await reader.session_balances()
-    values = current_values(session, dashboard.hub.board.snapshot())
+    values = current_values(session, dashboard.hub.live_state.snapshot())
     inventory = inventory_of(await reader.balance_rows(), opening, (), values, session.bases)
     return risk_row(Risk(session, current, await reader.counters(), await reader.health(), inventory.exposures))
 
 
 @router.get("/rejections/summary")
 async def rejection_summary(request: Request) -> MissedProfitRow:
-    """Why opportunities were not traded, and what they were expected to bring: the dearest reason first."""
+    """Rejection reasons with their missed profit, largest first."""
     dashboard = dashboard_of(request)
     counts, missed_profit = await dashboard.reader.rejection_counts(), await dashboard.reader.rejected_profit()
-    return forgone_row(dashboard.session.settlement_currency, counts, missed_profit)
+    return missed_profit_row(dashboard.session.settlement_currency, counts, missed_profit)

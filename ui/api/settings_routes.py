@@ -1,4 +1,4 @@
-"""GET and PATCH /api/settings: optimistic concurrency by version, changes with the key alone."""
+"""GET and PATCH /api/settings: optimistic concurrency by version; changes need a key."""
 
 import json
 from collections.abc import Coroutine
@@ -11,7 +11,7 @@ from market.decide.settings import Settings
 from store.errors import VersionConflictError
 from ui.api.market_routes import dashboard_of
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
-from ui.http.rejected_changes import note_rejection
+from ui.http.rejected_changes import record_rejection
 from ui.http.route_roles import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow
 from ui.rows.api_rows import VersionRow
@@ -25,17 +25,17 @@ ChangedBy = Annotated[
     Header(
         min_length=1,
         max_length=64,
-        description="Who stands in the history of the settings; without it the name of the key.",
+        description="Name recorded in the settings history; default: the key's name.",
     ),
 ]
 
 LONGEST_VERSION = 18
-"""Digits; no version of ours has more, and Python rejects to read thousands."""
+"""Maximum digits of a version; Python refuses to parse thousands."""
 NO_SETTINGS = "There are no settings yet; they appear with the first start of the system."
 PATCH_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "The settings to change, and `version`: the one that the change was made from (or If-Match).",
+        "description": "The settings to change, and `version`: the version that was changed (or If-Match).",
         "content": {
             "application/json": {
                 "schema": {"type": "object"},
@@ -78,7 +78,7 @@ async def patch_settings(
     try:
         changes, expected, conflict_status = _asked(await request.body(), if_match)
     except ProblemError as problem:
-        await note_rejection(request, problem.detail, caller)
+        await record_rejection(request, problem.detail, caller)
         raise
     return await _changed(change_settings(dashboard, changes, expected, caller, x_changed_by or ""), conflict_status)
 

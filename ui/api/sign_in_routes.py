@@ -11,13 +11,13 @@ from ui.auth.api_keys import known_key
 from ui.auth.sign_ins import COOKIE, SIGN_IN_SECONDS
 from ui.http.page_files import ASSETS
 from ui.http.problems import ProblemError
-from ui.http.rejected_changes import address_of, note_rejection
+from ui.http.rejected_changes import address_of, record_rejection
 from ui.http.route_roles import CHALLENGE, SignInCookie, Viewer, access_of, too_many
 
 router = APIRouter(tags=["access"])
 page_router = APIRouter(include_in_schema=False)
 
-UNKNOWN_KEY = "This key is not, or no longer, known."
+UNKNOWN_KEY = "Unknown or revoked key."
 PAGE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -29,7 +29,7 @@ PAGE_HEADERS = {
 
 
 class SignIn(BaseModel):
-    """The key is used for this one request and kept nowhere."""
+    """The key is used for this one request and not stored."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -37,7 +37,7 @@ class SignIn(BaseModel):
 
 
 class CallerRow(TypedDict):
-    """`means`: by what the caller is known – `open`, `key`, `sign-in` or `token`."""
+    """`means`: how the caller was identified – `open`, `key`, `sign-in` or `token`."""
 
     name: str
     role: str
@@ -46,14 +46,14 @@ class CallerRow(TypedDict):
 
 @router.post("/sign-in")
 async def sign_in(request: Request, response: Response, given: SignIn) -> CallerRow:
-    """A cookie for this browser: twelve hours, until POST /api/sign-out, or until the key is revoked."""
+    """A cookie for this browser, valid for twelve hours, until POST /api/sign-out, or until the key is revoked."""
     access, address = access_of(request), address_of(request)
     key = known_key(access.home, given.key.strip())
     if key is None:
         wait = access.guessed_wrong(address)
         if wait:
             raise too_many(wait)
-        await note_rejection(request, UNKNOWN_KEY)
+        await record_rejection(request, UNKNOWN_KEY)
         raise ProblemError(401, UNKNOWN_KEY, headers=CHALLENGE)
     response.set_cookie(
         COOKIE,
@@ -73,7 +73,7 @@ def _is_behind_tls(request: Request) -> bool:
 
 @router.post("/sign-out", status_code=204)
 async def sign_out(request: Request, cookie: SignInCookie = None) -> Response:
-    """The cookie counts no more."""
+    """Ends the sign-in: the cookie is no longer valid."""
     access_of(request).sign_ins.end(cookie)
     response = Response(status_code=204)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
@@ -82,11 +82,11 @@ async def sign_out(request: Request, cookie: SignInCookie = None) -> Response:
 
 @router.get("/caller")
 async def who(caller: Viewer) -> CallerRow:
-    """Who this request comes from, as the service sees it."""
+    """The caller of this request, as the service identifies it."""
     return CallerRow(name=caller.name, role=caller.role, means=caller.means)
 
 
 @page_router.get("/sign-in")
 async def sign_in_page() -> FileResponse:
-    """The one page that is shown to anybody."""
+    """The sign-in page, open to everybody."""
     return FileResponse(ASSETS / "sign_in.html", headers=PAGE_HEADERS)

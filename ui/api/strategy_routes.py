@@ -1,4 +1,4 @@
-"""GET: the signals of strategies that are no arbitrage."""
+"""GET: the signals of strategies other than arbitrage."""
 
 from fastapi import APIRouter, Request
 from typing_extensions import TypedDict
@@ -22,7 +22,8 @@ class AverageOrderRow(TypedDict):
 
 
 class AverageTradeRow(TypedDict):
-    """The table of the original demo, with the mean that was crossed; `order` null where only signals are wanted."""
+    """A signal, with the columns of the original demo and the mean that was crossed; `order` is null for signals
+    only."""
 
     trade_id: str
     exchange: str

@@ -1,4 +1,4 @@
-"""POST /api/tickets: the way onto the WebSocket for a page, which cannot send a key there."""
+"""POST /api/tickets: lets a page, which cannot send a key there, open the WebSocket."""
 
 from typing import Annotated
 
@@ -20,12 +20,12 @@ class TicketRow(TypedDict):
     protocols: list[str]
 
 
-For = Annotated[Purpose, Query(description="`live`: the stream; `page`: the dashboard's own pages, and nobody else.")]
+For = Annotated[Purpose, Query(description="`live`: the stream; `page`: the dashboard's own pages only.")]
 
 
 @router.post("/tickets", status_code=201)
 async def ticket(request: Request, response: Response, caller: Viewer, purpose: For = "live") -> TicketRow:
-    """One use of `/ws/live` within 30 s, with the role of who asks. It opens nothing else."""
+    """A ticket for one use of `/ws/live` within 30 s, with the role of the caller. It grants nothing else."""
     issued = access_of(request).tickets.issue(caller, purpose)
     response.headers["Cache-Control"] = "no-store"
     return TicketRow(ticket=issued, expires_in=TICKET_SECONDS, protocols=[PROTOCOL, f"{TICKET_PREFIX}{issued}"])

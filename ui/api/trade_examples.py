@@ -1,4 +1,4 @@
-"""What the documentation shows of answers about trades."""
+"""Example responses about trades, for the OpenAPI document."""
 
 from typing import Any
 

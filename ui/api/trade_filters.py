@@ -1,4 +1,4 @@
-"""Which trades a request is about: one set of query parameters for lists and downloads."""
+"""Query parameters that select trades, shared by lists and downloads."""
 
 from typing import Annotated
 
@@ -11,13 +11,13 @@ from ui.api.market_routes import Base, Exchange
 LATEST = 2**53 - 1
 """Of the microseconds that a JSON number holds: the year 2255."""
 
-State = Annotated[list[ArbitrageState] | None, Query(description="Of the arbitrage: any of these; all where absent.")]
+State = Annotated[list[ArbitrageState] | None, Query(description="States of the arbitrage; default: all.")]
 StrategyName = Annotated[Strategy | None, Query(description="`ma`: orders of the moving average.")]
 Since = Annotated[
-    int | None, Query(alias="from", ge=0, le=LATEST, description="First microsecond (UTC): reserved, or filled.")
+    int | None, Query(alias="from", ge=0, le=LATEST, description="Earliest time reserved or filled, microseconds UTC.")
 ]
 Until = Annotated[
-    int | None, Query(alias="to", ge=0, le=LATEST, description="First microsecond (UTC) that is too late.")
+    int | None, Query(alias="to", ge=0, le=LATEST, description="Latest time, exclusive, microseconds UTC.")
 ]
 
 

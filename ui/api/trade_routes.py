@@ -1,4 +1,4 @@
-"""GET: what the store says – arbitrages, their fills, rejections, balances, P&L, feeds."""
+"""GET: arbitrages, fills, rejections, balances, P&L and feeds from the store."""
 
 from typing import Annotated
 
@@ -50,7 +50,7 @@ async def trades(request: Request, wanted: Wanted, cursor: Cursor = None, limit:
 
 @router.get("/rejections")
 async def rejections(request: Request) -> list[ReasonRow]:
-    """How many opportunities were not traded, by the first reason; most frequent first."""
+    """Number of rejected opportunities by the first failed check, most frequent first."""
     reader = dashboard_of(request).reader
     return reason_rows(await reader.rejection_counts(), await reader.rejected_profit())
 
@@ -62,14 +62,14 @@ async def recent_rejections(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[RejectionRow]:
-    """The first of each pair and reason per second, newest first."""
+    """The first rejection per pair, reason and second, newest first."""
     page = await dashboard_of(request).reader.rejections(reason, cursor, limit)
     return PageRow(items=[rejection_row(rejection) for rejection in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/balances")
 async def balances(request: Request, exchange: Exchange = None) -> list[BalanceRowView]:
-    """What the bots may use and what open legs hold, per exchange and currency."""
+    """Free and held balances per exchange and currency."""
     rows = await dashboard_of(request).reader.balance_rows()
     return [balance_row(row) for row in rows if exchange in (None, row.exchange)]
 
@@ -79,10 +79,11 @@ async def pnl(
     request: Request,
     by: Annotated[
         GroupedBy | None,
-        Query(description="A line for each exchange, asset, pair of exchanges, UTC day of the end, or strategy."),
+        Query(description="One line per exchange, asset, pair of exchanges, UTC day of the end, or strategy."),
     ] = None,
 ) -> PnlRow | list[PnlLineRow]:
-    """The session's profit and loss in its parts, which sum to `net`; lines sum to the whole to the last digit."""
+    """Realised P&L of the session and its attribution, which sums to `net`; the lines sum to the total to the last
+    digit."""
     dashboard = dashboard_of(request)
     currency = dashboard.session.settlement_currency
     if by is not None:
@@ -93,7 +94,7 @@ async def pnl(
 
 @router.get("/pnl/equity", responses=EQUITY_EXAMPLE)
 async def equity(request: Request) -> EquityRow:
-    """Net profit summed in the order in which arbitrages ended, with its falls; `net` is that of `/pnl`."""
+    """Net profit summed in the order in which arbitrages ended, with its drawdowns; `net` is that of `/pnl`."""
     dashboard = dashboard_of(request)
     currency = dashboard.session.settlement_currency
     return equity_row(await dashboard.reader.history.equity(currency), currency)
@@ -101,7 +102,7 @@ async def equity(request: Request) -> EquityRow:
 
 @router.get("/pnl/moving-average")
 async def moving_average(request: Request) -> list[AverageSumRow]:
-    """What the orders of the moving average bought and sold, by market; their costs are in `/pnl?by=strategy`."""
+    """Amounts bought and sold by the moving average's orders, by market; their costs are in `/pnl?by=strategy`."""
     return average_sum_rows(await dashboard_of(request).reader.history.average_sums())
 
 

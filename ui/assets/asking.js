@@ -21,6 +21,6 @@ export async function ask(method, path, body, headers = {}) {
 // Why something was not done, for who asked for it.
 export function refusalWords({ status, body }) {
   if (status === 401) return "sign in with an operator's API key first.";
-  if (status === 0) return "the server did not answer, so perhaps it was done, perhaps not.";
+  if (status === 0) return "the server did not answer; the change may or may not have been made.";
   return body?.detail ?? `the server answered ${status}.`;
 }

@@ -6,7 +6,7 @@ import { liveFeed } from "./live_feed.js";
 import { chooseLocal, isLocalTime } from "./zone.js";
 
 const STATE_WORDS = { connecting: "connecting…", live: "live", stale: "stale", reconnecting: "reconnecting…" };
-const TRADING_WORDS = { running: "trading on", reducing: "nothing new begun", halted: "trading halted" };
+const TRADING_WORDS = { running: "trading on", reducing: "reduce-only", halted: "trading halted" };
 const TRADING_CLASSES = { running: "on", reducing: "reducing", halted: "off" };
 const MODES = {
   paper: ["Paper trading", "no real money"],
@@ -16,8 +16,8 @@ const MODES = {
   live: ["Live trading", "real money"],
 };
 const DETECTION_WORDS = {
-  starting: "Detection is starting: no opportunity is found yet.",
-  silent: "Detection does not answer: no opportunity is found until it is back.",
+  starting: "Detection is starting: no opportunities yet.",
+  silent: "Detection does not respond: no opportunities until it is back.",
 };
 const SOURCES = { kafka: "Kafka", mongodb: "MongoDB" };
 const heads = new WeakMap();
@@ -99,7 +99,7 @@ class Head {
   // Without a source nothing is heard of detection either.
   showNotice(sources, detection) {
     const names = Object.keys(SOURCES).filter((name) => !sources[name]).map((name) => SOURCES[name]).join(" and ");
-    const words = names ? `${names} cannot be reached; what depends on it stands still until it is back.` : (DETECTION_WORDS[detection] ?? "");
+    const words = names ? `${names} cannot be reached; everything that depends on it is not updated until it is back.` : (DETECTION_WORDS[detection] ?? "");
     setText(this.parts.notice, words);
     this.parts.notice.hidden = !words;
   }

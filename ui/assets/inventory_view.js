@@ -21,7 +21,7 @@ export class ProfitLinesView {
     tabs.replaceChildren(...this.tabs.map(([, tab]) => tab));
     this.by = WAYS[0][0];
     this.rows = new KeyedRows(body, lineRow);
-    this.empty = emptyRow(LINE_PARTS.length + 2, "Nothing earned and nothing lost yet.");
+    this.empty = emptyRow(LINE_PARTS.length + 2, "No realised P&L yet.");
   }
 
   choose(by) {
@@ -82,7 +82,7 @@ export class InventoryView {
       ...plan.transfers.map((row) => ({ ...row, settled: currency, reason: null })),
       ...plan.skipped.map((row) => ({ ...row, settled: currency })),
     ];
-    setText(this.noPlan.firstChild, "Nothing drifted so far that sending it back is worth a thought.");
+    setText(this.noPlan.firstChild, "No balance has drifted far enough to rebalance.");
     this.plan.show(rows, (row) => `${row.currency} ${row.source} ${row.destination}`, this.noPlan);
   }
 }

@@ -8,20 +8,20 @@ import { who } from "./who.js";
 
 const STATES = {
   running: ["Trading is on.", "", "good"],
-  reducing: ["Nothing new is begun.", " Single legs are still unwound.", "warn"],
-  halted: ["Trading is halted.", " Nothing is sent any more; orders in flight are watched to their end.", "bad"],
+  reducing: ["Trading is reduce-only.", " No new arbitrages; single legs are still unwound.", "warn"],
+  halted: ["Trading is halted.", " No orders are sent; orders in flight are followed to their end.", "bad"],
 };
-const DOING = { halted: "Halting trading …", reducing: "Switching to begin nothing new …", running: "Resuming trading …" };
-const DONE = { halted: "Trading is halted", reducing: "From now on nothing new is begun", running: "Trading is on again" };
+const DOING = { halted: "Halting trading …", reducing: "Switching to reduce-only …", running: "Resuming trading …" };
+const DONE = { halted: "Trading is halted", reducing: "Trading is reduce-only", running: "Trading is on again" };
 
 class KillSwitch {
   constructor() {
-    this.strong = element("strong", {}, "The state of trading is not known yet.");
+    this.strong = element("strong", {}, "The trading state is not known yet.");
     this.rest = element("span");
     this.sure = element("input", { type: "checkbox", id: "sure" });
     this.buttons = {
       halted: element("button", { type: "button", class: "halt" }, "Halt trading"),
-      reducing: element("button", { type: "button" }, "Begin nothing new"),
+      reducing: element("button", { type: "button" }, "Reduce-only"),
       running: element("button", { type: "button" }, "Resume trading"),
     };
     this.said = element("p", { class: "said", role: "status" });
@@ -65,7 +65,7 @@ class KillSwitch {
 
   // What is in force is a reason to offer nothing only while it is certain.
   draw() {
-    const [strong, rest, tone] = STATES[this.state] ?? ["The state of trading is not known yet.", "", "warn"];
+    const [strong, rest, tone] = STATES[this.state] ?? ["The trading state is not known yet.", "", "warn"];
     setText(this.strong, strong);
     setText(this.rest, rest);
     setClass(this.strong, tone);

@@ -4,9 +4,9 @@ import { element, emptyRow, KeyedRows, setClass, setText } from "./elements.js";
 import { count, duration, exchangeName, fullTime, money, offset, reasonName, stateName, sum, tone, tookMicroseconds } from "./format.js";
 
 const PARTS = [
-  ["gross", "Gross at prices seen"],
+  ["gross", "Theoretical gross"],
   ["latency_decay", "Latency decay"],
-  ["slippage", "Depth slippage"],
+  ["slippage", "Slippage"],
   ["fees", "Fees"],
   ["fx", "FX"],
   ["unwinding", "Unwinding"],
@@ -48,7 +48,7 @@ function medianLatency(model) {
 export class ProfitView {
   constructor(body) {
     this.rows = new KeyedRows(body, profitRow);
-    this.empty = emptyRow(3, "Nothing earned and nothing lost yet.");
+    this.empty = emptyRow(3, "No realised P&L yet.");
   }
 
   show(model) {
@@ -162,7 +162,7 @@ function feedCounts(feed) {
 export class RejectionsView {
   constructor(body) {
     this.rows = new KeyedRows(body, refusalRow);
-    this.empty = emptyRow(4, "No opportunity was rejected yet.");
+    this.empty = emptyRow(4, "No opportunities rejected yet.");
   }
 
   show(model) {

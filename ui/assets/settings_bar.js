@@ -8,7 +8,7 @@ export class SettingsBar {
   constructor(acts) {
     this.count = element("strong");
     this.mine = element("div");
-    this.lost = element("span", { class: "warn", hidden: true }, " The connection is lost; what you type is kept in this tab.");
+    this.lost = element("span", { class: "warn", hidden: true }, " Connection lost; your input is kept in this tab.");
     this.said = element("div", { class: "said", role: "status", "data-part": "settings-said" });
     this.whole = element("p", { class: "said bad", role: "alert", hidden: true });
     this.clash = this.clashBox(acts);
@@ -33,7 +33,7 @@ export class SettingsBar {
     return element(
       "div", { class: "said bad", role: "alert", hidden: true, "data-part": "clash" },
       this.clashWords,
-      element("div", { class: "row" }, button("Keep my changes, on top of those", acts.keep), button("Drop my changes", acts.drop)),
+      element("div", { class: "row" }, button("Keep my changes", acts.keep), button("Discard my changes", acts.drop)),
     );
   }
 
@@ -53,7 +53,7 @@ export class SettingsBar {
     if (key === this.clashKey) return;
     this.clashKey = key;
     this.clashWords.replaceChildren(
-      "Somebody else changed what you changed, too. What you typed is kept; nothing of it is saved yet.",
+      "Another user changed the same settings. Your input is kept and not saved yet.",
       changeList(clashes, labels),
     );
   }

@@ -123,7 +123,7 @@ class SettingsForm {
 
   get labels() {
     const named = this.spec.columns.flat().flatMap((group) => group.fields).map((field) => [field.name, field.label]);
-    return { ...Object.fromEntries(named), [EXCHANGES]: "Exchanges traded", trading_state: "State of trading" };
+    return { ...Object.fromEntries(named), [EXCHANGES]: "Exchanges traded", trading_state: "Trading state" };
   }
 
   touch(name, value) {
@@ -183,13 +183,13 @@ class SettingsForm {
   async save() {
     if (this.isSaving) return;
     const { touched, clashes, settings: before } = this.edits;
-    if (!touched.length) return this.bar.tell("good", "Nothing was changed: there is nothing unsaved.");
+    if (!touched.length) return this.bar.tell("good", "No unsaved changes.");
     const wrong = touched.find((name) => this.problemOf(name) && !this.rejected.has(name));
     if (wrong) {
       this.controls.get(wrong).control.focus();
-      return this.bar.tell("bad", "Not saved: see what is said at the fields.");
+      return this.bar.tell("bad", "Not saved: see the messages at the fields.");
     }
-    if (clashes.length) return this.bar.tell("bad", "Not saved: choose what becomes of what somebody else changed, too.");
+    if (clashes.length) return this.bar.tell("bad", "Not saved: choose what to do about the settings that another user changed.");
     this.isSaving = true;
     const sent = this.edits.sent();
     this.bar.tell("", "Saving …");
@@ -219,10 +219,10 @@ class SettingsForm {
     if (answer.status === 412 || answer.status === 409) return this.passed(before);
     if (answer.status === 422 && wrong.length) {
       for (const { field, why } of wrong) this.reject(field, sentence(withLabels(why, this.labels)));
-      return this.bar.tell("bad", "Not saved: see what is said at the fields.");
+      return this.bar.tell("bad", "Not saved: see the messages at the fields.");
     }
-    const kept = "What you typed is kept.";
-    if (!answer.status) return this.bar.tell("bad", `No answer: ${refusalWords(answer)} ${kept} What turns out to be in force goes from the list of unsaved changes.`);
+    const kept = "Your input is kept.";
+    if (!answer.status) return this.bar.tell("bad", `No answer: ${refusalWords(answer)} ${kept} Changes that took effect will leave the list of unsaved changes.`);
     return this.bar.tell("bad", `Not saved: ${refusalWords(answer)} ${kept}`, null, answer.status === 401 || answer.status === 403);
   }
 
@@ -238,8 +238,8 @@ class SettingsForm {
     if (newest.isDone) this.edits.replace(newest.body, this.held);
     const people = await whoSince(before.version);
     const changes = changeList(differences(before, this.edits.settings), this.labels);
-    const next = this.edits.clashes.length ? "choose below what becomes of it." : "save again to have it on top of these.";
-    this.bar.tell("bad", `Not saved: ${people} changed the settings at the same moment (version ${this.edits.settings.version}). What you typed is kept; ${next}`, changes);
+    const next = this.edits.clashes.length ? "choose below whether to keep or discard it." : "save again to apply it on top of these.";
+    this.bar.tell("bad", `Not saved: ${people} changed the settings at the same moment (version ${this.edits.settings.version}). Your input is kept; ${next}`, changes);
   }
 }
 

@@ -55,11 +55,11 @@ export class NumberControl extends Control {
 
   problem(value) {
     const { range, low, high, is_low_open: isLowOpen, is_high_open: isHighOpen } = this.spec;
-    if (decimal(value) === null) return `Type a number: ${range}.`;
+    if (decimal(value) === null) return `Enter a number: ${range}.`;
     const number = Number(value);
     const isBelow = low !== null && (number < low || (isLowOpen && number === low));
     const isAbove = high !== null && (number > high || (isHighOpen && number === high));
-    return isBelow || isAbove ? `Out of range: it may be ${range}.` : null;
+    return isBelow || isAbove ? `Out of range: ${range}.` : null;
   }
 
   step(event) {

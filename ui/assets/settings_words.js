@@ -38,9 +38,9 @@ export function withLabels(why, labels) {
   return why.replace(/\b[a-z_0-9]+\b/g, (word) => (word in labels ? `"${labels[word]}"` : word));
 }
 
-// Who saved what came after `version`; "Somebody else" where nobody can say.
+// Who saved what came after `version`; "Another user" where nobody can say.
 export async function whoSince(version) {
   const answer = await ask("GET", "/api/settings/versions?limit=20");
   const people = (answer.body?.items ?? []).filter((one) => one.version > version).map((one) => one.who);
-  return [...new Set(people.reverse())].join(" and ") || "Somebody else";
+  return [...new Set(people.reverse())].join(" and ") || "Another user";
 }

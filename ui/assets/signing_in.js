@@ -18,7 +18,7 @@ class SigningIn {
       "form", { class: "sign-in", "data-part": "sign-in" },
       element("label", { for: "key" }, "API key"), this.field, element("button", { type: "submit" }, "Sign in"),
       element("p", { class: "quiet", id: "key-help" },
-        "The owner's lies in the file api_key in the data folder. It is sent once and not kept; the browser stays signed in for twelve hours."),
+        "The owner's key is in the file api_key in the data folder. It is sent once and not stored; the browser stays signed in for twelve hours."),
     );
     this.words = element("p", { class: "signed-in" });
     this.out = element("button", { type: "button" }, "Sign out");
@@ -68,7 +68,7 @@ class SigningIn {
     const isAgreed = who.name === this.script || this.tries >= MOST_TRIES;
     if (!caller) return;
     if (!isAgreed) return setText(this.words, "Signing in …");
-    const may = caller.role === "operator" ? "may change settings" : "may look, not change";
+    const may = caller.role === "operator" ? "may change settings" : "read-only";
     this.words.replaceChildren("Signed in as ", element("strong", {}, caller.name), ` (${caller.role}): ${may}.`);
   }
 

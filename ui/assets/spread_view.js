@@ -50,8 +50,8 @@ export class SpreadView {
     const fresh = known.filter(([spread]) => spread.is_fresh).map(([spread]) => spread.net_bps);
     const best = Math.max(...fresh);
     for (const [spread, node] of known) showCell(node, spread, threshold, spread.is_fresh && spread.net_bps === best);
-    const bar = Number.isFinite(threshold) ? `framed: at or above ${bps(threshold)} bps, where bots trade` : "";
-    setText(this.legend, ["★ and underlined: best now", bar, "struck out: too old to trade on"].filter(Boolean).join(" · "));
+    const bar = Number.isFinite(threshold) ? `framed: at or above the threshold of ${bps(threshold)} bps` : "";
+    setText(this.legend, ["★ and underlined: best now", bar, "struck out: stale"].filter(Boolean).join(" · "));
   }
 }
 

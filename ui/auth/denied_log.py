@@ -17,13 +17,13 @@ class DeniedLog:
     def __init__(self, what: str, now: Callable[[], int] = steady_now) -> None:
         self._what = what
         self._now = now
-        self._told_at: int | None = None
+        self._published_at: int | None = None
         self._untold = 0
 
     def note(self, address: str, why: str) -> None:
         self._untold += 1
         now = self._now()
-        if self._told_at is not None and now - self._told_at < QUIET_SECONDS * MICROSECONDS:
+        if self._published_at is not None and now - self._published_at < QUIET_SECONDS * MICROSECONDS:
             return
-        log.warning(f"{self._what} turned away", extra={"client": address, "why": why, "count": self._untold})
-        self._told_at, self._untold = now, 0
+        log.warning(f"{self._what} rejected", extra={"client": address, "why": why, "count": self._untold})
+        self._published_at, self._untold = now, 0

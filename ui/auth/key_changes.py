@@ -10,10 +10,10 @@ from store.operations.mongo_audit import MongoAudit
 from ui.auth.api_keys import keys_folder
 from ui.auth.key_store import KEYS_FILE, KeyChange, KeysDamagedError, read_changes
 
-LOOK_AGAIN_SECONDS = 1.0
+REFRESH_SECONDS = 1.0
 
 
-async def tell_key_changes(home: Path, audit: MongoAudit) -> None:
+async def audit_key_changes(home: Path, audit: MongoAudit) -> None:
     """Until cancelled. Each change has an id of its own, so that telling it again changes nothing."""
     path, told = keys_folder(home) / KEYS_FILE, None
     while True:
@@ -25,7 +25,7 @@ async def tell_key_changes(home: Path, audit: MongoAudit) -> None:
                 told = seen
             except (StoreError, KeysDamagedError):
                 pass  # at the next look
-        await SystemClock().sleep(LOOK_AGAIN_SECONDS)
+        await SystemClock().sleep(REFRESH_SECONDS)
 
 
 def entry_of(change: KeyChange) -> AuditEntry:

@@ -23,8 +23,8 @@ from session.roles import ANYBODY, OWNER, Role
 from ui.errors import UiError
 
 KEYS_FILE = "api_keys.json"
-MOST_KEYS = 100
-MOST_CHANGES = 200
+MAX_KEYS = 100
+MAX_CHANGES = 200
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}")
 _RESERVED = (OWNER, ANYBODY)
 
@@ -81,7 +81,7 @@ def read_keys(folder: Path) -> tuple[StoredKey, ...]:
     try:
         return _read(folder).keys
     except KeysDamagedError as error:
-        log.error("keys cannot be read", extra={"reason": str(error)})
+        log.error("keys unreadable", extra={"reason": str(error)})
         return ()
 
 
@@ -96,8 +96,8 @@ def add_key(folder: Path, key: StoredKey) -> None:
         keys = kept.keys
         if any(known.name == key.name for known in keys):
             raise KeyNameError(f"There is a key {key.name!r} already; revoke that one or choose another name.")
-        if len(keys) >= MOST_KEYS:
-            raise KeyNameError(f"There are {MOST_KEYS} keys already; revoke those that nobody needs.")
+        if len(keys) >= MAX_KEYS:
+            raise KeyNameError(f"There are {MAX_KEYS} keys already; revoke unused ones.")
         return _Kept((*keys, key), _noted(kept, "key.add", key))
 
     _replace(folder, added)
@@ -130,7 +130,7 @@ def read_changes(folder: Path) -> tuple[KeyChange, ...]:
 
 def _noted(kept: _Kept, action: Literal["key.add", "key.revoke"], key: StoredKey) -> tuple[KeyChange, ...]:
     change = KeyChange(uuid4().hex, wall_now(), action, key.name, key.role)
-    return (*kept.changes, change)[-MOST_CHANGES:]
+    return (*kept.changes, change)[-MAX_CHANGES:]
 
 
 def _read(folder: Path) -> _Kept:
@@ -141,7 +141,7 @@ def _read(folder: Path) -> _Kept:
         return _Kept()
     except (OSError, ValidationError):
         raise KeysDamagedError(
-            f"{path} cannot be read as a list of keys; restore it, or delete it and give the keys anew."
+            f"{path} cannot be read as a list of keys; restore it, or delete it and add the keys again."
         ) from None
 
 

@@ -21,7 +21,7 @@ LEEWAY_SECONDS = 30
 FETCH_AGAIN_SECONDS = 30
 KEYS_LAST_SECONDS = 3_600
 ANSWER_SECONDS = 5.0
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 LONGEST_TOKEN = 16_000
 LONGEST_NAME = 100
 
@@ -78,11 +78,11 @@ class Tokens:
             header = {}
         name = header.get("kid")
         if not isinstance(name, str) or header.get("alg") not in ALGORITHMS:
-            raise TokenRejectedError("it is no signed token that names its key")
+            raise TokenRejectedError("it is not a signed token with a key id")
         if name not in self._keys or self._is_old(self._fetched_at, KEYS_LAST_SECONDS):
             await self._fetch()
         if name not in self._keys:
-            raise TokenRejectedError("its key is none of the issuer's")
+            raise TokenRejectedError("its key is not one of the issuer's")
         return self._keys[name]
 
     async def _fetch(self) -> None:
@@ -96,7 +96,7 @@ class Tokens:
         except (aiohttp.ClientError, TimeoutError, ValueError, jwt.PyJWTError) as error:
             log.warning("issuer's keys not read", extra={"issuer": self._terms.issuer, "reason": str(error)})
             if not self._keys:
-                raise IssuerUnavailableError("The issuer of tokens does not answer.") from None
+                raise IssuerUnavailableError("The token issuer does not answer.") from None
 
     async def _keys_there(self) -> dict[str, jwt.PyJWK]:
         limit = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
@@ -105,7 +105,7 @@ class Tokens:
             place = f"{self._terms.issuer.rstrip('/')}/.well-known/openid-configuration"
             found = _Discovery.model_validate_json(await _body(client, place))
             if found.issuer != self._terms.issuer:
-                raise ValueError("the issuer calls itself otherwise")
+                raise ValueError("the issuer's name does not match")
             keys = jwt.PyJWKSet.from_json((await _body(client, found.jwks_uri)).decode())
         return {key.key_id: key for key in keys.keys if key.key_id and key.algorithm_name in ALGORITHMS}
 
@@ -133,7 +133,7 @@ def looks_like_token(given: str) -> bool:
 
 async def _body(client: aiohttp.ClientSession, place: str) -> bytes:
     async with client.get(place, allow_redirects=False) as answer:
-        body = await answer.content.read(MOST_BYTES)
+        body = await answer.content.read(MAX_BYTES)
         if answer.status != 200:
             raise ValueError(f"answered {answer.status}")
         return body
@@ -141,11 +141,11 @@ async def _body(client: aiohttp.ClientSession, place: str) -> bytes:
 
 def _words(error: jwt.InvalidTokenError) -> str:
     known = {
-        jwt.ExpiredSignatureError: "it is over",
-        jwt.InvalidAudienceError: "it is for somebody else",
-        jwt.InvalidIssuerError: "it is of another issuer",
+        jwt.ExpiredSignatureError: "it has expired",
+        jwt.InvalidAudienceError: "wrong audience",
+        jwt.InvalidIssuerError: "wrong issuer",
         jwt.ImmatureSignatureError: "it is not valid yet",
-        jwt.MissingRequiredClaimError: "it lacks a claim",
+        jwt.MissingRequiredClaimError: "a claim is missing",
         jwt.InvalidSignatureError: "its signature is wrong",
     }
     return next((words for kind, words in known.items() if isinstance(error, kind)), "it is not valid")

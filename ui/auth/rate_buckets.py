@@ -8,7 +8,7 @@ from market.time_units import MICROSECONDS
 from session.clock import steady_now
 from session.roles import RateTerms
 
-MOST_BUCKETS = 10_000
+MAX_BUCKETS = 10_000
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Rates:
         bucket = self._buckets.get(name)
         if bucket is None:
             bucket = self._buckets[name] = _Bucket(self._terms.burst, now)
-            if len(self._buckets) > MOST_BUCKETS:
+            if len(self._buckets) > MAX_BUCKETS:
                 self._buckets.popitem(last=False)
         gained = (now - bucket.filled_at) / MICROSECONDS * self._terms.per_second
         bucket.tokens = min(float(self._terms.burst), bucket.tokens + gained)

@@ -42,7 +42,7 @@ class SignIns:
         """It counts no more, after a restart neither. Raises OSError where that cannot be written down."""
         caller = self.caller(cookie)
         if caller is not None and caller.until is not None:
-            _note_end(keys_folder(self._home), caller.sign_in, caller.until)
+            _record_end(keys_folder(self._home), caller.sign_in, caller.until)
 
     def has_ended(self, sign_in: str) -> bool:
         """Whether somebody signed out of it."""
@@ -76,7 +76,7 @@ def _ends(path: Path) -> dict[str, int]:
     return {line[0]: int(line[1]) for line in lines if len(line) == 2 and line[1].isdecimal()}
 
 
-def _note_end(folder: Path, sign_in: str, ends_at: int) -> None:
+def _record_end(folder: Path, sign_in: str, ends_at: int) -> None:
     """Replaced as a whole and by one writer at a time, without those that are over by now."""
     path, now = folder / SIGN_OUTS_FILE, wall_now()
     with (folder / f"{SIGN_OUTS_FILE}.lock").open("a") as lock:

@@ -15,7 +15,7 @@ from session.clock import steady_now
 from session.roles import Caller
 
 TICKET_SECONDS = 30
-MOST_TICKETS = 10_000
+MAX_TICKETS = 10_000
 Purpose = Literal["live", "page"]
 """`live`: one connection to the stream. `page`: the script of one tab learns who its browser is."""
 
@@ -30,7 +30,7 @@ class Tickets:
     def issue(self, caller: Caller, purpose: Purpose = "live") -> str:
         """A new one; the oldest goes where too many were never used."""
         self._forget_expired()
-        if len(self._issued) >= MOST_TICKETS:
+        if len(self._issued) >= MAX_TICKETS:
             self._issued.popitem(last=False)
         ticket = secrets.token_urlsafe(32)
         self._issued[ticket] = (self._now() + TICKET_SECONDS * MICROSECONDS, purpose, caller)

@@ -82,5 +82,7 @@ async def _reject(scope: Scope, headers: Headers, receive: Receive, send: Send) 
         back = quote(scope["path"], safe="/")
         await RedirectResponse(f"{SIGN_IN_PAGE}?next={back}", 303)(scope, receive, send)
     else:
-        response = problem_response(401, "Reading needs a key here, or sign in at /sign-in.", headers=CHALLENGE)
+        response = problem_response(
+            401, "Reading needs an API key here: send one, or sign in at /sign-in.", headers=CHALLENGE
+        )
         await response(scope, receive, send)

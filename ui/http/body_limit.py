@@ -14,9 +14,9 @@ from ui.http.problems import invalid_response, problem_response
 from ui.http.same_host import CHANGING_METHODS
 from ui.rows.field_problems import FieldProblem
 
-MOST_BYTES = 1_048_576
-MOST_SECONDS = 10.0
-TOO_LARGE = f"A body may have {MOST_BYTES} bytes at most."
+MAX_BYTES = 1_048_576
+MAX_SECONDS = 10.0
+TOO_LARGE = f"A body may have {MAX_BYTES} bytes at most."
 # else the connection would be kept, and be read from for as long as its client sends
 LAST = {"Connection": "close"}
 _escaped_surrogate = re.compile(rb"\\u[dD][89a-fA-F]").search
@@ -26,7 +26,7 @@ class BoundedBodies:
     """Answers 413 by what a request says of its length or once too much has come, 408 where the rest does not come, 422
     for half of a character (a lone surrogate), which no answer, log or store could hold."""
 
-    def __init__(self, app: ASGIApp, seconds: float = MOST_SECONDS) -> None:
+    def __init__(self, app: ASGIApp, seconds: float = MAX_SECONDS) -> None:
         self._app = app
         self._seconds = seconds
 
@@ -35,14 +35,14 @@ class BoundedBodies:
             await self._app(scope, receive, send)
             return
         said = Headers(scope=scope).get("content-length", "")
-        if said.isascii() and said.isdigit() and (len(said) > len(str(MOST_BYTES)) or int(said) > MOST_BYTES):
+        if said.isascii() and said.isdigit() and (len(said) > len(str(MAX_BYTES)) or int(said) > MAX_BYTES):
             await problem_response(413, TOO_LARGE, headers=LAST)(scope, receive, send)
             return
         try:
             async with asyncio.timeout(self._seconds):
                 body = await _whole(receive)
         except TimeoutError:
-            late = problem_response(408, f"The body was not here within {self._seconds:g} seconds.", headers=LAST)
+            late = problem_response(408, f"The body did not arrive within {self._seconds:g} seconds.", headers=LAST)
             await late(scope, receive, send)
             return
         if body is None:
@@ -54,7 +54,7 @@ class BoundedBodies:
 async def _whole(receive: Receive) -> bytes | None:
     """Cut off behind the bound; None where the client is gone."""
     body = bytearray()
-    while len(body) <= MOST_BYTES:
+    while len(body) <= MAX_BYTES:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
@@ -65,12 +65,12 @@ async def _whole(receive: Receive) -> bytes | None:
 
 
 def _rejection(body: bytes) -> Response | None:
-    if len(body) > MOST_BYTES:
+    if len(body) > MAX_BYTES:
         return problem_response(413, TOO_LARGE, headers=LAST)
     field = _half_character(body)
     if field is None:
         return None
-    wrong = [FieldProblem(field=field, why="holds half of a character (a lone surrogate); send whole ones")]
+    wrong = [FieldProblem(field=field, why="contains a lone surrogate (half of a character); send valid Unicode")]
     return invalid_response(wrong)
 
 

@@ -20,8 +20,8 @@ async def known_parameters(request: Request) -> None:
     unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
     if not unknown:
         return
-    there_are = f"there are {', '.join(known)}" if known else "there are none here"
-    wrong = [FieldProblem(field=f"query.{name}", why=f"there is no such parameter; {there_are}") for name in unknown]
+    there_are = f"known: {', '.join(known)}" if known else "this route has none"
+    wrong = [FieldProblem(field=f"query.{name}", why=f"unknown parameter; {there_are}") for name in unknown]
     raise ProblemError(422, f"No parameter {', '.join(map(repr, unknown))}: {there_are}.", {"errors": wrong})
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from store.errors import CursorError, StoreError
-from ui.http.rejected_changes import note_rejection
+from ui.http.rejected_changes import record_rejection
 from ui.rows.field_problems import FieldProblem, field_problems, words_of
 
 MEDIA_TYPE = "application/problem+json"
@@ -30,21 +30,21 @@ class ProblemType:
 
 PROBLEM_TYPES = (
     ProblemType(
-        "key-needed", 401, "A key is needed", "Send a key that counts: X-API-Key, Authorization: Bearer, or sign in."
+        "key-needed", 401, "A key is needed", "Send a valid key: X-API-Key, Authorization: Bearer, or sign in."
     ),
+    ProblemType("not-allowed", 403, "Not allowed", "Use an operator's key, or the dashboard's own origin."),
+    ProblemType("not-found", 404, "Not found", "Look up the id in the list of the resource."),
+    ProblemType("wrong-method", 405, "Method not allowed", "The Allow header lists the methods."),
+    ProblemType("too-slow", 408, "Request too slow", "Send the whole request at once."),
+    ProblemType("conflict", 409, "Conflict", "Read the resource again, then retry."),
     ProblemType(
-        "not-allowed", 403, "The caller may not do this", "Ask the owner for an operator's key, or use our own origin."
+        "version-passed", 412, "If-Match names an old version", "Read the resource again and use its new ETag."
     ),
-    ProblemType("not-found", 404, "There is nothing here", "Look it up in the resource that lists it."),
-    ProblemType("wrong-method", 405, "The resource does not take this method", "The header Allow says which it takes."),
-    ProblemType("too-slow", 408, "The request came too slowly", "Send it again, whole and in one go."),
-    ProblemType("conflict", 409, "It has changed, or is in the way", "Read it again and decide anew."),
-    ProblemType("version-passed", 412, "If-Match names a version that is over", "Read it again; use the new ETag."),
-    ProblemType("too-large", 413, "The body is too large", "Send less at once."),
-    ProblemType("invalid", 422, "A value is not valid", "`errors` names each field and what is wrong with it."),
-    ProblemType("version-needed", 428, "Say which version was changed", "Send If-Match with the ETag, or `version`."),
-    ProblemType("too-many-requests", 429, "Too many requests", "Wait for as many seconds as Retry-After says."),
-    ProblemType("not-answering", 503, "Something behind this service does not answer", "Try again after Retry-After."),
+    ProblemType("too-large", 413, "Body too large", "Send a smaller body."),
+    ProblemType("invalid", 422, "Invalid value", "`errors` names each field and what is wrong with it."),
+    ProblemType("version-needed", 428, "Version required", "Send If-Match with the ETag, or `version`."),
+    ProblemType("too-many-requests", 429, "Too many requests", "Wait for the seconds given in Retry-After."),
+    ProblemType("not-answering", 503, "A service does not answer", "Try again after Retry-After."),
 )
 _BY_STATUS = {one.status: one for one in PROBLEM_TYPES}
 
@@ -109,7 +109,7 @@ def answer_problems(app: FastAPI) -> None:
         if error.status_code == 400:
             # FastAPI's answer to a body that is no text; one that is no JSON gets 422 from it, and so do both here
             wrong = [FieldProblem(field="body", why="is not JSON in UTF-8")]
-            await note_rejection(request, words_of(wrong))
+            await record_rejection(request, words_of(wrong))
             return invalid_response(wrong)
         detail = f"There is nothing at {request.url.path}." if error.status_code == 404 else str(error.detail)
         return problem_response(error.status_code, detail, headers=error.headers)
@@ -117,7 +117,7 @@ def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         wrong = field_problems(error.errors(), "request")
-        await note_rejection(request, words_of(wrong))
+        await record_rejection(request, words_of(wrong))
         return invalid_response(wrong)
 
     @app.exception_handler(CursorError)

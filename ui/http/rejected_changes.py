@@ -15,7 +15,7 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-async def note_rejection(request: Request, reason: str, caller: Caller | None = None) -> None:
+async def record_rejection(request: Request, reason: str, caller: Caller | None = None) -> None:
     """Nothing of what only reads. Without `caller` it is whoever the route knows by now, else anybody."""
     if request.method in READING_METHODS or request.url.path in UNCHANGING_PATHS:
         return

@@ -18,7 +18,7 @@ from ui.auth.oidc_tokens import IssuerUnavailableError, TokenRejectedError, Toke
 from ui.auth.rate_buckets import Rates
 from ui.auth.sign_ins import COOKIE
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
-from ui.http.rejected_changes import address_of, note_rejection
+from ui.http.rejected_changes import address_of, record_rejection
 from ui.services.dashboard import Dashboard
 
 CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="arbitrage", Bearer realm="arbitrage"'}
@@ -44,7 +44,7 @@ async def viewer(request: Request, key: KeyHeader, bearer: BearerHeader, cookie:
     access = access_of(request)
     caller = await _known(request, key, bearer, cookie) or access.anybody(address_of(request))
     if caller is None:
-        detail = "Reading needs a key here: the header X-API-Key, or sign in at /sign-in."
+        detail = "Reading needs an API key here: send the header X-API-Key, or sign in at /sign-in."
         raise await _rejection(request, ProblemError(401, detail, headers=CHALLENGE))
     spend(access.requests, rate_name(caller))
     return caller
@@ -56,9 +56,9 @@ Viewer = Annotated[Caller, Depends(viewer)]
 async def reading_operator(caller: Viewer) -> Caller:
     """Raises ProblemError: 401 without a key, 403 for a viewer."""
     if caller.means == "open":
-        raise ProblemError(401, "This is for operators: send an operator's key.", headers=CHALLENGE)
+        raise ProblemError(401, "Operators only: send an operator's key.", headers=CHALLENGE)
     if not caller.may_change:
-        raise ProblemError(403, f"{caller.name} is a viewer; this is for operators.")
+        raise ProblemError(403, f"{caller.name} is a viewer; this is for operators only.")
     return caller
 
 
@@ -69,15 +69,15 @@ async def operator(request: Request, key: KeyHeader, bearer: BearerHeader, cooki
     """Raises ProblemError: 401 without a key or with a wrong one, 403 for a viewer, 429."""
     caller = await _known(request, key, bearer, cookie)
     if caller is None:
-        detail = f"Changing needs the header X-API-Key; the owner's key lies in {KEY_FILE} in the data folder."
+        detail = f"Changes need the header X-API-Key; the owner's key is in {KEY_FILE} in the data folder."
         raise await _rejection(request, ProblemError(401, detail, headers=CHALLENGE))
     spend(access_of(request).changes, rate_name(caller))
     if not caller.may_change:
-        detail = f"{caller.name} is a viewer and may change nothing."
+        detail = f"{caller.name} is a viewer and may not change anything."
         raise await _rejection(request, ProblemError(403, detail), caller)
     if caller.means == "sign-in" and "origin" not in request.headers:
         # a cookie comes along by itself; what it changes must be asked for by a page of ours, which names its origin
-        detail = "With the cookie alone only our own pages may change something; send a key."
+        detail = "The cookie alone allows changes only from the dashboard's own pages; send a key."
         raise await _rejection(request, ProblemError(403, detail), caller)
     # for the audit log, where what was sent turns out to be no request
     request.state.caller = caller
@@ -97,7 +97,7 @@ async def caller_by_key(access: Access, given: str, address: str) -> Caller:
         return await _bearer(access.tokens, access, given, address)
     caller = access.by_key(given, address)
     if caller is None:
-        raise _wrong(access, address, "This key is not, or no longer, known.")
+        raise _wrong(access, address, "Unknown or revoked key.")
     return caller
 
 
@@ -105,11 +105,11 @@ async def _bearer(tokens: Tokens, access: Access, token: str, address: str) -> C
     try:
         caller = await tokens.caller(token, address)
     except TokenRejectedError as rejected:
-        raise _wrong(access, address, f"This token is not taken: {rejected}.") from None
+        raise _wrong(access, address, f"Token rejected: {rejected}.") from None
     except IssuerUnavailableError as error:
         raise ProblemError(503, str(error), headers={"Retry-After": "30"}) from None
     if caller is None:
-        raise ProblemError(403, "This token gives no role here.")
+        raise ProblemError(403, "The token gives no role.")
     return caller
 
 
@@ -159,5 +159,5 @@ async def _known(
 
 async def _rejection(request: Request, problem: ProblemError, caller: Caller | None = None) -> ProblemError:
     """`problem`, after the audit log was told of a change that was not to be."""
-    await note_rejection(request, problem.detail, caller)
+    await record_rejection(request, problem.detail, caller)
     return problem

@@ -7,8 +7,8 @@ from pydantic import BaseModel
 
 Row = TypeVar("Row")
 
-Limit = Annotated[int, Query(ge=1, le=500, description="Rows in a page.")]
-Cursor = Annotated[str | None, Query(max_length=200, description="`next_cursor` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=500, description="Rows per page.")]
+Cursor = Annotated[str | None, Query(max_length=200, description="`next_cursor` of the previous page.")]
 
 
 class PageRow(BaseModel, Generic[Row]):

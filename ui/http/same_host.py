@@ -38,7 +38,7 @@ class SameHostOnly:
     def _rejection(self, scope: Scope, headers: Headers) -> str | None:
         host, origin = headers.get("host", ""), headers.get("origin")
         if self._names is not None and _name_of(f"//{host}") not in self._names:
-            return "This server answers to its own host name only."
+            return "This server only answers to its own host name."
         must_match = scope["type"] == "websocket" or scope["method"] in CHANGING_METHODS
         if must_match and origin is not None and _place_of(origin) != host:
             return "Pages of other origins may not use this server."

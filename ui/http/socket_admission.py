@@ -49,7 +49,7 @@ async def until_rejected(websocket: WebSocket, caller: Caller) -> None:
     dashboard: Dashboard = websocket.app.state.dashboard
     while dashboard.access.still_holds(caller):
         await SystemClock().sleep(LOOKED_AGAIN_SECONDS)
-    await websocket.close(1008, "The key counts no more.")
+    await websocket.close(1008, "The key was revoked.")
 
 
 async def _caller(websocket: WebSocket, access: Access) -> Caller:
@@ -61,11 +61,11 @@ async def _caller(websocket: WebSocket, access: Access) -> Caller:
         caller = access.tickets.redeem(ticket)
         if caller is None or not access.still_holds(caller):
             wait = access.guessed_wrong(address)
-            raise too_many(wait) if wait else ProblemError(401, "This ticket is used, too old or none.")
+            raise too_many(wait) if wait else ProblemError(401, "The ticket is unknown, used or expired.")
         return caller
     key, bearer = websocket.headers.get("x-api-key"), websocket.headers.get("authorization", "")
     given = key or (bearer[7:].strip() if bearer[:7].lower() == "bearer " else None)
     known = await caller_by_key(access, given, address) if given else access.anybody(address)
     if known is None:
-        raise ProblemError(401, "Listening needs a ticket here, from POST /api/tickets.", headers=CHALLENGE)
+        raise ProblemError(401, "The stream needs a ticket from POST /api/tickets.", headers=CHALLENGE)
     return known

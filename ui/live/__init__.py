@@ -1,1 +1,1 @@
-"""What the dashboard knows now, in fixed room. No I/O."""
+"""The live state of the dashboard, of bounded size. No I/O."""

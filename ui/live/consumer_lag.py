@@ -1,4 +1,4 @@
-"""What the streams tell of those who read and write them: how far each has come, in fixed room; no I/O."""
+"""Offsets and lag of the streams' producers and consumers, of bounded size; no I/O."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -16,19 +16,19 @@ WAITING_PROBES = 300
 
 @dataclass(slots=True)
 class DetectionLag:
-    """One partition of the log, as far as it is known to have gone through the real-time query. Microseconds."""
+    """Real-time query's progress on one partition of the log. Microseconds."""
 
     next_offset: int | None = None
-    """Behind the row that the newest output was made of."""
+    """The offset after the row of the newest output."""
     came_out_at: int | None = None
     """When Spark wrote that output."""
     probe_delay: int | None = None
-    """From writing the newest probe that came out until it did."""
+    """Delay of the newest probe from its write to its output."""
     waiting: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=WAITING_PROBES))
-    """Probes that did not come out yet: offset and when it was written."""
+    """Waiting probes: offset and time of writing."""
 
     def waited(self, now: int) -> int:
-        """How long the oldest probe has been waiting; 0 where none is."""
+        """Age of the oldest waiting probe; 0 where none is."""
         return max(0, now - self.waiting[0][1]) if self.waiting else 0
 
 
@@ -41,29 +41,29 @@ class SettingsRow:
 
 
 class StreamLag:
-    """Rows go in as the hub reads them."""
+    """Updated with each row that the hub reads."""
 
     def __init__(self, session_id: str) -> None:
         self._session_id = session_id
         self.next_offsets: dict[Position, int] = {}
-        """How far this process has read."""
+        """The next offsets of this process."""
         self.detection: dict[int, DetectionLag] = {}
         self.settings: dict[int, SettingsRow] = {}
         self.queries: dict[str, QueryProgress] = {}
 
-    def note_position(self, record: Record) -> None:
+    def record_position(self, record: Record) -> None:
         self.next_offsets[record.position] = record.offset + 1
 
-    def note_tick(self, record: Record, row: Mapping[str, Any]) -> None:
-        """A row of `ticks`; quotes tell nothing here. Raises WireError."""
+    def record_tick(self, record: Record, row: Mapping[str, Any]) -> None:
+        """Records a row of `ticks`; quotes are ignored. Raises WireError."""
         kind = row.get("kind")
         if kind == "probe":
             self._of(record.partition).waiting.append((record.offset, record.time))
         elif kind == "settings":
             self.settings[record.partition] = SettingsRow(_number(row, "settings_version"), record.time)
 
-    def note_output(self, record: Record, row: Mapping[str, Any]) -> None:
-        """A row of `opportunities`: whatever stands before it in the log was detected on. Raises WireError."""
+    def record_output(self, record: Record, row: Mapping[str, Any]) -> None:
+        """Records a row of `opportunities`: all rows before it in the log have been processed. Raises WireError."""
         signs, offset = self._of(record.partition), _number(row, "offset")
         if signs.came_out_at is None or record.time >= signs.came_out_at:
             signs.came_out_at = record.time
@@ -73,7 +73,7 @@ class StreamLag:
             if written_offset == offset:
                 signs.probe_delay = max(0, record.time - written_at)
 
-    def note_health(self, record: Record) -> None:
+    def record_health(self, record: Record) -> None:
         """Raises WireError."""
         progress = progress_of(record.value)
         if progress is not None and progress.session_id == self._session_id:

@@ -1,4 +1,4 @@
-"""Whether opportunities are being found: prices flow and everything looks well long before Spark has started. Pure."""
+"""Whether detection works: prices flow long before Spark has started. Pure."""
 
 from typing import Literal
 
@@ -11,14 +11,14 @@ DetectionState = Literal["unknown", "starting", "working", "silent"]
 """`unknown` where nobody said when the session began."""
 
 SILENT_MICROSECONDS = 20 * MICROSECONDS
-"""The driver tells every other second, and writes a probe row each time."""
+"""The driver reports and writes a probe row every other second."""
 
 
 BY_PROCESS: dict[ProcessState | None, DetectionState] = {
     "starting": "starting",
     **dict.fromkeys(("restarting", "failed", "stopping", "stopped"), "silent"),
 }
-"""Its supervisor knows of its end at once. A process that is ready may be silent all the same."""
+"""The supervisor sees its exit at once. A process that is ready may still be silent."""
 
 
 def detection_state(

@@ -75,9 +75,9 @@ class TradeLatencies:
             if begin in arbitrage.times and end in arbitrage.times:
                 self.stages[stage].observe(arbitrage.times[end] - arbitrage.times[begin])
         for leg in (arbitrage.opportunity.buy, arbitrage.opportunity.sell):
-            self._note_arrival(leg, offsets)
+            self._record_arrival(leg, offsets)
 
-    def _note_arrival(self, leg: OpportunityLeg, offsets: Mapping[tuple[str, str], int | None]) -> None:
+    def _record_arrival(self, leg: OpportunityLeg, offsets: Mapping[tuple[str, str], int | None]) -> None:
         if leg.exchange_time is None or leg.received_time is None:
             return
         ahead = offsets.get((leg.exchange, leg.symbol)) or 0

@@ -1,4 +1,4 @@
-"""Keeps what the streams and the store last said, in fixed room; no I/O, one thread."""
+"""The latest state from streams and store, of bounded size; no I/O, one thread."""
 
 from collections import OrderedDict, deque
 from collections.abc import Mapping
@@ -84,7 +84,7 @@ class LiveState:
             self._windows[key] = window
 
     def apply_arbitrage(self, arbitrage: Arbitrage) -> bool:
-        """Whether it is news: none turns back, and repeats say nothing."""
+        """Whether it is a change: older states and repeats are ignored."""
         known = self._arbitrages.get(arbitrage.arbitrage_id)
         if known is not None and (known == arbitrage or _progress(arbitrage) < _progress(known)):
             return False

@@ -1,6 +1,6 @@
-"""Counts every opportunity of the stream, those that nobody keeps included: how wide they were and how long they lived.
+"""Counts every opportunity of the stream, also those not stored, by spread and duration.
 
-In fixed room: the last hour by half minutes, the rest in one sum, and the newest runs.
+Bounded: the last hour by half minutes, the rest in one sum, and the newest runs.
 """
 
 from collections import Counter, deque
@@ -23,7 +23,7 @@ PairKey = tuple[str, str, str, str, str]
 
 @dataclass(slots=True)
 class Run:
-    """Opportunities of one directed pair of markets that followed each other before the one before had expired."""
+    """A sequence of opportunities of one directed pair of markets, each before the previous one had expired."""
 
     pair: PairKey
     first: int
@@ -34,8 +34,8 @@ class Run:
     sightings: int = 1
 
     @property
-    def lived(self) -> int:
-        """Microseconds from the first sighting to the last: it lived at least so long."""
+    def duration(self) -> int:
+        """Microseconds from the first sighting to the last: a minimum."""
         return self.last - self.first
 
 

@@ -1,4 +1,4 @@
-"""The best bid and ask of one market as the log last said it."""
+"""The latest best bid and ask of one market."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class TopOfBook:
 
 
 class LatestRow:
-    """The newest quote row of one market and what marks said of it since. Kept unparsed: most rows are never shown."""
+    """The newest quote row of one market and its later marks. Not parsed until shown."""
 
     __slots__ = ("is_withdrawn", "row", "verified_time")
 

@@ -8,7 +8,7 @@ from market.money import decimal_of, decimal_of_whole
 from session.number_format import number
 
 STEPS = (1, 2, 5, 10)
-LEAST_STEP = 0.01
+MIN_STEP = 0.01
 """Sums of money are not read finer."""
 LABEL_PIXELS = 7
 """Of one digit at 11 pixels, and a little more."""
@@ -40,7 +40,7 @@ def axis_over(lowest: float, highest: float, parts: int) -> ChartAxis:
     """
     if not isfinite(lowest) or not isfinite(highest):
         raise ValueError(f"no axis goes from {lowest} to {highest}")
-    wide = max((highest - lowest) / parts, LEAST_STEP, abs(highest) * 1e-9)
+    wide = max((highest - lowest) / parts, MIN_STEP, abs(highest) * 1e-9)
     power = floor(log10(wide))
     step = next(decimal_of_whole(one).scaleb(power) for one in STEPS if one * 10.0**power >= wide * 0.999_999)
     # exact: a double that is almost nothing lies beside 0 all the same

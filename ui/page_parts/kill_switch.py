@@ -6,6 +6,6 @@ from ui.page_parts.own_component import own_component
 CSS = ("assets/theme.css", "assets/steering.css")
 
 
-def show_kill_switch() -> None:
+def render_kill_switch() -> None:
     """It follows what others switch by the tab's own feed, and asks REST, which asks who may."""
     own_component("kill_switch", "assets/steering.html", CSS, "kill_switch.js")(key="kill_switch")

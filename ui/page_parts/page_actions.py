@@ -1,4 +1,4 @@
-"""A change that a page makes: by whoever is signed in, through the service that REST uses, and its outcome in words."""
+"""Changes made from a page: by the signed-in user, through the service that REST uses, with the outcome as text."""
 
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -15,7 +15,7 @@ from ui.services.dashboard import Dashboard
 
 Result = TypeVar("Result")
 
-UNKNOWN = "MongoDB did not answer: perhaps this was done, perhaps not. Look again in a moment."
+UNKNOWN = "MongoDB did not answer: the change may or may not have been made. Refresh in a moment."
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +27,16 @@ class ActionOutcome(Generic[Result]):
     result: Result | None = None
 
 
-def acted(
+def perform(
     dashboard: Dashboard,
     attempt: tuple[str, str],
     change: Callable[[Caller], Coroutine[Any, Any, Result]],
     said: Callable[[Result], str],
 ) -> ActionOutcome[Result]:
-    """Make the change and say so. What the service rejects is raised, for the caller to say.
-
-    `attempt`: action and target as the audit log names them, for where nobody is signed in who may.
-    """
+    """Make the change. What the service rejects is raised for the caller."""
     caller = operator_of(dashboard)
     if caller is None:
-        return ActionOutcome(False, _turned_away(dashboard, attempt))
+        return ActionOutcome(False, _rejected_attempt(dashboard, attempt))
     try:
         result = dashboard.answer(change(caller))
     except VersionConflictError:
@@ -50,21 +47,21 @@ def acted(
     return ActionOutcome(True, said(result), result)
 
 
-def _turned_away(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
-    """Why, after the audit log was told."""
+def _rejected_attempt(dashboard: Dashboard, attempt: tuple[str, str]) -> str:
+    """The reason, after recording the attempt in the audit log."""
     why, who = why_not_operator(dashboard), signed_in(dashboard) or Caller(ANYBODY, "viewer", "open", PAGE_ADDRESS)
     with suppress(TimeoutError):
         dashboard.answer(audit_rejection(dashboard, who, *attempt, why))
     return why
 
 
-def keep_outcome(place: str, outcome: ActionOutcome[Any]) -> None:
-    """For the next drawing of `place`."""
+def store_outcome(place: str, outcome: ActionOutcome[Any]) -> None:
+    """For the next rendering of `place`."""
     streamlit.session_state[f"outcome.{place}"] = outcome
 
 
-def show_outcome(place: str) -> bool:
-    """Once; whether there was one."""
+def render_outcome(place: str) -> bool:
+    """Renders it once; whether there was one."""
     outcome: ActionOutcome[Any] | None = streamlit.session_state.pop(f"outcome.{place}", None)
     if outcome is not None:
         (streamlit.success if outcome.is_good else streamlit.error)(outcome.words)

@@ -1,11 +1,11 @@
-"""What all pages share: their dress, and the way to the running dashboard."""
+"""Shared by all pages: title and style, and access to the running dashboard."""
 
 from pathlib import Path
 
 import streamlit
 
 from ui.errors import UiError
-from ui.page_parts.page_sign_in import show_signing_in, signed_in
+from ui.page_parts.page_sign_in import render_signing_in, signed_in
 from ui.services.dashboard import Dashboard, running
 
 ICON = Path(__file__).parents[1] / "assets/icon.svg"
@@ -47,9 +47,9 @@ MODE_TITLES: dict[str, str] = {
     "sandbox": "Sandbox trading",
     "live": "LIVE TRADING",
 }
-"""By `session.session.Mode`: the tab says it, too."""
+"""By `session.session.Mode`, for the tab's title."""
 UNKNOWN_MODE = "unknown"
-"""Without a server nobody can say that it is play money."""
+"""Without a server the mode is unknown, and is not assumed to be paper."""
 
 
 def dress() -> None:
@@ -77,7 +77,7 @@ def dashboard_or_reason() -> Dashboard | None:
         streamlit.error(str(reason))
         return None
     if signed_in(dashboard) is None:
-        streamlit.info("Reading needs a key here.")
-        show_signing_in(dashboard)
+        streamlit.info("Reading needs an API key here.")
+        render_signing_in(dashboard)
         return None
     return dashboard

@@ -17,7 +17,7 @@ SIGNED_IN = "signed_in_caller"
 KEY = "signing_in"
 CSS = ("assets/theme.css", "assets/steering.css")
 NOT_SIGNED_IN = "Not done: sign in with an operator's API key first."
-NOT_AN_OPERATOR = "Not done: {name} is a viewer and may change nothing."
+NOT_AN_OPERATOR = "Not done: {name} is a viewer and may not change anything."
 PAGE_ADDRESS = "page"
 
 
@@ -35,13 +35,13 @@ def signed_in(dashboard: Dashboard) -> Caller | None:
 
 
 def operator_of(dashboard: Dashboard) -> Caller | None:
-    """Who changes something from this tab; None where nobody signed in who may."""
+    """The signed-in operator of this tab; None where there is none."""
     caller = signed_in(dashboard)
     return caller if caller is not None and caller.may_change else None
 
 
 def why_not_operator(dashboard: Dashboard) -> str:
-    """One sentence for who tried to change something all the same."""
+    """Why this tab may not make changes, in one sentence."""
     caller = signed_in(dashboard)
     if caller is None or caller.means == "open":
         return NOT_SIGNED_IN
@@ -51,11 +51,11 @@ def why_not_operator(dashboard: Dashboard) -> str:
 def require_operator(dashboard: Dashboard) -> Caller | None:
     """For a page that is about to offer a change: who it is, else None after showing where to type a key."""
     caller = operator_of(dashboard)
-    show_signing_in(dashboard)
+    render_signing_in(dashboard)
     return caller
 
 
-def show_signing_in(dashboard: Dashboard) -> None:
+def render_signing_in(dashboard: Dashboard) -> None:
     """One line: who is signed in, or the field for a key. The browser itself hands the key over, to REST."""
     caller = signed_in(dashboard)
     mount = own_component("signing_in", "assets/steering.html", CSS, "signing_in.js")
@@ -68,10 +68,10 @@ def show_signing_in(dashboard: Dashboard) -> None:
 
 def take_ticket(dashboard: Dashboard) -> None:
     """Runs before the script does. An empty ticket: the browser signed out."""
-    keep_caller(dashboard, str(streamlit.session_state[KEY]["ticket"] or ""))
+    store_caller(dashboard, str(streamlit.session_state[KEY]["ticket"] or ""))
 
 
-def keep_caller(dashboard: Dashboard, ticket: str) -> None:
+def store_caller(dashboard: Dashboard, ticket: str) -> None:
     """What the ticket says of who this tab is; nobody where it does not count."""
 
     async def redeemed() -> Caller | None:

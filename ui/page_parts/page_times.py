@@ -1,4 +1,4 @@
-"""Times as a page shows them: UTC, or the browser's own zone where the user chose that."""
+"""Times on a page: UTC, or the browser's zone if the user chose that."""
 
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError

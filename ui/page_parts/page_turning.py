@@ -1,4 +1,4 @@
-"""A list gone through page by page: which pages lie behind is kept in the tab's state."""
+"""Paging of a list; the cursors of earlier pages are stored in the tab's state."""
 
 from dataclasses import dataclass
 
@@ -24,13 +24,13 @@ class Paging:
         """From 1, the newest."""
         return len(self.cursors) + 1
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         self.cursors.clear()
 
-    def show_buttons(self, next_cursor: str | None) -> None:
+    def render_buttons(self, next_cursor: str | None) -> None:
         """Into the container that is open; `next_cursor` None: there is nothing older."""
         newest, last = not self.cursors, next_cursor is None
-        streamlit.button("Newest", on_click=self.begin_anew, disabled=newest, key=f"{self.name}.newest")
+        streamlit.button("Newest", on_click=self.restart, disabled=newest, key=f"{self.name}.newest")
         streamlit.button("Newer", on_click=self._back, disabled=newest, key=f"{self.name}.newer")
         streamlit.button("Older", on_click=self._on, args=(next_cursor,), disabled=last, key=f"{self.name}.older")
 

@@ -1,26 +1,26 @@
-"""The page of backtests: choose recorded ticks and parameters, start, look on, compare, read the report."""
+"""The page Backtests: choose a tick set and parameters, start, follow, compare, read the report."""
 
 import streamlit
 
 from session.backtest_requests import TickSetSummary
 from session.labels import BACKTEST_FIELDS as LABELS
 from store.errors import StoreError
-from ui.page_parts.page_actions import keep_outcome, show_outcome
+from ui.page_parts.page_actions import render_outcome, store_outcome
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.page_parts.page_sign_in import require_operator
 from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.backtest_actions import end_backtest, fee_tiers_of, known_jobs, known_tick_sets, start_backtest
-from ui.panels.backtest_list import show_jobs
+from ui.panels.backtest_list import render_jobs
 from ui.services.dashboard import Dashboard
 
 PLACE = "backtests"
 PREFIX = "backtest."
-EMPTY = "as the tick set has it"
+EMPTY = "from the tick set"
 THRESHOLDS = ("min_net_bps", "max_notional", "max_total_notional", "cool_down_ms")
 PLAIN = ("tick_set", "fee_bps", "latency_ms", "seed", "failed_percent")
 
 
-def show_backtests() -> None:
+def render_backtests() -> None:
     """The whole page; a reason where it cannot be drawn."""
     streamlit.header("Backtests", anchor=False)
     dashboard = dashboard_or_reason()
@@ -31,16 +31,16 @@ def show_backtests() -> None:
     except (StoreError, TimeoutError):
         streamlit.error("MongoDB does not answer. Try again in a moment.")
         return
-    show_outcome(PLACE)
+    render_outcome(PLACE)
     require_operator(dashboard)
     if tick_sets:
-        _show_form(dashboard, tick_sets)
+        _render_form(dashboard, tick_sets)
     else:
-        streamlit.info("There are no recorded ticks yet: `arbitrage import` makes a tick set of files, or record some.")
-    show_jobs(dashboard, jobs, _end)
+        streamlit.info("There are no tick sets yet: make one from files with `arbitrage import`, or record a session.")
+    render_jobs(dashboard, jobs, _end)
 
 
-def _show_form(dashboard: Dashboard, tick_sets: list[TickSetSummary]) -> None:
+def _render_form(dashboard: Dashboard, tick_sets: list[TickSetSummary]) -> None:
     titles = {one.name: set_words(one) for one in tick_sets}
     with streamlit.form("backtest", border=True):
         streamlit.selectbox(LABELS["tick_set"], list(titles), format_func=titles.__getitem__, key=f"{PREFIX}tick_set")
@@ -69,11 +69,11 @@ def _start(dashboard: Dashboard) -> None:
     typed = {name: str(state.get(f"{PREFIX}{name}", "")).strip() for name in THRESHOLDS}
     entered["settings"] = {name: text for name, text in typed.items() if text}
     entered["fee_tiers"] = fee_tiers_of(str(state.get(f"{PREFIX}fee_tiers", "")))
-    keep_outcome(PLACE, start_backtest(dashboard, entered))
+    store_outcome(PLACE, start_backtest(dashboard, entered))
 
 
 def _end(dashboard: Dashboard, job_id: str) -> None:
-    keep_outcome(PLACE, end_backtest(dashboard, job_id))
+    store_outcome(PLACE, end_backtest(dashboard, job_id))
 
 
 def set_words(one: TickSetSummary) -> str:

@@ -1,11 +1,11 @@
-"""The page Health: whether every part does its work, and what to do where one does not."""
+"""The page Health: findings, and the state of every part."""
 
 import streamlit
 
 from store.errors import StoreError
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.page_parts.page_times import shown_zone
-from ui.panels.health_log import show_log
+from ui.panels.health_log import render_log
 from ui.panels.health_tables import (
     changes_table,
     detection_table,
@@ -23,27 +23,27 @@ from ui.panels.health_tables import (
 from ui.rows.health_rows import HealthReportRow
 from ui.services.dashboard import Dashboard
 
-LOOK_AGAIN_SECONDS = 3.0
+REFRESH_SECONDS = 3.0
 STAGE = "health.stage"
-NO_ANSWER = "The parts were not asked in time. Try again in a moment."
-BETWEEN_BATCHES = (
+NO_ANSWER = "The health report took too long. Try again in a moment."
+REAL_TIME_REPORTS = (
     "Spark reports a real-time query at the end of a batch, every five minutes; rows per second and state are of "
     "that batch. That it works in between is shown by the probe row that is written into the log every two seconds "
     "and by the rows per second of `ticks` and `opportunities` under Kafka lag."
 )
 
 
-def show_health() -> None:
+def render_health() -> None:
     """The whole page; a reason where it cannot be drawn."""
     streamlit.header("Health", anchor=False)
     dashboard = dashboard_or_reason()
     if dashboard is None:
         return
-    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
-    show_log(dashboard)
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
+    render_log(dashboard)
 
 
-def _show(dashboard: Dashboard) -> None:
+def _render(dashboard: Dashboard) -> None:
     try:
         report = dashboard.answer(dashboard.health.report())
     except (StoreError, TimeoutError):
@@ -55,15 +55,15 @@ def _show(dashboard: Dashboard) -> None:
     _section("Processes", processes_table(report, zone))
     _section("Feeds", feeds_table(report))
     _section("Spark", queries_table(report, zone))
-    streamlit.caption(BETWEEN_BATCHES)
+    streamlit.caption(REAL_TIME_REPORTS)
     left, right = streamlit.columns(2, gap="medium")
     with left:
-        _section("Detection, row by row", detection_table(report))
-        _section("Change streams of MongoDB", changes_table(report))
+        _section("Real-time query", detection_table(report))
+        _section("MongoDB change streams", changes_table(report))
         streamlit.caption(publisher_words(report))
     with right:
         _section("Kafka lag", kafka_table(report))
-    _show_latencies(report)
+    _render_latencies(report)
 
 
 def _section(title: str, html: str) -> None:
@@ -71,15 +71,15 @@ def _section(title: str, html: str) -> None:
     streamlit.html(html)
 
 
-def _show_latencies(report: HealthReportRow) -> None:
+def _render_latencies(report: HealthReportRow) -> None:
     streamlit.subheader("Latencies", anchor=False)
     rows = {stage_name(row): row for row in report["latencies"]}
     left, right = streamlit.columns(2, gap="medium")
     with left:
         streamlit.html(latencies_table(report))
-        streamlit.caption("Of arbitrages that ended since the dashboard started; p50 and p95 are read off buckets.")
+        streamlit.caption("Arbitrages that ended since the dashboard started; p50 and p95 are estimated from buckets.")
     with right:
         chosen = streamlit.selectbox("Stage", list(rows), key=STAGE)
         streamlit.echarts_chart(
-            latency_chart(rows[chosen]), height=240, key="health.latency", alt=f"How many took how long: {chosen}"
+            latency_chart(rows[chosen]), height=240, key="health.latency", alt=f"Distribution of latencies: {chosen}"
         )

@@ -1,7 +1,7 @@
 """The page Live: everything that moves."""
 
-from ui.page_parts.live_panel import show_live_panel
+from ui.page_parts.live_panel import render_live_panel
 
 
-def show_live() -> None:
-    show_live_panel()
+def render_live() -> None:
+    render_live_panel()

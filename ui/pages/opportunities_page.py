@@ -1,17 +1,17 @@
-"""The page Opportunities: what was seen, and what became of it."""
+"""The page Opportunities: statistics, and stored opportunities with their outcome."""
 
 import streamlit
 
 from session.labels import exchange_name
 from ui.page_parts.page_frame import dashboard_or_reason
-from ui.panels.opportunities_figures import show_statistics
-from ui.panels.opportunities_list import show_list
+from ui.panels.opportunities_figures import render_statistics
+from ui.panels.opportunities_list import render_list
 from ui.rows.opportunity_rows import Span
 
 SPANS: dict[Span, str] = {"10m": "Last 10 min", "hour": "Last hour", "session": "Session"}
 
 
-def show_opportunities() -> None:
+def render_opportunities() -> None:
     """The whole page; a reason where it cannot be drawn."""
     streamlit.header("Opportunities", anchor=False)
     dashboard = dashboard_or_reason()
@@ -32,5 +32,5 @@ def show_opportunities() -> None:
             placeholder="All",
             width=170,
         )
-    show_statistics(dashboard, span or "10m", base, exchange)
-    show_list(dashboard, base, exchange)
+    render_statistics(dashboard, span or "10m", base, exchange)
+    render_list(dashboard, base, exchange)

@@ -10,7 +10,7 @@ KEY = "page_header"
 CSS = ("assets/theme.css", "assets/header.css")
 
 
-def show_header() -> None:
+def render_header() -> None:
     """Drawn above every page; what moves in it comes over the tab's one WebSocket."""
     mount = own_component("page_header", "assets/header.html", CSS, "header.js")
     with streamlit.container(key="page_head"):
@@ -22,5 +22,5 @@ def show_header() -> None:
 
 
 def _take_zone() -> None:
-    """The browser remembers the choice and tells it; every time that Python draws follows."""
+    """The browser stores the choice and sends it; Python renders every time accordingly."""
     streamlit.session_state[IS_LOCAL] = streamlit.session_state[KEY]["zone"] == "local"

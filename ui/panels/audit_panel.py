@@ -1,4 +1,4 @@
-"""Who changed what, for operators: the newest entries of the audit log, rejected ones included."""
+"""The audit log, for operators: the newest entries, rejected attempts included."""
 
 import streamlit
 
@@ -11,15 +11,15 @@ from ui.services.change_audit import newest_entries
 from ui.services.dashboard import Dashboard
 
 SHOWN = 20
-HEADS = words("When", "Who", "From", "Did", "To", "Outcome", "Before → after")
+HEADS = words("Time", "User", "Address", "Action", "Target", "Outcome", "Before → after")
 TONES = {"done": "good", "rejected": "bad", "failed": "bad", "begun": "quiet"}
 LONGEST = 120
 
 
-def show_audit(dashboard: Dashboard) -> None:
-    """A table where an operator is signed in, else one line that says who may read it."""
+def render_audit(dashboard: Dashboard) -> None:
+    """The table for a signed-in operator, else one line that says who may read it."""
     if operator_of(dashboard) is None:
-        streamlit.caption("Who changed what is shown to signed-in operators.")
+        streamlit.caption("The audit log is shown to signed-in operators.")
         return
     try:
         entries = dashboard.answer(newest_entries(dashboard, SHOWN))
@@ -27,7 +27,7 @@ def show_audit(dashboard: Dashboard) -> None:
         streamlit.warning("MongoDB does not answer. Try again in a moment.")
         return
     rows = [_line(audit_row(entry)) for entry in entries]
-    streamlit.html(table("Who changed what", HEADS, rows, "Nobody has changed anything yet."))
+    streamlit.html(table("Audit log", HEADS, rows, "No changes yet."))
 
 
 def _line(row: AuditRow) -> Line:

@@ -1,4 +1,4 @@
-"""What the page of backtests does: from its widgets to the service that REST uses, and back in words."""
+"""Actions of the page of backtests: from its widgets to the service that REST uses, with the outcome as text."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -7,10 +7,10 @@ from market.money import decimal_of_whole, text_of
 from market.time_units import MICROSECONDS
 from session.backtest_requests import BacktestJob, TickSetSummary
 from session.labels import BACKTEST_FIELDS, exchange_name
-from ui.page_parts.page_actions import ActionOutcome, acted
+from ui.page_parts.page_actions import ActionOutcome, perform
 from ui.rows.field_problems import words_of
 from ui.services.backtest_service import (
-    MOST_WAITING,
+    MAX_WAITING,
     BacktestInvalidError,
     TooManyWaitingError,
     ask_backtest,
@@ -38,32 +38,32 @@ def known_job(dashboard: Dashboard, job_id: str) -> BacktestJob | None:
 
 
 def start_backtest(dashboard: Dashboard, entered: Mapping[str, object]) -> ActionOutcome[BacktestJob]:
-    """`entered`: fields of a request; those left empty stay as the tick set has them."""
+    """`entered`: fields of a request; empty ones are taken from the tick set."""
     asked = {name: value for name, value in entered.items() if value not in ("", None, {})}
     try:
-        return acted(
+        return perform(
             dashboard,
             ("backtest.ask", str(asked.get("tick_set", ""))),
             lambda caller: ask_backtest(dashboard, asked, caller, WHO),
-            lambda _: "Queued. It runs behind live trading, one at a time.",
+            lambda _: "Queued. Backtests run one at a time, at lower priority than live trading.",
         )
     except BacktestInvalidError as invalid:
         return ActionOutcome(False, f"Not started. {words_of(invalid.errors, BACKTEST_FIELDS)}.")
     except TooManyWaitingError:
-        return ActionOutcome(False, f"Not started: {MOST_WAITING} wait already.")
+        return ActionOutcome(False, f"Not started: {MAX_WAITING} backtests are already queued.")
 
 
 def end_backtest(dashboard: Dashboard, job_id: str) -> ActionOutcome[BacktestJob | None]:
-    """Cancel it, or remove it where it has ended."""
+    """Cancel a backtest, or remove a finished one."""
     try:
-        return acted(
+        return perform(
             dashboard,
             ("backtest.end", job_id),
             lambda caller: cancel_or_remove(dashboard, job_id, caller, WHO),
             _end_words,
         )
     except KeyError:
-        return ActionOutcome(False, "It is gone already.")
+        return ActionOutcome(False, "It no longer exists.")
 
 
 def _end_words(job: BacktestJob | None) -> str:
@@ -73,32 +73,32 @@ def _end_words(job: BacktestJob | None) -> str:
 
 
 def fee_tiers_of(text: str) -> dict[str, str]:
-    """Of lines (or words) `exchange=volume:bps,volume:bps`; what has another form is told by the service."""
+    """From `exchange=volume:bps,volume:bps`, separated by spaces; the service reports what has another form."""
     parts = (word.partition("=") for word in text.split())
     return {exchange: tiers for exchange, _, tiers in parts}
 
 
 def state_words(job: BacktestJob) -> str:
-    """For people: what it is doing, or how it ended."""
+    """Its state, as text."""
     if job.state == "running":
         return "cancelling" if job.is_cancel_asked else f"{job.stage or 'running'} {job.share:.0%}"
     return job.state if job.reason in (None, job.state) else f"{job.state}: {job.reason}"
 
 
 def changes_words(job: BacktestJob) -> str:
-    """What of the tick set's own settings was changed."""
+    """The changes to the tick set's settings."""
     request = job.request
     words = [f"{setting_label(name)} {value}" for name, value in sorted(request.settings.items())]
     words += [] if request.fee_bps is None else [f"fees {text_of(request.fee_bps)} bps"]
     words += [f"fees of {exchange_name(exchange)} {tiers}" for exchange, tiers in sorted(request.fee_tiers.items())]
     words += [] if request.latency_ms is None else [f"latency {request.latency_ms:g} ms"]
-    words += [f"{request.failed_percent:g} % fail"] if request.failed_percent else []
+    words += [f"{request.failed_percent:g} % failed orders"] if request.failed_percent else []
     words += [] if request.seed == 1 else [f"seed {request.seed}"]
-    return ", ".join(words) or "as it is"
+    return ", ".join(words) or "no changes"
 
 
 def seconds_of(job: BacktestJob) -> Decimal | None:
-    """How long it ran; None where it did not (yet)."""
+    """Run time; None until it has ended."""
     if job.started_at is None or job.ended_at is None:
         return None
     return (decimal_of_whole(job.ended_at - job.started_at) / MICROSECONDS).quantize(Decimal("0.1"))

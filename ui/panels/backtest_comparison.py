@@ -1,4 +1,4 @@
-"""Backtests side by side: parameters and figures with what differs marked, and their equity in one chart."""
+"""Backtests side by side: parameters and figures with differences marked, and their equity in one chart."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, tzinfo
@@ -20,7 +20,7 @@ from ui.services.dashboard import Dashboard
 from ui.services.settings_fields import setting_label
 
 CHOSEN = "backtests.compared"
-AS_SET = "as the tick set"
+AS_SET = "from the tick set"
 HOUR_MICROSECONDS = 3_600 * MICROSECONDS
 FIGURES: tuple[tuple[str, Callable[[BacktestFigures], str]], ...] = (
     ("Net", lambda one: money(one.net, one.currency)),
@@ -30,18 +30,18 @@ FIGURES: tuple[tuple[str, Callable[[BacktestFigures], str]], ...] = (
     ("Sharpe", lambda one: ratio_words(one.sharpe)),
     ("Sortino", lambda one: ratio_words(one.sortino)),
     ("Turnover", lambda one: "–" if one.turnover is None else money(one.turnover, one.currency)),
-    ("Marked gain", lambda one: "–" if one.marked_gain is None else money(one.marked_gain, one.currency)),
+    ("Marked-to-market gain", lambda one: "–" if one.marked_gain is None else money(one.marked_gain, one.currency)),
     ("Missed profit", lambda one: "–" if one.missed is None else money(one.missed, one.currency)),
-    ("Made of", lambda one: "bars" if one.is_of_bars else "quotes"),
+    ("Data", lambda one: "bars" if one.is_of_bars else "quotes"),
     ("Trades", lambda one: f"{one.trades:,}"),
     ("Opportunities", lambda one: f"{one.opportunities:,}"),
     ("Rejections", lambda one: f"{one.rejections:,}"),
     ("Quotes", lambda one: f"{one.quotes:,}"),
-    ("Books", lambda one: "balance" if one.is_balanced else "DO NOT BALANCE"),
+    ("Ledger", lambda one: "reconciled" if one.is_balanced else "NOT RECONCILED"),
 )
 
 
-def show_comparison(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo) -> None:
+def render_comparison(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo) -> None:
     """`jobs`: those that are done, newest first."""
     streamlit.subheader("Compare", anchor=False)
     titles = {
@@ -71,19 +71,19 @@ def show_comparison(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzi
 
 
 def comparison_table(jobs: Sequence[BacktestJob]) -> str:
-    """HTML: a column a backtest, lettered as in the chart; rows that differ are marked, in words too."""
+    """HTML: one column per backtest, lettered as in the chart; differences are marked, in words too."""
     rows = [*_parameters(jobs), *_figures(jobs)]
     lines: list[Line] = []
     for name, values in rows:
         differs = len(set(values)) > 1
         tone = "differs" if differs else ""
         lines.append([name, *(Cell(value, tone) for value in values), Cell("differs" if differs else "same", "quiet")])
-    heads = (*words(""), *(Head(letter_of(place), is_number=True) for place in range(len(jobs))), *words("Beside"))
+    heads = (*words(""), *(Head(letter_of(place), is_number=True) for place in range(len(jobs))), *words("Difference"))
     return table("Parameters and figures of the backtests compared", heads, lines, "")
 
 
 def overlay_chart(jobs: Sequence[BacktestJob], zone: tzinfo) -> dict[str, Any]:
-    """By the time of the ticks where all ran on the same, else by hours since the first of each."""
+    """By tick time where all ran on the same tick set, else by hours since the first tick of each."""
     is_of_one_set = len({job.request.tick_set for job in jobs}) == 1
     axis: dict[str, Any] = {"type": "time"} if is_of_one_set else {"type": "value", "name": "hours"}
     return {
@@ -123,22 +123,22 @@ def _currency(jobs: Sequence[BacktestJob]) -> str:
 
 
 def _parameters(jobs: Sequence[BacktestJob]) -> list[tuple[str, list[str]]]:
-    """Only those that anybody changed, beside the tick set."""
+    """Only the parameters that differ from a tick set."""
     requests = [job.request for job in jobs]
     rows = [("Tick set", [one.tick_set for one in requests])]
     for name in sorted({name for one in requests for name in one.settings}):
         rows.append((setting_label(name), [one.settings.get(name, AS_SET) for one in requests]))
-    rows.append(("Fee a side", [AS_SET if one.fee_bps is None else f"{text_of(one.fee_bps)} bps" for one in requests]))
+    rows.append(("Fee per leg", [AS_SET if one.fee_bps is None else f"{text_of(one.fee_bps)} bps" for one in requests]))
     for exchange in sorted({name for one in requests for name in one.fee_tiers}):
         rows.append(
             (f"Fees of {exchange_name(exchange)} by volume", [one.fee_tiers.get(exchange, "none") for one in requests])
         )
     rows.append(("Latency", ["50 ms" if one.latency_ms is None else f"{one.latency_ms:g} ms" for one in requests]))
-    rows.append(("Orders that fail", [f"{one.failed_percent:g} %" for one in requests]))
+    rows.append(("Failed orders", [f"{one.failed_percent:g} %" for one in requests]))
     rows.append(("Seed", [str(one.seed) for one in requests]))
     return rows
 
 
 def _figures(jobs: Sequence[BacktestJob]) -> list[tuple[str, list[str]]]:
     rows = [(name, ["–" if job.figures is None else told(job.figures) for job in jobs]) for name, told in FIGURES]
-    return [*rows, ("Ran for", ["–" if (took := seconds_of(job)) is None else f"{took} s" for job in jobs])]
+    return [*rows, ("Run time", ["–" if (took := seconds_of(job)) is None else f"{took} s" for job in jobs])]

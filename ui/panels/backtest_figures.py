@@ -1,4 +1,4 @@
-"""Figures of backtests for people: shares, ratios, missed profit, and the mark of results from bars."""
+"""Figures of backtests as text: shares, ratios, missed profit, and the mark of results from bars."""
 
 from decimal import Decimal
 

@@ -1,4 +1,4 @@
-"""Backtests as they wait, run and end: progress with a way to cancel, results, reports."""
+"""Queued, running and finished backtests: progress with cancel, results, reports."""
 
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
@@ -12,46 +12,47 @@ from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.money_cells import money_cell
 from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.backtest_actions import changes_words, known_jobs, seconds_of, state_words
-from ui.panels.backtest_comparison import show_comparison
+from ui.panels.backtest_comparison import render_comparison
 from ui.panels.backtest_figures import BARS_WORDS, missed_cell, ratio_words, share_words, trades_cell
-from ui.panels.backtest_trades_panel import show_trades
+from ui.panels.backtest_trades_panel import render_trades
 from ui.services.dashboard import Dashboard
 
-LOOK_AGAIN_SECONDS = 2.0
+REFRESH_SECONDS = 2.0
 LONGEST_SET_NAME = 24
 HEADS = (
-    *words("Asked for", "By", "Tick set", "Changed", "State", "Report"),
-    *numbers("Net", "Return", "Max drawdown", "Sharpe", "Missed profit", "Fees", "Trades", "Opportunities", "Ran for"),
+    *words("Requested", "By", "Tick set", "Changes", "State", "Report"),
+    *numbers("Net", "Return", "Max drawdown", "Sharpe", "Missed profit", "Fees", "Trades", "Opportunities", "Run time"),
 )
 STATE_TONES = {"done": "good", "failed": "bad", "cancelled": "quiet"}
 End = Callable[[Dashboard, str], None]
 
 
-def show_jobs(dashboard: Dashboard, jobs: Sequence[BacktestJob], end: End) -> None:
-    """Looked at again by itself only while something waits or runs. `end`: what a button that ends one calls."""
+def render_jobs(dashboard: Dashboard, jobs: Sequence[BacktestJob], end: End) -> None:
+    """Refreshed automatically while a backtest is queued or running. `end`: callback of the buttons Cancel and
+    Remove."""
     is_busy = any(job.state not in ENDED_STATES for job in jobs)
     if is_busy:
-        streamlit.fragment(_show_busy, run_every=LOOK_AGAIN_SECONDS)(dashboard, end)
+        streamlit.fragment(_render_busy, run_every=REFRESH_SECONDS)(dashboard, end)
     ended = [job for job in jobs if job.state in ENDED_STATES]
     zone = shown_zone()
     streamlit.subheader("Results", anchor=False)
     streamlit.html(results_table(ended, zone))
     if ended:
-        _show_removing(dashboard, ended, zone, end)
+        _render_removing(dashboard, ended, zone, end)
     done = [job for job in ended if job.figures is not None]
     if any(job.figures is not None and job.figures.is_of_bars for job in done):
         streamlit.caption(BARS_WORDS)
     if done:
-        show_trades(dashboard, done, zone)
+        render_trades(dashboard, done, zone)
     if len(done) > 1:
-        show_comparison(dashboard, done, zone)
+        render_comparison(dashboard, done, zone)
 
 
-def _show_busy(dashboard: Dashboard, end: End) -> None:
+def _render_busy(dashboard: Dashboard, end: End) -> None:
     try:
         jobs = known_jobs(dashboard)
     except (StoreError, TimeoutError):
-        streamlit.warning("MongoDB does not answer; this is looked at again in a moment.")
+        streamlit.warning("MongoDB does not answer; retrying in a moment.")
         return
     busy = [job for job in reversed(jobs) if job.state not in ENDED_STATES]
     shown: set[str] = streamlit.session_state.setdefault("backtests.busy", set())
@@ -61,12 +62,12 @@ def _show_busy(dashboard: Dashboard, end: End) -> None:
         streamlit.session_state["backtests.busy"] = now
         streamlit.rerun()
     shown |= now
-    streamlit.subheader("Waiting and running", anchor=False)
+    streamlit.subheader("Queued and running", anchor=False)
     for job in busy:
-        _show_one(job, partial(end, dashboard, job.job_id))
+        _render_one(job, partial(end, dashboard, job.job_id))
 
 
-def _show_one(job: BacktestJob, end: Callable[[], None]) -> None:
+def _render_one(job: BacktestJob, end: Callable[[], None]) -> None:
     words_of_it = f"{job.request.tick_set} ({changes_words(job)})"
     with streamlit.container(border=True, horizontal=True, vertical_alignment="center", gap="medium"):
         if job.state == "queued":
@@ -84,7 +85,7 @@ def _show_one(job: BacktestJob, end: Callable[[], None]) -> None:
 
 def results_table(jobs: Sequence[BacktestJob], zone: tzinfo) -> str:
     """HTML."""
-    return table("Backtests that have ended, newest first", HEADS, [_line(job, zone) for job in jobs], "None yet.")
+    return table("Finished backtests, newest first", HEADS, [_line(job, zone) for job in jobs], "None yet.")
 
 
 def _line(job: BacktestJob, zone: tzinfo) -> Line:
@@ -120,11 +121,11 @@ def _set_cell(job: BacktestJob) -> Cell:
     return Cell(f"{short} (bars)" if is_of_bars else short, exact="" if short == name else name)
 
 
-def _show_removing(dashboard: Dashboard, ended: Sequence[BacktestJob], zone: tzinfo, end: End) -> None:
+def _render_removing(dashboard: Dashboard, ended: Sequence[BacktestJob], zone: tzinfo, end: End) -> None:
     titles = {job.job_id: f"{moment(job.asked_at, zone)} · {job.request.tick_set} · {job.state}" for job in ended}
     with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         chosen = streamlit.selectbox(
-            "A backtest that has ended",
+            "Finished backtest",
             list(titles),
             format_func=lambda one: titles.get(one, one),
             key="backtests.chosen",
@@ -133,4 +134,4 @@ def _show_removing(dashboard: Dashboard, ended: Sequence[BacktestJob], zone: tzi
         job = next((job for job in ended if job.job_id == chosen), None)
         if job is not None and job.has_report:
             streamlit.link_button("Open report", f"/api/backtests/{job.job_id}/report", key="backtests.open")
-        streamlit.button("Remove it", key="backtests.remove", on_click=end, args=(dashboard, str(chosen)))
+        streamlit.button("Remove", key="backtests.remove", on_click=end, args=(dashboard, str(chosen)))

@@ -1,4 +1,4 @@
-"""The trades of one backtest, page by page, and all of them as a file."""
+"""The trades of one backtest, paged, and all of them as a file."""
 
 from collections.abc import Sequence
 from datetime import tzinfo
@@ -19,13 +19,13 @@ SHOWN = 50
 HEADS = (
     *numbers("No."),
     *words("Time", "Asset", "Bought on", "Sold on"),
-    *numbers("Amount", "Seen (bps)"),
+    *numbers("Amount", "Net spread (bps)"),
     *words("End"),
     *numbers("Net"),
 )
 
 
-def show_trades(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo) -> None:
+def render_trades(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo) -> None:
     """`jobs`: those that are done, newest first."""
     streamlit.subheader("Trades of a backtest", anchor=False)
     titles = {
@@ -43,14 +43,14 @@ def show_trades(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo)
         streamlit.link_button("All as CSV", f"/api/backtests/{job.job_id}/trades.csv", key="backtests.trades_csv")
         place = paging("backtests.trades", job.job_id)
         page = _page(dashboard, job, place.cursor)
-        place.show_buttons(page.next_cursor)
+        place.render_buttons(page.next_cursor)
     if job.figures is not None:
         streamlit.html(trades_table(page.trades, job.figures, zone))
 
 
 def trades_table(trades: Sequence[BacktestTrade], figures: BacktestFigures, zone: tzinfo) -> str:
     """HTML."""
-    none = "No trade of it is kept." if figures.trades else "Nothing was traded."
+    none = "Its trades were not stored." if figures.trades else "Nothing was traded."
     mark = ", from bars" if figures.is_of_bars else ""
     lines = [_line(one, figures.currency, zone) for one in trades]
     return table(f"Trades of the backtest, newest first{mark}", HEADS, lines, none)

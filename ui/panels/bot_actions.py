@@ -1,4 +1,4 @@
-"""The bots and feeds of the page, each with what may be done to it: stopping asks once more, starting does not."""
+"""The bots and feeds, each with Start or Stop; stopping needs a confirmation."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import streamlit
 from session.labels import part_name
 from session.processes import Process, Wanted
 from store.errors import StoreError
-from ui.page_parts.page_actions import ActionOutcome, acted, keep_outcome, show_outcome
+from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
 from ui.page_parts.page_times import shown_zone
 from ui.panels.bot_cards import CSS, bot_card, feed_card
 from ui.services.bot_service import BotRow, bots_now, with_those_to_come
@@ -22,23 +22,23 @@ from ui.services.process_service import (
 
 PLACE = "bots"
 KNOWN = "bots.known"
-"""In the session's state: the bots and processes read last."""
-LOOK_AGAIN_SECONDS = 2.0
+"""Key in the session's state: the bots and processes read last."""
+REFRESH_SECONDS = 2.0
 CARD_WIDTH = 292
-WHAT_STOPS = {
-    "bot": "It begins nothing more, sees its orders in flight to their end and gives its place to a bot that stands "
-    "by, if there is one. It stays stopped, over a restart of the session too, until it is started here.",
-    "feed": "Its quotes are withdrawn at once, so that nothing is traded by them. It stays stopped, over a restart of "
+STOP_CONSEQUENCES = {
+    "bot": "It drains: it opens nothing new, follows its orders in flight to their end and hands its lease to a "
+    "standby bot, if there is one. It stays stopped, also over a restart of the session, until it is started here.",
+    "feed": "Its quotes are withdrawn at once and are not traded on. It stays stopped, also over a restart of "
     "the session too, until it is started here.",
 }
 
 
-def show_bot_actions(dashboard: Dashboard) -> None:
-    """A fragment of its own, looked at again by itself."""
-    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+def render_bot_actions(dashboard: Dashboard) -> None:
+    """A fragment with automatic refresh."""
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
-def _show(dashboard: Dashboard) -> None:
+def _render(dashboard: Dashboard) -> None:
     streamlit.subheader("Bots", anchor=False)
     try:
         known = dashboard.answer(bots_now(dashboard)), dashboard.answer(processes_now(dashboard))
@@ -46,32 +46,32 @@ def _show(dashboard: Dashboard) -> None:
     except (StoreError, TimeoutError):
         # a busy store, as when a bot starts, must not take the cards away
         known = streamlit.session_state.get(KNOWN, ([], []))
-        streamlit.warning("MongoDB does not answer: what stands below may be old. Try again in a moment.")
+        streamlit.warning("MongoDB does not answer: the cards below may be out of date. Try again in a moment.")
         if not known[0]:
             return
     processes = known[1]
     feeds = [one for one in processes if one["kind"] == "feed"]
     bots = with_those_to_come(known[0], processes, dashboard.session)
-    show_outcome(PLACE)
+    render_outcome(PLACE)
     if not bots:
-        streamlit.info("No supervisor has told of any bot yet.")
+        streamlit.info("No bot has been reported yet.")
         return
     streamlit.html(CSS)
-    _show_bots(dashboard, bots)
+    _render_bots(dashboard, bots)
     if feeds:
         ready = sum(feed["state"] == "ready" for feed in feeds)
         with streamlit.expander(f"Price feeds: {ready} of {len(feeds)} running", key="feeds"):
-            _show_feeds(dashboard, feeds)
+            _render_feeds(dashboard, feeds)
 
 
-def _show_bots(dashboard: Dashboard, bots: Sequence[BotRow]) -> None:
+def _render_bots(dashboard: Dashboard, bots: Sequence[BotRow]) -> None:
     zone, settings = shown_zone(), dashboard.hub.settings
     trading = settings.trading_state if settings else "running"
     with streamlit.container(horizontal=True, gap="small"):
         for bot in bots:
             with streamlit.container(border=True, width=CARD_WIDTH, key=f"card.{bot['name']}"):
                 streamlit.html(bot_card(bot, zone, trading))
-                _show_action(
+                _render_action(
                     dashboard,
                     bot["name"],
                     "bot",
@@ -80,17 +80,17 @@ def _show_bots(dashboard: Dashboard, bots: Sequence[BotRow]) -> None:
                 )
 
 
-def _show_feeds(dashboard: Dashboard, feeds: Sequence[ProcessRow]) -> None:
+def _render_feeds(dashboard: Dashboard, feeds: Sequence[ProcessRow]) -> None:
     zone = shown_zone()
     with streamlit.container(horizontal=True, gap="small"):
         for feed in feeds:
             with streamlit.container(border=True, width=CARD_WIDTH, key=f"card.{feed['name']}"):
                 streamlit.html(feed_card(feed, zone))
-                _show_action(dashboard, feed["name"], "feed", feed["wanted"], is_known=feed["state"] != "unknown")
+                _render_action(dashboard, feed["name"], "feed", feed["wanted"], is_known=feed["state"] != "unknown")
 
 
-def _show_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, is_known: bool) -> None:
-    """Nobody would obey where the state is unknown."""
+def _render_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, is_known: bool) -> None:
+    """Disabled where the state is unknown: no supervisor would carry it out."""
     if wanted == "stopped":
         streamlit.button(
             f"Start {part_name(name)}",
@@ -103,7 +103,7 @@ def _show_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, is_
         )
         return
     with streamlit.popover(f"Stop {part_name(name)} …", width="stretch", disabled=not is_known):
-        streamlit.markdown(WHAT_STOPS[kind])
+        streamlit.markdown(STOP_CONSEQUENCES[kind])
         streamlit.button(
             f"Yes, stop {part_name(name)}",
             key=f"stop.{name}",
@@ -114,11 +114,11 @@ def _show_action(dashboard: Dashboard, name: str, kind: str, wanted: str, *, is_
 
 
 def _order(dashboard: Dashboard, name: str, wanted: Wanted) -> None:
-    """Runs before the script does."""
+    """Callback: runs before the script."""
 
     verb = "stops" if wanted == "stopped" else "starts"
     try:
-        outcome: ActionOutcome[Process] = acted(
+        outcome: ActionOutcome[Process] = perform(
             dashboard,
             ("process.stop" if wanted == "stopped" else "process.start", name),
             lambda caller: order_process(dashboard, name, wanted, caller),
@@ -128,4 +128,4 @@ def _order(dashboard: Dashboard, name: str, wanted: Wanted) -> None:
         outcome = ActionOutcome(False, f"Not done: this session has no {name} any more.")
     except ProcessOrderRejectedError as rejected:
         outcome = ActionOutcome(False, f"Not done: {rejected.why}")
-    keep_outcome(PLACE, outcome)
+    store_outcome(PLACE, outcome)

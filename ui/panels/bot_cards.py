@@ -1,4 +1,4 @@
-"""One bot, or one feed, as a card: its state in words, and the facts that a trader asks for."""
+"""One bot or feed as a card: its state and the facts that a trader asks for."""
 
 from datetime import tzinfo
 from html import escape
@@ -23,14 +23,14 @@ TONES = {
     "failed": "bad",
     "unknown": "bad",
 }
-"""How each activity is coloured; the word stands there, too."""
+"""Colour of each activity; the text is shown, too."""
 NAMES = {
-    "reducing": "Reduce-only: nothing new",
+    "reducing": "Reduce-only: no new arbitrages",
     "halted": "Halted: sends nothing",
-    "stopping": "Draining: sees its orders through",
-    "unknown": "Unknown: its supervisor is silent",
+    "stopping": "Draining: orders in flight only",
+    "unknown": "Unknown: no supervisor heartbeat",
 }
-"""What a card says beyond the label of a state."""
+"""Card texts that differ from the label of a state."""
 CSS = """
 <style>
 .card { font-size: 13px; min-height: 252px; }
@@ -54,16 +54,16 @@ CSS = """
 
 
 def bot_card(bot: BotRow, zone: tzinfo, trading: TradingState) -> str:
-    """HTML; `CSS` stands once on the page. `trading`: what the kill switch allows the session."""
+    """HTML; `CSS` is once on the page. `trading`: the trading state of the session."""
     facts = [
         ("Since", moment(bot["since"], zone) if bot["since"] else "–"),
         ("Restarts", str(bot["restarts"])),
         ("Last end", bot["last_end"] or "–"),
         ("Lease", _lease(bot)),
         ("Open arbitrages", str(bot["open_arbitrages"])),
-        ("Open legs here", str(bot["open_legs"])),
+        ("Open legs", str(bot["open_legs"])),
         ("Breaker", _breaker(bot, zone)),
-        ("Last seen", moment(bot["last_seen"], zone) if bot["last_seen"] else "–"),
+        ("Last heartbeat", moment(bot["last_seen"], zone) if bot["last_seen"] else "–"),
     ]
     return _card(
         bot["name"],
@@ -99,7 +99,7 @@ def _card(
 
 
 def _activity(bot: BotRow, trading: TradingState) -> str:
-    """A bot that holds its exchange trades only as far as the kill switch lets it."""
+    """A bot with the lease trades only as far as the kill switch allows."""
     return trading if bot["activity"] == "trading" and trading != "running" else bot["activity"]
 
 
@@ -122,9 +122,9 @@ def _notes(bot: BotRow, zone: tzinfo) -> list[str]:
     notes = []
     if bot["wanted"] == "stopped":
         since = "" if bot["wanted_at"] is None else f" at {moment(bot['wanted_at'], zone)}"
-        notes.append(f"Stopped by {bot['wanted_by'] or 'somebody'}{since}; it stays so until it is started.")
+        notes.append(f"Stopped by {bot['wanted_by'] or 'a user'}{since}; it stays stopped until it is started.")
     if bot["is_unwatched"]:
-        notes.append("Orders of this exchange may be in flight and nobody watches them: start a bot of it.")
+        notes.append("Orders on this exchange may be in flight and no bot watches them: start one.")
     if not bot["is_enabled"]:
-        notes.append("The settings leave this exchange out of new arbitrages.")
+        notes.append("Excluded from new arbitrages by the settings.")
     return notes

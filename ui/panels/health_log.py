@@ -1,4 +1,4 @@
-"""The end of the page Health: the newest lines of a part's log."""
+"""The log section of the page Health: the newest lines of a process's log."""
 
 from html import escape
 
@@ -8,11 +8,11 @@ from store.errors import StoreError
 from ui.services.dashboard import Dashboard
 from ui.services.log_tail import LEVELS, LogLineRow, LogQuestion, LogTailRow, NoLogError, log_names, log_tail
 
-LOOK_AGAIN_SECONDS = 5.0
+REFRESH_SECONDS = 5.0
 PART, LEVEL, TEXT, LINES = "health.log.part", "health.log.level", "health.log.text", "health.log.lines"
 LINE_CHOICES = (50, 100, 200, 500)
-NO_STORE = "MongoDB does not answer, so it is not known which parts there are. Try again in a moment."
-NO_LOGS = "No part of this session has a log on this machine: they run elsewhere, or were started by hand."
+NO_STORE = "MongoDB does not answer, so the list of processes is not known. Try again in a moment."
+NO_LOGS = "No process of this session has a log on this machine: they run elsewhere or were started by hand."
 CSS = """
 <style>
 .log { height: 380px; overflow: auto; border: 1px solid color-mix(in srgb, currentColor 16%, transparent); padding: 8px;
@@ -27,13 +27,13 @@ CSS = """
 """
 
 
-def show_log(dashboard: Dashboard) -> None:
-    """Looked at again by itself."""
+def render_log(dashboard: Dashboard) -> None:
+    """A section with automatic refresh."""
     streamlit.subheader("Log", anchor=False)
-    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
-def _show(dashboard: Dashboard) -> None:
+def _render(dashboard: Dashboard) -> None:
     home = dashboard.session.home
     try:
         parts = dashboard.answer(dashboard.health.part_names())
@@ -46,8 +46,8 @@ def _show(dashboard: Dashboard) -> None:
         return
     columns = streamlit.columns([2, 2, 3, 1])
     part = columns[0].selectbox("Part", names, index=names.index("cep") if "cep" in names else 0, key=PART)
-    level = columns[1].selectbox("Of level or above", LEVELS, index=1, key=LEVEL)
-    text = columns[2].text_input("With this text", key=TEXT, max_chars=200, placeholder="an id, an exchange, a word")
+    level = columns[1].selectbox("Minimum level", LEVELS, index=1, key=LEVEL)
+    text = columns[2].text_input("Contains", key=TEXT, max_chars=200, placeholder="an id, an exchange, a word")
     lines = columns[3].selectbox("Lines", LINE_CHOICES, index=1, key=LINES)
     try:
         tail = log_tail(home, part, parts, LogQuestion(lines, level, text.strip()))
@@ -58,8 +58,8 @@ def _show(dashboard: Dashboard) -> None:
 
 
 def log_lines(tail: LogTailRow) -> str:
-    """HTML: the newest at the bottom, where it is scrolled to."""
-    items = "".join(_line(row) for row in tail["lines"]) or "<li>No line fits.</li>"
+    """HTML: the newest at the bottom, scrolled into view."""
+    items = "".join(_line(row) for row in tail["lines"]) or "<li>No lines match.</li>"
     more = "" if tail["is_whole"] else '<li class="quiet">… older lines are in the file itself</li>'
     label = escape(f"Log of {tail['part']}", quote=True)
     return f'{CSS}<div class="log" role="region" aria-label="{label}" tabindex="0"><ol>{more}{items}</ol></div>'

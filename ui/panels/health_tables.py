@@ -1,4 +1,4 @@
-"""What the page Health shows, as HTML made from the health report. Pure."""
+"""The page Health as HTML from the health report. Pure."""
 
 from collections.abc import Iterable
 from datetime import tzinfo
@@ -23,7 +23,7 @@ CSS = """
 </style>
 """
 MARKS = {"failing": "✖", "warning": "▲"}
-WORDS = {"failing": "Failing", "warning": "To look at"}
+WORDS = {"failing": "Failing", "warning": "Check"}
 STATE_TONES = {"ready": "good", "live": "good", "starting": "quiet", "stopped": "quiet", "resyncing": "differs"}
 STAGE_NAMES = {
     "exchange_to_received": "exchange → received",
@@ -37,7 +37,7 @@ UNKNOWN = Cell("–", "quiet")
 
 
 def verdict(report: HealthReportRow) -> str:
-    """What is wrong and what to do, or that nothing is."""
+    """The findings with what to do, or that all is healthy."""
     items = "".join(
         f"<li>{MARKS[one['severity']]} <b>{WORDS[one['severity']]}: {escape(one['part'])}.</b> "
         f"{escape(one['what'])} {escape(one['todo'])}</li>"
@@ -61,10 +61,10 @@ def headline(report: HealthReportRow) -> str:
         [
             Figure("Feeds live", Cell(f"{live} of {len(feeds)}", "good" if live == len(feeds) else "bad")),
             Figure("Processes ready", Cell(f"{ready} of {len(processes)}")),
-            Figure("A row through Spark", Cell(duration(max(delays, default=None))), "the newest probe"),
-            Figure("Behind in Kafka", Cell(_rows(_most_behind(report["topics"]))), "the slowest reader"),
-            Figure("Behind MongoDB", Cell(duration(max(lags, default=None))), "up to 0.5 s is none"),
-            Figure("Live pages", Cell(f"{clients['clients']:,}"), f"fell behind {behind}"),
+            Figure("Detection delay", Cell(duration(max(delays, default=None))), "newest probe row"),
+            Figure("Kafka lag", Cell(_rows(_max_lag(report["topics"]))), "slowest reader"),
+            Figure("Change stream lag", Cell(duration(max(lags, default=None))), "up to 0.5 s is normal"),
+            Figure("Live pages", Cell(f"{clients['clients']:,}"), f"resynced {behind}"),
         ]
     )
 
@@ -82,9 +82,7 @@ def processes_table(report: HealthReportRow, zone: tzinfo) -> str:
         for one in report["processes"]
     ]
     heads = (*words("Process", "State"), *numbers("Id"), *words("Since"), *numbers("Restarts"), *words("Last end"))
-    return table(
-        "Processes", heads, rows, "No process is known: no supervisor tells of any, or MongoDB does not answer."
-    )
+    return table("Processes", heads, rows, "No processes: no supervisor has reported any, or MongoDB does not answer.")
 
 
 def feeds_table(report: HealthReportRow) -> str:
@@ -101,19 +99,19 @@ def feeds_table(report: HealthReportRow) -> str:
         ]
         for one in report["feeds"]
     ]
-    counted = ("Last sign", "Quotes", "Gaps", "Checksums", "Malformed", "Resyncs", "Reconnects", "Unlike REST")
-    heads = (*words("Feed", "State", "Region"), *numbers(*counted, "Its clock"))
-    return table("Feeds", heads, rows, "No feeder has told of a feed yet.")
+    counted = ("Age", "Quotes", "Gaps", "Checksums", "Malformed", "Resyncs", "Reconnects", "REST mismatches")
+    heads = (*words("Feed", "State", "Region"), *numbers(*counted, "Clock offset"))
+    return table("Feeds", heads, rows, "No feed has reported yet.")
 
 
 def kafka_table(report: HealthReportRow) -> str:
-    """One row for each reader of each partition; those that nobody here reads have one, too."""
+    """One row per consumer of each partition; partitions without a consumer have one, too."""
     rows = [row for partition in report["topics"] for row in _partition_rows(partition)]
     heads = (
         *words("Topic / partition"),
         *numbers("End", "Rows/s"),
         *words("Reader"),
-        *numbers("Has read to", "Rows behind"),
+        *numbers("Offset", "Lag (rows)"),
     )
     return table("Kafka lag", heads, rows, "Kafka has not answered yet.")
 
@@ -129,17 +127,19 @@ def detection_table(report: HealthReportRow) -> str:
         ]
         for one in report["detection"]
     ]
-    heads = (*words("Log"), *numbers("Detected to", "Newest output", "Probe took", "Probe waiting"))
-    return table("Detection, row by row", heads, rows, "No row has come out of Spark yet.")
+    heads = (*words("Log"), *numbers("Next offset", "Newest output", "Probe delay", "Probe waiting"))
+    return table("Real-time query", heads, rows, "Spark has not written any output yet.")
 
 
 def queries_table(report: HealthReportRow, zone: tzinfo) -> str:
     rows = [_query_row(one, zone) for one in report["queries"]]
     heads = (
         *words("Query", "State", "Running since"),
-        *numbers("Batch", "Began", "Took", "Rows", "Rows/s in", "Rows/s taken", "State rows", "Checkpoint"),
+        *numbers(
+            "Batch", "Started", "Duration", "Rows", "Input rows/s", "Processed rows/s", "State rows", "Checkpoint"
+        ),
     )
-    return table("Spark's queries", heads, rows, "Spark has not told of its queries yet.")
+    return table("Spark queries", heads, rows, "Spark has not reported its queries yet.")
 
 
 def changes_table(report: HealthReportRow) -> str:
@@ -147,15 +147,15 @@ def changes_table(report: HealthReportRow) -> str:
         [one["reader"], duration(one["lag"]), duration(one["report_age"]), str(one["lost"])]
         for one in report["change_streams"]
     ]
-    return table("Change streams", (*words("Reader"), *numbers("Behind", "Told", "Read anew")), rows, "")
+    return table("Change streams", (*words("Reader"), *numbers("Lag", "Last report", "Resyncs")), rows, "")
 
 
 def publisher_words(report: HealthReportRow) -> str:
-    """The bridge reads MongoDB and no topic: what it wrote tells how far it is."""
+    """The publisher reads MongoDB and no topic: its progress is the version that it wrote."""
     publisher = report["publisher"]
     versions = f"{_version(publisher['version_in_log'])} in the log, {_version(publisher['version'])} in force"
     age = publisher["repeated_age"]
-    return f"Settings publisher: {versions}, {'never repeated' if age is None else f'repeated {duration(age)} ago'}."
+    return f"Settings publisher: {versions}, {'never published' if age is None else f'published {duration(age)} ago'}."
 
 
 def latencies_table(report: HealthReportRow) -> str:
@@ -172,7 +172,7 @@ def stage_name(row: LatencyRow) -> str:
 
 
 def latency_chart(row: LatencyRow) -> dict[str, object]:
-    """Options of ECharts: how many took how long."""
+    """Options of ECharts: the distribution of latencies."""
     bounds = [bucket["seconds"] for bucket in row["buckets"]]
     names = ["longer" if bound is None else f"≤ {duration(bound)}" for bound in bounds]
     return {
@@ -192,7 +192,7 @@ def _query_row(one: QueryRow, zone: tzinfo) -> Line:
     state = (
         Cell("ended", "bad")
         if not one["is_active"]
-        else Cell("silent", "bad")
+        else Cell("no report", "bad")
         if is_silent
         else Cell("running", "good")
     )
@@ -201,7 +201,7 @@ def _query_row(one: QueryRow, zone: tzinfo) -> Line:
         one["query"],
         Cell(state.text, state.tone, one["message"]),
         moment(one["started_at"], zone),
-        Cell("first of 5 min", "quiet") if waiting else _whole(one["batch"]),
+        Cell("first batch (5 min)", "quiet") if waiting else _whole(one["batch"]),
         duration(one["batch_age"]),
         duration(one["batch_seconds"]),
         _whole(one["batch_rows"]),
@@ -216,7 +216,7 @@ def _partition_rows(partition: PartitionRow) -> Iterable[Line]:
     name = f"{partition['topic']}/{partition['partition']}"
     ends: Line = [_whole(partition["end_offset"]), _rate(partition["rows_per_second"])]
     if not partition["readers"]:
-        yield [name, *ends, Cell("nobody here", "quiet"), "", ""]
+        yield [name, *ends, Cell("none in this session", "quiet"), "", ""]
     for reader in partition["readers"]:
         yield [name, *ends, reader["reader"], _whole(reader["next_offset"]), _behind(reader)]
 
@@ -226,13 +226,11 @@ def _behind(reader: ReaderRow) -> Cell | str:
     if behind is None:
         return UNKNOWN
     if reader["is_bound"]:
-        return Cell(
-            f"≤ {behind:,}", "", "Rows after the one that the newest output was made of: it may have read them."
-        )
+        return Cell(f"≤ {behind:,}", "", "Upper bound: rows after the one that the newest output was made from.")
     return f"{behind:,}"
 
 
-def _most_behind(topics: Iterable[PartitionRow]) -> int | None:
+def _max_lag(topics: Iterable[PartitionRow]) -> int | None:
     known = [
         reader["behind"]
         for partition in topics

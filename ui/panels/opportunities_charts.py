@@ -1,4 +1,4 @@
-"""Charts of opportunities, as options of ECharts: pure, so that tests read what is drawn."""
+"""Charts of opportunities, as options of ECharts. Pure."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ SEEN = "#7d8fa6"
 REJECTED = "#f0954a"
 MARK = "#e2565f"
 CHOSEN = "#4b9bff"
-LEAST_SHOWN = 0.8
+MIN_SHOWN = 0.8
 """Where the logarithmic axis begins, so that a single one has a bar."""
 
 
 def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
-    """How many were seen, rejected and taken, by net bps; logarithmic, as thousands are seen for each one taken."""
+    """Seen, rejected and taken opportunities by net bps; logarithmic, as thousands are seen for each one taken."""
     ends = (bars[0]["from_bps"], bars[-1]["to_bps"]) if bars else (0.0, 1.0)
     return {
         "animation": False,
@@ -34,7 +34,7 @@ def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
             # the threshold lies between bars, and only an axis of numbers has a place for it
             {"type": "value", "show": False, "min": ends[0], "max": ends[1]},
         ],
-        "yAxis": {"type": "log", "min": LEAST_SHOWN, "splitNumber": 4, "axisLabel": {"formatter": "{value}"}},
+        "yAxis": {"type": "log", "min": MIN_SHOWN, "splitNumber": 4, "axisLabel": {"formatter": "{value}"}},
         "series": [
             _bars("Seen", [bar["seen"] for bar in bars], SEEN),
             _bars("Rejected", [bar["rejected"] for bar in bars], REJECTED),
@@ -45,7 +45,7 @@ def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
 
 
 def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
-    """How long runs lived, each bar from its own time to the next one's."""
+    """Durations of runs, each bar from its own time to the next one's."""
     return {
         "animation": False,
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}},
@@ -53,7 +53,7 @@ def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
         "xAxis": {
             "type": "category",
             "data": [_time(bar["from_ms"]) for bar in bars],
-            "name": "lived at least",
+            "name": "minimum duration",
             "nameLocation": "middle",
             "nameGap": 28,
             "axisLabel": {"hideOverlap": True, "fontSize": 11},
@@ -72,7 +72,7 @@ def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
 
 
 def preview_chart(points: Sequence[CurvePointRow], current: float | None, chosen: float) -> Chart:
-    """Over thresholds: how many of those taken pass, and how many that were below the threshold would, too."""
+    """By threshold: taken opportunities that pass, and rejected ones that would pass."""
     marks = [(chosen, "chosen", CHOSEN)]
     if current is not None and current != chosen:
         marks.append((current, "now", MARK))
@@ -80,7 +80,7 @@ def preview_chart(points: Sequence[CurvePointRow], current: float | None, chosen
     ends = (min(steps), max(steps))
     return {
         "animation": False,
-        "legend": {"top": 0, "left": "left", "data": ["Taken that pass", "Gained at most"]},
+        "legend": {"top": 0, "left": "left", "data": ["Taken that pass", "Gained (upper bound)"]},
         "tooltip": {"trigger": "axis"},
         "grid": {"left": 8, "right": 16, "top": 54, "bottom": 22, "containLabel": True},
         "xAxis": {
@@ -94,7 +94,7 @@ def preview_chart(points: Sequence[CurvePointRow], current: float | None, chosen
         "yAxis": {"type": "value", "minInterval": 1, "splitNumber": 4},
         "series": [
             _steps("Taken that pass", [[point["min_net_bps"], point["kept"]] for point in points], GOOD),
-            _steps("Gained at most", [[point["min_net_bps"], point["gained"]] for point in points], REJECTED),
+            _steps("Gained (upper bound)", [[point["min_net_bps"], point["gained"]] for point in points], REJECTED),
             _marks(marks, axis=0, ends=ends),
         ],
     }

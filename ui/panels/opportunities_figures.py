@@ -1,4 +1,4 @@
-"""The upper part of the page Opportunities: how many, how wide, why not, and how long they lived."""
+"""The upper part of the page Opportunities: counts, spreads, rejection reasons and durations."""
 
 from collections.abc import Sequence
 from datetime import tzinfo
@@ -17,23 +17,23 @@ from ui.rows.opportunity_rows import LedgerRow, LifetimesRow, PairLifeRow, Span,
 from ui.services.dashboard import Dashboard
 from ui.services.opportunity_service import opportunity_statistics
 
-LOOK_AGAIN_SECONDS = 3.0
+REFRESH_SECONDS = 3.0
 NO_STORE = "MongoDB does not answer. Try again in a moment."
 SHOWN_PAIRS = 12
 CHART_HEIGHT = 300
-LEDGER_HEADS = (*words("First check that said no"), *numbers("Sightings", "Episodes", "Missed profit"))
+LEDGER_HEADS = (*words("First failed check"), *numbers("Sightings", "Episodes", "Missed profit"))
 LIFE_HEADS = (
     *words("Base", "Buy", "Sell"),
-    *numbers("Runs", "Seen once", "Median", "90 %", "Longest", "Widest (bps)"),
+    *numbers("Runs", "Seen once", "Median", "90 %", "Longest", "Max (bps)"),
 )
 
 
-def show_statistics(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
-    """Looked at again by itself."""
-    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard, span, base, exchange)
+def render_statistics(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
+    """A fragment with automatic refresh."""
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard, span, base, exchange)
 
 
-def _show(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
+def _render(dashboard: Dashboard, span: Span, base: str | None, exchange: str | None) -> None:
     try:
         found = dashboard.answer(opportunity_statistics(dashboard, span, base, exchange))
     except (StoreError, TimeoutError):
@@ -43,38 +43,38 @@ def _show(dashboard: Dashboard, span: Span, base: str | None, exchange: str | No
     streamlit.html(figures(statistics_figures(found, zone)))
     left, right = streamlit.columns([3, 2], gap="medium")
     with left:
-        streamlit.subheader("How wide", anchor=False)
+        streamlit.subheader("Net spread", anchor=False)
         streamlit.echarts_chart(
             spread_chart(found["histogram"], found["min_net_bps"]),
             height=CHART_HEIGHT,
             key="opportunities.spreads",
             alt="How many opportunities were seen, rejected and taken, by net basis points, with the threshold marked",
         )
-        streamlit.caption("Rejections that were counted together stand at the spread of the first of their second.")
+        streamlit.caption("Rejections that were counted together are shown at the spread of the first of their second.")
     with right:
-        streamlit.subheader("Why not", anchor=False)
+        streamlit.subheader("Rejection reasons", anchor=False)
         rows = [*ledger_lines(found["ledger"], found["currency"]), *expired_lines(found["unanswered"])]
-        streamlit.html(table("Why not: reasons of rejections", LEDGER_HEADS, rows, "Nothing was rejected."))
+        streamlit.html(table("Rejection reasons", LEDGER_HEADS, rows, "Nothing was rejected."))
         streamlit.caption(
-            "Missed profit: what one trade within the limits would have brought at the best levels, once per episode. "
-            "A gap is rejected at every sighting and missed once; one that was traded was not missed."
+            "Missed profit: the expected P&L of one trade within the limits at the best levels, counted once per "
+            "episode. An episode is rejected at every sighting but missed once; one that was traded is not missed."
         )
-    _show_lifetimes(found["lifetimes"])
+    _render_lifetimes(found["lifetimes"])
 
 
-def _show_lifetimes(found: LifetimesRow) -> None:
-    streamlit.subheader("How long they lived", anchor=False)
+def _render_lifetimes(found: LifetimesRow) -> None:
+    streamlit.subheader("Duration", anchor=False)
     left, right = streamlit.columns([1, 2], gap="medium")
     with left:
         streamlit.echarts_chart(
             life_chart(found["histogram"]),
             height=CHART_HEIGHT,
             key="opportunities.lifetimes",
-            alt="How many runs of opportunities lived how long",
+            alt="Distribution of the durations of runs of opportunities",
         )
     with right:
         rows = life_lines(found["pairs"][:SHOWN_PAIRS])
-        streamlit.html(table("Lifetimes by pair", LIFE_HEADS, rows, "No run has ended yet."))
+        streamlit.html(table("Duration by pair", LIFE_HEADS, rows, "No run has ended yet."))
         more = len(found["pairs"]) - SHOWN_PAIRS
         if more > 0:
             streamlit.caption(f"{more} more pairs, in `/api/opportunities/statistics`.")
@@ -87,14 +87,19 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
     life = found["lifetimes"]["all"]
     expected = worth(decimal_of(found["taken_expected"]), currency)
     profit = worth(decimal_of(found["rejected_expected"]), currency)
+    runs = f"{life['runs']:,} runs, 90 % {_duration(life['p90_ms'])}"
     missed = f"{profit} in {count_text(found['missed_episodes'], 'episode')}"
     return [
         Figure("Seen", Cell(f"{found['seen']:,}"), f"since {moment(found['seen_since'], zone)}"),
         Figure("Taken", Cell(f"{found['taken']:,}"), f"expected {expected}"),
-        Figure("Realised", money_cell(net, currency), "by those taken, so far"),
+        Figure("Realised", money_cell(net, currency), "realised P&L of those taken"),
         Figure("Rejected", Cell(f"{found['rejected']:,}"), f"missed {missed}"),
-        Figure("Expired", Cell(f"{found['unanswered']:,}"), "about: seen, less the others"),
-        Figure("Lived (median)", Cell(_lived(life["p50_ms"])), f"{life['runs']:,} runs, 90 % {_lived(life['p90_ms'])}"),
+        Figure("Expired", Cell(f"{found['unanswered']:,}"), "approximate: seen less the others"),
+        Figure(
+            "Duration (median)",
+            Cell(_duration(life["p50_ms"])),
+            runs,
+        ),
     ]
 
 
@@ -111,8 +116,8 @@ def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
 
 
 def expired_lines(count: int) -> list[Line]:
-    """What no check rejected and nobody took: with it the sightings sum to all that were seen and not taken."""
-    return [["Expired before both bots had answered", f"{count:,}", UNKNOWN, UNKNOWN]] if count else []
+    """Expired ones, so that the sightings sum to all that were seen and not taken."""
+    return [["Expired", f"{count:,}", UNKNOWN, UNKNOWN]] if count else []
 
 
 def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:
@@ -123,14 +128,14 @@ def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:
             f"{exchange_name(row['sell_exchange'])} {row['sell_symbol']}",
             f"{row['runs']:,}",
             f"{row['once']:,}",
-            _lived(row["p50_ms"]),
-            _lived(row["p90_ms"]),
-            _lived(row["longest_ms"]),
+            _duration(row["p50_ms"]),
+            _duration(row["p90_ms"]),
+            _duration(row["longest_ms"]),
             bps(row["best_bps"]),
         ]
         for row in pairs
     ]
 
 
-def _lived(milliseconds: float | None) -> str:
+def _duration(milliseconds: float | None) -> str:
     return duration(None if milliseconds is None else milliseconds / 1_000)

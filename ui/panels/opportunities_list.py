@@ -1,4 +1,4 @@
-"""The lower part of the page Opportunities: those that bots kept, filtered, with what became of each."""
+"""The lower part of the page Opportunities: stored opportunities with their outcome, filtered and paged."""
 
 from collections.abc import Sequence
 from datetime import tzinfo
@@ -22,7 +22,7 @@ from ui.rows.opportunity_rows import StoredOpportunityRow
 from ui.services.dashboard import Dashboard
 from ui.services.opportunity_service import OpportunityPage, opportunity_page
 
-LOOK_AGAIN_SECONDS = 5.0
+REFRESH_SECONDS = 5.0
 ROWS = 25
 REASONS = tuple(check.reason for check in CHECKS)
 OUTCOME_NAMES: dict[OutcomeName, str] = {
@@ -32,7 +32,7 @@ OUTCOME_NAMES: dict[OutcomeName, str] = {
     "expired": "Expired",
 }
 HEADS = (
-    *words("Seen", "What became of it"),
+    *words("Seen", "Outcome"),
     *numbers("Realised", "Expected", "Net (bps)"),
     *words("Base", "Buy"),
     *numbers("Buy at"),
@@ -42,12 +42,12 @@ HEADS = (
 )
 
 
-def show_list(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
-    """A fragment of its own: paging and filtering draw no chart anew."""
-    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard, base, exchange)
+def render_list(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
+    """A fragment of its own: paging and filtering do not render the charts again."""
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard, base, exchange)
 
 
-def _show(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
+def _render(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
     streamlit.subheader("Newest", anchor=False)
     wanted = _filters(base, exchange)
     place_in_list = paging("opportunities", str(wanted))
@@ -55,21 +55,21 @@ def _show(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
     try:
         page = dashboard.answer(opportunity_page(dashboard, wanted, place_in_list.cursor, ROWS))
     except CursorError:
-        place_in_list.begin_anew()
-        place.info("That page is gone; this list begins anew.")
+        place_in_list.restart()
+        place.info("That page no longer exists; the list starts again from the newest.")
         return
     except (StoreError, TimeoutError):
         place.warning(NO_STORE)
         return
     lines = opportunity_lines(page.rows, shown_zone(), steps_of(dashboard.session.markets))
-    place.html(table("Opportunities that bots kept, newest first", HEADS, lines, _empty(page)))
-    _show_paging(place_in_list, page)
+    place.html(table("Stored opportunities, newest first", HEADS, lines, _empty(page)))
+    _render_paging(place_in_list, page)
 
 
 def _filters(base: str | None, exchange: str | None) -> OpportunityFilter:
     with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         outcome = streamlit.selectbox(
-            "What became of it",
+            "Outcome",
             get_args(OutcomeName),
             None,
             format_func=lambda one: OUTCOME_NAMES[one],
@@ -78,7 +78,7 @@ def _filters(base: str | None, exchange: str | None) -> OpportunityFilter:
             width=210,
         )
         reason = streamlit.selectbox(
-            "Rejected because",
+            "Rejection reason",
             REASONS,
             None,
             format_func=reason_name,
@@ -87,22 +87,22 @@ def _filters(base: str | None, exchange: str | None) -> OpportunityFilter:
             width=210,
         )
         least = streamlit.number_input(
-            "Least net bps", value=None, step=0.5, key="opportunities.least", placeholder="Any", width=150
+            "Minimum net bps", value=None, step=0.5, key="opportunities.least", placeholder="Any", width=150
         )
     return OpportunityFilter(base, exchange, min_net_bps=least, outcome=outcome, reason=reason)
 
 
-def _show_paging(place_in_list: Paging, page: OpportunityPage) -> None:
+def _render_paging(place_in_list: Paging, page: OpportunityPage) -> None:
     with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
-        place_in_list.show_buttons(page.next_cursor)
+        place_in_list.render_buttons(page.next_cursor)
     streamlit.caption(
-        f"Page {place_in_list.number}. Kept are all that were taken, and of those rejected the first of each pair, "
-        "reason and second; those below the threshold are counted alone."
+        f"Page {place_in_list.number}. Stored: all that were taken and, of those rejected, the first of each pair, "
+        "reason and second; those below the threshold are only counted."
     )
 
 
 def _empty(page: OpportunityPage) -> str:
-    return "No opportunity fits." if page.next_cursor is None else "None among the newest fits; look among older ones."
+    return "No matches." if page.next_cursor is None else "No matches on this page; try older ones."
 
 
 def opportunity_lines(rows: Sequence[StoredOpportunityRow], zone: tzinfo, steps: Steps) -> list[Line]:
@@ -129,7 +129,7 @@ def _line(row: StoredOpportunityRow, zone: tzinfo, steps: Steps) -> Line:
 
 
 def fate(row: StoredOpportunityRow) -> Cell:
-    """What became of it, in words."""
+    """The outcome, as text."""
     state, reason = row["arbitrage_state"], row["reason"]
     if row["outcome"] == "taken":
         why = f" ({reason_name(reason)})" if reason else ""

@@ -1,4 +1,4 @@
-"""What another threshold would have done: a panel beside the settings, which it never touches."""
+"""Threshold preview: a panel beside the settings, which it never touches."""
 
 import streamlit
 
@@ -12,19 +12,19 @@ from ui.panels.opportunities_figures import CHART_HEIGHT, LEDGER_HEADS, NO_STORE
 from ui.services.dashboard import Dashboard
 from ui.services.threshold_preview import PreviewRow, TakenSumRow, threshold_preview
 
-LOOK_AGAIN_SECONDS = 10.0
+REFRESH_SECONDS = 10.0
 HOURS = {1: "last hour", 6: "last 6 hours", 24: "last 24 hours"}
 
 
-def show_preview() -> None:
-    """A fragment of its own, looked at again by itself; a reason where it cannot be drawn."""
+def render_preview() -> None:
+    """A fragment with automatic refresh; a reason where it cannot be rendered."""
     dashboard = dashboard_or_reason()
     if dashboard is not None:
-        streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+        streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
-def _show(dashboard: Dashboard) -> None:
-    streamlit.subheader("What another threshold would have done", anchor=False)
+def _render(dashboard: Dashboard) -> None:
+    streamlit.subheader("Threshold preview", anchor=False)
     settings = dashboard.hub.settings
     with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         threshold = streamlit.number_input(
@@ -55,7 +55,7 @@ def _show(dashboard: Dashboard) -> None:
         )
     with right:
         rows = ledger_lines(found["still_rejected"], found["currency"])
-        caption = "Would pass the threshold and were rejected all the same"
+        caption = "Would pass the threshold, but were rejected by another check"
         streamlit.html(table(caption, LEDGER_HEADS, rows, "No other check rejected any that would pass."))
         streamlit.caption(f"{caption}.")
     streamlit.caption(" ".join(found["limits"]))
@@ -65,15 +65,15 @@ def preview_figures(found: PreviewRow) -> list[Figure]:
     currency = found["currency"]
     episodes, gained = found["gained_episodes"], found["gained"]
     return [
-        _taken_figure("Taken then", found["taken"], currency),
+        _taken_figure("Taken", found["taken"], currency),
         _taken_figure("Of these, would pass", found["kept"], currency),
         _taken_figure("Of these, would not", found["lost"], currency),
         Figure(
-            "Gained at most",
+            "Gained (upper bound)",
             Cell(f"{episodes['count']:,}"),
             f"once per episode; expected {worth(decimal_of(episodes['expected']), currency)}",
         ),
-        Figure("Sightings gained", Cell(f"{gained['count']:,}"), "the same chance is seen many times"),
+        Figure("Sightings gained", Cell(f"{gained['count']:,}"), "one opportunity is seen many times"),
     ]
 
 

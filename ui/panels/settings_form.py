@@ -1,5 +1,5 @@
-"""The settings, each with its range, as a form of the browser's own: this tells it which fields there are, and nothing
-that a script draws later touches what is typed in it."""
+"""The settings form runs in the browser: this only passes it the fields and their ranges. What a script renders
+later does not change what was typed."""
 
 import streamlit
 
@@ -12,8 +12,8 @@ from ui.services.settings_fields import COLUMNS, FEE_UNIT, FieldGroup, SettingFi
 CSS = ("assets/theme.css", "assets/steering.css")
 
 
-def show_settings(dashboard: Dashboard) -> None:
-    """The values come over the tab's own feed, and are saved through REST."""
+def render_settings(dashboard: Dashboard) -> None:
+    """The values come from the tab's live feed and are saved through REST."""
     streamlit.subheader("Thresholds and limits", anchor=False)
     mount = own_component("settings_form", "assets/steering.html", CSS, "settings_form.js")
     mount(key="settings_form", data=form_document(dashboard.session))

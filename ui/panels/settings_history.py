@@ -1,4 +1,4 @@
-"""Who changed which setting when, newest first; below it everything else that anybody changed, or tried to."""
+"""Settings history, newest first, and the audit log below it."""
 
 from collections.abc import Iterator
 from datetime import tzinfo
@@ -11,30 +11,30 @@ from session.number_format import UNKNOWN, fee_bps
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Line, numbers, table, words
 from ui.page_parts.page_times import moment, shown_zone
-from ui.panels.audit_panel import show_audit
+from ui.panels.audit_panel import render_audit
 from ui.rows.api_rows import ChangeRow, VersionRow
 from ui.rows.serializers import version_row
 from ui.services.dashboard import Dashboard
 
 MOST = 20
-LOOK_AGAIN_SECONDS = 5.0
+REFRESH_SECONDS = 5.0
 
 
-def show_history(dashboard: Dashboard) -> None:
-    """A fragment of its own, looked at again by itself."""
-    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+def render_history(dashboard: Dashboard) -> None:
+    """A fragment with automatic refresh."""
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
-def _show(dashboard: Dashboard) -> None:
-    streamlit.subheader("Who changed which setting", anchor=False)
+def _render(dashboard: Dashboard) -> None:
+    streamlit.subheader("Settings history", anchor=False)
     try:
         page = dashboard.answer(dashboard.reader.settings_history(None, MOST))
     except (StoreError, TimeoutError):
         streamlit.warning("MongoDB does not answer. Try again in a moment.")
         return
     streamlit.html(history_table([version_row(version) for version in page.items], shown_zone()))
-    streamlit.subheader("Everything that was changed, or tried", anchor=False)
-    show_audit(dashboard)
+    streamlit.subheader("Audit log", anchor=False)
+    render_audit(dashboard)
 
 
 def history_table(rows: list[VersionRow], zone: tzinfo) -> str:
@@ -43,16 +43,16 @@ def history_table(rows: list[VersionRow], zone: tzinfo) -> str:
         [str(row["version"]), moment(row["changed_at"], zone), row["who"], changes_text(row)] for row in rows
     ]
     return table(
-        "Changes of the settings",
-        (*numbers("Version"), *words("When", "Who", "What")),
+        "Settings history",
+        (*numbers("Version"), *words("Time", "User", "Changes")),
         lines,
-        "Nothing was changed yet.",
+        "No changes yet.",
     )
 
 
 def changes_text(row: VersionRow) -> str:
     """`field before → after`, all of one version."""
-    return "; ".join(words for change in row["changes"] for words in _words(change)) or "as shipped"
+    return "; ".join(words for change in row["changes"] for words in _words(change)) or "defaults"
 
 
 def _words(change: ChangeRow) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Charts of the page Trades & P&L, as options of ECharts: pure, so that tests read what is drawn."""
+"""Charts of the page Trades & P&L, as options of ECharts. Pure."""
 
 from collections.abc import Sequence
 from datetime import UTC, tzinfo
@@ -21,24 +21,24 @@ GOOD = "#2fae70"
 BAD = "#e2565f"
 LINE = "#4b9bff"
 MARK_COLORS = {"unwound": "#f0954a", "residual": "#e2565f"}
-MOST_BARS = 15
+MAX_BARS = 15
 MILLISECOND = 1_000
-LEAST_FALL = -1.0
-"""Of what the scale shows: where nothing fell there is one all the same."""
-LEAST_MARGIN = 40
+MIN_FALL = -1.0
+"""Minimum scale of the drawdown, where there was none."""
+MIN_MARGIN = 40
 
 
 def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
-    """The sum over time with what was unwound or is held marked, and its fall below the highest value so far."""
+    """Equity with unwound and residual arbitrages marked, and its drawdown."""
     line = [[point.at / MILLISECOND, float(point.net)] for point in equity.points]
     tops = accumulate((max(0.0, net) for _, net in line), max)
     falls = [[at, min(0.0, net - top)] for (at, net), top in zip(line, tops, strict=True)]
     axis = {"type": "time", "axisLabel": {"hideOverlap": True}}
     values = [net for _, net in line] or [0.0]
     sums = axis_over(min(values), max(values), parts=4)
-    depths = axis_over(min([LEAST_FALL, *(fall for _, fall in falls)]), 0.0, parts=2)
+    depths = axis_over(min([MIN_FALL, *(fall for _, fall in falls)]), 0.0, parts=2)
     # the same for both, so that a time stands below itself
-    margin = max(LEAST_MARGIN, sums.label_width, depths.label_width) + 8
+    margin = max(MIN_MARGIN, sums.label_width, depths.label_width) + 8
     return {
         "useUTC": zone is UTC,
         "animation": False,
@@ -63,7 +63,7 @@ def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
 
 
 def split_chart(profit: ProfitAndLoss) -> Chart:
-    """From what was seen to what was left: each part hangs where the one before it ended."""
+    """P&L attribution as a waterfall from theoretical gross to net."""
     parts = [(PART_NAMES[name], getattr(profit, name)) for name in PROFIT_PARTS]
     ends = list(accumulate((part for _, part in parts[:-1]), initial=Decimal(0)))
     spans = [*pairwise(ends), (Decimal(0), profit.net)]
@@ -100,8 +100,8 @@ def split_chart(profit: ProfitAndLoss) -> Chart:
 
 
 def lines_chart(lines: Sequence[ProfitLine], currency: str) -> Chart:
-    """Net of each line, those with the largest first; at most MOST_BARS of them."""
-    shown = sorted(lines, key=lambda line: -abs(line.profit.net))[:MOST_BARS][::-1]
+    """Net of each line, those with the largest first; at most MAX_BARS of them."""
+    shown = sorted(lines, key=lambda line: -abs(line.profit.net))[:MAX_BARS][::-1]
     return {
         "animation": False,
         "grid": {"left": 8, "right": 64, "top": 4, "bottom": 4, "containLabel": True},

@@ -1,4 +1,4 @@
-"""One arbitrage whole: what it brought and why, both legs, their fills, and the time of every step."""
+"""Details of one arbitrage: P&L attribution, legs, fills, timeline and decisions."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
@@ -31,7 +31,7 @@ MICROSECOND = decimal_of("0.001")
 """In milliseconds."""
 
 
-def show_detail(dashboard: Dashboard, arbitrage_id: str, zone: tzinfo) -> None:
+def render_detail(dashboard: Dashboard, arbitrage_id: str, zone: tzinfo) -> None:
     try:
         found = dashboard.answer(dashboard.reader.arbitrage(arbitrage_id))
     except (StoreError, TimeoutError):
@@ -55,13 +55,13 @@ def detail_figures(row: ArbitrageDetailRow, steps: Steps) -> list[Figure]:
         Figure("State", Cell(state_name(row["state"])), _stage_words(row)),
         Figure("Amount", steps.amount(row["base"], row["amount"]), row["base"]),
     ]
-    shown.append(Figure("Net seen", Cell(f"{bps(row['net_bps'])} bps"), "when it was detected"))
+    shown.append(Figure("Net spread", Cell(f"{bps(row['net_bps'])} bps"), "when detected"))
     profit = row["profit"]
     return shown if profit is None else [*shown, *(_part_figure(profit, name) for name in PROFIT_PARTS)]
 
 
 def _stage_words(row: ArbitrageDetailRow) -> str:
-    """How far its legs have come, where that says more than the state, and why it came to it."""
+    """The stage of its legs, where that says more than the state, and the reason."""
     stage = "" if row["stage"] == row["state"] else state_name(row["stage"])
     reason = "" if row["reason"] is None else reason_name(row["reason"])
     return ", ".join(word for word in (stage, reason) if word)
@@ -85,7 +85,7 @@ def legs_table(row: ArbitrageDetailRow, steps: Steps) -> str:
         ]
         for leg in row["legs"]
     ]
-    return table("Legs", LEG_HEADS, rows, "It has no legs.")
+    return table("Legs", LEG_HEADS, rows, "No legs.")
 
 
 def fills_table(row: ArbitrageDetailRow, zone: tzinfo, steps: Steps) -> str:
@@ -104,16 +104,16 @@ def fills_table(row: ArbitrageDetailRow, zone: tzinfo, steps: Steps) -> str:
         for leg in row["legs"]
         for fill in leg["fills"]
     ]
-    return table("Fills", FILL_HEADS, rows, "Nothing was filled.")
+    return table("Fills", FILL_HEADS, rows, "No fills.")
 
 
 def steps_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
-    """HTML: in the order in which things go; clocks of exchanges may be ahead or behind."""
+    """HTML: in logical order; clocks of exchanges may be ahead or behind."""
     detected = next((step["at"] for step in row["timeline"] if step["step"] == "detected"), row["event_time"])
     rows = [
         [*_step_words(step), exact_time(step["at"], zone), _since(step["at"] - detected)] for step in row["timeline"]
     ]
-    return table("Time of every step", STEP_HEADS, rows, "No step is known.")
+    return table("Timeline", STEP_HEADS, rows, "No steps are known.")
 
 
 def decisions_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
@@ -128,7 +128,7 @@ def decisions_table(row: ArbitrageDetailRow, zone: tzinfo) -> str:
         ]
         for one in row["history"]
     ]
-    return table("Decisions", DECISION_HEADS, rows, "No decision was kept.")
+    return table("Decisions", DECISION_HEADS, rows, "No decisions were stored.")
 
 
 def exact_time(microseconds: int, zone: tzinfo) -> str:

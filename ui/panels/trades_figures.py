@@ -1,4 +1,4 @@
-"""The upper half of Trades & P&L: figures, equity, the split of the profit, and who brought what."""
+"""The upper half of Trades & P&L: figures, equity, P&L attribution and P&L by group."""
 
 from dataclasses import dataclass, replace
 from datetime import tzinfo
@@ -21,7 +21,7 @@ from ui.panels.trades_charts import equity_chart, lines_chart, split_chart
 from ui.rows.fill_rows import average_sum_rows
 from ui.services.dashboard import Dashboard
 
-LOOK_AGAIN_SECONDS = 3.0
+REFRESH_SECONDS = 3.0
 BY = "trades.by"
 NO_STORE = "MongoDB does not answer. Try again in a moment."
 BY_NAMES: dict[GroupedBy, str] = {
@@ -36,35 +36,35 @@ PART_HEADS = tuple(PART_NAMES[part] for part in PROFIT_PARTS)
 
 @dataclass(frozen=True, slots=True)
 class RealisedPnl:
-    """All that this half of the page shows, read together."""
+    """The data of this half of the page, read together."""
 
     equity: Equity
     groups: tuple[ProfitGroup, ...]
     averages: tuple[AverageSum, ...]
 
 
-def show_figures(dashboard: Dashboard) -> None:
-    """Looked at again by itself."""
-    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+def render_figures(dashboard: Dashboard) -> None:
+    """A fragment with automatic refresh."""
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
-def _show(dashboard: Dashboard) -> None:
+def _render(dashboard: Dashboard) -> None:
     currency, zone = dashboard.session.settlement_currency, shown_zone()
     try:
-        brought = dashboard.answer(_read(dashboard, currency))
+        realised = dashboard.answer(_read(dashboard, currency))
     except (StoreError, TimeoutError):
         streamlit.warning(NO_STORE)
         return
-    streamlit.html(figures(equity_figures(brought.equity, currency, zone)))
+    streamlit.html(figures(equity_figures(realised.equity, currency, zone)))
     streamlit.echarts_chart(
-        equity_chart(brought.equity, currency, zone),
+        equity_chart(realised.equity, currency, zone),
         height=360,
         key="trades.equity",
-        alt=f"Equity of the session in {currency} and how far it fell below its highest value",
+        alt=f"Equity of the session in {currency}, and drawdown",
     )
-    _show_split(brought, currency)
-    if brought.averages:
-        _show_averages(brought.averages, steps_of(dashboard.session.markets))
+    _render_split(realised, currency)
+    if realised.averages:
+        _render_averages(realised.averages, steps_of(dashboard.session.markets))
 
 
 async def _read(dashboard: Dashboard, currency: str) -> RealisedPnl:
@@ -79,17 +79,17 @@ async def _read(dashboard: Dashboard, currency: str) -> RealisedPnl:
 def equity_figures(equity: Equity, currency: str, zone: tzinfo) -> list[Figure]:
     traded = equity.wins + equity.losses + equity.even
     return [
-        Figure("Net", money_cell(equity.net, currency), f"of {equity.endings:,} that ended"),
+        Figure("Net", money_cell(equity.net, currency), f"of {equity.endings:,} ended"),
         Figure("Win rate", Cell(percent(equity.win_share)), f"{equity.wins:,} of {traded:,} traded"),
         Figure("Largest win", money_cell(equity.largest_win, currency)),
         Figure("Largest loss", money_cell(equity.largest_loss, currency)),
-        _fall_figure("Largest drawdown", equity.deepest, currency, zone),
+        _fall_figure("Max drawdown", equity.deepest, currency, zone),
         _fall_figure("Current drawdown", equity.current, currency, zone),
     ]
 
 
-def whole_of(groups: tuple[ProfitGroup, ...], currency: str) -> ProfitAndLoss:
-    """All groups together: to the last digit the session's profit."""
+def total_of(groups: tuple[ProfitGroup, ...], currency: str) -> ProfitAndLoss:
+    """The sum of all groups: to the last digit the session's realised P&L."""
     whole = profit_from(currency, {})
     for group in groups:
         whole = added(whole, group.profit)
@@ -101,24 +101,24 @@ def lines_table(lines: list[ProfitLine], whole: ProfitAndLoss, by: GroupedBy) ->
     rows: list[Line] = [[line.name, f"{line.arbitrages:,}", *_parts(line.profit)] for line in lines]
     rows.append(["All", "", *_parts(whole)])
     heads = (*words(BY_NAMES[by]), *numbers("Arbitrages", *PART_HEADS))
-    return table(f"Profit and loss by {by} in {whole.currency}", heads, rows if lines else [], EMPTY, has_sum=True)
+    return table(f"P&L by {by} in {whole.currency}", heads, rows if lines else [], EMPTY, has_sum=True)
 
 
-EMPTY = "Nothing has ended yet: what arbitrages bring is shown as soon as the first one closes."
+EMPTY = "No arbitrage has ended yet: realised P&L is shown as soon as the first one closes."
 
 
-def _show_split(brought: RealisedPnl, currency: str) -> None:
-    whole = whole_of(brought.groups, currency)
+def _render_split(realised: RealisedPnl, currency: str) -> None:
+    whole = total_of(realised.groups, currency)
     left, right = streamlit.columns(2, gap="medium")
     with left:
-        streamlit.subheader("From gross to net", anchor=False)
+        streamlit.subheader("P&L attribution", anchor=False)
         streamlit.echarts_chart(
-            split_chart(whole), height=270, key="trades.split", alt="Waterfall from the gross profit seen to the net"
+            split_chart(whole), height=270, key="trades.split", alt="Waterfall from theoretical gross to net"
         )
     with right:
-        streamlit.subheader("Profit and loss by", anchor=False)
+        streamlit.subheader("P&L by", anchor=False)
         chosen = streamlit.segmented_control(
-            "Profit and loss by",
+            "P&L by",
             get_args(GroupedBy),
             default="exchange",
             required=True,
@@ -127,15 +127,15 @@ def _show_split(brought: RealisedPnl, currency: str) -> None:
             label_visibility="collapsed",
         )
         by: GroupedBy = chosen or "exchange"
-        lines = [replace(line, name=_line_name(line.name, by)) for line in profit_by(brought.groups, by)]
+        lines = [replace(line, name=_line_name(line.name, by)) for line in profit_by(realised.groups, by)]
         streamlit.echarts_chart(
             lines_chart(lines, currency), height=216, key=f"trades.lines.{by}", alt=f"Net profit by {by}"
         )
     streamlit.html(lines_table(lines, whole, by))
 
 
-def _show_averages(sums: tuple[AverageSum, ...], steps: Steps) -> None:
-    streamlit.subheader("Orders of the moving average", anchor=False)
+def _render_averages(sums: tuple[AverageSum, ...], steps: Steps) -> None:
+    streamlit.subheader("Moving average orders", anchor=False)
     streamlit.caption(
         "One-sided: the profit and loss above holds what they cost in fees and slippage; base that was bought and not "
         "sold keeps the value it has, which is in no profit."
@@ -158,7 +158,7 @@ def _show_averages(sums: tuple[AverageSum, ...], steps: Steps) -> None:
         *words("Market"),
         *numbers("Fills", "Bought", "Spent", "Sold", "Received", "Residual base", "Cash (quote)", "Fees"),
     )
-    streamlit.html(table("Orders of the moving average by market", heads, rows, ""))
+    streamlit.html(table("Moving average orders by market", heads, rows, ""))
 
 
 def _line_name(name: str, by: GroupedBy) -> str:
@@ -173,6 +173,6 @@ def _parts(profit: ProfitAndLoss) -> list[Cell]:
 
 def _fall_figure(name: str, fall: EquityDrawdown, currency: str, zone: tzinfo) -> Figure:
     if not fall.depth:
-        return Figure(name, Cell(money(fall.depth, currency)), "at its highest value")
+        return Figure(name, Cell(money(fall.depth, currency)), "at the high-water mark")
     since = "since the opening" if fall.start is None else f"from {moment(fall.start, zone)}"
     return Figure(name, money_cell(-fall.depth, currency), since)

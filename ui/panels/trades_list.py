@@ -1,4 +1,4 @@
-"""The lower half of Trades & P&L: arbitrages or fills, filtered, page by page, as files, and one of them whole."""
+"""The lower half of Trades & P&L: arbitrages or fills, filtered and paged, as files, and the details of one."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
@@ -18,21 +18,21 @@ from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.money_cells import Steps, base_of, money_cell, quote_of, steps_of
 from ui.page_parts.page_times import moment, moment_cell, shown_zone, zone_word
 from ui.page_parts.page_turning import Paging, paging
-from ui.panels.trades_detail import show_detail
+from ui.panels.trades_detail import render_detail
 from ui.panels.trades_figures import NO_STORE
 from ui.services.dashboard import Dashboard
 
 Kind = Literal["Arbitrages", "Fills"]
 KIND = "trades.kind"
 ROWS = 25
-LOOK_AGAIN_SECONDS = 5.0
+REFRESH_SECONDS = 5.0
 CHOSEN = "trades.chosen"
 FILES: dict[Kind, str] = {"Arbitrages": "arbitrages", "Fills": "trades"}
 ARBITRAGE_HEADS = (
     *words("Reserved", "State"),
     *numbers("Net"),
     *words("Base", "Pair"),
-    *numbers("Amount", "Seen (bps)", "Fees"),
+    *numbers("Amount", "Net spread (bps)", "Fees"),
     *words("Strategy", "Id"),
 )
 FILL_HEADS = (
@@ -42,12 +42,12 @@ FILL_HEADS = (
 )
 
 
-def show_list(dashboard: Dashboard) -> None:
-    """A fragment of its own, looked at again by itself: paging and filtering draw no chart anew."""
-    streamlit.fragment(_show, run_every=LOOK_AGAIN_SECONDS)(dashboard)
+def render_list(dashboard: Dashboard) -> None:
+    """A fragment with automatic refresh: paging and filtering do not render the charts again."""
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 
-def _show(dashboard: Dashboard) -> None:
+def _render(dashboard: Dashboard) -> None:
     streamlit.subheader("Trades", anchor=False)
     zone = shown_zone()
     kind: Kind = (
@@ -60,15 +60,15 @@ def _show(dashboard: Dashboard) -> None:
     place_in_list = paging("trades", f"{kind} {wanted}")
     place = streamlit.container()
     try:
-        next_cursor = _show_page(dashboard, kind, wanted, place_in_list.cursor, zone, place)
+        next_cursor = _render_page(dashboard, kind, wanted, place_in_list.cursor, zone, place)
     except CursorError:
-        place_in_list.begin_anew()
-        place.info("That page is gone; this list begins anew.")
+        place_in_list.restart()
+        place.info("That page no longer exists; the list starts again from the newest.")
         return
     except (StoreError, TimeoutError):
         place.warning(NO_STORE)
         return
-    _show_paging(place_in_list, next_cursor, kind, wanted)
+    _render_paging(place_in_list, next_cursor, kind, wanted)
 
 
 def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
@@ -110,11 +110,11 @@ def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
 
 
 def microseconds(entered: datetime | None, zone: tzinfo) -> int | None:
-    """What was typed as a time of `zone`."""
+    """The entered time, in `zone`."""
     return None if entered is None else int(entered.replace(tzinfo=zone).timestamp()) * MICROSECONDS
 
 
-def _show_page(
+def _render_page(
     dashboard: Dashboard,
     kind: Kind,
     wanted: TradeFilter,
@@ -127,12 +127,12 @@ def _show_page(
     if kind == "Fills":
         fills: Page[BookedFill] = dashboard.answer(history.fills(wanted, cursor, ROWS))
         lines = fill_lines(fills.items, zone, steps_of(dashboard.session.markets))
-        place.html(table("Fills, newest first", FILL_HEADS, lines, "No fill fits."))
+        place.html(table("Fills, newest first", FILL_HEADS, lines, "No matches."))
         _choose(dashboard, list(dict.fromkeys(one.arbitrage_id for one in fills.items)), {}, zone)
         return fills.next_cursor
     page: Page[Arbitrage] = dashboard.answer(history.arbitrages(wanted, cursor, ROWS))
     rows = arbitrage_lines(page.items, zone, steps_of(dashboard.session.markets))
-    place.html(table("Arbitrages, newest first", ARBITRAGE_HEADS, rows, "No arbitrage fits."))
+    place.html(table("Arbitrages, newest first", ARBITRAGE_HEADS, rows, "No matches."))
     titles = {one.arbitrage_id: _title(one, zone) for one in page.items}
     _choose(dashboard, list(titles), titles, zone)
     return page.next_cursor
@@ -150,29 +150,29 @@ def _choose(dashboard: Dashboard, ids: list[str], titles: dict[str, str], zone: 
         None if asked is None else ids.index(asked),
         format_func=lambda one: titles.get(one, one),
         key=CHOSEN,
-        placeholder="Choose one of this page",
+        placeholder="Choose one on this page",
         disabled=not ids,
     )
     if chosen is not None:
-        show_detail(dashboard, chosen, zone)
+        render_detail(dashboard, chosen, zone)
 
 
-def _show_paging(place_in_list: Paging, next_cursor: str | None, kind: Kind, wanted: TradeFilter) -> None:
+def _render_paging(place_in_list: Paging, next_cursor: str | None, kind: Kind, wanted: TradeFilter) -> None:
     with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
-        place_in_list.show_buttons(next_cursor)
+        place_in_list.render_buttons(next_cursor)
         streamlit.caption(f"Page {place_in_list.number}, {ROWS} a page, newest first.")
         for suffix, name in (("csv", "CSV"), ("parquet", "Parquet")):
             streamlit.link_button(
                 f"{kind} as {name}",
                 file_address(kind, suffix, wanted),
-                help="All that the filters let through, not this page alone.",
+                help="All rows that match the filters, not only this page.",
                 icon=":material/download:",
                 key=f"trades.{suffix}",
             )
 
 
 def file_address(kind: Kind, suffix: str, wanted: TradeFilter) -> str:
-    """Of the download that has what the filters let through."""
+    """Address of the download with the same filters."""
     told = {
         "exchange": wanted.exchange,
         "base": wanted.base,
@@ -226,7 +226,7 @@ def _arbitrage_line(one: Arbitrage, zone: tzinfo, steps: Steps) -> Line:
 
 
 def pair_of(one: Arbitrage) -> str:
-    """Where it was bought and where sold."""
+    """Its pair of exchanges, buy → sell."""
     buy, sell = one.opportunity.buy.exchange, one.opportunity.sell.exchange
     return exchange_name(buy) if buy == sell else pair_name(f"{buy} → {sell}")
 

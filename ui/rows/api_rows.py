@@ -25,7 +25,7 @@ class QuoteRow(TypedDict):
 
 
 class WindowRow(TypedDict):
-    """Statistics of the last whole window; `share_above` of its rows stood at or over `min_net_bps`."""
+    """Statistics of the last complete window; `share_above`: share of its rows at or above `min_net_bps`."""
 
     seconds: int
     end: int
@@ -165,7 +165,7 @@ class ArbitrageRow(TypedDict):
 
 
 class RejectionRow(TypedDict):
-    """`count` has the like of the same pair, reason and second."""
+    """`count`: rejections of the same pair, reason and second."""
 
     rejection_id: str
     opportunity_id: str
@@ -181,8 +181,8 @@ class RejectionRow(TypedDict):
 
 
 class ReasonRow(TypedDict):
-    """How many opportunities were rejected for this reason; `missed_profit`: their missed profit, settled: what could
-    have been traded within the limits, once per episode."""
+    """Rejections for this reason; `missed_profit` in the settlement currency: tradable profit within the limits,
+    once per episode."""
 
     reason: str
     count: int
@@ -240,7 +240,7 @@ class FeedRow(TypedDict):
     rest_mismatches: int
     rest_failures: int
     offset_us: int | None
-    """How far the exchange's clock is ahead of ours; None until it is known."""
+    """Offset of the exchange's clock ahead of ours; None until it is known."""
 
 
 class ChangeRow(TypedDict):

@@ -1,4 +1,4 @@
-"""The way of one arbitrage: every step from the exchange's clock to the end, and every decision about it."""
+"""The timeline of one arbitrage: every step from the exchange's quote to the end, and every decision."""
 
 from collections.abc import Iterator
 

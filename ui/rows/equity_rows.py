@@ -14,7 +14,7 @@ THINNING = (
 
 
 class DrawdownRow(TypedDict):
-    """How far the sum fell below its highest value before; `start` null where that was the opening, 0."""
+    """Drawdown: fall below the highest value before; `start` null where that was the opening, 0."""
 
     depth: str
     start: int | None
@@ -30,7 +30,7 @@ class EquityPointRow(TypedDict):
 
 
 class EquityMarkRow(TypedDict):
-    """One that was unwound or is held: what it brought, and the sum with it."""
+    """An arbitrage that was unwound or residual: its realised P&L, and the sum including it."""
 
     at: int
     arbitrage_id: str

@@ -14,7 +14,7 @@ from ui.rows.serializers import fill_row
 
 
 class TradeRow(FillRow):
-    """One execution, and what it was for; `role` empty where the arbitrage does not know of it (yet)."""
+    """One execution and its role; `role` is empty until the arbitrage has recorded the fill."""
 
     base: str
     state: str
@@ -22,11 +22,8 @@ class TradeRow(FillRow):
 
 
 class AverageSumRow(TypedDict):
-    """What the moving average's orders did in one market; `bought` and `sold` in base, the rest in quote currency.
-
-    `cash` = received − spent; `fees` as the exchange took them, currency → amount. What is `left` has a value of its
-    own, which is not in here.
-    """
+    """Sums of the moving average's orders in one market; `bought` and `sold` in base, the rest in quote currency.
+    `cash` = received − spent; `fees`: currency → amount. The value of the residual base (`left`) is not included."""
 
     exchange: str
     symbol: str

@@ -11,7 +11,7 @@ Verdict = Literal["well", "warning", "failing"]
 
 
 class FindingRow(TypedDict):
-    """Something that is not as it should be: of which part, what, and what to do about it."""
+    """A finding: the part, what is wrong, and what to do."""
 
     severity: Severity
     part: str
@@ -20,17 +20,14 @@ class FindingRow(TypedDict):
 
 
 class FeedHealthRow(FeedRow):
-    """`age`: since the newest sign that the quote holds; None before the first."""
+    """`age`: since the newest update or heartbeat; None before the first."""
 
     age: float | None
 
 
 class ReaderRow(TypedDict):
-    """One who reads a topic. `behind`: rows; None where either end is not known.
-
-    `is_bound`: it is not further behind than that, and may be less. Of the real-time query only the row is known that
-    its newest output was made of.
-    """
+    """A consumer of a topic. `behind`: its lag in rows; None where an end is unknown. `is_bound`: `behind` is an
+    upper bound: for the real-time query only the row of its newest output is known."""
 
     reader: str
     next_offset: int | None
@@ -65,10 +62,8 @@ class DetectionRow(TypedDict):
 
 
 class QueryRow(TypedDict):
-    """One of Spark's queries, as told `report_age` seconds ago.
-
-    What concerns batches is None until the first has ended, and of the real-time query it is up to five minutes old.
-    """
+    """A Spark query, as reported `report_age` seconds ago. Batch figures are None until the first batch has ended;
+    those of the real-time query are up to five minutes old."""
 
     query: str
     is_real_time: bool
@@ -88,8 +83,8 @@ class QueryRow(TypedDict):
 
 
 class SettingsPublisherRow(TypedDict):
-    """The settings publisher: the version in force, the oldest that stands newest in a partition of the log, and how
-    long ago it was repeated there (each second)."""
+    """The settings publisher: the version in force, the lowest newest version over the log's partitions, and the
+    time since it was last published there (each second)."""
 
     version: int | None
     version_in_log: int | None
@@ -97,8 +92,9 @@ class SettingsPublisherRow(TypedDict):
 
 
 class ChangeStreamRow(TypedDict):
-    """Who follows MongoDB's changes. `lag`: since the last moment up to which everything was seen; half a second is
-    none. `report_age`: how old that knowledge is. `lost`: how often history was gone and all was read anew."""
+    """A consumer of MongoDB's change streams. `lag`: since the last moment up to which all changes were read; half a
+    second is normal. `report_age`: age of that report. `lost`: how often the history was gone and a resync was
+    needed."""
 
     reader: str
     lag: float | None
@@ -127,7 +123,7 @@ class LatencyRow(TypedDict):
 
 
 class PartRow(TypedDict):
-    """One process of the session, as its supervisor tells."""
+    """One process of the session, as reported by its supervisor."""
 
     name: str
     kind: str
@@ -141,17 +137,15 @@ class PartRow(TypedDict):
 
 
 class ClientsRow(TypedDict):
-    """Pages that are open in browsers, not programs; `resynchronisations`: how often one fell behind and began anew."""
+    """Browser pages that are open, not programs; `resynchronisations`: how often one fell behind and got a snapshot."""
 
     clients: int
     resynchronisations: int
 
 
 class HealthReportRow(TypedDict):
-    """Everything that is known of the health of the parts, and the verdict on it in words.
-
-    `kafka_answers`: just now. Whoever follows a topic is not told that Kafka is away: rows only stop coming.
-    """
+    """The health of all parts, and the findings. `kafka_answers`: just now; a consumer only sees that rows stop
+    coming."""
 
     verdict: Verdict
     summary: str

@@ -1,4 +1,4 @@
-"""What the parts told, as rows. Pure."""
+"""Health reports of the parts, as rows. Pure."""
 
 from collections.abc import Iterable, Mapping
 

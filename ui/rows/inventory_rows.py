@@ -1,4 +1,4 @@
-"""What is where, and what sending it back would cost: the rows of REST and WebSocket. The plan is shown, never sent."""
+"""Inventory and rebalancing plan: the rows of REST and WebSocket. The plan is shown, never executed."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -33,7 +33,7 @@ class HoldingRow(TypedDict):
 
 
 class HoldRow(TypedDict):
-    """What one open leg holds of a balance."""
+    """The hold of one open leg on a balance."""
 
     exchange: str
     currency: str

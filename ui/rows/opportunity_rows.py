@@ -1,4 +1,4 @@
-"""The rows of opportunities: what became of them, how many, how wide, how long. Money as decimal strings."""
+"""The rows of opportunities: outcomes, counts, spreads and durations. Money as decimal strings."""
 
 from typing import Literal
 
@@ -46,7 +46,7 @@ class LedgerRow(TypedDict):
 
 
 class LifeBinRow(TypedDict):
-    """`from_ms` ≤ lived < `to_ms`; the last has no end."""
+    """`from_ms` ≤ duration < `to_ms`; the last bin has no end."""
 
     from_ms: float
     to_ms: float | None
@@ -54,7 +54,7 @@ class LifeBinRow(TypedDict):
 
 
 class LifeRow(TypedDict):
-    """Runs that have ended; `once` of them were seen a single time, and lived 0 ms as far as anybody knows."""
+    """Runs that have ended; `once`: runs of one sighting, with a duration of 0 ms."""
 
     runs: int
     once: int
@@ -76,7 +76,7 @@ class PairLifeRow(LifeRow):
 
 
 class LifetimesRow(TypedDict):
-    """How long opportunities lived; `alive` runs have not ended."""
+    """Durations of runs; `alive` runs have not ended."""
 
     definition: str
     alive: int
@@ -110,7 +110,7 @@ class StatisticsRow(TypedDict):
     lifetimes: LifetimesRow
 
 
-def kept_opportunity_row(kept: StoredOpportunity, settings: Settings | None) -> StoredOpportunityRow:
+def stored_opportunity_row(kept: StoredOpportunity, settings: Settings | None) -> StoredOpportunityRow:
     outcome = kept.outcome
     return StoredOpportunityRow(
         **opportunity_row(kept.opportunity, settings),

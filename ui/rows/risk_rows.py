@@ -1,4 +1,4 @@
-"""The JSON rows about risk: the switch, every check with what is used of it, what rejections cost. Money as strings."""
+"""The JSON rows about risk: kill switch, checks with the use of their limits, missed profit. Money as strings."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -84,7 +84,9 @@ class MissedProfitRow(TypedDict):
     reasons: list[MissedReasonRow]
 
 
-def forgone_row(currency: str, counts: Mapping[str, int], missed_profit: Mapping[str, Decimal]) -> MissedProfitRow:
+def missed_profit_row(
+    currency: str, counts: Mapping[str, int], missed_profit: Mapping[str, Decimal]
+) -> MissedProfitRow:
     """`counts` and `missed_profit` by reason; the dearest first."""
     ordered = sorted(counts, key=lambda reason: (-missed_profit.get(reason, ZERO), -counts[reason], reason))
     return MissedProfitRow(

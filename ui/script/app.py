@@ -3,25 +3,25 @@
 import streamlit
 
 from ui.page_parts.page_frame import dress
-from ui.pages.backtests_page import show_backtests
-from ui.pages.bots_page import show_bots
-from ui.pages.health_page import show_health
-from ui.pages.live_page import show_live
-from ui.pages.opportunities_page import show_opportunities
-from ui.pages.page_header import show_header
-from ui.pages.trades_page import show_trades
+from ui.pages.backtests_page import render_backtests
+from ui.pages.bots_page import render_bots
+from ui.pages.health_page import render_health
+from ui.pages.live_page import render_live
+from ui.pages.opportunities_page import render_opportunities
+from ui.pages.page_header import render_header
+from ui.pages.trades_page import render_trades
 
 
 def main() -> None:
     dress()
-    show_header()
+    render_header()
     pages = [
-        streamlit.Page(show_live, title="Live", url_path="live", default=True),
-        streamlit.Page(show_opportunities, title="Opportunities", url_path="opportunities"),
-        streamlit.Page(show_trades, title="Trades & P&L", url_path="trades"),
-        streamlit.Page(show_bots, title="Bots & thresholds", url_path="bots"),
-        streamlit.Page(show_backtests, title="Backtests", url_path="backtests"),
-        streamlit.Page(show_health, title="Health", url_path="health"),
+        streamlit.Page(render_live, title="Live", url_path="live", default=True),
+        streamlit.Page(render_opportunities, title="Opportunities", url_path="opportunities"),
+        streamlit.Page(render_trades, title="Trades & P&L", url_path="trades"),
+        streamlit.Page(render_bots, title="Bots & thresholds", url_path="bots"),
+        streamlit.Page(render_backtests, title="Backtests", url_path="backtests"),
+        streamlit.Page(render_health, title="Health", url_path="health"),
     ]
     streamlit.navigation(pages, position="top").run()
 

@@ -37,7 +37,7 @@ from ui.api import ticket_routes as tickets
 from ui.api import trade_routes as trades
 from ui.auth.access_service import Access
 from ui.auth.api_keys import ensure_api_key
-from ui.auth.key_changes import tell_key_changes
+from ui.auth.key_changes import audit_key_changes
 from ui.http import label_script as page_labels
 from ui.http import problem_types
 from ui.http.auth_middleware import SignedInOnly
@@ -176,7 +176,7 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     reader = await open_reader(session)
     hub = LiveHub(session, reader)
     following = asyncio.create_task(hub.run())
-    telling = asyncio.create_task(tell_key_changes(session.home, reader.audit))
+    telling = asyncio.create_task(audit_key_changes(session.home, reader.audit))
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)

@@ -9,7 +9,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
-PATIENCE_SECONDS = 5.0
+ANSWER_TIMEOUT_SECONDS = 5.0
 TRY_AGAIN_LATER = 1013
 """The code of RFC 6455's registry that tells a program to come back."""
 
@@ -29,7 +29,7 @@ class SlowClientCutoff(WebSocketsSansIOProtocol):
         config: Config,
         server_state: ServerState,
         app_state: dict[str, object],
-        patience: float = PATIENCE_SECONDS,
+        patience: float = ANSWER_TIMEOUT_SECONDS,
     ) -> None:
         super().__init__(config, server_state, app_state)
         self._patience = patience
@@ -65,7 +65,7 @@ class SlowClientCutoff(WebSocketsSansIOProtocol):
 
     def _cut_off(self) -> None:
         if self.handshake_complete and not self.close_sent:
-            self.conn.send_close(TRY_AGAIN_LATER, "You read too slowly.")
+            self.conn.send_close(TRY_AGAIN_LATER, "The client reads too slowly.")
             self.transport.write(b"".join(self.conn.data_to_send()))
             self.close_sent = True
         self._is_cut_off = True

@@ -50,7 +50,7 @@ class BoundedStreams:
         self._pages = pages
         self._is_operators = is_operators
         self._open: Counter[tuple[StreamCap, str]] = Counter()
-        self._turned_away = DeniedLog("stream")
+        self._rejected_attempt = DeniedLog("stream")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         cap = self._cap_of(scope)
@@ -65,7 +65,7 @@ class BoundedStreams:
             if self._is_operators(scope["headers"]):
                 await self._app(scope, receive, send)
                 return
-            self._turned_away.note(host, rejection)
+            self._rejected_attempt.note(host, rejection)
             await _reject(rejection, scope, receive, send)
             return
         self._open[cap, address] += 1

@@ -40,14 +40,14 @@ async def run_ui(session: Session, ready: Callable[[], None]) -> None:
             ending = (serving, dashboard.following)
             await asyncio.wait((live, *ending), return_when=asyncio.FIRST_COMPLETED)
             if live.done():
-                log.info("dashboard serves", extra={"port": listener.getsockname()[1]})
+                log.info("dashboard started", extra={"port": listener.getsockname()[1]})
                 ready()
             await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
             live.cancel()
         finally:
             server.should_exit = True
             await asyncio.wait([serving], timeout=CLOSING_SECONDS + 0.5)
-        raise UiError(f"The dashboard ended by itself: {_reason(dashboard.following)}.")
+        raise UiError(f"The dashboard stopped unexpectedly: {_reason(dashboard.following)}.")
 
 
 def _reason(following: "asyncio.Task[None]") -> str:
@@ -71,7 +71,7 @@ class WebServer(uvicorn.Server):
         try:
             await super().startup(sockets)
         except SystemExit:
-            raise UiError("The web server could not start; its log says why.") from None
+            raise UiError("The web server could not start; see its log.") from None
         self._listening.set()
 
     async def wait_started(self, serving: "asyncio.Task[None]") -> None:

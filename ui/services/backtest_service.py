@@ -20,7 +20,7 @@ from ui.services.dashboard import Dashboard
 
 log = logging.getLogger("ui")
 
-MOST_WAITING = 20
+MAX_WAITING = 20
 LONGEST_VALUE = 100
 """Of a setting, as text: it is kept with the job and becomes a word of a command."""
 TIERS = r"^\d{1,15}(\.\d{1,8})?:\d{1,3}(\.\d{1,8})?(,\d{1,15}(\.\d{1,8})?:\d{1,3}(\.\d{1,8})?)*$"
@@ -145,7 +145,7 @@ async def _queued(backtests: Backtests, job_id: str, asked: Mapping[str, object]
     request = checked_request(asked)
     _check_against(request, {one.name: one for one in await backtests.tick_sets()})
     waiting = sum(job.state == "queued" for job in await backtests.jobs())
-    if waiting >= MOST_WAITING:
+    if waiting >= MAX_WAITING:
         raise TooManyWaitingError
     job = await backtests.ask(job_id, request, who)
     log.info("backtest asked for", extra={"job_id": job.job_id, "who": who, "tick_set": request.tick_set})

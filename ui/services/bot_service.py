@@ -17,7 +17,7 @@ from session.session import Session
 from ui.services.dashboard import Dashboard
 from ui.services.process_service import NoSuchProcessError, ProcessRow
 
-MOST_OPEN = 500
+MAX_OPEN = 500
 """Open arbitrages that are read; the settings allow as many at once, and few sessions have ten."""
 RUNNING = ("starting", "ready", "stopping")
 
@@ -137,7 +137,7 @@ async def bot_now(dashboard: Dashboard, name: str) -> BotRow:
 async def _scene(dashboard: Dashboard) -> _Scene:
     reader, session = dashboard.reader, dashboard.session
     counters, page, leases, healths = await asyncio.gather(
-        reader.counters(), reader.arbitrages(OPEN_STATES, None, MOST_OPEN), reader.leases.all(), reader.health()
+        reader.counters(), reader.arbitrages(OPEN_STATES, None, MAX_OPEN), reader.leases.all(), reader.health()
     )
     return _Scene(
         now=counters.now,

@@ -84,7 +84,7 @@ class HealthService:
         ends, processes, reaches, server_ahead = await asyncio.gather(
             self._known_ends(), self._processes(), self._reaches(), self._server_ahead()
         )
-        now, hub, board = wall_now(), self._hub, self._hub.board
+        now, hub, live_state = wall_now(), self._hub, self._hub.live_state
         market_now = self._session.clock().now()
         exchanges = self._session.exchanges
         ours = (reach for reach in reaches if reach.exchange in exchanges)
@@ -96,17 +96,17 @@ class HealthService:
             now=now,
             mode=self._session.mode,
             session_id=self._session.session_id,
-            sources=sources_row(board.sources),
+            sources=sources_row(live_state.sources),
             kafka_answers=self._kafka_answers(),
-            feeds=[feed_health_row(feed, market_now) for feed in board.ledger.feeds],
-            topics=topic_rows(self._session, hub.signs, ends, self._rates if ends else {}, telling),
-            detection=detection_rows(hub.signs, now),
-            queries=[query_row(query, now) for _, query in sorted(hub.signs.queries.items())],
-            publisher=bridge_row(hub.settings, hub.signs, now),
+            feeds=[feed_health_row(feed, market_now) for feed in live_state.ledger.feeds],
+            topics=topic_rows(self._session, hub.stream_lag, ends, self._rates if ends else {}, telling),
+            detection=detection_rows(hub.stream_lag, now),
+            queries=[query_row(query, now) for _, query in sorted(hub.stream_lag.queries.items())],
+            publisher=bridge_row(hub.settings, hub.stream_lag, now),
             change_streams=change_stream_rows(self._reader.change_progress, telling, now, server_ahead),
-            latencies=latency_rows(hub.latencies, hub.audience.deliveries),
+            latencies=latency_rows(hub.latencies, hub.broadcaster.deliveries),
             processes=[part_row(process) for process in processes],
-            clients={"clients": hub.audience.pages, "resynchronisations": hub.audience.resynchronisations},
+            clients={"clients": hub.broadcaster.pages, "resynchronisations": hub.broadcaster.resynchronisations},
         )
         report["findings"] = with_findings(report, self._session)
         report["verdict"] = verdict_of(report["findings"])
@@ -146,7 +146,7 @@ class HealthService:
 
     async def _within(self, reading: Coroutine[Any, Any, Answer], otherwise: Answer) -> Answer:
         """Questions to a MongoDB that is known not to answer would pile up: each holds a thread for long."""
-        if not self._hub.board.sources.mongodb:
+        if not self._hub.live_state.sources.mongodb:
             reading.close()
             return otherwise
         try:

@@ -1,7 +1,6 @@
-"""What is not as it should be, in words, and what to do about it. Pure.
+"""Health findings and what to do about them. Pure.
 
-What follows from a cause that is named already is left out: without Kafka nothing is detected, and nobody needs to be
-told of that, too.
+Follow-up effects are left out: without Kafka, detection gets no finding of its own.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,19 +20,19 @@ SILENT_QUERY_SECONDS = 20.0
 OLD_WINDOWS_SECONDS = 60.0
 SLOW_WINDOWS_SECONDS = 10.0
 """The micro-batch begins every 5 s."""
-SILENT_BRIDGE_SECONDS = 10.0
+SILENT_PUBLISHER_SECONDS = 10.0
 SLOW_CHANGES_SECONDS = 5.0
 SILENT_BOT_SECONDS = 15.0
 WRONG_CLOCK_MICROSECONDS = 2_000_000
 FRESH_RESTART_MICROSECONDS = 300_000_000
-FEW_BEHIND = {"ticks": 20_000, "opportunities": 2_000, "spreads": 2_000, "health": 2_000}
+MAX_LAG = {"ticks": 20_000, "opportunities": 2_000, "spreads": 2_000, "health": 2_000}
 """Rows; seconds of a busy market."""
 
 LOOK_AT_LOG = "Read its log at the bottom of this page."
-STARTED_AGAIN = "It is started again by itself; if it does not come back, read its log at the bottom of this page."
+STARTED_AGAIN = "It is restarted automatically; if it does not come back, read its log at the bottom of this page."
 WAIT_FOR_BATCH = (
-    "Wait: Spark pauses for 1–2 s at the end of each batch of five minutes. If it lasts, the machine is too busy: look "
-    "at its load."
+    "Wait: Spark pauses for 1–2 s at the end of each batch of five minutes. If it lasts, the machine is overloaded: "
+    "check its load."
 )
 CEP_AGAIN = "Spark may be starting, which takes up to a minute; if it lasts, read the log of cep."
 
@@ -61,21 +60,19 @@ def verdict_of(findings: Iterable[FindingRow]) -> Verdict:
 def summary_of(findings: list[FindingRow]) -> str:
     """One line."""
     if not findings:
-        return "All well"
+        return "All healthy"
     failing = sum(finding["severity"] == "failing" for finding in findings)
-    words = [f"{failing} failing"] * bool(failing) + [f"{len(findings) - failing} to look at"] * (
-        len(findings) > failing
-    )
+    words = [f"{failing} failing"] * bool(failing) + [f"{len(findings) - failing} to check"] * (len(findings) > failing)
     parts = ", ".join(dict.fromkeys(finding["part"] for finding in findings))
     return f"{' and '.join(words)}: {parts}"
 
 
 def _sources(report: HealthReportRow) -> Iterator[FindingRow]:
     if not _has_kafka(report):
-        what = "It does not answer the dashboard: prices, spreads and opportunities on all pages stand still."
+        what = "The dashboard cannot reach it: prices, spreads and opportunities are not updated on any page."
         yield _finding("failing", "kafka", what, STARTED_AGAIN)
     if not report["sources"]["mongodb"]:
-        what = "It does not answer: bots reserve nothing, and trades, balances and settings stand still on all pages."
+        what = "It does not answer: bots cannot reserve, and trades, balances and settings are not updated on any page."
         yield _finding("failing", "mongodb", what, STARTED_AGAIN)
 
 
@@ -86,8 +83,8 @@ def _has_kafka(report: HealthReportRow) -> bool:
 def _processes(report: HealthReportRow) -> Iterator[FindingRow]:
     processes = report["processes"]
     if any(process["state"] == "unknown" for process in processes):
-        what = "The supervisor has not been heard of for some seconds: nothing that dies is started again."
-        yield _finding("failing", "supervisor", what, "Stop what still runs and start the session again.")
+        what = "No heartbeat from the supervisor for some seconds: failed processes are not restarted."
+        yield _finding("failing", "supervisor", what, "Stop what is still running and restart the session.")
         return
     for process in processes:
         yield from _process(process, report["now"])
@@ -97,18 +94,18 @@ def _process(process: PartRow, now: int) -> Iterator[FindingRow]:
     name, ended = process["name"], process["last_end"] or "reason unknown"
     match process["state"]:
         case "failed":
-            yield _finding("failing", name, f"It ends again and again without becoming ready ({ended}).", LOOK_AT_LOG)
+            yield _finding("failing", name, f"It exits repeatedly without becoming ready ({ended}).", LOOK_AT_LOG)
         case "restarting":
-            yield _finding("failing", name, f"It ended ({ended}).", STARTED_AGAIN)
+            yield _finding("failing", name, f"It exited ({ended}).", STARTED_AGAIN)
         case "starting":
             yield _finding("warning", name, "It is starting.", "Wait; if it takes minutes, read its log.")
         case "stopped" | "stopping" if not process["is_wanted"]:
-            what = "Somebody stopped it, and it stays so until somebody starts it."
+            what = "A user stopped it; it stays stopped until a user starts it."
             yield _finding("warning", name, what, "Start it on the page Bots & thresholds.")
         case _ if process["restarts"] and now - process["since"] < FRESH_RESTART_MICROSECONDS:
             times = count_text(process["restarts"], "time")
-            what = f"It ended ({ended}) and runs again; {times} in this session."
-            yield _finding("warning", name, what, "Nothing while it stays up; else read its log.")
+            what = f"It exited ({ended}) and was restarted; {times} in this session."
+            yield _finding("warning", name, what, "Nothing while it stays up; otherwise read its log.")
 
 
 def _feeds(report: HealthReportRow, session: Session) -> Iterator[FindingRow]:
@@ -119,26 +116,28 @@ def _feeds(report: HealthReportRow, session: Session) -> Iterator[FindingRow]:
         of_exchange = [market for market in session.markets if market.exchange == exchange]
         silent = [market.symbol for market in of_exchange if (exchange, market.symbol) not in told]
         if silent and not _is_off(f"feed-{exchange}", processes):
-            what = f"Nothing was heard of {', '.join(silent)} yet."
-            yield _finding("warning", f"feed {exchange}", what, "Wait for it to start; else read the feeder's log.")
+            what = f"No data received yet for {', '.join(silent)}."
+            yield _finding("warning", f"feed {exchange}", what, "Wait for it to start; otherwise read the feed's log.")
     for feed in feeds:
         yield from _feed(feed)
     if feeds and all(feed["status"] != "live" for feed in feeds):
-        yield _finding("failing", "feeds", "No exchange sends prices: nothing can be traded.", "Check the network.")
+        yield _finding(
+            "failing", "feeds", "No exchange is sending prices: nothing can be traded.", "Check the network."
+        )
 
 
 def _feed(feed: FeedHealthRow) -> Iterator[FindingRow]:
     name = f"feed {feed['exchange']} {feed['symbol']}"
-    age = "" if feed["age"] is None else f", {feed['age']:.0f} s after its last sign"
+    age = "" if feed["age"] is None else f", last update {feed['age']:.0f} s ago"
     match feed["status"]:
         case "down":
-            what = f"There is no connection{age}; its quotes were taken back and nothing is traded on them."
-            yield _finding("failing", name, what, "It connects again by itself; if not, read the feeder's log.")
+            what = f"Disconnected{age}; its quotes were withdrawn and are not traded on."
+            yield _finding("failing", name, what, "It reconnects automatically; if it does not, read the feed's log.")
         case "stale":
-            what = f"Nothing believable comes{age}; its quotes were taken back."
+            what = f"No valid quotes{age}; its quotes were withdrawn."
             yield _finding("warning", name, what, "The exchange may be in maintenance; see its status page.")
         case "resyncing":
-            yield _finding("warning", name, "Its book is being built anew.", "Wait a moment.")
+            yield _finding("warning", name, "It is resyncing its order book.", "Wait a moment.")
     offset = feed["offset_us"]
     if offset is not None and abs(offset) > WRONG_CLOCK_MICROSECONDS:
         what = f"The exchange's clock is {abs(offset) / 1e6:.1f} s {'ahead of' if offset > 0 else 'behind'} this one."
@@ -149,23 +148,23 @@ def _detection(report: HealthReportRow) -> Iterator[FindingRow]:
     for row in report["detection"]:
         part = f"detection, partition {row['partition']}"
         if row["waiting"] > LOST_PROBE_SECONDS:
-            what = f"A probe row has waited {row['waiting']:.0f} s in the log: Spark takes nothing in."
+            what = f"A probe row has been waiting {row['waiting']:.0f} s in the log: Spark is not processing rows."
             yield _finding("failing", part, what, CEP_AGAIN)
         elif row["waiting"] > SLOW_PROBE_SECONDS:
-            what = f"A probe row has waited {row['waiting']:.1f} s in the log."
+            what = f"A probe row has been waiting {row['waiting']:.1f} s in the log."
             yield _finding("warning", part, what, WAIT_FOR_BATCH)
         elif (row["delay"] or 0.0) > SLOW_DETECTION_SECONDS:
-            what = f"A row takes {row['delay']:.1f} s through Spark; milliseconds are usual."
-            yield _finding("warning", part, what, "The machine may be too busy: look at its load.")
+            what = f"Spark takes {row['delay']:.1f} s to process a row; milliseconds are normal."
+            yield _finding("warning", part, what, "The machine may be overloaded: check its load.")
 
 
 def _queries(report: HealthReportRow) -> Iterator[FindingRow]:
     for query in report["queries"]:
         part = f"query {query['query']}"
         if not query["is_active"]:
-            yield _finding("failing", part, "It has ended.", CEP_AGAIN)
+            yield _finding("failing", part, "The query has stopped.", CEP_AGAIN)
         elif query["report_age"] > SILENT_QUERY_SECONDS:
-            what = f"Its driver has told nothing for {query['report_age']:.0f} s."
+            what = f"No report from its driver for {query['report_age']:.0f} s."
             yield _finding("failing", part, what, CEP_AGAIN)
         elif not query["is_real_time"]:
             yield from _micro_batch(part, query)
@@ -179,27 +178,27 @@ def _micro_batch(part: str, query: QueryRow) -> Iterator[FindingRow]:
         yield _finding("warning", part, what, f"Opportunities do not depend on it, unless “{label}” is set.")
     elif took is not None and took > SLOW_WINDOWS_SECONDS:
         what = f"A batch takes {took:.1f} s and one is due every 5 s."
-        yield _finding("warning", part, what, "The machine may be too busy: look at its load.")
+        yield _finding("warning", part, what, "The machine may be overloaded: check its load.")
 
 
 def _bridge(report: HealthReportRow) -> Iterator[FindingRow]:
     publisher = report["publisher"]
     age, version, in_log = publisher["repeated_age"], publisher["version"], publisher["version_in_log"]
-    if age is not None and age > SILENT_BRIDGE_SECONDS:
-        what = f"It has not repeated the settings in the log for {age:.0f} s: changes do not reach detection."
+    if age is not None and age > SILENT_PUBLISHER_SECONDS:
+        what = f"It has not published the settings for {age:.0f} s: changes do not reach detection."
         yield _finding("failing", "publisher", what, STARTED_AGAIN)
     elif version is not None and in_log is not None and in_log < version:
-        what = f"Version {version} of the settings is in force, and the log has version {in_log}."
+        what = f"Settings version {version} is in force, but the log has version {in_log}."
         yield _finding("warning", "publisher", what, "Wait a moment; if it lasts, read the log of publisher.")
 
 
 def _readers(report: HealthReportRow) -> Iterator[FindingRow]:
     for partition in report["topics"]:
-        most = FEW_BEHIND.get(partition["topic"], 2_000)
+        most = MAX_LAG.get(partition["topic"], 2_000)
         for reader in partition["readers"]:
             if (reader["behind"] or 0) > most:
-                what = f"It is {reader['behind']:,} rows behind on {partition['topic']}/{partition['partition']}."
-                yield _finding("warning", reader["reader"], what, "The machine may be too busy: look at its load.")
+                what = f"Its lag on {partition['topic']}/{partition['partition']} is {reader['behind']:,} rows."
+                yield _finding("warning", reader["reader"], what, "The machine may be overloaded: check its load.")
 
 
 def _change_streams(report: HealthReportRow) -> Iterator[FindingRow]:
@@ -208,11 +207,11 @@ def _change_streams(report: HealthReportRow) -> Iterator[FindingRow]:
         if reader != DASHBOARD and _is_off(reader, report["processes"]):
             continue
         if row["report_age"] > SILENT_BOT_SECONDS:
-            what = f"It has told nothing for {row['report_age']:.0f} s."
+            what = f"No report for {row['report_age']:.0f} s."
             yield _finding("warning", reader, what, LOOK_AT_LOG)
         elif (row["lag"] or 0.0) > SLOW_CHANGES_SECONDS:
-            what = f"It is {row['lag']:.0f} s behind the changes in MongoDB."
-            yield _finding("warning", reader, what, "MongoDB or this machine may be too busy: look at its load.")
+            what = f"Its change stream lags {row['lag']:.0f} s behind MongoDB."
+            yield _finding("warning", reader, what, "MongoDB or this machine may be overloaded: check their load.")
 
 
 def _is_off(name: str, processes: Iterable[PartRow]) -> bool:

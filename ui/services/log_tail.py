@@ -13,12 +13,12 @@ from ui.services.redaction import HIDDEN, follows_secret, is_secret_name, may_ho
 
 Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-MOST_LINES = 500
-MOST_BYTES = 1024**2
+MAX_LINES = 500
+MAX_BYTES = 1024**2
 """Of a log and of the one put aside before it together; a filter looks no further back."""
-MOST_CHARACTERS = 2_000
+MAX_CHARACTERS = 2_000
 """Of one line; a longer one loses its middle."""
-MOST_READ = 5 * MOST_CHARACTERS
+MAX_READ = 5 * MAX_CHARACTERS
 NO_PASSWORDS = frozenset({"user", "mechanism", "protocol"})
 """Of a login."""
 MONGOD_LEVELS = {"F": "CRITICAL", "E": "ERROR", "W": "WARNING", "I": "INFO"}
@@ -80,10 +80,10 @@ def log_tail(home: Path, part: str, parts: frozenset[str], question: LogQuestion
     if part not in log_names(home, parts):
         raise NoLogError(f"{part} has no log here: it has written none yet, or runs on another machine.")
     path = home / "logs" / f"{part}.log"
-    current, is_cut = _end_of(path, MOST_BYTES)
+    current, is_cut = _end_of(path, MAX_BYTES)
     before = b""
     if not is_cut:
-        before, is_cut = _end_of(path.with_suffix(".log.1"), MOST_BYTES - len(current))
+        before, is_cut = _end_of(path.with_suffix(".log.1"), MAX_BYTES - len(current))
     fitting, is_all = _fitting((before + current).splitlines(), question, _hidden_here(home))
     is_whole = is_all and not is_cut and len(fitting) <= question.lines
     return LogTailRow(part=part, lines=fitting[-question.lines :], is_whole=is_whole)
@@ -217,7 +217,7 @@ def _shown(text: str, hidden: _Hidden) -> str:
     """One line that moves no terminal's cursor, without secrets; shortened last, so that no half of one is left."""
     for secret in hidden.secrets:
         text = text.replace(secret, HIDDEN)
-    text = text[:MOST_READ].strip()
+    text = text[:MAX_READ].strip()
     if may_hold_secret(text):
         text = "\n".join(
             without_secrets(one, hidden.folder) for one in without_secrets(text, hidden.folder).splitlines()
@@ -225,9 +225,9 @@ def _shown(text: str, hidden: _Hidden) -> str:
     if not text.isprintable():
         text = " ⏎ ".join(line.strip() for line in text.splitlines() if line.strip())
         text = "".join(sign if sign.isprintable() or sign == "\t" else "�" for sign in text)
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MAX_CHARACTERS:
         return text
-    half = MOST_CHARACTERS // 2
+    half = MAX_CHARACTERS // 2
     return f"{text[:half]} … {text[-half:]}"
 
 

@@ -1,4 +1,4 @@
-"""How long opportunities lived: from runs of sightings to rows."""
+"""Durations of opportunities: from runs of sightings to rows."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from ui.live.opportunity_census import Census, PairKey, Run
 from ui.rows.opportunity_rows import LifeBinRow, LifeRow, LifetimesRow, PairLifeRow
 
 DEFINITION = (
-    "A run is a row of opportunities of one directed pair of markets (buy here, sell there), each seen before the one "
-    "before it had expired. It lived from the first sighting to the last: at least so long, since its end shows only "
-    "by the next quote that does not pay. A run seen once lived 0 ms as far as anybody knows."
+    "A run is a sequence of opportunities of one directed pair of markets (buy here, sell there), each seen before the "
+    "previous one had expired. Its duration is from the first sighting to the last, which is a minimum: its end is "
+    "only seen by the next quote that does not pay. A run that was seen once has a duration of 0 ms."
 )
 EDGES_MS = (0, 1, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)
 MICROSECONDS_PER_MS = 1_000
@@ -33,7 +33,7 @@ def lifetimes_row(census: Census, runs: Sequence[Run]) -> LifetimesRow:
 def _histogram(runs: Sequence[Run]) -> list[LifeBinRow]:
     counts = [0] * len(EDGES_MS)
     for run in runs:
-        counts[bisect_right(EDGES_MS, run.lived / MICROSECONDS_PER_MS) - 1] += 1
+        counts[bisect_right(EDGES_MS, run.duration / MICROSECONDS_PER_MS) - 1] += 1
     ends: list[float | None] = [*EDGES_MS[1:], None]
     return [
         LifeBinRow(from_ms=start, to_ms=end, runs=count)
@@ -42,14 +42,14 @@ def _histogram(runs: Sequence[Run]) -> list[LifeBinRow]:
 
 
 def _life_row(runs: Sequence[Run]) -> LifeRow:
-    lived = sorted(run.lived / MICROSECONDS_PER_MS for run in runs)
+    durations = sorted(run.duration / MICROSECONDS_PER_MS for run in runs)
     return LifeRow(
         runs=len(runs),
         once=sum(run.sightings == 1 for run in runs),
-        p50_ms=_quantile(lived, 0.5),
-        p90_ms=_quantile(lived, 0.9),
-        p99_ms=_quantile(lived, 0.99),
-        longest_ms=lived[-1] if lived else None,
+        p50_ms=_quantile(durations, 0.5),
+        p90_ms=_quantile(durations, 0.9),
+        p99_ms=_quantile(durations, 0.99),
+        longest_ms=durations[-1] if durations else None,
     )
 
 

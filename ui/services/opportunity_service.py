@@ -12,14 +12,21 @@ from store.aggregates.opportunity_sums import OutcomeSum
 from store.queries.opportunity_outcomes import OpportunityOutcome
 from store.queries.opportunity_pages import OpportunityFilter, StoredOpportunity
 from ui.live.opportunity_census import PairKey
-from ui.rows.opportunity_rows import BinRow, LedgerRow, Span, StatisticsRow, StoredOpportunityRow, kept_opportunity_row
+from ui.rows.opportunity_rows import (
+    BinRow,
+    LedgerRow,
+    Span,
+    StatisticsRow,
+    StoredOpportunityRow,
+    stored_opportunity_row,
+)
 from ui.services.dashboard import Dashboard
 from ui.services.opportunity_lifetimes import lifetimes_row
 
 SPAN_SECONDS: dict[Span, int | None] = {"10m": 600, "hour": 3_600, "session": None}
 WIDTHS = (1, 2, 4, 10, 20, 40, 100, 200, 400, 1_000, 2_000)
 """Of a histogram's bars, in half basis points."""
-MOST_BARS = 40
+MAX_BARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +42,42 @@ async def opportunity_page(
 ) -> OpportunityPage:
     """Those that bots kept. Raises CursorError, StoreUnavailableError."""
     page = await dashboard.reader.kept_opportunities.page(wanted, cursor, limit)
-    return OpportunityPage([kept_opportunity_row(one, dashboard.hub.settings) for one in page.items], page.next_cursor)
+    return OpportunityPage(
+        [stored_opportunity_row(one, dashboard.hub.settings) for one in page.items], page.next_cursor
+    )
 
 
 async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> StoredOpportunityRow | None:
     """One that was kept, else one of the newest of the stream. Raises StoreUnavailableError."""
     kept = await dashboard.reader.kept_opportunities.one(opportunity_id)
-    board = dashboard.hub.board
+    live_state = dashboard.hub.live_state
     if kept is not None:
-        return kept_opportunity_row(kept, board.settings)
-    found = next((one for one in board.opportunities() if one.opportunity_id == opportunity_id), None)
+        return stored_opportunity_row(kept, live_state.settings)
+    found = next((one for one in live_state.opportunities() if one.opportunity_id == opportunity_id), None)
     if found is None:
         return None
     outcome = await dashboard.reader.kept_opportunities.outcome(opportunity_id)
-    if outcome.name == "expired" and board.settings is not None and found.net_bps < board.settings.min_net_bps:
+    if (
+        outcome.name == "expired"
+        and live_state.settings is not None
+        and found.net_bps < live_state.settings.min_net_bps
+    ):
         # bots reject these by the thousand and keep the first of a second
         outcome = OpportunityOutcome("rejected", reason="below_threshold")
-    return kept_opportunity_row(StoredOpportunity(found, outcome), board.settings)
+    return stored_opportunity_row(StoredOpportunity(found, outcome), live_state.settings)
 
 
 async def opportunity_statistics(
     dashboard: Dashboard, span: Span, base: str | None = None, exchange: str | None = None
 ) -> StatisticsRow:
     """`exchange` on either side. Raises StoreUnavailableError."""
-    seconds, board = SPAN_SECONDS[span], dashboard.hub.board
+    seconds, live_state = SPAN_SECONDS[span], dashboard.hub.live_state
     sums = dashboard.reader.opportunity_sums
     read = await (sums.of_session() if seconds is None else sums.recent(seconds))
     outcomes = [one for one in read if _is_of(base, exchange, one)]
     missed = [one for one in await sums.missed.sums(seconds) if _is_of(base, exchange, one)]
     now = dashboard.session.clock().now()
-    census = board.census.counted(now, None if seconds is None else now - seconds * MICROSECONDS)
+    census = live_state.census.counted(now, None if seconds is None else now - seconds * MICROSECONDS)
     seen: Counter[int] = Counter()
     for pair, counts in census.bins.items():
         if _fits_pair(base, exchange, pair):
@@ -76,8 +89,8 @@ async def opportunity_statistics(
         span=span,
         seen_since=census.since,
         until=now,
-        min_net_bps=board.settings.min_net_bps if board.settings else None,
-        emit_net_bps=board.settings.emit_net_bps if board.settings else None,
+        min_net_bps=live_state.settings.min_net_bps if live_state.settings else None,
+        emit_net_bps=live_state.settings.emit_net_bps if live_state.settings else None,
         currency=dashboard.session.settlement_currency,
         seen=seen.total(),
         taken=answered[0],
@@ -101,8 +114,8 @@ def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], rejected: Iterabl
         return []
     lowest, highest = min(known), max(known)
     # a price gone mad must not make millions of bars
-    widest = -(-(highest - lowest) // (MOST_BARS - 1))
-    width = next((width for width in WIDTHS if highest // width - lowest // width < MOST_BARS), widest)
+    widest = -(-(highest - lowest) // (MAX_BARS - 1))
+    width = next((width for width in WIDTHS if highest // width - lowest // width < MAX_BARS), widest)
     wide = [Counter[int]() for _ in counts]
     for narrow, sums in zip(counts, wide, strict=True):
         for number, count in narrow.items():

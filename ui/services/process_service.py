@@ -1,4 +1,4 @@
-"""The processes of the session, and what is wanted of them: one function for REST and for the page."""
+"""The processes of the session, and stopping and starting them. Shared by REST and the page."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,9 @@ from ui.services.dashboard import Dashboard
 
 
 class ProcessRow(TypedDict):
-    """One process as its supervisor told. Times in microseconds of the server's clock.
-
-    `state` is `unknown` where the supervisor was not heard of for a while; `reported_state` is what it told last, and
-    `updated` when it was heard. `wanted_by`: null where nobody ever stopped or started it.
-    """
+    """One process as its supervisor reported it. Times in microseconds of the server's clock. `state` is `unknown`
+    without a heartbeat; `reported_state` is the last one reported, `updated` its time. `wanted_by`: null where
+    nobody stopped or started it."""
 
     name: str
     kind: str
@@ -76,15 +74,13 @@ async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller:
 async def _check_obeyed(dashboard: Dashboard, process: Process) -> None:
     """Raises ProcessOrderRejectedError."""
     if not process.is_stoppable:
-        raise ProcessOrderRejectedError(
-            f"{process.name} belongs to the session as a whole; only bots and feeds are stopped."
-        )
+        raise ProcessOrderRejectedError(f"{process.name} is not a bot or a feed: only bots and feeds can be stopped.")
     if process.state == "unknown":
-        why = "The session's supervisor has not been heard of for a while, so nobody would obey"
-        raise ProcessOrderRejectedError(f"{why}; look at the terminal in which the session was started.")
+        why = "There is no heartbeat from the session's supervisor, so the order would not be carried out"
+        raise ProcessOrderRejectedError(f"{why}; check the terminal in which the session was started.")
     counters = await dashboard.reader.counters()
     if not counters.reservations_open:
-        raise ProcessOrderRejectedError("The session is ending; nothing is stopped or started any more.")
+        raise ProcessOrderRejectedError("The session is ending: no process can be stopped or started any more.")
 
 
 def process_row(process: Process) -> ProcessRow:

@@ -1,6 +1,4 @@
-"""Everything that Prometheus is told, made from the health report and the session's sums. `docs/metrics.md` explains
-each name.
-"""
+"""Prometheus metrics from the health report and the session's sums. `docs/metrics.md` explains each name."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
@@ -20,25 +18,29 @@ from ui.services.request_metrics import RequestMetrics
 FEED_STATES = ("live", "stale", "resyncing", "down")
 FEED_COUNTERS = {
     "quotes": "Quotes read from the exchange.",
-    "reconnects": "Connections made again.",
-    "gaps": "Messages that show that others were lost.",
-    "checksums": "Books that are not the exchange's, by its own sum.",
-    "malformed": "Messages that cannot be read.",
-    "resyncs": "Connections given up to build the book anew.",
-    "rest_mismatches": "Books that differ from the exchange's by REST.",
+    "reconnects": "Reconnects.",
+    "gaps": "Sequence gaps.",
+    "checksums": "Order books with a wrong checksum.",
+    "malformed": "Malformed messages.",
+    "resyncs": "Resyncs of the order book.",
+    "rest_mismatches": "REST mismatches.",
 }
 QUERY_GAUGES: tuple[tuple[str, str, Callable[[QueryRow], float | None]], ...] = (
     ("active", "1 while Spark runs the query.", lambda query: float(query["is_active"])),
-    ("report_age_seconds", "Since its driver told of it.", lambda query: query["report_age"]),
+    ("report_age_seconds", "Age of its driver's last report.", lambda query: query["report_age"]),
     ("batch", "Number of the newest batch that has ended.", lambda query: query["batch"]),
     ("batch_age_seconds", "Since that batch began.", lambda query: query["batch_age"]),
     ("batch_duration_seconds", "How long that batch took.", lambda query: query["batch_seconds"]),
     ("batch_rows", "Rows of that batch.", lambda query: query["batch_rows"]),
-    ("input_rows_per_second", "Rows arriving in that batch.", lambda query: query["input_rows_per_second"]),
-    ("processed_rows_per_second", "Rows taken in that batch.", lambda query: query["processed_rows_per_second"]),
+    ("input_rows_per_second", "Input rows per second in that batch.", lambda query: query["input_rows_per_second"]),
+    (
+        "processed_rows_per_second",
+        "Processed rows per second in that batch.",
+        lambda query: query["processed_rows_per_second"],
+    ),
     ("state_rows", "Rows of Spark's state.", lambda query: query["state_rows"]),
     ("state_bytes", "Memory of Spark's state.", lambda query: query["state_bytes"]),
-    ("checkpoint_age_seconds", "Since offsets were written last.", lambda query: query["checkpoint_age"]),
+    ("checkpoint_age_seconds", "Age of the checkpoint's last offsets.", lambda query: query["checkpoint_age"]),
 )
 
 Labelled = tuple[tuple[str, ...], float | None]
@@ -94,7 +96,7 @@ class Metrics:
         trades = self._trades.follow(ended)
         open_now = sum(totals.arbitrages.get(state, 0) for state in OPEN_STATES)
         yield _counter("arbitrage_opportunities", "Distinct opportunities seen.", (), [((), opportunities)])
-        yield _counter("arbitrage_rejections", "Opportunities not traded.", ("reason",), _by_name(rejections))
+        yield _counter("arbitrage_rejections", "Rejected opportunities.", ("reason",), _by_name(rejections))
         yield _counter("arbitrage_trades", "Arbitrages that ended.", ("state",), _by_name(trades))
         yield _gauge("arbitrage_trades_open", "Arbitrages that have not ended.", (), [((), open_now)])
         net = [((totals.profit.currency,), float(totals.profit.net))]
@@ -115,7 +117,7 @@ def _sources(report: HealthReportRow) -> Iterator[Metric]:
     yield _gauge("arbitrage_kafka_answers", "1 while Kafka answers.", (), [((), float(report["kafka_answers"]))])
     severities = [finding["severity"] for finding in report["findings"]]
     found: list[Labelled] = [((name,), float(severities.count(name))) for name in ("failing", "warning")]
-    yield _gauge("arbitrage_health_findings", "What the page Health complains of.", ("severity",), found)
+    yield _gauge("arbitrage_health_findings", "Findings of the page Health.", ("severity",), found)
     yield _gauge("arbitrage_session_info", "Always 1.", ("mode",), [((report["mode"],), 1.0)])
 
 
@@ -127,18 +129,20 @@ def _feeds(feeds: list[FeedHealthRow]) -> Iterator[Metric]:
     ]
     yield _gauge("arbitrage_feed_state", "1 for the state that the feed is in.", (*labels, "state"), states)
     ages: list[Labelled] = [(name, feed["age"]) for name, feed in named]
-    yield _gauge("arbitrage_feed_age_seconds", "Since the newest sign that the quote holds.", labels, ages)
+    yield _gauge("arbitrage_feed_age_seconds", "Age of the newest update or heartbeat.", labels, ages)
     offsets: list[Labelled] = [
         (name, None if feed["offset_us"] is None else feed["offset_us"] / MICROSECONDS) for name, feed in named
     ]
-    yield _gauge("arbitrage_feed_clock_offset_seconds", "How far its clock is ahead of ours.", labels, offsets)
+    yield _gauge(
+        "arbitrage_feed_clock_offset_seconds", "Offset of the exchange's clock ahead of ours.", labels, offsets
+    )
     for counter, explained in FEED_COUNTERS.items():
         counts: list[Labelled] = [(name, feed[counter]) for name, feed in named]  # type: ignore[literal-required]  # of FeedRow
         yield _counter(f"arbitrage_feed_{counter}", explained, labels, counts)
     rejected: list[Labelled] = [
         ((*name, reason), count) for name, feed in named for reason, count in feed["rejected"].items()
     ]
-    yield _counter("arbitrage_feed_rejected", "Books that were no quotes.", (*labels, "reason"), rejected)
+    yield _counter("arbitrage_feed_rejected", "Rejected order books.", (*labels, "reason"), rejected)
 
 
 def _streams(report: HealthReportRow) -> Iterator[Metric]:
@@ -150,13 +154,13 @@ def _streams(report: HealthReportRow) -> Iterator[Metric]:
         for row in rows
         for reader in row["readers"]
     ]
-    yield _gauge("arbitrage_kafka_lag_rows", "Rows written and not read.", (*labels, "reader"), behind)
+    yield _gauge("arbitrage_kafka_lag_rows", "Consumer lag.", (*labels, "reader"), behind)
     changes: list[Labelled] = [((row["reader"],), row["lag"]) for row in report["change_streams"]]
-    yield _gauge("arbitrage_change_stream_lag_seconds", "Behind MongoDB's changes.", ("reader",), changes)
+    yield _gauge("arbitrage_change_stream_lag_seconds", "Change stream lag.", ("reader",), changes)
     lost: list[Labelled] = [((row["reader"],), row["lost"]) for row in report["change_streams"]]
-    yield _counter("arbitrage_change_stream_lost", "Change streams read anew.", ("reader",), lost)
+    yield _counter("arbitrage_change_stream_lost", "Change stream resyncs.", ("reader",), lost)
     age: list[Labelled] = [((), report["publisher"]["repeated_age"])]
-    yield _gauge("arbitrage_settings_repeated_age_seconds", "Since the settings were last repeated.", (), age)
+    yield _gauge("arbitrage_settings_repeated_age_seconds", "Age of the settings' last publication.", (), age)
 
 
 def _queries(queries: list[QueryRow]) -> Iterator[Metric]:
@@ -167,10 +171,10 @@ def _queries(queries: list[QueryRow]) -> Iterator[Metric]:
 
 def _latencies(rows: list[LatencyRow]) -> Iterator[Metric]:
     arrivals = HistogramMetricFamily(
-        "arbitrage_feed_latency_seconds", "From an exchange's own time to ours.", labels=("exchange",)
+        "arbitrage_feed_latency_seconds", "From the exchange's time to receipt.", labels=("exchange",)
     )
     stages = HistogramMetricFamily("arbitrage_latency_seconds", "Stages of a trade.", labels=("stage",))
-    delivery = HistogramMetricFamily("arbitrage_websocket_delivery_seconds", "From telling to a client.")
+    delivery = HistogramMetricFamily("arbitrage_websocket_delivery_seconds", "From publishing to delivery to a client.")
     for row in rows:
         match row["stage"]:
             case stage if stage == ARRIVAL:
@@ -196,17 +200,19 @@ def _parts(report: HealthReportRow) -> Iterator[Metric]:
     delays: list[Labelled] = [((str(row["partition"]),), row["delay"]) for row in detection]
     waiting: list[Labelled] = [((str(row["partition"]),), row["waiting"]) for row in detection]
     ages: list[Labelled] = [((str(row["partition"]),), row["output_age"]) for row in detection]
-    yield _gauge("arbitrage_detection_probe_delay_seconds", "Newest probe through Spark.", ("partition",), delays)
-    yield _gauge("arbitrage_detection_probe_waiting_seconds", "Oldest probe in Spark.", ("partition",), waiting)
-    yield _gauge("arbitrage_detection_output_age_seconds", "Since Spark's newest output.", ("partition",), ages)
+    yield _gauge("arbitrage_detection_probe_delay_seconds", "Delay of the newest probe row.", ("partition",), delays)
+    yield _gauge(
+        "arbitrage_detection_probe_waiting_seconds", "Age of the oldest waiting probe row.", ("partition",), waiting
+    )
+    yield _gauge("arbitrage_detection_output_age_seconds", "Age of Spark's newest output.", ("partition",), ages)
     up: list[Labelled] = [((part["name"],), float(part["state"] == "ready")) for part in report["processes"]]
     restarts: list[Labelled] = [((part["name"],), part["restarts"]) for part in report["processes"]]
     yield _gauge("arbitrage_process_up", "1 while the process is ready.", ("part",), up)
-    yield _counter("arbitrage_process_restarts", "Restarts that nobody asked for.", ("part",), restarts)
+    yield _counter("arbitrage_process_restarts", "Unplanned restarts.", ("part",), restarts)
     clients = report["clients"]
-    yield _gauge("arbitrage_websocket_clients", "Pages in browsers that listen.", (), [((), clients["clients"])])
+    yield _gauge("arbitrage_websocket_clients", "Connected browser pages.", (), [((), clients["clients"])])
     drops: list[Labelled] = [((), clients["resynchronisations"])]
-    yield _counter("arbitrage_websocket_resynchronisations", "Clients that fell behind.", (), drops)
+    yield _counter("arbitrage_websocket_resynchronisations", "Client resyncs.", (), drops)
 
 
 def _by_name(counts: dict[str, int]) -> list[Labelled]:
@@ -222,7 +228,7 @@ def _counter(name: str, explained: str, labels: tuple[str, ...], values: Iterabl
 
 
 def _filled(family: GaugeMetricFamily | CounterMetricFamily, values: Iterable[Labelled]) -> Metric:
-    """What is not known is left out, and not told as 0."""
+    """Unknown values are left out, not reported as 0."""
     for labels, value in values:
         if value is not None:
             family.add_metric(labels, float(value))

@@ -46,7 +46,7 @@ async def change_settings(
         changed = changed_settings(current, changes, dashboard.session.exchanges)
         saved = await dashboard.reader.change_settings(changed, expected_version, on_behalf or caller.name)
         note.after = values_of(saved, changes)
-    dashboard.hub.note_settings(saved)
+    dashboard.hub.apply_settings(saved)
     log.info("settings changed", extra={"version": saved.version, "who": caller.name, "fields": sorted(changes)})
     return saved
 
@@ -55,7 +55,7 @@ async def newest_settings(dashboard: Dashboard) -> Settings | None:
     """From the store, and known to every page from then on; None where there are none. Raises StoreUnavailableError."""
     newest = await dashboard.reader.settings()
     if newest is not None:
-        dashboard.hub.note_settings(newest)
+        dashboard.hub.apply_settings(newest)
     return newest
 
 
@@ -74,7 +74,7 @@ async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Call
         if saved is None:
             raise SettingsMissingError
         note.after = {"trading_state": saved.trading_state, "version": saved.version}
-    dashboard.hub.note_settings(saved)
+    dashboard.hub.apply_settings(saved)
     log.warning("trading switched", extra={"version": saved.version, "who": caller.name, "trading_state": state})
     return saved
 

@@ -1,4 +1,4 @@
-"""What another threshold would have done to the last hours, by what bots kept of them."""
+"""Preview of another threshold on the last hours, from stored opportunities."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,7 +16,7 @@ STEPS = 60
 LIMITS = (
     "Rejections are kept one by one for the first of a pair, reason and second; the others are counted with it, at its "
     "spread.",
-    "Those a lower threshold lets through would meet the checks behind it (age, limits, balances) and their sizing; "
+    "Those that pass a lower threshold would still face the later checks (age, limits, balances) and their sizing; "
     "none of them is asked here. Gained at most: one trade per episode.",
     "Profit is that of the best levels, before slippage and latency: of those taken for what was reserved, of the "
     "others for as much as one trade may use, once per episode.",
@@ -33,7 +33,7 @@ class PreviewSumRow(TypedDict):
 
 
 class TakenSumRow(PreviewSumRow):
-    """`net`: what they brought indeed, as far as they have ended."""
+    """`net`: the realised P&L of those that have ended."""
 
     net: str
 

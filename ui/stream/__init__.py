@@ -1,1 +1,1 @@
-"""The live stream: follows streams and store, tells every client."""
+"""The live stream: follows Kafka and MongoDB and publishes to every client."""

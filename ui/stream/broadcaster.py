@@ -1,4 +1,4 @@
-"""All who listen: each message is encoded once for them, and each hears it at its own pace."""
+"""Publishes to all clients: each message is encoded once, and each client reads at its own pace."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,35 +16,35 @@ from ui.stream.missed_trades import MissedTrades, reaches_back, read_missed, res
 
 
 class Broadcaster:
-    """On one event loop; telling never waits for anybody."""
+    """Runs on one event loop; publishing never waits for a client."""
 
-    def __init__(self, session: Session, board: LiveState, reader: TradeReader) -> None:
+    def __init__(self, session: Session, live_state: LiveState, reader: TradeReader) -> None:
         self._session = session
-        self._board = board
+        self._state = live_state
         self._reader = reader
         self._numbers = Numbers()
         self._clients: set[LiveClient] = set()
         self._snapshot: LiveMessage | None = None
         self._resynchronisations = 0
         self.deliveries = LatencyHistogram()
-        """From telling until a client's connection took it; snapshots are not told but asked for."""
+        """From publishing until a client's connection took the message; without snapshots."""
 
     def __len__(self) -> int:
         return len(self._clients)
 
     @property
     def pages(self) -> int:
-        """Browsers' tabs: not programs, of which the session's own meter is one."""
+        """Number of browser tabs; programs, such as the session's own counters, are not counted."""
         return sum(client.is_page for client in self._clients)
 
     @property
     def resynchronisations(self) -> int:
-        """How often any who listened fell behind."""
+        """How often a client fell behind and was resynced."""
         return self._resynchronisations + sum(client.resynchronisations for client in self._clients)
 
     @asynccontextmanager
     async def client(self, heard: int | None = None, *, is_page: bool = False) -> AsyncIterator[LiveClient]:
-        """One more who listens; `heard`: the last message's sequence where it comes back."""
+        """Adds a client; `heard`: the sequence of the last message it received, if it reconnects."""
         client = LiveClient(heard, is_page=is_page)
         self._clients.add(client)
         try:
@@ -59,24 +59,24 @@ class Broadcaster:
         for client in self._clients:
             client.offer(message)
 
-    def forget_snapshot(self) -> None:
-        """Something was taken from the board that nobody was told of."""
+    def discard_snapshot(self) -> None:
+        """Discards the cached snapshot after a change that was not published."""
         self._snapshot = None
 
     def resynchronise(self, *, only_owed: bool = False) -> None:
-        """A snapshot for everybody, or for those whose last one had gaps."""
+        """Sends a snapshot to every client, or only to those whose last one had gaps."""
         self._snapshot = None
         for client in self._clients:
             if client.is_owed or not only_owed:
                 client.resynchronise()
 
     async def messages(self, client: LiveClient) -> AsyncIterator[LiveMessage]:
-        """All that the client is to hear, for ever; the first is a snapshot."""
+        """The messages for the client, without end; the first is a snapshot."""
         while True:
             await client.wait()
             if client.needs_snapshot:
-                # what comes about while the store is asked is on the board when the snapshot is taken
-                older = await self._older_than_kept(client.heard)
+                # what comes about while the store is asked is on the live state when the snapshot is taken
+                older = await self._older_than_stored(client.heard)
                 client.begin()
                 client.is_owed = not older.is_complete
                 message = self.snapshot_message(client.heard, older)
@@ -91,7 +91,7 @@ class Broadcaster:
     def snapshot_message(self, heard: int | None = None, older: MissedTrades | None = None) -> LiveMessage:
         """The newest trades, and all since `heard`."""
         older = older or MissedTrades()
-        arbitrages = self._board.arbitrages()
+        arbitrages = self._state.arbitrages()
         shown = SHOWN_ARBITRAGES if heard is None else max(SHOWN_ARBITRAGES, _changed_since(arbitrages, heard))
         if shown == SHOWN_ARBITRAGES and not older.arbitrages and older.is_complete:
             self._snapshot = self._snapshot or self._made_snapshot(arbitrages[:shown], is_complete=True)
@@ -101,17 +101,17 @@ class Broadcaster:
         wanted = arbitrages + rest if rest else arbitrages[:shown]
         return self._made_snapshot(wanted, is_complete=older.is_complete)
 
-    async def _older_than_kept(self, heard: int | None) -> MissedTrades:
+    async def _older_than_stored(self, heard: int | None) -> MissedTrades:
         if heard is None:
             return MissedTrades()
-        if not self._board.sources.mongodb:
+        if not self._state.sources.mongodb:
             return MissedTrades(is_complete=False)
-        if reaches_back(self._board.arbitrages(), KEPT_ARBITRAGES, heard):
+        if reaches_back(self._state.arbitrages(), KEPT_ARBITRAGES, heard):
             return MissedTrades()
         return await read_missed(self._reader, heard)
 
     def _made_snapshot(self, arbitrages: tuple[Arbitrage, ...], *, is_complete: bool) -> LiveMessage:
-        snapshot = replace(self._board.snapshot(), arbitrages=arbitrages)
+        snapshot = replace(self._state.snapshot(), arbitrages=arbitrages)
         text = snapshot_message(self._session, snapshot, len(arbitrages))
         return self._numbered("snapshot", text, f'"is_complete":{"true" if is_complete else "false"},')
 

@@ -1,4 +1,4 @@
-"""One client's queue of messages: bounded, and nobody waits for it."""
+"""One client's queue of messages: bounded, and publishing never waits for it."""
 
 import asyncio
 from collections import deque
@@ -9,8 +9,8 @@ from typing import Literal
 from session.clock import wall_now
 
 QUEUED_MESSAGES = 64
-WHOLE_KINDS = ("ledger", "settings")
-"""A message of these says everything anew: of those that wait, the newest is enough."""
+FULL_STATE_KINDS = ("ledger", "settings")
+"""Each of these replaces the state: of those queued, the newest is enough."""
 
 MessageKind = Literal["snapshot", "pulse", "trade", "ledger", "settings"]
 
@@ -25,7 +25,7 @@ class LiveMessage:
 
     @cached_property
     def event(self) -> bytes:
-        """As a server-sent event; made once for all who listen to those, and not where nobody does."""
+        """As a server-sent event; encoded once for all clients, on first use."""
         return f"id: {self.sequence}\nevent: {self.kind}\ndata: {self.text}\n\n".encode()
 
 
@@ -41,14 +41,14 @@ class Numbers:
 
 
 class LiveClient:
-    """Messages in order. A client that falls behind loses them all and gets a snapshot instead, as at its start."""
+    """Messages in order. A client that falls behind loses its queue and gets a snapshot instead, as at its start."""
 
     def __init__(self, heard: int | None = None, limit: int = QUEUED_MESSAGES, *, is_page: bool = False) -> None:
-        """`heard`: the sequence of the last message that the client has, from this connection or an earlier one."""
+        """`heard`: the sequence of the last message that the client received, also over an earlier connection."""
         self.heard = heard
         self.is_page = is_page
         self.is_owed = False
-        """Trades that it missed could not be read; its next snapshot tries again."""
+        """Missed trades could not be read; the next snapshot tries again."""
         self.resynchronisations = 0
         self._limit = limit
         self._queue: deque[LiveMessage] = deque()
@@ -62,14 +62,14 @@ class LiveClient:
 
     @property
     def waiting(self) -> int:
-        """How many messages wait."""
+        """Number of queued messages."""
         return len(self._queue)
 
     def offer(self, message: LiveMessage) -> None:
         """Never waits. While a snapshot is due, what it will contain anyway is not queued."""
         if self._needs_snapshot:
             return
-        if self._queue and message.kind in WHOLE_KINDS:
+        if self._queue and message.kind in FULL_STATE_KINDS:
             self._queue = deque(queued for queued in self._queue if queued.kind != message.kind)
         if len(self._queue) >= self._limit:
             self.resynchronise()
@@ -79,7 +79,7 @@ class LiveClient:
         self._filled.set()
 
     def resynchronise(self) -> None:
-        """The next thing the client gets is a snapshot."""
+        """The next message is a snapshot."""
         self._queue.clear()
         self._needs_snapshot = True
         self._filled.set()
@@ -89,7 +89,7 @@ class LiveClient:
         await self._filled.wait()
 
     def begin(self) -> None:
-        """A snapshot is taken now: what is offered from here on comes after it."""
+        """A snapshot is taken now: messages offered from here on follow it."""
         self._needs_snapshot = False
         self._filled.clear()
 

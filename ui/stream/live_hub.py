@@ -1,4 +1,4 @@
-"""The one place where streams and store arrive: follows both, keeps the board, tells every client."""
+"""Follows streams and store, maintains the live state and publishes to every client."""
 
 import asyncio
 import logging
@@ -30,125 +30,125 @@ from ui.live.live_state import KEPT_ARBITRAGES, LiveState
 from ui.live.session_feeds import feeds_of
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_messages import ledger_message, pulse_message, settings_message, trade_message
-from ui.stream.liveness import detection_process, kafka_answers, keep_looking
+from ui.stream.liveness import detection_process, kafka_answers, poll_forever
 from ui.stream.trade_source import news
 
 PULSE_SECONDS = 0.25
-PATIENCE = 0.1
-"""Seconds that rows may wait at Kafka for others: a page is told four times a second."""
+FETCH_WAIT_SECONDS = 0.1
+"""Seconds that Kafka may batch rows: a page gets four updates a second."""
 QUIET_PULSE_MICROSECONDS = MICROSECONDS
-"""A page that hears nothing for 2 s calls itself stale."""
+"""A page without a message for 2 s shows itself as stale."""
 SILENT_MICROSECONDS = MICROSECONDS * 3 // 2
-"""MongoDB is asked for changes twice a second; one that is stuck, its connections open, is known by this alone."""
+"""MongoDB is polled for changes twice a second; a hung one is only detected by its silence."""
 BOOKS_SECONDS = 2.0
-"""Between two reads of balances and feeds, which change all the time; changes in between are read together."""
+"""Minimum interval between reads of balances and feeds, which change all the time."""
 BOOKS_REFRESH_SECONDS = 10.0
 TOTALS_SECONDS = 5.0
 TOTALS_REFRESH_SECONDS = 300.0
-"""Without news, for what changed late."""
-ROWS_OF_HISTORY = 3_000
+"""Refresh interval without changes."""
+BACKFILL_ROWS = 3_000
 """Read back per partition at the start, so that charts do not begin empty."""
 SHOWN_STATES = ("reserved", "single_leg", "closed", "unwound", "residual", "unfilled")
-"""Half reservations that come to nothing are no news to anybody."""
+"""Arbitrages that never got their second leg are not shown."""
 
 log = logging.getLogger("ui")
 
 
 class LiveHub:
-    """Runs on one event loop; other threads may ask for `settings` alone."""
+    """Runs on one event loop; other threads may only read `settings`."""
 
     def __init__(self, session: Session, reader: TradeReader) -> None:
         self._session = session
         self._reader = reader
         self._clock = session.clock()
-        self.board = LiveState(session, self._clock)
-        self.audience = Broadcaster(session, self.board, reader)
-        self.signs = StreamLag(session.session_id)
+        self.live_state = LiveState(session, self._clock)
+        self.broadcaster = Broadcaster(session, self.live_state, reader)
+        self.stream_lag = StreamLag(session.session_id)
         self.latencies = TradeLatencies()
         self._new_opportunities: list[Opportunity] = []
         self._books_changed = asyncio.Event()
         self._totals_changed = asyncio.Event()
         self._changed = True
-        self._told_at = 0
-        self._told: dict[str, tuple[object, ...]] = {}
+        self._published_at = 0
+        self._published: dict[str, tuple[object, ...]] = {}
         self._is_current = False
-        """What MongoDB said is known up to its last change, or will be once it is reached."""
+        """MongoDB's changes are applied up to the last one."""
         self._detection_process: ProcessState | None = None
         self._reads_kafka = False
         self._caught_up = {"kafka": asyncio.Event(), "mongodb": asyncio.Event()}
 
     async def run(self) -> None:
-        """Until cancelled; a source that goes away is sought again."""
+        """Runs until cancelled; a lost source is reconnected."""
         await run_all(
-            self._keep_following("kafka", self._follow_topics),
-            self._keep_following("mongodb", self._follow_trades),
-            _keep_reading(self._read_books, self._books_changed, BOOKS_SECONDS, BOOKS_REFRESH_SECONDS),
-            _keep_reading(self._read_totals, self._totals_changed, TOTALS_SECONDS, TOTALS_REFRESH_SECONDS),
-            keep_looking(self._look_at_kafka),
-            keep_looking(self._look_at_processes),
+            self._follow_forever("kafka", self._follow_topics),
+            self._follow_forever("mongodb", self._follow_trades),
+            _refresh_on_change(self._read_books, self._books_changed, BOOKS_SECONDS, BOOKS_REFRESH_SECONDS),
+            _refresh_on_change(self._read_totals, self._totals_changed, TOTALS_SECONDS, TOTALS_REFRESH_SECONDS),
+            poll_forever(self._check_kafka),
+            poll_forever(self._check_processes),
             self._pulse(),
         )
 
     async def wait_until_live(self) -> None:
-        """Until both sources were reached for the first time."""
+        """Waits until both sources were connected once."""
         for caught_up in self._caught_up.values():
             await caught_up.wait()
 
     async def snapshot(self) -> LiveSnapshot:
-        """What is known now; a coroutine, so that scripts in other threads can ask for it."""
-        return self.board.snapshot()
+        """The live snapshot; a coroutine, so that scripts in other threads can await it."""
+        return self.live_state.snapshot()
 
     @property
     def settings(self) -> Settings | None:
         """The newest known; immutable."""
-        return self.board.settings
+        return self.live_state.settings
 
-    def note_settings(self, settings: Settings) -> None:
-        """An older version than the one known changes nothing."""
-        known = self.board.settings
+    def apply_settings(self, settings: Settings) -> None:
+        """Ignores versions older than the current one."""
+        known = self.live_state.settings
         if known is None or settings.version > known.version:
-            self.board.settings = settings
+            self.live_state.settings = settings
             self._changed = True
-            self.audience.tell("settings", settings_message(settings))
+            self.broadcaster.tell("settings", settings_message(settings))
 
-    def note_arbitrage(self, arbitrage: Arbitrage) -> None:
-        """Tell the clients at once where a leg filled or the state is a new one."""
-        if not self.board.apply_arbitrage(arbitrage):
+    def apply_arbitrage_change(self, arbitrage: Arbitrage) -> None:
+        """Publishes at once where a leg filled or the state changed."""
+        if not self.live_state.apply_arbitrage(arbitrage):
             return
         self._changed = True
         self._totals_changed.set()
         seen = (arbitrage.state, *((leg.role, leg.state, leg.filled) for leg in arbitrage.legs))
-        if arbitrage.state in SHOWN_STATES and self._told.get(arbitrage.arbitrage_id) != seen:
-            self._told[arbitrage.arbitrage_id] = seen
-            self.audience.tell("trade", trade_message(arbitrage))
+        if arbitrage.state in SHOWN_STATES and self._published.get(arbitrage.arbitrage_id) != seen:
+            self._published[arbitrage.arbitrage_id] = seen
+            self.broadcaster.tell("trade", trade_message(arbitrage))
         if arbitrage.state in FINAL_STATES:
-            self._told.pop(arbitrage.arbitrage_id, None)
-            ahead = {(feed.exchange, feed.symbol): feed.offset_us for feed in self.board.ledger.feeds}
+            self._published.pop(arbitrage.arbitrage_id, None)
+            ahead = {(feed.exchange, feed.symbol): feed.offset_us for feed in self.live_state.ledger.feeds}
             self.latencies.note(arbitrage, ahead)
 
-    def note_records(self, records: Iterable[Record]) -> None:
-        """Rows that are not of the schema are logged and left out."""
+    def apply_records(self, records: Iterable[Record]) -> None:
+        """Invalid rows are logged and skipped."""
         for record in records:
-            self.signs.note_position(record)
+            self.stream_lag.record_position(record)
             try:
-                self._note_record(record)
+                self._apply_record(record)
             except WireError as error:
-                log.warning("row left out", extra={"topic": record.topic, "offset": record.offset, "error": str(error)})
+                log.warning("row skipped", extra={"topic": record.topic, "offset": record.offset, "error": str(error)})
         self._changed = True
 
-    def _note_record(self, record: Record) -> None:
+    def _apply_record(self, record: Record) -> None:
         row = row_of(record.value)
         if record.topic == TICKS:
-            self.board.apply_tick(row)
-            self.signs.note_tick(record, row)
+            self.live_state.apply_tick(row)
+            self.stream_lag.record_tick(record, row)
         elif record.topic == HEALTH:
-            self.signs.note_health(record)
+            self.stream_lag.record_health(record)
         elif record.topic == SPREADS:
-            self.board.apply_window(spread_window_of(row))
+            self.live_state.apply_window(spread_window_of(row))
         else:
-            self.signs.note_output(record, row)
+            self.stream_lag.record_output(record, row)
             found = opportunity_of(row, record.time)
-            if isinstance(found, Opportunity) and self.board.apply_opportunity(found):
+            if isinstance(found, Opportunity) and self.live_state.apply_opportunity(found):
                 self._new_opportunities.append(found)
 
     async def _pulse(self) -> None:
@@ -157,113 +157,113 @@ class LiveHub:
             self.pulse()
 
     def pulse(self) -> None:
-        """One message for all that happened since the last; without news, one a second. Nothing where nobody looks."""
-        self._look_at_mongodb()
-        self._look_at_detection()
-        if not self.audience:
+        """One message for all changes since the last; without changes, one a second. Nothing without clients."""
+        self._check_mongodb()
+        self._update_detection()
+        if not self.broadcaster:
             # who comes next begins with a snapshot
             self._new_opportunities.clear()
-            self.board.take_points()
-            self.audience.forget_snapshot()
+            self.live_state.take_points()
+            self.broadcaster.discard_snapshot()
             return
-        if not self._changed and wall_now() - self._told_at < QUIET_PULSE_MICROSECONDS:
+        if not self._changed and wall_now() - self._published_at < QUIET_PULSE_MICROSECONDS:
             return
         opportunities, self._new_opportunities = self._new_opportunities, []
-        self._changed, self._told_at = False, wall_now()
-        pulse = pulse_message(self.board.snapshot(), self.board.take_points(), reversed(opportunities))
-        self.audience.tell("pulse", pulse)
+        self._changed, self._published_at = False, wall_now()
+        pulse = pulse_message(self.live_state.snapshot(), self.live_state.take_points(), reversed(opportunities))
+        self.broadcaster.tell("pulse", pulse)
 
-    async def _keep_following(self, source: str, follow: Callable[[], Awaitable[None]]) -> None:
+    async def _follow_forever(self, source: str, follow: Callable[[], Awaitable[None]]) -> None:
         delays = backoff()
         while True:
             try:
                 await follow()
             except HistoryLostError:
-                log.warning("history lost, read anew", extra={"source": source})
+                log.warning("change history lost, resyncing", extra={"source": source})
                 delays = backoff()
                 continue
             except (StreamError, StoreError) as error:
                 log.warning("source lost", extra={"source": source, "error": str(error)})
-            if getattr(self.board.sources, source):
+            if getattr(self.live_state.sources, source):
                 delays = backoff()
             self._reads_kafka = self._reads_kafka and source != "kafka"
-            self._note_source(source, is_live=False)
+            self._set_source(source, is_live=False)
             await SystemClock().sleep(next(delays))
 
-    def _note_source(self, source: str, *, is_live: bool) -> None:
-        self.board.sources = replace(self.board.sources, **{source: is_live})
+    def _set_source(self, source: str, *, is_live: bool) -> None:
+        self.live_state.sources = replace(self.live_state.sources, **{source: is_live})
         self._changed = True
         if is_live:
             self._caught_up[source].set()
 
     async def _follow_topics(self) -> None:
         async with TopicReader(
-            self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS, HEALTH), Newest(ROWS_OF_HISTORY), PATIENCE
+            self._session.kafka, (TICKS, OPPORTUNITIES, SPREADS, HEALTH), Newest(BACKFILL_ROWS), FETCH_WAIT_SECONDS
         ) as reader:
             self._reads_kafka = True
-            self._note_source("kafka", is_live=True)
+            self._set_source("kafka", is_live=True)
             async for records in reader.batches():
-                self.note_records(records)
+                self.apply_records(records)
                 await SystemClock().sleep(0)
 
     async def _follow_trades(self) -> None:
         self._is_current = False
-        async for told in news(self._reader, self._session):
-            if told is None:
-                await self._read_anew()
-            elif isinstance(told, Arbitrage):
-                self.note_arbitrage(told)
-            elif isinstance(told, Settings):
-                self.note_settings(told)
-            elif told == "books":
+        async for change in news(self._reader, self._session):
+            if change is None:
+                await self._resync()
+            elif isinstance(change, Arbitrage):
+                self.apply_arbitrage_change(change)
+            elif isinstance(change, Settings):
+                self.apply_settings(change)
+            elif change == "books":
                 self._books_changed.set()
             else:
                 self._totals_changed.set()
 
-    async def _read_anew(self) -> None:
-        """All that the store has to say; what the clients know is replaced."""
+    async def _resync(self) -> None:
+        """Reads everything from the store and resyncs the clients."""
         settings = await self._reader.settings()
         if settings is not None:
-            self.note_settings(settings)
+            self.apply_settings(settings)
         page = await self._reader.arbitrages((), None, KEPT_ARBITRAGES)
         for arbitrage in reversed(page.items):
-            self.note_arbitrage(arbitrage)
+            self.apply_arbitrage_change(arbitrage)
         await self._read_books()
         await self._read_totals()
         self._is_current = True
         self._reader.change_progress.record_answer()
-        self._note_source("mongodb", is_live=True)
-        self.audience.resynchronise()
+        self._set_source("mongodb", is_live=True)
+        self.broadcaster.resynchronise()
 
-    def _look_at_mongodb(self) -> None:
-        """After an outage nothing is missing: changes are followed from the last one on."""
+    def _check_mongodb(self) -> None:
+        """MongoDB's liveness; after an outage the change stream continues from its last change."""
         standing = self._reader.change_progress
         is_heard = wall_now() - (standing.answered_at or 0) <= SILENT_MICROSECONDS
         is_answering = standing.is_answering and is_heard
-        if not self._is_current or is_answering == self.board.sources.mongodb:
+        if not self._is_current or is_answering == self.live_state.sources.mongodb:
             return
         log.warning("MongoDB answers again" if is_answering else "MongoDB does not answer")
-        self._note_source("mongodb", is_live=is_answering)
+        self._set_source("mongodb", is_live=is_answering)
         if is_answering:
-            self.audience.resynchronise(only_owed=True)
+            self.broadcaster.resynchronise(only_owed=True)
 
-    async def _look_at_kafka(self) -> None:
-        """After an outage nothing is missing: its client reads on behind the last row."""
+    async def _check_kafka(self) -> None:
+        """Kafka's liveness; after an outage its consumer continues from its offset."""
         if not self._reads_kafka:
             return
         is_live = await kafka_answers(self._session.kafka) and self._reads_kafka
-        if is_live != self.board.sources.kafka:
+        if is_live != self.live_state.sources.kafka:
             log.warning("Kafka answers again" if is_live else "Kafka does not answer")
-            self._note_source("kafka", is_live=is_live)
+            self._set_source("kafka", is_live=is_live)
 
-    async def _look_at_processes(self) -> None:
-        if self.board.sources.mongodb:
+    async def _check_processes(self) -> None:
+        if self.live_state.sources.mongodb:
             self._detection_process = await detection_process(self._reader)
 
-    def _look_at_detection(self) -> None:
-        state = detection_state(self._session, self.signs, wall_now(), self._detection_process)
-        if state != self.board.detection:
-            self.board.detection = state
+    def _update_detection(self) -> None:
+        state = detection_state(self._session, self.stream_lag, wall_now(), self._detection_process)
+        if state != self.live_state.detection:
+            self.live_state.detection = state
             self._changed = True
 
     async def _read_books(self) -> None:
@@ -271,23 +271,23 @@ class LiveHub:
         opening, _ = await self._reader.session_balances()
         now = self._clock.now()
         feeds = tuple(feeds_of(self._session, states, now))
-        self._note_ledger(replace(self.board.ledger, balances=tuple(balances), feeds=feeds, opening=opening))
+        self._set_ledger(replace(self.live_state.ledger, balances=tuple(balances), feeds=feeds, opening=opening))
 
     async def _read_totals(self) -> None:
         totals = await self._reader.totals(self._session.settlement_currency)
-        self._note_ledger(replace(self.board.ledger, totals=totals))
+        self._set_ledger(replace(self.live_state.ledger, totals=totals))
 
-    def _note_ledger(self, ledger: Ledger) -> None:
-        if ledger != self.board.ledger:
-            self.board.ledger = ledger
+    def _set_ledger(self, ledger: Ledger) -> None:
+        if ledger != self.live_state.ledger:
+            self.live_state.ledger = ledger
             self._changed = True
-            self.audience.tell("ledger", ledger_message(self._session, self.board.snapshot()))
+            self.broadcaster.tell("ledger", ledger_message(self._session, self.live_state.snapshot()))
 
 
-async def _keep_reading(
+async def _refresh_on_change(
     read: Callable[[], Awaitable[None]], changed: asyncio.Event, pause: float, refresh: float
 ) -> None:
-    """Once after each change, at most every `pause` seconds; after `refresh` seconds without one all the same."""
+    """Reads once after each change, at most every `pause` seconds, and every `refresh` seconds without one."""
     while True:
         with suppress(TimeoutError):
             async with asyncio.timeout(refresh):

@@ -41,7 +41,7 @@ SHOWN_ARBITRAGES = 100
 
 
 def snapshot_message(session: Session, snapshot: LiveSnapshot, arbitrages: int = SHOWN_ARBITRAGES) -> str:
-    """With the newest so many of its arbitrages."""
+    """With the newest `arbitrages` of its arbitrages."""
     return _text(
         "snapshot",
         {

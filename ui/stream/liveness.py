@@ -12,27 +12,27 @@ from store.errors import StoreError
 from store.queries.trade_reader import TradeReader
 from streams.topic_admin import is_answering
 
-LOOK_SECONDS = 1.0
-"""Between two looks, and for a connection: who asks is told within three where nothing takes one."""
-PATIENCE_SECONDS = 8.0
-"""For an answer: a busy broker takes seconds, a frozen one for ever."""
+POLL_SECONDS = 1.0
+"""Poll interval and connection timeout: an outage is reported within three seconds."""
+ANSWER_TIMEOUT_SECONDS = 8.0
+"""Answer timeout: a busy broker takes seconds, a frozen one never answers."""
 
 
-async def keep_looking(look: Callable[[], Awaitable[None]]) -> None:
-    """Until cancelled; what comes of it is noted by `look`."""
+async def poll_forever(look: Callable[[], Awaitable[None]]) -> None:
+    """Runs `look` until cancelled."""
     while True:
         await look()
-        await SystemClock().sleep(LOOK_SECONDS)
+        await SystemClock().sleep(POLL_SECONDS)
 
 
-async def kafka_answers(address: str, patience: float = PATIENCE_SECONDS) -> bool:
+async def kafka_answers(address: str, answer_timeout: float = ANSWER_TIMEOUT_SECONDS) -> bool:
     """Whether the machine takes a connection for it, however busy the broker is, and the broker answers there in the
     end. Raises StreamRejectedError."""
-    return await is_answering(address, LOOK_SECONDS, patience)
+    return await is_answering(address, POLL_SECONDS, answer_timeout)
 
 
 async def detection_process(reader: TradeReader) -> ProcessState | None:
-    """As its supervisor told last; None where none did, or MongoDB does not answer."""
+    """Its state as last reported by the supervisor; None without a report, or while MongoDB does not answer."""
     try:
         processes = await reader.processes.all()
     except StoreError:

@@ -1,4 +1,4 @@
-"""What a client that comes back has missed: trades that the board keeps no more are read from the store."""
+"""Trades that a reconnecting client missed and that the live state no longer holds, read from the store."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from store.queries.trade_reader import TradeReader
 
 SLACK_MICROSECONDS = 120 * MICROSECONDS
 """Between an arbitrage's reservation and its last news; two hosts' clocks differ by less."""
-MOST_MISSED = 2_000
+MAX_MISSED = 2_000
 PAGE_ROWS = 500
 ANSWER_SECONDS = 3.0
 """Who comes back while MongoDB is away sees the rest meanwhile."""
@@ -26,22 +26,22 @@ class MissedTrades:
 
 
 def reserved_since(arbitrage: Arbitrage, heard: int) -> bool:
-    """Whether it may have changed after `heard` (microseconds)."""
+    """Whether the arbitrage may have changed after `heard` (microseconds)."""
     return _reserved_at(arbitrage) >= heard - SLACK_MICROSECONDS
 
 
 def reaches_back(kept: Sequence[Arbitrage], most: int, heard: int) -> bool:
-    """Whether nothing that changed after `heard` lies behind those `kept`, newest first and `most` at the most."""
+    """Whether every change after `heard` is among those `kept`, newest first and at most `most`."""
     return len(kept) < most or not reserved_since(kept[-1], heard)
 
 
 async def read_missed(reader: TradeReader, heard: int) -> MissedTrades:
-    """All that may have changed since; the newest of them where they are too many."""
+    """All arbitrages that may have changed since; the newest of them where they are too many."""
     found: list[Arbitrage] = []
     cursor: str | None = None
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            while len(found) < MOST_MISSED:
+            while len(found) < MAX_MISSED:
                 page = await reader.arbitrages((), cursor, PAGE_ROWS)
                 found += page.items
                 cursor = page.next_cursor

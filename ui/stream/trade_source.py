@@ -1,4 +1,4 @@
-"""What the hub follows in the store: each arbitrage, the settings, and what of the ledger has changed."""
+"""Change stream of the store for the hub: arbitrages, settings, and which parts of the ledger changed."""
 
 from collections.abc import AsyncIterator
 from typing import Literal
@@ -12,7 +12,7 @@ from store.server.documents import ARBITRAGES, BALANCES, FEEDS, REJECTIONS, SETT
 BOOKS = (BALANCES, FEEDS)
 
 News = Arbitrage | Settings | Literal["books", "totals"]
-"""A new state, whole; or what of the ledger is to be read again."""
+"""A new state, or the part of the ledger to read again."""
 
 
 async def news(reader: TradeReader, session: Session) -> AsyncIterator[News | None]:
@@ -24,9 +24,9 @@ async def news(reader: TradeReader, session: Session) -> AsyncIterator[News | No
         if change is None:
             yield None
         else:
-            told = _news_of(change, session.session_id)
-            if told is not None:
-                yield told
+            news_item = _news_of(change, session.session_id)
+            if news_item is not None:
+                yield news_item
 
 
 def _news_of(change: Change, session_id: str) -> News | None:

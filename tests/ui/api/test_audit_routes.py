@@ -85,7 +85,7 @@ async def test_who_was_turned_away_is_kept_too(api: httpx.AsyncClient, key: str)
         ("PUT", "trading-state", b'{"state": "haltd"}', 422, "owner", "state: must be 'running', "),
         # read before anybody is asked who he is
         ("PUT", "trading-state", b"{no", 422, "anybody", "must be JSON"),
-        ("POST", "sign-in", b'{"key": "guessed"}', 401, "anybody", "not, or no longer, known"),
+        ("POST", "sign-in", b'{"key": "guessed"}', 401, "anybody", "Unknown or revoked key"),
     ],
 )
 async def test_what_is_no_request_at_all_is_kept_too(
@@ -168,6 +168,6 @@ async def test_a_token_of_the_issuer_is_taken_where_it_is_configured(
             assert (await keyed.get("/api/quotes", headers=headers)).status_code == reading
             assert (await keyed.patch("/api/settings", json=change, headers=headers)).status_code == changing
         late = await keyed.get("/api/quotes", headers={"Authorization": f"Bearer {issuer.token(exp=1)}"})
-        assert (late.status_code, late.json()["detail"]) == (401, "This token is not taken: it is over.")
+        assert (late.status_code, late.json()["detail"]) == (401, "Token rejected: it has expired.")
         (entry,) = (await keyed.get("/api/audit?outcome=done", headers=trader)).json()["items"]
         assert (entry["who"], entry["means"]) == ("oidc:trader", "token")

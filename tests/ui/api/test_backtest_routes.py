@@ -9,7 +9,7 @@ import pytest
 from market.accounting.equity_curve import EquityPoint
 from session.backtest_requests import BacktestFigures, BacktestTrade, TickSetSummary
 from store.mongo.mongo_store import MongoTradeStore
-from ui.services.backtest_service import MOST_WAITING
+from ui.services.backtest_service import MAX_WAITING
 
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
 FIGURES = BacktestFigures(
@@ -127,7 +127,7 @@ async def test_a_body_that_is_no_object_is_rejected(api: httpx.AsyncClient, key:
 
 @pytest.mark.usefixtures("tick_set")
 async def test_the_queue_has_an_end(api: httpx.AsyncClient, key: str) -> None:
-    for _ in range(MOST_WAITING):
+    for _ in range(MAX_WAITING):
         assert (await asked(api, key)).status_code == 201
     assert (await asked(api, key)).status_code == 409
 

@@ -5,21 +5,21 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from ui.http.body_limit import MOST_BYTES
+from ui.http.body_limit import MAX_BYTES
 
 PART = b" " * 65_536
 
 
 async def endless() -> AsyncIterator[bytes]:
     """Without a length; only so much is taken of it."""
-    for _ in range(2 * MOST_BYTES // len(PART)):
+    for _ in range(2 * MAX_BYTES // len(PART)):
         yield PART
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/api/sign-in"), ("PUT", "/api/trading-state")])
 async def test_too_much_is_413(api: httpx.AsyncClient, method: str, path: str) -> None:
     headers = {"Content-Type": "application/json"}
-    for content in (b" " * (MOST_BYTES + 1), endless()):
+    for content in (b" " * (MAX_BYTES + 1), endless()):
         answer = await api.request(method, path, content=content, headers=headers)
         assert (answer.status_code, answer.json()["type"]) == (413, "/api/problems/too-large")
 
@@ -32,5 +32,5 @@ async def test_too_much_is_413_where_a_route_reads_the_body_itself(api: httpx.As
 
 
 async def test_as_much_as_may_be_is_read(api: httpx.AsyncClient, key: str) -> None:
-    answer = await api.patch("/api/settings", content=b" " * MOST_BYTES, headers={"X-API-Key": key})
+    answer = await api.patch("/api/settings", content=b" " * MAX_BYTES, headers={"X-API-Key": key})
     assert (answer.status_code, answer.json()["detail"]) == (422, "The body is not JSON.")

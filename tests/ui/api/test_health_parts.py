@@ -51,7 +51,7 @@ async def test_the_whole_report_is_told(
     await told_of(store, session, "cep", "kafka")
     progress = QueryProgress("session-1", "spreads", False, True, now, now, "Waiting", batch=3, offsets={"0": 7})
     hub = dashboard_of(application).hub
-    hub.note_records(
+    hub.apply_records(
         [
             Record(HEALTH, 0, 0, "spreads", progress_row(progress), now),
             Record(TICKS, 0, 6, "BTC", PROBE, now),

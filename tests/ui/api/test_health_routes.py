@@ -33,8 +33,8 @@ async def test_without_kafka_it_is_not_ready_and_says_so(api: httpx.AsyncClient)
 async def test_readiness_is_by_the_sources_and_by_detection(
     api: httpx.AsyncClient, application: FastAPI, detection: DetectionState, status: int, missing: list[str]
 ) -> None:
-    board = dashboard_of(application).hub.board
-    board.sources, board.detection = Sources(kafka=True, mongodb=True), detection
+    live_state = dashboard_of(application).hub.live_state
+    live_state.sources, live_state.detection = Sources(kafka=True, mongodb=True), detection
     answer = await api.get("/api/ready")
     assert (answer.status_code, answer.json()["detection"], answer.json()["missing"]) == (status, detection, missing)
     assert ("retry-after" in answer.headers) == (status == 503)

@@ -16,12 +16,12 @@ from tests.ui.trading import traded
 from ui.server.application import dashboard_of
 
 
-def show_quotes(application: FastAPI) -> None:
+def render_quotes(application: FastAPI) -> None:
     """EUR at 1.25 USD, BTC at 100 USD on both."""
     dashboard = dashboard_of(application)
     now = dashboard.session.clock().now()
     for market, bid, ask in ((FX_MARKET, "1.24", "1.26"), (USD_MARKET, "99", "101"), (EUR_MARKET, "79", "81")):
-        dashboard.hub.board.apply_tick(tick(quote_of(market, bid, ask, now)))
+        dashboard.hub.live_state.apply_tick(tick(quote_of(market, bid, ask, now)))
 
 
 async def found(api: httpx.AsyncClient, **parameters: str) -> dict[str, Any]:
@@ -31,7 +31,7 @@ async def found(api: httpx.AsyncClient, **parameters: str) -> dict[str, Any]:
 
 
 async def test_balances_drift_from_their_share_of_the_opening(api: httpx.AsyncClient, application: FastAPI) -> None:
-    show_quotes(application)
+    render_quotes(application)
     row = await found(api)
     assert row["currency"] == "USD"
     assert {(one["exchange"], one["currency"]): (one["total"], one["drift"]) for one in row["holdings"]} == {
@@ -59,7 +59,7 @@ async def test_what_a_leg_holds_is_told_with_its_arbitrage(api: httpx.AsyncClien
 async def test_exposure_is_what_was_traded_since_the_opening(
     api: httpx.AsyncClient, store: MongoTradeStore, application: FastAPI
 ) -> None:
-    show_quotes(application)
+    render_quotes(application)
     await traded(store, opportunity("one"))
     row = await found(api)
     assert {one["currency"]: (one["is_base"], one["change"], one["value"]) for one in row["exposures"]} == {
@@ -72,7 +72,7 @@ async def test_exposure_is_what_was_traded_since_the_opening(
 async def test_the_plan_says_that_it_is_never_sent_and_keeps_to_what_was_earned(
     api: httpx.AsyncClient, store: MongoTradeStore, application: FastAPI
 ) -> None:
-    show_quotes(application)
+    render_quotes(application)
     await traded(store, opportunity("one"))
     plan = (await found(api, target="even"))["plan"]
     assert "never sent" in plan["note"]

@@ -9,9 +9,7 @@ import pytest
 async def test_a_misspelt_filter_is_named_beside_those_that_there_are(api: httpx.AsyncClient) -> None:
     answer = await api.get("/api/quotes?colour=red&base=BTC")
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
-    assert answer.json()["errors"] == [
-        {"field": "query.colour", "why": "there is no such parameter; there are base, exchange"}
-    ]
+    assert answer.json()["errors"] == [{"field": "query.colour", "why": "unknown parameter; known: base, exchange"}]
     assert "'colour'" in answer.json()["detail"]
 
 
@@ -27,7 +25,7 @@ async def test_every_route_knows_what_it_declares_and_says_that_it_rejects(api: 
             answer = await api.request(method, address, params={"colour": "red"}, headers={"X-API-Key": key})
             assert answer.status_code == 422, (method, path, answer.text)
             declared = sorted(one["name"] for one in route.get("parameters", ()) if one["in"] == "query")
-            there_are = f"there are {', '.join(declared)}" if declared else "there are none here"
+            there_are = f"known: {', '.join(declared)}" if declared else "this route has none"
             assert answer.json()["detail"] == f"No parameter 'colour': {there_are}.", (method, path)
             asked += 1
     assert asked > 30

@@ -12,7 +12,7 @@ from ui.server.application import dashboard_of
 async def hub_with_quotes(application: FastAPI) -> None:
     now = wall_now()
     books = ((FX_MARKET, "1.1", "1.1"), (USD_MARKET, "100", "102"), (EUR_MARKET, "99", "100"))
-    dashboard_of(application).hub.note_records([record(quote(*book, now)) for book in books])
+    dashboard_of(application).hub.apply_records([record(quote(*book, now)) for book in books])
 
 
 @pytest.mark.usefixtures("hub_with_quotes")

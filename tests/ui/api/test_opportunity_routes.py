@@ -49,7 +49,7 @@ async def four(application: FastAPI, store: MongoTradeStore) -> list[Opportunity
     since = wall_now() - 60 * SECOND
     made = [seen(number, net_bps, since) for number, net_bps in enumerate((10.0, 20.0, 30.0, 3.0), start=1)]
     for one in made:
-        dashboard_of(application).hub.board.apply_opportunity(one)
+        dashboard_of(application).hub.live_state.apply_opportunity(one)
     for one, reason in zip(made[:2], ("pair_busy", "stale"), strict=True):
         await store.save_opportunity(one)
         await store.reject(rejection(one, reason, count=5))

@@ -83,7 +83,7 @@ async def test_the_limits_say_what_is_used_of_them(
 ) -> None:
     hub = dashboard_of(application).hub
     now = wall_now()
-    hub.note_records([record(quote(USD_MARKET, "99", "101", now)), record(quote(FX_MARKET, "1.0", "1.2", now))])
+    hub.apply_records([record(quote(USD_MARKET, "99", "101", now)), record(quote(FX_MARKET, "1.0", "1.2", now))])
     await store.reserve(replace(request("buy", "2"), unit_notional=Decimal("100.5")))
     await store.set_balances("beta", {"BTC": Decimal("9.5"), "EUR": Decimal(30)}, "now")
     for index in range(SETTINGS.breaker_failures):

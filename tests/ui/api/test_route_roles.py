@@ -40,7 +40,7 @@ async def keyed(session: Session, store: MongoTradeStore) -> AsyncIterator[FastA
     terms = AccessTerms(True, RateTerms(0.1, 60), RateTerms(0.1, 2), RateTerms(0.1, 3))
     app = build_app(replace(session, access=terms), with_pages=False)
     async with app.router.lifespan_context(app):
-        await until(lambda: dashboard_of(app).hub.board.sources.mongodb)
+        await until(lambda: dashboard_of(app).hub.live_state.sources.mongodb)
         yield app
 
 

@@ -1,4 +1,4 @@
-"""Who comes back: told from the board what it missed, and from the store what the board keeps no more."""
+"""Who comes back: told from the live state what it missed, and from the store what the live state no longer holds."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ from ui.live.live_state import KEPT_ARBITRAGES, LiveState
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_clients import LiveMessage
 from ui.stream.live_messages import SHOWN_ARBITRAGES
-from ui.stream.missed_trades import MOST_MISSED, SLACK_MICROSECONDS, reaches_back
+from ui.stream.missed_trades import MAX_MISSED, SLACK_MICROSECONDS, reaches_back
 
 MINUTE = 60 * MICROSECONDS
 
@@ -32,23 +32,23 @@ def traded_at(identity: str, reserved: int) -> Arbitrage:
 
 
 class Listening:
-    """An audience over a board that a test fills itself, and a store."""
+    """An audience over a live state that a test fills itself, and a store."""
 
     def __init__(self, session: Session) -> None:
-        self.board = LiveState(session, session.clock())
-        self.board.sources = Sources(mongodb=True)
+        self.live_state = LiveState(session, session.clock())
+        self.live_state.sources = Sources(mongodb=True)
         self.client = connect(session.mongodb, selection_ms=200)
         self.reader = TradeReader(self.client, session.database, session.session_id)
-        self.audience = Broadcaster(session, self.board, self.reader)
+        self.broadcaster = Broadcaster(session, self.live_state, self.reader)
 
     def show(self, *arbitrages: Arbitrage) -> None:
         for each in arbitrages:
-            self.board.apply_arbitrage(each)
+            self.live_state.apply_arbitrage(each)
 
     async def first(self, heard: int | None) -> dict[str, object]:
         """What one who comes back gets first."""
-        async with self.audience.client(heard) as client:
-            return told(await anext(self.audience.messages(client)))
+        async with self.broadcaster.client(heard) as client:
+            return told(await anext(self.broadcaster.messages(client)))
 
 
 def told(message: LiveMessage) -> dict[str, object]:
@@ -72,7 +72,7 @@ async def listening(tmp_path: Path) -> AsyncIterator[Listening]:
 
 
 async def test_a_message_is_encoded_once_and_numbered_for_everybody(listening: Listening) -> None:
-    audience = listening.audience
+    audience = listening.broadcaster
     async with audience.client() as one, audience.client() as other:
         one.begin()
         other.begin()
@@ -86,17 +86,17 @@ async def test_a_message_is_encoded_once_and_numbered_for_everybody(listening: L
 
 async def test_a_page_that_is_open_is_counted_and_a_program_is_not(listening: Listening) -> None:
     """The session's own meter listens all the time."""
-    audience = listening.audience
+    audience = listening.broadcaster
     async with audience.client(), audience.client(is_page=True):
         assert (len(audience), audience.pages) == (2, 1)
     assert audience.pages == 0
 
 
 async def test_a_snapshot_is_made_once_for_all_who_come_until_something_is_told(listening: Listening) -> None:
-    first, second = (listening.audience.snapshot_message() for _ in range(2))
+    first, second = (listening.broadcaster.snapshot_message() for _ in range(2))
     assert first is second
-    listening.audience.tell("trade", '{"type":"trade"}')
-    assert listening.audience.snapshot_message().sequence > first.sequence
+    listening.broadcaster.tell("trade", '{"type":"trade"}')
+    assert listening.broadcaster.snapshot_message().sequence > first.sequence
 
 
 async def test_a_new_client_gets_the_newest_trades_and_no_more(listening: Listening) -> None:
@@ -116,19 +116,21 @@ async def test_one_that_comes_back_gets_all_since_it_left(listening: Listening, 
 async def test_without_the_store_a_long_gap_is_told_and_tried_again(listening: Listening) -> None:
     now = wall_now()
     listening.show(*(traded_at(f"trade-{n}", now) for n in range(KEPT_ARBITRAGES)))
-    async with listening.audience.client(now) as client:
-        messages = listening.audience.messages(client)
+    async with listening.broadcaster.client(now) as client:
+        messages = listening.broadcaster.messages(client)
         assert told(await anext(messages))["is_complete"] is False
         assert (client.heard, client.is_owed) == (now, True)
-        listening.board = listening.audience._board = LiveState(session_of(Path("unused")), listening.board._clock)
-        listening.board.sources = Sources(mongodb=True)
-        listening.audience.resynchronise(only_owed=True)
+        listening.live_state = listening.broadcaster._state = LiveState(
+            session_of(Path("unused")), listening.live_state._clock
+        )
+        listening.live_state.sources = Sources(mongodb=True)
+        listening.broadcaster.resynchronise(only_owed=True)
         assert told(await anext(messages))["is_complete"] is True
         assert client.heard != now
 
 
 async def test_before_the_store_was_read_nothing_is_promised(listening: Listening) -> None:
-    listening.board.sources = Sources()
+    listening.live_state.sources = Sources()
     assert (await listening.first(wall_now()))["is_complete"] is False
 
 
@@ -136,16 +138,16 @@ async def test_before_the_store_was_read_nothing_is_promised(listening: Listenin
     ("kept", "age", "reaches"),
     [(9, 0, True), (10, 0, False), (10, SLACK_MICROSECONDS, False), (10, SLACK_MICROSECONDS + 1, True)],
 )
-def test_how_far_the_board_reaches_back(kept: int, age: int, reaches: bool) -> None:
+def test_how_far_the_state_reaches_back(kept: int, age: int, reaches: bool) -> None:
     heard = wall_now()
     trades = [traded_at(f"trade-{n}", heard - age) for n in range(kept)]
     assert reaches_back(trades, 10, heard) is reaches
 
 
 @pytest.mark.parametrize(
-    ("stored", "since", "missed"), [(1_100, 1_100, 1_100), (1_100, 700, 700), (MOST_MISSED + 600, None, None)]
+    ("stored", "since", "missed"), [(1_100, 1_100, 1_100), (1_100, 700, 700), (MAX_MISSED + 600, None, None)]
 )
-async def test_what_the_board_keeps_no_more_is_read_from_the_store(
+async def test_what_the_state_keeps_no_more_is_read_from_the_store(
     session: Session, store: MongoTradeStore, stored: int, since: int | None, missed: int | None
 ) -> None:
     """One trade a minute; `since` says how many of them came after the client left."""
@@ -163,7 +165,7 @@ async def test_what_the_board_keeps_no_more_is_read_from_the_store(
     await listening.reader.close()
     if missed is None:
         assert snapshot["is_complete"] is False
-        assert trades_of(snapshot)[:MOST_MISSED] == [row.arbitrage_id for row in rows[:MOST_MISSED]]
+        assert trades_of(snapshot)[:MAX_MISSED] == [row.arbitrage_id for row in rows[:MAX_MISSED]]
     else:
         assert snapshot["is_complete"] is True
         assert trades_of(snapshot) == [row.arbitrage_id for row in rows[:missed]]

@@ -18,11 +18,11 @@ def record(topic: str, offset: int, seconds: float, partition: int = 0, value: b
 
 
 def probed(signs: StreamLag, offset: int, seconds: float) -> None:
-    signs.note_tick(record(TICKS, offset, seconds), {"kind": "probe"})
+    signs.record_tick(record(TICKS, offset, seconds), {"kind": "probe"})
 
 
 def came_out(signs: StreamLag, offset: int, seconds: float) -> DetectionLag:
-    signs.note_output(record(OPPORTUNITIES, 3, seconds), {"kind": "opportunity", "offset": offset})
+    signs.record_output(record(OPPORTUNITIES, 3, seconds), {"kind": "opportunity", "offset": offset})
     return signs.detection[0]
 
 
@@ -58,9 +58,9 @@ def test_probes_that_never_come_out_take_bounded_room() -> None:
 
 def test_settings_rows_and_positions_are_kept_by_partition() -> None:
     signs = StreamLag("session-1")
-    signs.note_tick(record(TICKS, 1, 0, 1), {"kind": "settings", "settings_version": 4})
-    signs.note_tick(record(TICKS, 2, 0), {"kind": "quote"})
-    signs.note_position(record(TICKS, 2, 0))
+    signs.record_tick(record(TICKS, 1, 0, 1), {"kind": "settings", "settings_version": 4})
+    signs.record_tick(record(TICKS, 2, 0), {"kind": "quote"})
+    signs.record_position(record(TICKS, 2, 0))
     assert (signs.settings[1].version, list(signs.settings), signs.next_offsets) == (4, [1], {(TICKS, 0): 3})
 
 
@@ -68,11 +68,11 @@ def test_progress_of_another_session_is_passed_over() -> None:
     signs = StreamLag("session-1")
     for session_id in ("session-1", "session-0"):
         progress = QueryProgress(session_id, "spreads", False, True, START, START, "Waiting")
-        signs.note_health(record(HEALTH, 0, 0, value=progress_row(progress)))
+        signs.record_health(record(HEALTH, 0, 0, value=progress_row(progress)))
     assert [progress.session_id for progress in signs.queries.values()] == ["session-1"]
 
 
 @pytest.mark.parametrize("row", [{}, {"offset": "12"}, {"offset": None}])
 def test_an_output_without_its_offset_is_no_row_of_ours(row: dict[str, object]) -> None:
     with pytest.raises(WireError):
-        StreamLag("session-1").note_output(record(OPPORTUNITIES, 0, 0), row)
+        StreamLag("session-1").record_output(record(OPPORTUNITIES, 0, 0), row)

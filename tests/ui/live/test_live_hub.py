@@ -52,9 +52,9 @@ def heard(client: LiveClient) -> list[Message]:
 
 
 async def test_a_thousand_quotes_make_one_pulse(hub: LiveHub) -> None:
-    async with hub.audience.client() as client:
+    async with hub.broadcaster.client() as client:
         await started(client)
-        hub.note_records([record(quote(USD_MARKET, "100", "102", sequence=n), n) for n in range(1_000)])
+        hub.apply_records([record(quote(USD_MARKET, "100", "102", sequence=n), n) for n in range(1_000)])
         hub.pulse()
         (pulse,) = heard(client)
         assert pulse["type"] == "pulse"
@@ -62,7 +62,7 @@ async def test_a_thousand_quotes_make_one_pulse(hub: LiveHub) -> None:
 
 
 async def test_without_news_there_is_no_second_pulse_within_a_second(hub: LiveHub) -> None:
-    async with hub.audience.client() as client:
+    async with hub.broadcaster.client() as client:
         await started(client)
         for _ in range(3):
             hub.pulse()
@@ -70,28 +70,28 @@ async def test_without_news_there_is_no_second_pulse_within_a_second(hub: LiveHu
 
 
 async def test_nobody_looking_costs_nothing_and_misses_nothing(hub: LiveHub) -> None:
-    hub.note_records([record(quote(USD_MARKET, "100", "102"))])
+    hub.apply_records([record(quote(USD_MARKET, "100", "102"))])
     hub.pulse()
-    async with hub.audience.client() as client:
+    async with hub.broadcaster.client() as client:
         await started(client)
-        (series, *_) = orjson.loads(hub.audience.snapshot_message().text)["series"]
+        (series, *_) = orjson.loads(hub.broadcaster.snapshot_message().text)["series"]
         assert series["points"][1] == [101.0]
         hub.pulse()
         (pulse,) = heard(client)
         assert pulse["points"] == {}, "it was in the snapshot"
-        assert [row["bid"] for row in orjson.loads(hub.audience.snapshot_message().text)["quotes"]] == ["100"]
+        assert [row["bid"] for row in orjson.loads(hub.broadcaster.snapshot_message().text)["quotes"]] == ["100"]
 
 
 async def test_a_page_is_told_that_detection_is_starting_then_that_it_works(tmp_path: Path) -> None:
     reader = TradeReader(connect(f"mongodb://{NOWHERE}"), "unused")
     now = wall_now()
     hub = LiveHub(replace(session_of(tmp_path), started_at=now), reader)
-    async with hub.audience.client() as client:
+    async with hub.broadcaster.client() as client:
         await started(client)
         hub.pulse()
         progress = QueryProgress("session-1", "opportunities", True, True, now, now, "")
         output = b'{"kind": "probe", "base": "BTC", "marker_id": "1", "offset": 6}'
-        hub.note_records(
+        hub.apply_records(
             [
                 Record(HEALTH, 0, 0, "opportunities", progress_row(progress), now),
                 Record(OPPORTUNITIES, 0, 0, "BTC", output, now + 1),
@@ -104,8 +104,8 @@ async def test_a_page_is_told_that_detection_is_starting_then_that_it_works(tmp_
 
 async def test_a_bad_row_does_not_stop_the_rest(hub: LiveHub) -> None:
     bad = replace(record(quote(USD_MARKET, "1", "2")), value=b"{")
-    hub.note_records([bad, record(quote(USD_MARKET, "3", "5"))])
-    assert str(hub.board.snapshot().tops[0].mid) == "4"
+    hub.apply_records([bad, record(quote(USD_MARKET, "3", "5"))])
+    assert str(hub.live_state.snapshot().tops[0].mid) == "4"
 
 
 def with_fill(made: Arbitrage) -> Arbitrage:
@@ -117,10 +117,10 @@ async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: LiveHub)
     reserved = arbitrage(state="reserved")
     bought = with_fill(reserved)
     ended = replace(bought, state="closed", times=reserved.times | {"filled": 7})
-    async with hub.audience.client() as client:
+    async with hub.broadcaster.client() as client:
         await started(client)
         for step in (replace(reserved, state="awaiting_second_leg"), reserved, reserved, bought, ended, ended):
-            hub.note_arbitrage(step)
+            hub.apply_arbitrage_change(step)
         messages = heard(client)
     assert [(message["type"], message["state"]) for message in messages] == [
         ("trade", "reserved"),
@@ -134,34 +134,34 @@ async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: LiveHub)
 
 @pytest.mark.parametrize("state", ["awaiting_second_leg", "expired"])
 async def test_half_reservations_are_told_to_nobody(hub: LiveHub, state: str) -> None:
-    async with hub.audience.client() as client:
+    async with hub.broadcaster.client() as client:
         await started(client)
-        hub.note_arbitrage(arbitrage(state=state))
+        hub.apply_arbitrage_change(arbitrage(state=state))
         assert heard(client) == []
 
 
 async def test_a_client_that_does_not_read_holds_nobody_up(hub: LiveHub) -> None:
-    async with hub.audience.client() as slow, hub.audience.client() as quick:
+    async with hub.broadcaster.client() as slow, hub.broadcaster.client() as quick:
         await started(slow)
         await started(quick)
         for number in range(QUEUED_MESSAGES + 1):
-            hub.note_arbitrage(arbitrage(f"id-{number}"))
+            hub.apply_arbitrage_change(arbitrage(f"id-{number}"))
             assert quick.take().kind == "trade"
         assert slow.needs_snapshot, "what it missed comes as a snapshot"
-        snapshot = orjson.loads(hub.audience.snapshot_message().text)
+        snapshot = orjson.loads(hub.broadcaster.snapshot_message().text)
     assert len(snapshot["arbitrages"]) == QUEUED_MESSAGES + 1
 
 
 async def test_older_settings_change_nothing(hub: LiveHub) -> None:
     newest = SETTINGS.model_copy(update={"version": 3})
-    hub.note_settings(newest)
-    hub.note_settings(SETTINGS)
+    hub.apply_settings(newest)
+    hub.apply_settings(SETTINGS)
     assert hub.settings == newest
 
 
 async def test_a_snapshot_has_charts_and_marks(hub: LiveHub) -> None:
-    hub.note_records([record(quote(USD_MARKET, "1", "3")), record(mark("withdrawn", USD_MARKET, 0))])
-    snapshot = orjson.loads(hub.audience.snapshot_message().text)
+    hub.apply_records([record(quote(USD_MARKET, "1", "3")), record(mark("withdrawn", USD_MARKET, 0))])
+    snapshot = orjson.loads(hub.broadcaster.snapshot_message().text)
     assert snapshot["series"][0]["points"] == [[1_700_000_000.0], [2.0], [2.0]]
     assert snapshot["quotes"][0]["status"] == "withdrawn"
     assert (snapshot["mode"], snapshot["settlement_currency"]) == ("paper", "USD")
@@ -173,7 +173,7 @@ async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[L
     reader = TradeReader(connect(session.mongodb), session.database, session.session_id)
     hub = LiveHub(session, reader)
     running = asyncio.create_task(hub.run())
-    await until(lambda: hub.board.sources.mongodb)
+    await until(lambda: hub.live_state.sources.mongodb)
     yield hub
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
@@ -181,13 +181,13 @@ async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[L
 
 
 async def test_it_shows_what_stood_in_the_store_before(following: LiveHub) -> None:
-    assert following.board.settings == SETTINGS
-    await until(lambda: {row.exchange for row in following.board.ledger.balances} == {"alpha", "beta"})
-    assert not following.board.sources.kafka
+    assert following.live_state.settings == SETTINGS
+    await until(lambda: {row.exchange for row in following.live_state.ledger.balances} == {"alpha", "beta"})
+    assert not following.live_state.sources.kafka
 
 
 async def test_a_trade_is_pushed_by_itself_with_its_books(following: LiveHub, store: MongoTradeStore) -> None:
-    async with following.audience.client() as client:
+    async with following.broadcaster.client() as client:
         await started(client)
         await traded(store, opportunity())
         states: list[object] = []
@@ -196,15 +196,15 @@ async def test_a_trade_is_pushed_by_itself_with_its_books(following: LiveHub, st
             message = orjson.loads(client.take().text)
             if message.get("type") == "trade":
                 states.append(message["state"])
-    await until(lambda: following.board.ledger.totals.arbitrages == {"closed": 1})
-    profit = following.board.ledger.totals.profit
+    await until(lambda: following.live_state.ledger.totals.arbitrages == {"closed": 1})
+    profit = following.live_state.ledger.totals.profit
     assert (profit.currency, profit.gross, profit.net) == ("USD", Decimal("2.5"), Decimal(1))
 
 
 async def test_feeds_and_settings_arrive_by_themselves(following: LiveHub, store: MongoTradeStore) -> None:
     await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3))
     await store.change_settings(SETTINGS.model_copy(update={"min_net_bps": 9.0}), 1, "test")
-    await until(lambda: [feed.quotes for feed in following.board.ledger.feeds] == [3])
+    await until(lambda: [feed.quotes for feed in following.live_state.ledger.feeds] == [3])
     await until(lambda: following.settings is not None and following.settings.min_net_bps == 9.0)
 
 
@@ -213,5 +213,5 @@ async def test_other_sessions_are_not_shown(following: LiveHub, session: Session
     async with MongoTradeStore(client, session.database, "another") as others:
         await traded(others, opportunity("foreign"))
     own = await traded(store, opportunity("own", 2))
-    await until(lambda: bool(following.board.snapshot().arbitrages))
-    assert [one.arbitrage_id for one in following.board.snapshot().arbitrages] == [own.arbitrage_id]
+    await until(lambda: bool(following.live_state.snapshot().arbitrages))
+    assert [one.arbitrage_id for one in following.live_state.snapshot().arbitrages] == [own.arbitrage_id]

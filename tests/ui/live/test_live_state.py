@@ -29,18 +29,18 @@ from ui.live.live_state import KEPT_ARBITRAGES, KEPT_OPPORTUNITIES, LiveState
 SECOND = 1_000_000
 
 
-def board_of() -> tuple[LiveState, SteppedClock]:
+def live_state_of() -> tuple[LiveState, SteppedClock]:
     clock = SteppedClock()
-    board = LiveState(session_of(Path("unused")), clock)
-    board.settings = SETTINGS
-    return board, clock
+    live_state = LiveState(session_of(Path("unused")), clock)
+    live_state.settings = SETTINGS
+    return live_state, clock
 
 
 def test_the_latest_quote_of_each_market_is_kept_by_sequence() -> None:
-    board, _ = board_of()
+    live_state, _ = live_state_of()
     for made in (quote(USD_MARKET, "100", "101", sequence=2), quote(USD_MARKET, "90", "91", sequence=1)):
-        board.apply_tick(tick(made))
-    (top,) = board.snapshot().tops
+        live_state.apply_tick(tick(made))
+    (top,) = live_state.snapshot().tops
     assert (top.exchange, str(top.bid), str(top.mid)) == ("alpha", "100", "100.5")
 
 
@@ -49,29 +49,29 @@ def test_the_latest_quote_of_each_market_is_kept_by_sequence() -> None:
 #          0           1 s         1 + age
 @pytest.mark.parametrize(("age", "status"), [(2_000_000, "fresh"), (2_000_001, "stale")])
 def test_a_mark_renews_the_age_of_a_quote(age: int, status: str) -> None:
-    board, clock = board_of()
-    board.apply_tick(tick(quote(USD_MARKET, "100", "101")))
-    board.apply_tick(tick(mark("alive", USD_MARKET, START + SECOND)))
+    live_state, clock = live_state_of()
+    live_state.apply_tick(tick(quote(USD_MARKET, "100", "101")))
+    live_state.apply_tick(tick(mark("alive", USD_MARKET, START + SECOND)))
     clock.time = START + SECOND + age
-    snapshot = board.snapshot()
+    snapshot = live_state.snapshot()
     assert snapshot.tops[0].status(snapshot.now, snapshot.max_quote_age) == status
 
 
 def test_a_withdrawn_quote_is_gone_until_a_new_one_comes() -> None:
-    board, _ = board_of()
-    board.apply_tick(tick(quote(USD_MARKET, "100", "101")))
-    board.apply_tick(tick(mark("withdrawn", USD_MARKET, START)))
-    board.apply_tick(tick(mark("alive", USD_MARKET, START)))
-    assert board.snapshot().tops[0].is_withdrawn
-    board.apply_tick(tick(quote(USD_MARKET, "100", "101", START + 1)))
-    assert not board.snapshot().tops[0].is_withdrawn
+    live_state, _ = live_state_of()
+    live_state.apply_tick(tick(quote(USD_MARKET, "100", "101")))
+    live_state.apply_tick(tick(mark("withdrawn", USD_MARKET, START)))
+    live_state.apply_tick(tick(mark("alive", USD_MARKET, START)))
+    assert live_state.snapshot().tops[0].is_withdrawn
+    live_state.apply_tick(tick(quote(USD_MARKET, "100", "101", START + 1)))
+    assert not live_state.snapshot().tops[0].is_withdrawn
 
 
 def test_marks_before_any_quote_and_kinds_unknown_say_nothing() -> None:
-    board, _ = board_of()
-    board.apply_tick(tick(mark("alive", USD_MARKET, START)))
-    board.apply_tick({"kind": "probe", "base": "BTC"})
-    assert board.snapshot().tops == ()
+    live_state, _ = live_state_of()
+    live_state.apply_tick(tick(mark("alive", USD_MARKET, START)))
+    live_state.apply_tick({"kind": "probe", "base": "BTC"})
+    assert live_state.snapshot().tops == ()
 
 
 @pytest.mark.parametrize(
@@ -86,20 +86,20 @@ def test_marks_before_any_quote_and_kinds_unknown_say_nothing() -> None:
     ],
 )
 def test_a_row_that_is_none_is_rejected(row: dict[str, object]) -> None:
-    board, _ = board_of()
-    board.apply_tick(tick(quote(USD_MARKET, "1", "2", sequence=1)))
+    live_state, _ = live_state_of()
+    live_state.apply_tick(tick(quote(USD_MARKET, "1", "2", sequence=1)))
     with pytest.raises(WireError):
-        board.apply_tick(row)
-    assert len(board.snapshot().tops) == 1
+        live_state.apply_tick(row)
+    assert len(live_state.snapshot().tops) == 1
 
 
 @pytest.mark.parametrize(
     ("field", "told"), [("ask_amount", "much"), ("ask_amount", "NaN"), ("bid", "0"), ("bid", "-1")]
 )
 def test_a_quote_that_cannot_be_shown_is_left_out(field: str, told: str) -> None:
-    board, _ = board_of()
-    board.apply_tick({**tick(quote(USD_MARKET, "1", "2")), field: told})
-    assert board.snapshot().tops == ()
+    live_state, _ = live_state_of()
+    live_state.apply_tick({**tick(quote(USD_MARKET, "1", "2")), field: told})
+    assert live_state.snapshot().tops == ()
 
 
 prices = st.decimals(min_value=1, max_value=99_999, places=2)
@@ -116,9 +116,9 @@ def test_the_spread_table_says_what_detection_says(
         quote(USD_MARKET, str(usd[0]), str(usd[1])),
         quote(EUR_MARKET, str(eur[0]), str(eur[1])),
     )
-    board, _ = board_of()
+    live_state, _ = live_state_of()
     for one in made:
-        board.apply_tick(tick(one))
+        live_state.apply_tick(tick(one))
     log = [quote_row(one, ("BTC",) if one.kind == "fx" else ()) for one in made]
     log.append(settings_row(SETTINGS, START, ("BTC",)))
     session = session_of(Path("unused"))
@@ -129,7 +129,7 @@ def test_the_spread_table_says_what_detection_says(
     }
     shown = {
         (cell.buy_exchange, cell.sell_exchange): (cell.gross_bps, cell.fee_bps, cell.net_bps)
-        for cell in board.snapshot().spreads
+        for cell in live_state.snapshot().spreads
     }
     assert len(shown) == 2
     assert shown == expected
@@ -137,35 +137,35 @@ def test_the_spread_table_says_what_detection_says(
 
 @pytest.mark.parametrize("late", [USD_MARKET, EUR_MARKET, FX_MARKET])
 def test_a_spread_is_stale_with_any_of_its_quotes(late: object) -> None:
-    board, clock = board_of()
+    live_state, clock = live_state_of()
     clock.time = START + 3 * SECOND
     for market in (USD_MARKET, EUR_MARKET, FX_MARKET):
-        board.apply_tick(tick(quote(market, "1", "2", START if market is late else clock.time)))
-    assert [cell.is_fresh for cell in board.snapshot().spreads] == [False, False]
+        live_state.apply_tick(tick(quote(market, "1", "2", START if market is late else clock.time)))
+    assert [cell.is_fresh for cell in live_state.snapshot().spreads] == [False, False]
 
 
 def test_without_a_rate_there_is_no_spread() -> None:
-    board, _ = board_of()
+    live_state, _ = live_state_of()
     for market in (USD_MARKET, EUR_MARKET):
-        board.apply_tick(tick(quote(market, "1", "2")))
-    assert board.snapshot().spreads == ()
+        live_state.apply_tick(tick(quote(market, "1", "2")))
+    assert live_state.snapshot().spreads == ()
 
 
 def test_before_the_fees_are_known_there_is_no_spread() -> None:
-    board, _ = board_of()
+    live_state, _ = live_state_of()
     for market in (USD_MARKET, EUR_MARKET, FX_MARKET):
-        board.apply_tick(tick(quote(market, "1", "2")))
-    assert len(board.snapshot().spreads) == 2
-    board.settings = None
-    assert board.snapshot().spreads == ()
+        live_state.apply_tick(tick(quote(market, "1", "2")))
+    assert len(live_state.snapshot().spreads) == 2
+    live_state.settings = None
+    assert live_state.snapshot().spreads == ()
 
 
 def test_opportunities_are_kept_newest_first_each_once_in_fixed_room() -> None:
-    board, _ = board_of()
+    live_state, _ = live_state_of()
     for number in range(KEPT_OPPORTUNITIES + 10):
-        assert board.apply_opportunity(opportunity(f"id-{number}"))
-    assert not board.apply_opportunity(opportunity("id-0"))
-    snapshot = board.snapshot()
+        assert live_state.apply_opportunity(opportunity(f"id-{number}"))
+    assert not live_state.apply_opportunity(opportunity("id-0"))
+    snapshot = live_state.snapshot()
     assert snapshot.opportunity_count == KEPT_OPPORTUNITIES + 10
     assert len(snapshot.opportunities) == KEPT_OPPORTUNITIES
     assert snapshot.opportunities[0].opportunity_id == f"id-{KEPT_OPPORTUNITIES + 9}"
@@ -185,54 +185,54 @@ def test_opportunities_of_an_earlier_session_are_none_of_ours(
     replayed: bool, event: int, detected: int, is_new: bool
 ) -> None:
     replay = ReplayTime(START - 3_600 * SECOND, START, 1.0) if replayed else None
-    board = LiveState(replace(session_of(Path("unused")), started_at=START, replay=replay), SteppedClock())
+    live_state = LiveState(replace(session_of(Path("unused")), started_at=START, replay=replay), SteppedClock())
     found = replace(opportunity(), event_time=event, detected_time=detected)
-    assert board.apply_opportunity(found) is is_new
-    snapshot = board.snapshot()
+    assert live_state.apply_opportunity(found) is is_new
+    snapshot = live_state.snapshot()
     assert (snapshot.opportunity_count, len(snapshot.opportunities)) == (is_new, is_new)
 
 
 def test_the_newest_window_of_each_pair_and_length_is_kept() -> None:
-    board, _ = board_of()
+    live_state, _ = live_state_of()
     window = SpreadWindow("BTC", "alpha", "beta", 0, 10 * SECOND, 1.0, 0.5, 2.0, 0.1, 7)
     newer = replace(window, start=SECOND, end=11 * SECOND, mean_bps=3.0)
     longer = replace(window, end=60 * SECOND)
     for one in (newer, window, longer):
-        board.apply_window(one)
-    assert set(board.snapshot().windows) == {newer, longer}
+        live_state.apply_window(one)
+    assert set(live_state.snapshot().windows) == {newer, longer}
 
 
 def test_arbitrages_never_turn_back_and_repeats_say_nothing() -> None:
-    board, _ = board_of()
-    assert board.apply_arbitrage(arbitrage(state="reserved"))
-    assert not board.apply_arbitrage(arbitrage(state="reserved"))
-    assert board.apply_arbitrage(arbitrage(state="closed"))
-    assert not board.apply_arbitrage(arbitrage(state="single_leg"))
-    assert [one.state for one in board.snapshot().arbitrages] == ["closed"]
+    live_state, _ = live_state_of()
+    assert live_state.apply_arbitrage(arbitrage(state="reserved"))
+    assert not live_state.apply_arbitrage(arbitrage(state="reserved"))
+    assert live_state.apply_arbitrage(arbitrage(state="closed"))
+    assert not live_state.apply_arbitrage(arbitrage(state="single_leg"))
+    assert [one.state for one in live_state.snapshot().arbitrages] == ["closed"]
 
 
 def test_a_fill_after_the_end_opens_an_arbitrage_again() -> None:
-    board, _ = board_of()
+    live_state, _ = live_state_of()
     steps = tuple(Transition(state, START, "unfenced", 0) for state in ("reserved", "unfilled", "single_leg"))
     ended = replace(arbitrage(state="unfilled"), history=steps[:2])
     reopened = replace(arbitrage(state="single_leg"), history=steps)
-    assert board.apply_arbitrage(ended)
-    assert board.apply_arbitrage(reopened)
-    assert not board.apply_arbitrage(ended)
-    assert [one.state for one in board.snapshot().arbitrages] == ["single_leg"]
+    assert live_state.apply_arbitrage(ended)
+    assert live_state.apply_arbitrage(reopened)
+    assert not live_state.apply_arbitrage(ended)
+    assert [one.state for one in live_state.snapshot().arbitrages] == ["single_leg"]
 
 
 def test_arbitrages_are_kept_newest_first_in_fixed_room() -> None:
-    board, _ = board_of()
+    live_state, _ = live_state_of()
     for number in range(KEPT_ARBITRAGES + 5):
-        board.apply_arbitrage(arbitrage(f"id-{number}"))
-    kept = [one.arbitrage_id for one in board.snapshot().arbitrages]
+        live_state.apply_arbitrage(arbitrage(f"id-{number}"))
+    kept = [one.arbitrage_id for one in live_state.snapshot().arbitrages]
     assert len(kept) == KEPT_ARBITRAGES
     assert (kept[0], kept[-1]) == (f"id-{KEPT_ARBITRAGES + 4}", "id-5")
 
 
 def test_points_are_taken_once() -> None:
-    board, _ = board_of()
-    board.apply_tick(tick(quote(USD_MARKET, "1", "3")))
-    assert {key: point.mid for key, point in board.take_points().items()} == {("alpha", "BTC/USD"): 2.0}
-    assert board.take_points() == {}
+    live_state, _ = live_state_of()
+    live_state.apply_tick(tick(quote(USD_MARKET, "1", "3")))
+    assert {key: point.mid for key, point in live_state.take_points().items()} == {("alpha", "BTC/USD"): 2.0}
+    assert live_state.take_points() == {}

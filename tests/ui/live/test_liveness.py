@@ -54,8 +54,8 @@ async def tell(session: Session, state: ProcessState) -> None:
 def detect(hub: LiveHub) -> None:
     """As if the driver had told that its query runs, and a probe had come out of it; for the next hour."""
     now = wall_now()
-    hub.signs.queries["opportunities"] = QueryProgress("s", "opportunities", True, True, now + HOUR, now, "")
-    hub.signs.detection[0] = DetectionLag(came_out_at=now + 1)
+    hub.stream_lag.queries["opportunities"] = QueryProgress("s", "opportunities", True, True, now + HOUR, now, "")
+    hub.stream_lag.detection[0] = DetectionLag(came_out_at=now + 1)
 
 
 async def test_readiness_follows_the_end_and_the_return_of_each(
@@ -110,10 +110,10 @@ async def test_whether_anything_listens() -> None:
 
 async def test_a_kafka_that_takes_connections_and_is_frozen_does_not_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as frozen:
-        assert not await kafka_answers(f"127.0.0.1:{frozen.getsockname()[1]}", patience=0.05)
+        assert not await kafka_answers(f"127.0.0.1:{frozen.getsockname()[1]}", answer_timeout=0.05)
         # behind TLS nobody can ask in plain words
         login = Login("ui", "word", protocol="SASL_SSL")
-        assert await kafka_answers(Address(f"127.0.0.1:{frozen.getsockname()[1]}", login), patience=0.05)
+        assert await kafka_answers(Address(f"127.0.0.1:{frozen.getsockname()[1]}", login), answer_timeout=0.05)
 
 
 async def test_a_kafka_that_hangs_up_does_not_answer() -> None:

@@ -34,8 +34,8 @@ class Listener:
     mongodb: list[bool] = field(default_factory=list)
 
     async def listen(self, hub: LiveHub) -> None:
-        async with hub.audience.client() as client:
-            async for message in hub.audience.messages(client):
+        async with hub.broadcaster.client() as client:
+            async for message in hub.broadcaster.messages(client):
                 self.take(orjson.loads(message.text))
 
     def take(self, message: dict[str, object]) -> None:
@@ -54,7 +54,7 @@ async def following(session: Session, link: Link) -> AsyncIterator[tuple[LiveHub
     reader = TradeReader(client, session.database, session.session_id)
     hub, listener = LiveHub(session, reader), Listener()
     running = asyncio.gather(hub.run(), listener.listen(hub))
-    await until(lambda: hub.board.sources.mongodb and "snapshot" in listener.kinds)
+    await until(lambda: hub.live_state.sources.mongodb and "snapshot" in listener.kinds)
     yield hub, listener
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
@@ -109,4 +109,4 @@ async def test_lost_history_is_healed_by_a_snapshot_and_stands_in_the_log(
                 await traded(store, opportunity("after", 3))
                 await until(lambda: listener.seen.get("after") == "closed")
     assert "snapshot" in listener.kinds[heard:]
-    assert "history lost, read anew" in caplog.messages
+    assert "change history lost, resyncing" in caplog.messages

@@ -25,7 +25,7 @@ HEIGHT = 900
 TALLEST = 5000
 SETTLED_MS = 3_500
 """Until the slow parts have come, too."""
-MOST_SHIFT = 0.05
+MAX_SHIFT = 0.05
 STARTED_SECONDS = 120
 TRADES = 15
 
@@ -65,7 +65,7 @@ class Look:
 
     @property
     def is_fine(self) -> bool:
-        return self.shift < MOST_SHIFT and not (self.width_over or self.exceptions or self.complaints)
+        return self.shift < MAX_SHIFT and not (self.width_over or self.exceptions or self.complaints)
 
     def __str__(self) -> str:
         shifts = f"shift {self.loading_shift:.3f}, then {self.shift:.3f}"

@@ -32,7 +32,7 @@ TRADES = [
     for number in range(1, 62)
 ]
 JOB = BacktestJob("1", BacktestRequest("alpha-beta"), "rest", 1_000_000)
-SCRIPT = "from ui.pages.backtests_page import show_backtests; show_backtests()"
+SCRIPT = "from ui.pages.backtests_page import render_backtests; render_backtests()"
 
 
 def page() -> AppTest:
@@ -75,7 +75,9 @@ def test_one_is_started_followed_and_cancelled(dashboard: Dashboard) -> None:
     sign_in(app, dashboard)
     press(app, "Start backtest")
     assert not app.exception
-    assert [success.value for success in app.success] == ["Queued. It runs behind live trading, one at a time."]
+    assert [success.value for success in app.success] == [
+        "Queued. Backtests run one at a time, at lower priority than live trading."
+    ]
     (job,) = jobs_of(dashboard)
     assert (job.who, job.request) == (
         "dashboard",
@@ -91,7 +93,7 @@ def test_one_is_started_followed_and_cancelled(dashboard: Dashboard) -> None:
     assert not app.exception
     assert [job.state for job in jobs_of(dashboard)] == ["cancelled"]
     assert "cancelled before it began" in html_of(app)
-    press(app, "Remove it")
+    press(app, "Remove")
     assert jobs_of(dashboard) == []
 
 
@@ -131,7 +133,7 @@ def test_what_is_wrong_is_said_by_field(dashboard: Dashboard) -> None:
     sign_in(app, dashboard)
     app.text_input(key="backtest.max_notional").input("much")
     press(app, "Start backtest")
-    assert app.error[0].value.startswith("Not started. Maximum per arbitrage: ")
+    assert app.error[0].value.startswith("Not started. Maximum notional per arbitrage: ")
     assert jobs_of(dashboard) == []
 
 
@@ -152,12 +154,12 @@ def test_a_state_in_words(changes: dict[str, object], words: str) -> None:
 
 
 def test_what_was_changed_in_words() -> None:
-    assert changes_words(JOB) == "as it is"
+    assert changes_words(JOB) == "no changes"
     assert set_words(replace(TICK_SET, title=f"Recorded session {TICK_SET.name}")).count(TICK_SET.name) == 1
     assert set_words(TICK_SET).startswith("alpha-beta: a made-up one (")
     request = BacktestRequest("alpha-beta", {"min_net_bps": "7"}, Decimal("2.5"), 80.0, seed=3)
     job = BacktestJob("1", request, "rest", 0)
-    assert changes_words(job) == "Trade at or above (bps net) 7, fees 2.5 bps, latency 80 ms, seed 3"
+    assert changes_words(job) == "Minimum net spread to trade (bps) 7, fees 2.5 bps, latency 80 ms, seed 3"
 
 
 def test_what_differs_is_marked() -> None:
@@ -165,7 +167,7 @@ def test_what_differs_is_marked() -> None:
     html = comparison_table([replace(JOB, figures=FIGURES), replace(other, figures=replace(FIGURES, net=Decimal(3)))])
     rows = {row.partition("</th>")[0].rpartition(">")[2]: row for row in html.split("<tr>")}
     assert '<td class="number differs">−$1.26</td><td class="number differs">+$3.00</td>' in rows["Net"]
-    assert AS_SET in rows["Trade at or above (bps net)"]
+    assert AS_SET in rows["Minimum net spread to trade (bps)"]
     assert "differs" in rows["Seed"]
     assert "same" in rows["Trades"]
     assert "differs" not in rows["Trades"]

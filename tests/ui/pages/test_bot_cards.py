@@ -67,7 +67,7 @@ def test_a_bot_that_was_not_told_of_yet_has_its_card_already(tmp_path: Path) -> 
     ("activity", "trading", "state"),
     [
         ("trading", "running", '<p class="state good">Trading</p>'),
-        ("trading", "reducing", '<p class="state ">Reduce-only: nothing new</p>'),
+        ("trading", "reducing", '<p class="state ">Reduce-only: no new arbitrages</p>'),
         ("trading", "halted", '<p class="state bad">Halted: sends nothing</p>'),
         ("standby", "halted", '<p class="state ">Standby</p>'),
         ("stopped", "halted", '<p class="state bad">Stopped</p>'),

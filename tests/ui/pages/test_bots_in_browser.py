@@ -95,7 +95,7 @@ def test_who_signed_in_stays_so_over_a_reload_and_a_typed_address_in_all_tabs_un
     steering.sign_in()
     expect(other.get_by_text(signed_in)).to_be_visible(timeout=PAINT_MS)
     # what Python draws is for the same person
-    for_operators = page.get_by_role("region", name="Who changed what")
+    for_operators = page.get_by_role("region", name="Audit log")
     expect(for_operators).to_be_visible(timeout=PAINT_MS)
     page.reload()
     expect(page.get_by_text(signed_in)).to_be_visible(timeout=PAINT_MS)
@@ -146,11 +146,11 @@ def test_trading_is_halted_at_once_once_it_was_confirmed_though_no_script_answer
     expect(page.locator(AT_REST)).to_be_attached(timeout=PAINT_MS)
     socket.is_cut = True
     confirm(page)
-    expect(switch).to_contain_text("Nothing is sent any more", timeout=NEWS_MS)
+    expect(switch).to_contain_text("No orders are sent", timeout=NEWS_MS)
     expect(switch).to_contain_text("Trading is halted (version 2).")
     assert steering.trading_state() == "halted"
     expect(page.get_by_role("checkbox", name="I want to halt trading")).not_to_be_checked()
-    for name, state in (("Begin nothing new", "reducing"), ("Resume trading", "running")):
+    for name, state in (("Reduce-only", "reducing"), ("Resume trading", "running")):
         page.get_by_role("button", name=name).click()
         expect(page.get_by_role("button", name=name)).to_be_disabled(timeout=NEWS_MS)
         assert steering.trading_state() == state

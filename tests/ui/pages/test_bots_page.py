@@ -12,7 +12,7 @@ from tests.ui.waiting import until
 from ui.services.dashboard import Dashboard
 
 SECONDS = 30
-SCRIPT = "from ui.pages.bots_page import show_bots; show_bots()"
+SCRIPT = "from ui.pages.bots_page import render_bots; render_bots()"
 
 
 def page() -> AppTest:
@@ -29,7 +29,7 @@ def changed_elsewhere(dashboard: Dashboard, **changes: object) -> Settings:
     current = settings_now(dashboard)
     changed = current.model_copy(update=changes)
     saved = dashboard.answer(dashboard.reader.change_settings(changed, current.version, "somebody else"))
-    dashboard.loop.call_soon_threadsafe(dashboard.hub.note_settings, saved)
+    dashboard.loop.call_soon_threadsafe(dashboard.hub.apply_settings, saved)
     dashboard.answer(until_shown(dashboard, saved))
     return saved
 
@@ -79,7 +79,7 @@ def test_the_history_says_who_changed_what(dashboard: Dashboard) -> None:
     changed_elsewhere(dashboard, min_net_bps=8.0)
     shown = html(page())
     assert "<td>somebody else</td><td>min_net_bps 5.0 → 8.0</td>" in shown
-    assert "<td>start</td><td>as shipped</td>" in shown
+    assert "<td>start</td><td>defaults</td>" in shown
 
 
 def test_each_bot_is_shown_and_stopped_and_started(dashboard: Dashboard) -> None:
@@ -110,4 +110,4 @@ def test_a_feed_is_stopped_too_and_nothing_without_a_key(dashboard: Dashboard) -
 def test_without_a_supervisor_there_are_no_bots(dashboard: Dashboard) -> None:
     app = page()
     assert dashboard.session.exchanges
-    assert [info.value for info in app.info] == ["No supervisor has told of any bot yet."]
+    assert [info.value for info in app.info] == ["No bot has been reported yet."]

@@ -24,7 +24,7 @@ from ui.panels.health_tables import (
 from ui.services.dashboard import Dashboard
 
 SECONDS = 30
-SCRIPT = "from ui.pages.health_page import show_health; show_health()"
+SCRIPT = "from ui.pages.health_page import render_health; render_health()"
 
 
 def page() -> AppTest:
@@ -54,9 +54,9 @@ def test_without_kafka_the_page_says_so_first(dashboard: Dashboard) -> None:
     html = shown(app)
     assert 'data-verdict="failing"' in html
     assert "kafka." in html
-    assert "prices, spreads and opportunities on all pages stand still" in html
+    assert "prices, spreads and opportunities are not updated" in html
     assert [info.value for info in app.info] == [
-        "No part of this session has a log on this machine: they run elsewhere, or were started by hand."
+        "No process of this session has a log on this machine: they run elsewhere or were started by hand."
     ]
 
 
@@ -75,7 +75,7 @@ def test_the_log_of_a_part_is_shown_filtered_and_without_secrets(dashboard: Dash
     app.selectbox(key="health.log.level").select("ERROR").run()
     assert ">it began<" not in shown(app)
     app.text_input(key="health.log.text").input("nowhere").run()
-    assert "No line fits." in shown(app)
+    assert "No lines match." in shown(app)
     assert "of no part" not in shown(app)
 
 
@@ -86,7 +86,7 @@ def test_stages_can_be_chosen(dashboard: Dashboard) -> None:
 
 
 def test_the_verdict_names_the_part_and_what_to_do() -> None:
-    assert "All well" in verdict(report())
+    assert "All healthy" in verdict(report())
     html = verdict(report(verdict="failing", summary="1 failing: kafka", findings=[FINDING]))
     assert "1 failing: kafka" in html
     assert "<b>Failing: kafka.</b> It is gone &amp; silent. Start it." in html
@@ -96,10 +96,10 @@ def test_every_table_shows_its_rows() -> None:
     whole = report()
     assert "−12 ms" in feeds_table(whole)
     assert "≤ 40" in kafka_table(whole)
-    assert "first of 5 min" in queries_table(whole, UTC)
+    assert "first batch (5 min)" in queries_table(whole, UTC)
     assert ">7.0 ms<" in latencies_table(whole)
     assert (
-        publisher_words(whole) == "Settings publisher: version 3 in the log, version 3 in force, repeated 500 ms ago."
+        publisher_words(whole) == "Settings publisher: version 3 in the log, version 3 in force, published 500 ms ago."
     )
     restarted = report(processes=[part("cep", "restarting", last_end="exit code 1")])
     assert '<td class="bad">restarting</td>' in processes_table(restarted, UTC)

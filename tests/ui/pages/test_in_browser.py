@@ -50,7 +50,7 @@ def test_everything_that_is_known_is_shown(wide: Watched) -> None:
     expect(wide.page.locator('[data-trade="the-first-trade"]')).to_contain_text("closed")
     expect(wide.part("figure-net")).to_have_text("+$1.00")
     expect(wide.part("balances")).to_contain_text("EUR")
-    expect(wide.part("profit")).to_contain_text("Depth slippage")
+    expect(wide.part("profit")).to_contain_text("Slippage")
     expect(wide.part("profit-lines")).to_contain_text("not split")
     wide.part("more").locator("summary").click()
     wide.page.get_by_role("button", name="Asset").click()
@@ -58,9 +58,9 @@ def test_everything_that_is_known_is_shown(wide: Watched) -> None:
     expect(wide.part("exposures")).to_contain_text("USD")
     expect(wide.part("exposures").locator("tr.sum")).to_contain_text("All")
     expect(wide.part("drifts")).to_contain_text("beta EUR")
-    expect(wide.part("plan")).to_contain_text("Transfer costs unknown")
+    expect(wide.part("plan")).to_contain_text("Transfer terms unknown")
     expect(wide.part("feeds")).to_contain_text("live")
-    expect(wide.part("rejections")).to_have_text("No opportunity was rejected yet.")
+    expect(wide.part("rejections")).to_have_text("No opportunities rejected yet.")
     expect(wide.part("opportunities")).to_have_text("Waiting for the first opportunity…")
 
 

@@ -26,8 +26,8 @@ from ui.services.dashboard import Dashboard
 
 SECOND = 1_000_000
 STEPS = Steps({("kraken", "BTC/USD"): Decimal("0.1"), ("bitflyer", "BTC/JPY"): Decimal(1)}, {})
-PAGE = "from ui.pages.opportunities_page import show_opportunities; show_opportunities()"
-PREVIEW_PAGE = "from ui.panels.preview_panel import show_preview; show_preview()"
+PAGE = "from ui.pages.opportunities_page import render_opportunities; render_opportunities()"
+PREVIEW_PAGE = "from ui.panels.preview_panel import render_preview; render_preview()"
 
 
 def run(script: str) -> AppTest:
@@ -64,7 +64,7 @@ def fill(dashboard: Dashboard, rejected: int) -> None:
                 made = replace(opportunity(f"seen-{number}", number), event_time=at, net_bps=20.0 - number % 3)
                 if number == rejected + 1:
                     made = replace(made, net_bps=3.0)
-                dashboard.hub.board.apply_opportunity(made)
+                dashboard.hub.live_state.apply_opportunity(made)
                 if number == 0:
                     await store.save_opportunity(made)
                     await traded(store, made, "0.01")
@@ -84,7 +84,7 @@ def test_without_a_server_the_page_says_so(script: str) -> None:
 
 @pytest.mark.usefixtures("dashboard")
 def test_before_the_first_opportunity_nothing_looks_like_one() -> None:
-    for script, words in ((PAGE, "No opportunity fits."), (PREVIEW_PAGE, "No other check rejected any")):
+    for script, words in ((PAGE, "No matches."), (PREVIEW_PAGE, "No other check rejected any")):
         app = run(script)
         assert not app.exception
         assert words in html_of(app)
@@ -96,8 +96,8 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     assert not app.exception
     html = html_of(app)
     assert "Taken: closed" in html
-    assert "Rejected: The pair has one open already" in html
-    assert "Pays less than the threshold" in html
+    assert "Rejected: Pair already has an open arbitrage" in html
+    assert "Below the threshold" in html
     spreads, _ = charts_of(app)
     seen, rejected, taken, mark = spreads["series"]
     assert sum(filter(None, seen["data"])) == ROWS + 7
@@ -114,10 +114,10 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     app.selectbox(key="opportunities.outcome").set_value(None)
     app.selectbox(key="opportunities.reason").select("stale")
     html = html_of(app.run())
-    assert "Rejected: A quote is too old" in html
-    assert "Rejected: The pair has one open already" not in html
+    assert "Rejected: Stale quote" in html
+    assert "Rejected: Pair already has an open arbitrage" not in html
     app.number_input(key="opportunities.least").set_value(50.0)
-    assert "No opportunity fits." in html_of(app.run())
+    assert "No matches." in html_of(app.run())
 
 
 def test_the_preview_answers_for_the_threshold_that_was_entered(dashboard: Dashboard) -> None:
@@ -126,11 +126,11 @@ def test_the_preview_answers_for_the_threshold_that_was_entered(dashboard: Dashb
     assert not app.exception
     assert app.number_input(key="preview.threshold").value == 5.0
     html = html_of(app)
-    assert 'Gained at most</dt><dd class="">0<' in html
+    assert 'Gained (upper bound)</dt><dd class="">0<' in html
     assert not [one.value for one in app.caption if "_" in one.value], "no setting by its name in the program"
     app.number_input(key="preview.threshold").set_value(3.0)
     app = app.run()
-    assert 'Gained at most</dt><dd class="">1<' in html_of(app)
+    assert 'Gained (upper bound)</dt><dd class="">1<' in html_of(app)
     (chart,) = charts_of(app)
     assert [mark["xAxis"] for mark in chart["series"][-1]["markLine"]["data"]] == [3.0, 5.0]
 
@@ -140,7 +140,7 @@ def test_the_preview_answers_for_the_threshold_that_was_entered(dashboard: Dashb
     [
         ({}, Cell("Taken: closed", "good")),
         ({"arbitrage_state": "unfilled", "reason": "halted"}, Cell("Taken: not filled (Trading is halted)")),
-        ({"outcome": "rejected", "reason": "stale"}, Cell("Rejected: A quote is too old", "quiet")),
+        ({"outcome": "rejected", "reason": "stale"}, Cell("Rejected: Stale quote", "quiet")),
         ({"outcome": "expired", "arbitrage_state": None}, Cell("Expired", "quiet")),
     ],
 )
@@ -171,13 +171,13 @@ def test_figures_say_what_each_number_counts() -> None:
     shown = {one.name: one.value.text for one in statistics_figures(STATISTICS, UTC)}
     assert shown["Seen"] == "12,331"
     assert shown["Expired"] == "6,301"
-    assert shown["Lived (median)"] == "48 ms"
+    assert shown["Duration (median)"] == "48 ms"
     preview = {one.name: one.value.text for one in preview_figures(PREVIEW)}
-    assert (preview["Taken then"], preview["Gained at most"], preview["Sightings gained"]) == ("52", "22", "840")
+    assert (preview["Taken"], preview["Gained (upper bound)"], preview["Sightings gained"]) == ("52", "22", "840")
 
 
 def test_why_not_has_a_line_for_those_that_expired_so_that_it_sums_to_all_that_were_not_taken() -> None:
-    assert [line[:2] for line in expired_lines(6_301)] == [["Expired before both bots had answered", "6,301"]]
+    assert [line[:2] for line in expired_lines(6_301)] == [["Expired", "6,301"]]
     assert expired_lines(0) == []
 
 

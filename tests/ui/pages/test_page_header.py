@@ -12,7 +12,7 @@ from session.session import Mode
 from ui.page_parts.page_frame import MODE_TITLES
 from ui.page_parts.page_times import moment
 
-HEAD = "from ui.pages.page_header import show_header; show_header()"
+HEAD = "from ui.pages.page_header import render_header; render_header()"
 WINTER = 1_700_000_000_000_000
 
 

@@ -14,7 +14,7 @@ from ui.auth.access_service import Access
 from ui.auth.api_keys import digest_of, known_key, new_key
 from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.auth.socket_tickets import Purpose
-from ui.page_parts.page_actions import ActionOutcome, acted
+from ui.page_parts.page_actions import ActionOutcome, perform
 from ui.page_parts.page_sign_in import NOT_SIGNED_IN
 from ui.services.change_audit import newest_entries
 from ui.services.dashboard import Dashboard, announce
@@ -24,7 +24,7 @@ SECONDS = 30
 SCRIPT = """
 import streamlit
 from ui.services.dashboard import running
-from ui.panels.audit_panel import show_audit
+from ui.panels.audit_panel import render_audit
 from ui.page_parts.page_sign_in import operator_of, require_operator, signed_in, why_not_operator
 
 dashboard = running()
@@ -32,7 +32,7 @@ require_operator(dashboard)
 caller = signed_in(dashboard)
 streamlit.text("nobody" if caller is None else f"{caller.name} {caller.role} {caller.means}")
 streamlit.text("may" if operator_of(dashboard) else why_not_operator(dashboard))
-show_audit(dashboard)
+render_audit(dashboard)
 """
 
 
@@ -67,8 +67,8 @@ def test_who_signed_in_may_act_until_the_sign_out_and_no_key_lies_in_the_script(
 def test_a_viewers_sign_in_reads_and_ends_with_its_key(dashboard: Dashboard) -> None:
     app = page()
     sign_in(app, dashboard, given(dashboard))
-    assert said(app) == ["desk viewer sign-in", "Not done: desk is a viewer and may change nothing."]
-    assert [one.value for one in app.caption][-1] == "Who changed what is shown to signed-in operators."
+    assert said(app) == ["desk viewer sign-in", "Not done: desk is a viewer and may not change anything."]
+    assert [one.value for one in app.caption][-1] == "The audit log is shown to signed-in operators."
     revoke_key(dashboard.session.home, "desk")
     assert said(app.run())[0] == "anybody viewer open"
 
@@ -87,8 +87,8 @@ def test_a_tab_becomes_whom_its_ticket_was_issued_to_once(
         assert caller is not None
         return "none" if purpose is None else dashboard.access.tickets.issue(caller, purpose)
 
-    script = "from ui.services.dashboard import running\nfrom ui.page_parts.page_sign_in import keep_caller\n"
-    brought = f"{script}import streamlit\nkeep_caller(running(), {dashboard.answer(issued())!r})\n{SCRIPT}"
+    script = "from ui.services.dashboard import running\nfrom ui.page_parts.page_sign_in import store_caller\n"
+    brought = f"{script}import streamlit\nstore_caller(running(), {dashboard.answer(issued())!r})\n{SCRIPT}"
     app = AppTest.from_string(brought, default_timeout=SECONDS).run()
     assert said(app)[0] == who
     # the script above brings the same ticket again
@@ -117,7 +117,7 @@ def test_an_operator_sees_who_changed_what(dashboard: Dashboard) -> None:
 
 
 def attempt(dashboard: Dashboard) -> ActionOutcome[Settings]:
-    return acted(
+    return perform(
         dashboard,
         ("trading.switch", "trading_state"),
         lambda caller: switch_trading(dashboard, "halted", caller),

@@ -9,7 +9,7 @@ from ui.page_parts.page_turning import paging
 place = paging("some", streamlit.text_input("filter", key="filter"))
 page = place.cursor or "1"
 streamlit.text(f"{page} of {place.number}")
-place.show_buttons(str(int(page) + 1) if page < "3" else None)
+place.render_buttons(str(int(page) + 1) if page < "3" else None)
 """
 """Three pages, named by number; the cursor of a page is its name."""
 

@@ -13,7 +13,7 @@ def version(*changes: ChangeRow) -> VersionRow:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ((), "as shipped"),
+        ((), "defaults"),
         ((ChangeRow(field="min_net_bps", before=5.0, after=7.5),), "min_net_bps 5.0 → 7.5"),
         (
             (

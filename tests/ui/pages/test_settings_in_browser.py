@@ -230,7 +230,7 @@ def test_one_edit_is_one_field_and_the_diff_is_the_servers(steering: Steering) -
 def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steering) -> None:
     version = steering.settings()["version"]
     for text, words in (
-        ("20000", "Out of range: it may be −1,000 to 10,000 bps."),
+        ("20000", "Out of range: −1,000 to 10,000 bps."),
         ("a lot", "Type a number: −1,000 to 10,000 bps."),
         ("", "Type a number: −1,000 to 10,000 bps."),
     ):
@@ -238,7 +238,7 @@ def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steeri
         expect(steering.page.locator('[data-setting="min_net_bps"]')).to_contain_text(words)
         expect(steering.unsaved()).to_contain_text("1 of them is not valid")
         steering.save()
-        expect(steering.said()).to_have_text("Not saved: see what is said at the fields.")
+        expect(steering.said()).to_have_text("Not saved: see the messages at the fields.")
     expect(steering.field("min_net_bps")).to_have_attribute("aria-invalid", "true")
     steering.type("min_net_bps", "12.5")
     # what the server alone rejects
@@ -250,7 +250,7 @@ def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steeri
     steering.type("max_open_arbitrages", "12")
     steering.type("emit_net_bps", "99")
     steering.save()
-    why = '"Trade at or above (bps net)" must not be below "Show at or above (bps net)".'
+    why = '"Minimum net spread to trade (bps)" must not be below "Minimum net spread to show (bps)".'
     expect(steering.page.get_by_text(why, exact=False)).to_be_visible(timeout=NEWS_MS)
     steering.page.get_by_role("button", name="Discard").click()
     expect(steering.field("emit_net_bps")).to_have_value("1.25")
@@ -276,7 +276,7 @@ def test_who_saved_at_the_same_moment_is_named_and_mine_goes_on_top(steering: St
 
 @pytest.mark.parametrize(
     ("decision", "mine", "theirs"),
-    [("Keep my changes, on top of those", "1600", "1550"), ("Drop my changes", "1700", "1650")],
+    [("Keep my changes", "1600", "1550"), ("Discard my changes", "1700", "1650")],
 )
 def test_the_same_field_changed_by_others_waits_for_a_decision(
     steering: Steering, decision: str, mine: str, theirs: str
@@ -314,7 +314,7 @@ def test_a_lost_answer_loses_no_edit_and_what_is_in_force_is_no_change_any_more(
 
     steering.page.route("**/api/settings", heard_and_cut_off, times=1)
     steering.save()
-    expect(steering.said()).to_contain_text("perhaps it was done", timeout=NEWS_MS)
+    expect(steering.said()).to_contain_text("may or may not have been made", timeout=NEWS_MS)
     expect(steering.unsaved()).to_contain_text("no unsaved changes", timeout=NEWS_MS)
     assert steering.settings()["max_exposure"] == "4400"
 

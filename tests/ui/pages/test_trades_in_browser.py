@@ -24,7 +24,7 @@ def test_an_arbitrage_is_looked_into_and_all_of_them_saved(wide: Watched) -> Non
     expect(listed.get_by_role("row")).to_have_count(2, timeout=PAINT_MS)
     expect(page.locator(AT_REST)).to_be_attached(timeout=PAINT_MS)
     opened_list(page, "Details of one arbitrage").first.click()
-    steps = page.get_by_role("region", name="Time of every step")
+    steps = page.get_by_role("region", name="Timeline")
     expect(steps.get_by_role("rowheader", name="reserved")).to_have_count(2, timeout=NEWS_MS)
     assert rows_saved(page, "Arbitrages as CSV") == ["the-first-trade"]
     assert wide.complaints == []
@@ -39,9 +39,9 @@ def test_a_backtest_is_asked_for_with_the_key_and_cancelled(wide: Watched, serve
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_text("may change settings")).to_be_visible(timeout=NEWS_MS)
     page.get_by_role("button", name="Start backtest").click()
-    expect(page.get_by_text("Waiting and running")).to_be_visible(timeout=NEWS_MS)
+    expect(page.get_by_text("Queued and running")).to_be_visible(timeout=NEWS_MS)
     page.get_by_role("button", name="Cancel").click()
-    results = page.get_by_role("region", name="Backtests that have ended, newest first")
+    results = page.get_by_role("region", name="Finished backtests, newest first")
     expect(results.get_by_text("cancelled before it began")).to_be_visible(timeout=NEWS_MS)
     assert wide.complaints == []
 

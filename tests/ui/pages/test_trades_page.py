@@ -18,11 +18,11 @@ from tests.store.wishes import opportunity
 from tests.ui.trading import traded
 from ui.page_parts.dom_tables import Cell, numbers, table, words
 from ui.page_parts.page_times import zone_word
-from ui.panels.trades_charts import MOST_BARS, equity_chart, lines_chart, split_chart
+from ui.panels.trades_charts import MAX_BARS, equity_chart, lines_chart, split_chart
 from ui.panels.trades_list import ROWS, file_address, microseconds
 from ui.services.dashboard import Dashboard
 
-SCRIPT = "from ui.pages.trades_page import show_trades; show_trades()"
+SCRIPT = "from ui.pages.trades_page import render_trades; render_trades()"
 
 
 def page() -> AppTest:
@@ -54,8 +54,8 @@ def test_without_a_server_the_page_says_so() -> None:
 def test_before_the_first_trade_nothing_looks_like_one() -> None:
     app = page()
     assert not app.exception
-    assert "Nothing has ended yet" in html_of(app)
-    assert "No arbitrage fits." in html_of(app)
+    assert "No arbitrage has ended yet" in html_of(app)
+    assert "No matches." in html_of(app)
     assert len(charts_of(app)) == 3
 
 
@@ -64,14 +64,14 @@ def test_what_was_traded_is_summed_listed_and_shown_whole(dashboard: Dashboard) 
     app = page()
     assert not app.exception
     html = html_of(app)
-    assert "of 2 that ended" in html
+    assert "of 2 ended" in html
     assert "2 of 2 traded" in html
     assert "alpha → beta" in html
     app.segmented_control(key="trades.by").set_value("pair").run()
-    assert "Profit and loss by pair in USD" in html_of(app)
+    assert "P&amp;L by pair in USD" in html_of(app)
     app.selectbox(key="trades.chosen").select("one").run()
     assert not app.exception
-    for heading in ("Legs", "Fills", "Time of every step", "Decisions"):
+    for heading in ("Legs", "Fills", "Timeline", "Decisions"):
         assert f'aria-label="{heading}"' in html_of(app)
 
 
@@ -92,7 +92,7 @@ def test_the_list_is_filtered_paged_and_of_fills(dashboard: Dashboard) -> None:
     assert not app.exception
     assert "Fills, newest first" in html_of(app)
     app.multiselect(key="trades.states").select("residual").run()
-    assert "No fill fits." in html_of(app)
+    assert "No matches." in html_of(app)
 
 
 def test_the_equity_chart_marks_what_did_not_simply_close() -> None:
@@ -126,7 +126,7 @@ def test_each_step_of_the_waterfall_hangs_where_the_one_before_ended() -> None:
 def test_a_chart_of_lines_shows_the_largest() -> None:
     lines = [ProfitLine(str(net), 1, profit_from("USD", {"net": Decimal(net)})) for net in range(-10, 20)]
     spec = lines_chart(lines, "USD")
-    assert len(spec["yAxis"]["data"]) == MOST_BARS
+    assert len(spec["yAxis"]["data"]) == MAX_BARS
     assert spec["yAxis"]["data"][-1] == "19"
     assert "0" not in spec["yAxis"]["data"]
 
