@@ -163,7 +163,7 @@ class SweepStore:
 
 
 def sweep_store(home: Path, name: str) -> SweepStore:
-    """Raises SweepRejectedError for a name that is no name of a folder."""
+    """Raises SweepRejectedError for a name that is not a valid folder name."""
     if not NAME.fullmatch(name):
         _reject(f"{name!r} is no name for a sweep: use letters, digits, dots, dashes and underscores")
     return SweepStore(home / "sweeps" / name)

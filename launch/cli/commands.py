@@ -22,7 +22,7 @@ from launch.cli.arguments import (
 )
 from launch.cli.command_line import CommandLine
 from launch.cli.import_commands import add_imports, add_sets, run_imports, run_sets_command
-from launch.cli.notice_commands import add_notices, run_notices, run_notifier_part
+from launch.cli.notice_commands import add_notices, run_notices, run_notifier_process
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import bot_name, home_folder, locked, read_session
@@ -47,7 +47,7 @@ def run_words(words: list[str]) -> int:
 
 
 def parser_of_commands() -> argparse.ArgumentParser:
-    parser = CommandLine(prog="arbitrage", description="Cross-exchange crypto arbitrage on paper.")
+    parser = CommandLine(prog="arbitrage", description="Cross-exchange crypto arbitrage: paper, backtest, live.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, text, add_arguments, entry in _commands():
         command = commands.add_parser(name, help=text)
@@ -58,14 +58,14 @@ def parser_of_commands() -> argparse.ArgumentParser:
 
 def _commands() -> tuple[Command, ...]:
     return (
-        ("paper", "start everything and trade on paper", add_paper, _paper),
-        ("live", "trade on real exchanges, or in their sandboxes; needs keys and to be armed", add_session, _live),
-        ("replay", "feed recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
-        ("backtest", "test on recorded ticks in Spark, without a stream or a database", add_backtest, _backtest),
+        ("paper", "run the whole system and trade on paper", add_paper, _paper),
+        ("live", "trade on real exchanges or in their sandboxes; needs API keys and the arm flag", add_session, _live),
+        ("replay", "replay recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
+        ("backtest", "backtest on recorded ticks in Spark, without Kafka or MongoDB", add_backtest, _backtest),
         ("sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep),
         (
             "import",
-            "make a tick set of other people's files, or add them to one",
+            "import third-party data into a tick set",
             add_imports,
             lambda arguments: run_imports(arguments, say),
         ),
@@ -75,24 +75,24 @@ def _commands() -> tuple[Command, ...]:
             add_sets,
             lambda arguments: run_sets_command(arguments, say),
         ),
-        ("reenact", "live a recording again: does today's feed code give the same rows?", add_reenact, _reenact),
+        ("reenact", "raw replay: recorded messages through today's feed code", add_reenact, _reenact),
         (
             "chaos",
-            "kill, pause and confuse everything by a seed, then audit the books against the exchanges'",
+            "chaos run: inject faults by a seed, then audit the ledger against the exchanges' records",
             add_chaos,
             _chaos,
         ),
         ("doctor", "check every prerequisite", add_nothing, _doctor),
-        ("keys", "give others keys of their own for REST and dashboard, list them, take them back", add_keys, _keys),
-        ("exchanges", "run the simulated exchanges alone", add_exchanges, _exchanges),
-        ("feed", "run one exchange's price feeder of the running session", add_feed, _feed),
-        ("bot", "run one exchange's bot of the running session, or one that stands by", add_bot, _bot),
-        ("publisher", "run the settings bridge of the running session", add_nothing, _bridge),
+        ("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
+        ("exchanges", "run the simulated exchanges on their own", add_exchanges, _exchanges),
+        ("feed", "run one exchange's price feed of the running session", add_feed, _feed),
+        ("bot", "run one bot of the running session, active or on standby", add_bot, _bot),
+        ("publisher", "run the settings publisher of the running session", add_nothing, _bridge),
         ("cep", "run the Spark job of the running session", add_nothing, _cep),
-        ("logrecorder", "run the recorder of the running session's log", add_nothing, _logrecorder),
-        ("ui", "run REST and dashboard of the running session", add_nothing, _ui),
-        ("notifier", "run the sender of the running session's notices", add_nothing, lambda _: run_notifier_part()),
-        ("notices", "try the destinations of notices", add_notices, lambda arguments: run_notices(arguments, say)),
+        ("logrecorder", "run the log recorder of the running session", add_nothing, _logrecorder),
+        ("ui", "run REST and the dashboard of the running session", add_nothing, _ui),
+        ("notifier", "run the notifier of the running session", add_nothing, lambda _: run_notifier_process()),
+        ("notices", "test the notification destinations", add_notices, lambda arguments: run_notices(arguments, say)),
     )
 
 
@@ -203,13 +203,13 @@ def _keys(arguments: argparse.Namespace) -> int:
 
 
 def _exchanges(arguments: argparse.Namespace) -> int:
-    from launch.cli.exchanges_command import AloneOptions, run_alone, run_of_session
+    from launch.cli.exchanges_command import StandaloneOptions, run_session_exchanges, run_standalone
 
     home = home_folder()
     if arguments.session:
-        return run_of_session(read_session(home))
+        return run_session_exchanges(read_session(home))
     served = arguments.json, tuple(arguments.only), arguments.faults, not arguments.no_limits
-    return run_alone(home, AloneOptions(arguments.port, arguments.seed, *served), say)
+    return run_standalone(home, StandaloneOptions(arguments.port, arguments.seed, *served), say)
 
 
 def _feed(arguments: argparse.Namespace) -> int:
@@ -267,7 +267,9 @@ def _run_part(session: Session, name: str, entry: SessionEntry, leave: Callable[
 def _session_with(exchange: str, role: str) -> Session:
     session = running_session(role)
     if exchange not in session.exchanges:
-        raise LaunchError(f"{exchange!r} is no exchange of the running session; it has {', '.join(session.exchanges)}.")
+        raise LaunchError(
+            f"{exchange!r} is not an exchange of the running session; it has {', '.join(session.exchanges)}."
+        )
     return session
 
 

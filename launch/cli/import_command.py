@@ -1,4 +1,4 @@
-"""`arbitrage import`: other people's files become a tick set in the data folder."""
+"""`arbitrage import`: imports third-party data into a tick set of the data folder."""
 
 import sys
 from collections.abc import Callable
@@ -26,8 +26,8 @@ Say = Callable[[str], None]
 _WORDS: dict[Need, str] = {
     "exchange": "--exchange (as in --exchange kraken)",
     "symbol": "--symbol (as in --symbol BTC/USD)",
-    "half_spread_bps": "--half-spread-bps: it has no bid and ask, so say how far they lie from each price",
-    "mapping": "--mapping FILE, which says what its columns are",
+    "half_spread_bps": "--half-spread-bps: it has no bid and ask; name their distance from each price",
+    "mapping": "--mapping FILE, which maps its columns",
 }
 
 
@@ -47,7 +47,7 @@ class ImportOptions:
 
 
 def list_formats(say: Say) -> int:
-    """Every format with what it needs to be told."""
+    """Every format with the options that it needs."""
     width = max(len(name) for name in FORMATS)
     for name, one in sorted(FORMATS.items()):
         needs = f" (needs {', '.join('--' + need.replace('_', '-') for need in one.needs)})" if one.needs else ""
@@ -56,7 +56,7 @@ def list_formats(say: Say) -> int:
 
 
 def run_import(home: Path, options: ImportOptions, say: Say) -> int:
-    """Build or extend the set and say what came of it. Raises CannotStartError for what cannot be imported."""
+    """Build or extend the set and report the result. Raises CannotStartError for data that cannot be imported."""
     request = ImportRequest(
         format=_format(options),
         files=named_files(options.files, say),
@@ -97,7 +97,7 @@ def named_files(paths: tuple[Path, ...], say: Say) -> tuple[Path, ...]:
             continue
         some = [one for one in some if one.is_file() and one.suffix != ".CHECKSUM"]
         if not some:
-            raise CannotStartError(f"{path}: there is no file in this {what}.")
+            raise CannotStartError(f"{path}: this {what} matches no file.")
         say(f"{path}: {len(some):,} {'file' if len(some) == 1 else 'files'}")
         found += some
     return tuple(found)
@@ -115,13 +115,15 @@ def _show(bar: "tqdm[Never]", what: str, rows: int) -> None:
 def _format(options: ImportOptions) -> Format:
     if options.format not in FORMATS:
         names = ", ".join(sorted(FORMATS))
-        raise CannotStartError(f"{options.format!r} is no format; there are {names} (`arbitrage import --list`).")
+        raise CannotStartError(f"{options.format!r} is not a format; known are {names} (`arbitrage import --list`).")
     wanted = FORMATS[options.format]
     for need in wanted.needs:
         if getattr(options.told, need) is None:
             raise CannotStartError(f"{wanted.name} needs {_WORDS[need]}.")
     if options.told.half_spread_bps is not None and not Decimal(0) < options.told.half_spread_bps < Decimal(5_000):
-        raise CannotStartError("--half-spread-bps must lie between 0 and 5000: equal bid and ask are no quote.")
+        raise CannotStartError(
+            "--half-spread-bps must be between 0 and 5000, both excluded: a bid equal to the ask is not a quote."
+        )
     return wanted
 
 
@@ -135,7 +137,7 @@ def alike_of_text(text: str) -> Assumption:
 
 def _set_name(name: str) -> str:
     if not name or name[0] in ".-" or set(name) & set("/\\\0"):
-        raise CannotStartError(f"--set {name!r} is no name of a folder.")
+        raise CannotStartError(f"--set {name!r} is not a valid folder name.")
     return name
 
 
@@ -143,7 +145,7 @@ def _report(folder: Path, imported: Imported, say: Say) -> None:
     rejected: dict[str, int] = {}
     for source in imported.added:
         market = f"{source.exchange} {source.symbol}"
-        others = f", {source.other_rows:,} rows of other markets passed over" if source.other_rows else ""
+        others = f", {source.other_rows:,} rows of other markets skipped" if source.other_rows else ""
         say(f"{source.name}: {source.rows:,} quotes of {market}, {sum(source.rejected.values()):,} rejected{others}")
         for reason, rows in source.rejected.items():
             rejected[reason] = rejected.get(reason, 0) + rows

@@ -17,29 +17,29 @@ from session.session import Mode
 
 
 def add_notices(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("test",), help="test: send a message to each destination")
+    parser.add_argument("action", choices=("test",), help="test: send a test message to each destination")
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
 
 
 def run_notices(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
-    """0 where every destination took its test message, else 1."""
-    from launch.cli.notice_test_command import say_what_arrives
+    """Exit code 0 if every destination accepted its test message, else 1."""
+    from launch.cli.notice_test_command import report_test_messages
 
     told = read_configuration(arguments.config, os.environ)
     destinations = told_destinations(told.notices, os.environ)
-    return asyncio.run(say_what_arrives(destinations, os.environ, _mode_of(told), say))
+    return asyncio.run(report_test_messages(destinations, os.environ, _mode_of(told), say))
 
 
 def _mode_of(told: Configuration) -> Mode:
-    """What a session of this configuration would have in front of its messages."""
+    """The mode that a session of this configuration would put in front of its messages."""
     modes = {exchange.mode for exchange in told.exchange.values()}
     if "live" in modes:
         return "live"
     return "sandbox" if "sandbox" in modes else "paper"
 
 
-def run_notifier_part() -> int:
-    """The process of the running session."""
+def run_notifier_process() -> int:
+    """Run the notifier of the running session."""
     from notices.notifier import run_notifier
 
     session = with_logins(read_session(home_folder()), NOTIFIER)

@@ -1,4 +1,4 @@
-"""`arbitrage reenact`: a recording's messages through today's feed code, and whether the same rows come out."""
+"""`arbitrage reenact`, the raw replay: recorded messages through today's feed code, and the rows compared."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,14 +12,14 @@ Say = Callable[[str], None]
 
 
 def reenact_folder(folder: Path, say: Say) -> int:
-    """Every exchange recorded at or below `folder`; exit code 1 where a row differs. Raises CannotStartError."""
+    """Replay every exchange recorded at or below `folder`; exit code 1 if a row differs. Raises CannotStartError."""
     differs = False
     try:
         for exchange_folder in recorded_folders(folder):
             outcome = reenact(read_recording(exchange_folder))
             if not outcome.notes:
                 raise CannotStartError(
-                    f"{exchange_folder}: its files end before their first line, so nothing can be lived again."
+                    f"{exchange_folder}: its files hold no complete line, so there is nothing to replay."
                 )
             differs |= outcome.difference is not None
             for line in outcome_lines(outcome):
@@ -30,25 +30,25 @@ def reenact_folder(folder: Path, say: Say) -> int:
 
 
 def outcome_lines(outcome: RawReplay) -> list[str]:
-    """What there was, whether it came out again, and what was not there to be read."""
+    """Counts, rows that are identical, truncated files, and the first difference."""
     frames, answers = outcome.notes.get("frame", 0), outcome.notes.get("snapshot", 0)
     rows = ", ".join(f"{symbol} {count:,}" for symbol, count in sorted(outcome.equal_rows.items())) or "none"
     lines = [
-        f"{outcome.exchange}: {frames:,} messages and {answers:,} REST answers in {outcome.files} files, "
-        f"{outcome.rejected_messages:,} of them rejected; rows equal byte for byte: {rows}"
+        f"{outcome.exchange}: {frames:,} messages and {answers:,} REST responses in {outcome.files} files, "
+        f"{outcome.rejected_messages:,} rejected; identical rows: {rows}"
     ]
-    lines += [f"  {name} was cut off and is read up to its last whole line" for name in outcome.cut]
+    lines += [f"  {name} is truncated; read up to its last complete line" for name in outcome.cut]
     if outcome.difference is not None:
         lines += _difference_lines(outcome.difference)
     return lines
 
 
 def _difference_lines(difference: ReplayDifference) -> list[str]:
-    recorded, reenacted = (
+    recorded, replayed = (
         "no row" if row is None else row.decode(errors="replace") for row in (difference.recorded, difference.reenacted)
     )
     return [
         f"  DIFFERENT: row {difference.row} of {difference.symbol}, at {difference.now}",
         f"    recorded  {recorded}",
-        f"    reenacted {reenacted}",
+        f"    replayed  {replayed}",
     ]

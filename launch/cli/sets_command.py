@@ -1,4 +1,4 @@
-"""`arbitrage sets`: which tick sets there are, what one holds and takes for granted, repaired, removed."""
+"""`arbitrage sets`: list, show, repair and remove tick sets."""
 
 import json
 import sys
@@ -43,7 +43,7 @@ class SetsOptions:
 
 
 def run_sets(home: Path, options: SetsOptions, say: Say, ask: Callable[[str], str] = input) -> int:
-    """`ask` is asked before anything is removed. Raises LaunchError in one sentence."""
+    """`ask` confirms a removal. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
     works = {"list": _list, "show": _show, "repair": _repair}
@@ -62,7 +62,7 @@ def _list(home: Path, options: SetsOptions, say: Say) -> int:
     if options.json is not None:
         write_atomically(options.json, json.dumps(rows, indent=2).encode())
     if not rows:
-        say("there is no tick set yet; `arbitrage import` makes one")
+        say("no tick sets yet; create one with `arbitrage import`")
     for row in rows:
         say(f"{row['name']}: {row['told']}")
     return 0
@@ -72,7 +72,7 @@ def _row(name: str, folder: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"name": name, "folder": str(folder), "is_whole": False, "bytes": _size(folder)}
     left = left_behind(folder)
     if left is not None and not folder.exists():
-        return row | {"told": f"a killed import left it half done; `arbitrage sets repair {name}`"}
+        return row | {"told": f"an interrupted import left it incomplete; run `arbitrage sets repair {name}`"}
     try:
         manifest = whole_tick_set(folder).manifest
     except ImportRejectedError as error:
@@ -93,7 +93,7 @@ def _row(name: str, folder: Path) -> dict[str, Any]:
 def _told(manifest: Manifest, size: int) -> str:
     exchanges = ", ".join(dict.fromkeys(one.exchange for one in manifest.markets if not one.is_fx))
     count = len(problems_of(manifest))
-    troubled = "" if not count else "; cannot be backtested as it is, see `arbitrage sets show`"
+    troubled = "" if not count else "; cannot be backtested yet, see `arbitrage sets show`"
     return (
         f"{manifest.quotes:,} quotes of {', '.join(manifest.bases)} on {exchanges}, {_span(manifest)}, "
         f"{size / MEGABYTE:,.1f} MB{troubled}"
@@ -112,7 +112,7 @@ def _show(home: Path, options: SetsOptions, say: Say) -> int:
     say(f"folder: {folder}")
     say(f"settles in: {manifest.settlement_currency}")
     for market in manifest.markets:
-        say(f"market: {_market_told(market)}")
+        say(f"market: {_market_line(market)}")
     for source in manifest.sources:
         place = f" of {source.exchange} {source.symbol}" if source.exchange else ""
         checksum = f" ({source.sha256[:SHORTEST_CHECKSUM]})" if source.sha256 else ""
@@ -125,7 +125,7 @@ def _show(home: Path, options: SetsOptions, say: Say) -> int:
     return 0
 
 
-def _market_told(market: Market) -> str:
+def _market_line(market: Market) -> str:
     kind = "rate" if market.is_fx else "spot"
     if market.contract is not None:
         pair = market.symbol.partition(":")[0].partition("/")
@@ -147,7 +147,7 @@ def _repair(home: Path, options: SetsOptions, say: Say) -> int:
     for line in done.done:
         say(line)
     if changes == SetChanges() and not done.done:
-        say("every part of it is there and can be read; nothing was to be done")
+        say("complete and readable; nothing to repair")
     for line in done.manifest.assumptions:
         say(f"assumed: {line}")
     for line in problems_of(done.manifest):
@@ -160,17 +160,17 @@ def _remove(home: Path, options: SetsOptions, say: Say, ask: Callable[[str], str
     folders = {name: _own_folder(home, name) for name in options.names}
     for name, folder in folders.items():
         if not folder.exists() and not folder.is_symlink() and left_behind(folder) is None:
-            raise CannotStartError(f"{name} is no tick set; `arbitrage sets list` names those that there are.")
+            raise CannotStartError(f"{name} is not a tick set; `arbitrage sets list` shows all.")
     told = ", ".join(f"{name} ({_size(folder) / MEGABYTE:,.1f} MB)" for name, folder in folders.items())
     if not options.is_sure:
         if not sys.stdin.isatty() and ask is input:
-            raise CannotStartError(f"{told}: would be removed for good; say --yes where nobody can be asked.")
-        if ask(f"remove {told} for good? [y/N] ").strip().lower() not in ("y", "yes"):
-            say("nothing was removed")
+            raise CannotStartError(f"{told}: would be deleted permanently; without a terminal, confirm with --yes.")
+        if ask(f"delete {told} permanently? [y/N] ").strip().lower() not in ("y", "yes"):
+            say("nothing deleted")
             return 1
     for name, folder in folders.items():
         remove(folder)
-        say(f"removed: {name}")
+        say(f"deleted: {name}")
     return 0
 
 
@@ -182,7 +182,7 @@ def _market_key(text: str) -> tuple[str, str]:
 
 
 def _folders(home: Path) -> dict[str, Path]:
-    """Tick sets of the data folder by name, half-done ones too, and recorded sessions' own logs by id."""
+    """Tick sets of the data folder by name, incomplete ones too, and the logs of recorded sessions by id."""
     below = home / SETS
     found = dict(recorded_logs(home))
     for path in below.iterdir() if below.is_dir() else ():
@@ -201,8 +201,8 @@ def _folder(home: Path, name: str) -> Path:
     """Raises CannotStartError."""
     found = _folders(home)
     if name not in found:
-        known = ", ".join(sorted(found)) or "none yet; `arbitrage import` makes one"
-        raise CannotStartError(f"{name} is no tick set; the data folder has {known}.")
+        known = ", ".join(sorted(found)) or "none yet; create one with `arbitrage import`"
+        raise CannotStartError(f"{name} is not a tick set; the data folder has {known}.")
     return found[name]
 
 
@@ -210,7 +210,7 @@ def _own_folder(home: Path, name: str) -> Path:
     """Of an imported set. Raises CannotStartError."""
     folder = _folder(home, name)
     if folder.parent != home / SETS:
-        raise CannotStartError(f"{name}: is a recorded session, kept as it was recorded in {folder.parents[1]}.")
+        raise CannotStartError(f"{name}: is a recorded session and read-only; it is in {folder.parents[1]}.")
     return folder
 
 

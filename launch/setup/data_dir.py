@@ -50,7 +50,7 @@ def make_private(folder: Path) -> None:
 
 
 @contextmanager
-def locked_part(home: Path, name: str) -> Iterator[None]:
+def process_lock(home: Path, name: str) -> Iterator[None]:
     """Only one process may be this part of a session: two would write one checkpoint or one sequence.
 
     Raises CannotStartError where another is.

@@ -108,7 +108,7 @@ def supervisors_session(session: Session, told: Configuration, environment: Mapp
         rights = ROLES.get(role, EVERYTHING)
         kafka = named["kafka"] if told.kafka else own.login(role)
         mongodb_login = named["mongodb"] if told.mongodb else own.login(role)
-        keep_logins(
+        write_logins(
             session.home,
             role,
             None if rights.topics_read is None else kafka,
@@ -123,16 +123,16 @@ def session_logins(session: Session, told: Configuration, environment: Mapping[s
     try:
         yield supervisors_session(session, told, environment)
     finally:
-        forget_logins(session.home)
+        delete_logins(session.home)
 
 
-def keep_logins(home: Path, role: str, kafka: Login | None, mongodb: Login | None) -> None:
+def write_logins(home: Path, role: str, kafka: Login | None, mongodb: Login | None) -> None:
     """For a process of that role, readable by this user alone."""
     kept = {"kafka": kafka and asdict(kafka), "mongodb": mongodb and asdict(mongodb)}
     _write(home / FOLDER / f"{role}.json", kept)
 
 
-def forget_logins(home: Path) -> None:
+def delete_logins(home: Path) -> None:
     """At a session's end; those to services of our own stay in the one file of them all."""
     for path in (home / FOLDER).glob("*.json"):
         if path.name != OWN:

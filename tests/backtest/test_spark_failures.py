@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from backtest.detect.spark_failures import LOST, first_words
 from backtest.detect.spark_progress import watched_jobs
-from launch.supervisor.spark_command import bridge_said_to
+from launch.supervisor.spark_command import py4j_log_to
 
 
 class GoneTracker:
@@ -46,7 +46,7 @@ def test_who_watches_a_job_ends_with_the_jvm(error: Exception) -> None:
 
 def test_what_py4j_notes_goes_into_the_log_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "logs" / "spark.log"
-    with bridge_said_to(log):
+    with py4j_log_to(log):
         try:
             raise ConnectionRefusedError("gone")
         except ConnectionRefusedError:

@@ -15,7 +15,7 @@ from launch.sessions.paper import PaperOptions, paper_session, paper_settings, r
 from launch.setup.data_dir import is_private, locked
 from launch.setup.login_files import (
     LOGIN_VARIABLES,
-    forget_logins,
+    delete_logins,
     named_kafka_login,
     named_login,
     own_logins,
@@ -131,7 +131,7 @@ def test_secrets_are_made_once_and_each_part_finds_its_own_alone(tmp_path: Path)
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
     assert {(tmp_path / "logins").stat().st_mode & 0o777} == {0o700}
     assert not any(secret.encode() in mine.to_json() for secret in own.passwords.values())
-    forget_logins(tmp_path)
+    delete_logins(tmp_path)
     assert [path.name for path in (tmp_path / "logins").iterdir()] == ["own.json"]
     assert own == own_logins(tmp_path)
 

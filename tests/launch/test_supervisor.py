@@ -85,12 +85,12 @@ async def test_a_part_that_never_gets_ready_is_named_with_its_last_words(tmp_pat
             await SystemClock().sleep(0.02)
     since = wall_now()
     os.utime(tmp_path / "logs" / "cep.log", (since / 1e6 + 60, since / 1e6 + 60))
-    with pytest.raises(LaunchError, match=r"idle for 0 s: cep\. cep last said: waiting for Kafka") as gave_up:
-        await supervisor.all_ready(0.4, patient_seconds=0.1)
+    with pytest.raises(LaunchError, match=r"idle for 0 s: cep\. cep last logged: waiting for Kafka") as gave_up:
+        await supervisor.all_ready(0.4, progress_seconds=0.1)
     await supervisor.stop()
     assert str(tmp_path / "logs") in str(gave_up.value)
     waiting = [line for line in said if "still waiting" in line]
-    assert waiting[0].startswith("still waiting for cep: cep last said: waiting for Kafka")
+    assert waiting[0].startswith("still waiting for cep: cep last logged: waiting for Kafka")
 
 
 async def test_a_part_that_works_is_waited_for_however_long(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     [
         ("sweep", "name a tick set, or a sweep with --resume or --show"),
         ("sweep set", "nothing is varied: name at least one parameter"),
-        ("sweep nowhere --grid min_net_bps=1", "nowhere is no tick set, no folder and no file"),
+        ("sweep nowhere --grid min_net_bps=1", "nowhere is not a tick set, a folder or a file"),
         ("sweep --grid min_net_bps=1", "name a tick set, or a sweep with --resume or --show"),
         ("sweep set --grid min_net_pbs=1", "'min_net_pbs' is no parameter of a sweep"),
         ("sweep set --grid min_net_bps=", "has no values"),
