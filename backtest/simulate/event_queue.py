@@ -63,7 +63,7 @@ class EventQueue:
             self.advance(self._heap[0][0])
 
 
-def at_once(work: Coroutine[object, None, Answer]) -> Answer:
+def run_to_end(work: Coroutine[object, None, Answer]) -> Answer:
     """What a coroutine returns that never waits. Raises RuntimeError where it does."""
     try:
         work.send(None)

@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import partial
 
 from backtest.backtest_parameters import Parameters
-from backtest.simulate.event_queue import EventQueue, at_once
+from backtest.simulate.event_queue import EventQueue, run_to_end
 from backtest.simulate.simulated_account import SimulatedAccount
 from backtest.simulate.simulated_rejections import EXPIRED, RejectionCounts
 from backtest.simulate.tiered_fees import TieredFees
@@ -71,7 +71,7 @@ class SimulatedBots:
         self._busy: set[LegKey] = set()
         self._waiting: set[str] = set()
         """Half reservations whose end is planned."""
-        at_once(next(iter(self._health.values())).round())
+        run_to_end(next(iter(self._health.values())).round())
         self._see_balances()
 
     def decide(self, opportunity: Opportunity) -> str | None:
@@ -86,7 +86,7 @@ class SimulatedBots:
             self.rejections.reject(opportunity, reason, self._agenda.now())
             return reason
         for exchange in (opportunity.buy.exchange, opportunity.sell.exchange):
-            at_once(self._reservers[exchange].attempt(opportunity))
+            run_to_end(self._reservers[exchange].attempt(opportunity))
         is_begun = self._follow(opportunity.opportunity_id)
         rejected = self.rejections.newest_reason(opportunity.opportunity_id)
         return rejected if is_begun or rejected is not None else EXPIRED
@@ -116,7 +116,7 @@ class SimulatedBots:
         fees = {**settings.taker_fees, **self._fees.today}
         settings = settings.model_copy(update={"taker_fees": fees})
         version = self._store.settings_in_force().version
-        self.knowledge.settings = at_once(self._store.change_settings(settings, version, "backtest"))
+        self.knowledge.settings = run_to_end(self._store.change_settings(settings, version, "backtest"))
 
     def _rejection(self, opportunity: Opportunity) -> str | None:
         """Both bots come to the same answer here; most opportunities end at the settings, the cheapest to ask."""
@@ -138,7 +138,7 @@ class SimulatedBots:
 
     def _follow(self, identity: str) -> bool:
         """As a bot does that is told of a change of this arbitrage; False where there is none."""
-        arbitrage = at_once(self._store.arbitrage(identity))
+        arbitrage = run_to_end(self._store.arbitrage(identity))
         if arbitrage is None:
             return False
         self.knowledge.see_arbitrage(arbitrage)
@@ -172,19 +172,19 @@ class SimulatedBots:
     def _executed(self, key: LegKey) -> None:
         self._busy.discard(key)
         identity, role = key
-        arbitrage = at_once(self._store.arbitrage(identity))
+        arbitrage = run_to_end(self._store.arbitrage(identity))
         leg = None if arbitrage is None else arbitrage.leg(role)
         if arbitrage is not None and leg is not None:
             self._fees.see(arbitrage.opportunity, leg, self._agenda.now())
         self._follow(identity)
 
     def _expire(self, identity: str) -> None:
-        at_once(self._store.expire(identity))
+        run_to_end(self._store.expire(identity))
         self._follow(identity)
 
     def _note_trouble(self, exchange: str, kind: FailureKind, subject: str) -> None:
         self._health[exchange].note(kind, subject)
-        at_once(self._health[exchange].round())
+        run_to_end(self._health[exchange].round())
 
     def _see_balances(self) -> None:
-        self.knowledge.see_balances(at_once(self._store.balance_rows()))
+        self.knowledge.see_balances(run_to_end(self._store.balance_rows()))

@@ -160,10 +160,10 @@ def open_session(folder: Path) -> RecordedSession:
 
 def _what_is_missing(folder: Path) -> str:
     if not folder.is_dir():
-        return f"{folder}: is no folder; name a session below `recordings` of the data folder"
+        return f"{folder}: is not a folder; name a session below `recordings` of the data folder"
     if not (folder / "log").is_dir():
         return f"{folder}: holds no recorded log; record one with `arbitrage paper --record`"
-    return f"{folder}: was cut off before its log was put together, so it cannot be derived again"
+    return f"{folder}: ended before its log was complete, so it cannot be verified"
 
 
 def _value(path: Path, number: int, line: bytes, adapter: TypeAdapter[Value]) -> Value:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from backtest.verify.errors import CannotVerifyError
 from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.recorded_session import RecordedSession
-from backtest.verify.verify_decisions import Decisions, NotDerivedError, State
+from backtest.verify.verify_decisions import Decisions, NotReproducedError, State
 from backtest.verify.verify_feeds import feed_difference
 from backtest.verify.verify_opportunities import Derived, Key, Pair, Recorded, derived_values, is_opportunity, key_of
 from backtest.verify.verify_settings import settings_difference
@@ -156,7 +156,7 @@ def _rejection_differences(
             kept = asked.halves.get(rejection.opportunity_id)
             try:
                 half = State() if kept is None else decisions.half(kept)
-            except (NotDerivedError, NoRecordError, ValueError):
+            except (NotReproducedError, NoRecordError, ValueError):
                 # the arbitrage's own verification says what is wrong with it
                 half = State()
         yield decisions.rejection_difference(rejection, half) or _sum_difference(rejection)

@@ -17,7 +17,7 @@ from launch.chaos.settings_tuner import SettingsTuner
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.live import make_own_home
-from launch.sessions.paper import PaperOptions, Say, paper_session, paper_settings
+from launch.sessions.paper import Echo, PaperOptions, paper_session, paper_settings
 from launch.sessions.shutdown import retry_while_store_is_down, until
 from launch.setup.data_dir import check_writable, write_atomically
 from launch.setup.login_files import supervisors_session
@@ -83,7 +83,7 @@ def chaos_home(home: Path) -> Path:
     return own
 
 
-async def run_chaos(home: Path, options: ChaosOptions, say: Say) -> int:
+async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     """Start, inject faults, clear them, audit; `home` is locked by the caller. Exit code 0 only without violations.
 
     Raises CannotStartError, and LaunchError if MongoDB or the exchanges cannot be read in the end.
@@ -91,24 +91,24 @@ async def run_chaos(home: Path, options: ChaosOptions, say: Say) -> int:
     if options.json is not None:
         check_writable(options.json)
     empty_home(home)
-    told = Configuration(bots_per_exchange=BOTS, settings=SETTINGS)
+    config = Configuration(bots_per_exchange=BOTS, settings=SETTINGS)
     (free,) = free_ports(1)
-    session = paper_session(home, PaperOptions(None, None, options.port or free, options.seed), told)
-    session, settings = supervisors_session(session, told, {}), paper_settings(told)
+    session = paper_session(home, PaperOptions(None, None, options.port or free, options.seed), config)
+    session, settings = supervisors_session(session, config, {}), paper_settings(config)
     claim_web_port(session.web_host, session.web_port)
-    supervisor = await _prepared(session, told, settings, say)
+    supervisor = await _prepared(session, config, settings, echo)
     bots = [name for name, _, _ in bot_processes(session, BOTS)]
     schedule = schedule_of(options.seed, options.seconds, session.exchanges, bots)
-    say(f"{len(schedule)} injected faults in {options.seconds:.0f} s, seed {options.seed}:")
+    echo(f"{len(schedule)} injected faults in {options.seconds:.0f} s, seed {options.seed}:")
     for injection in schedule:
-        say(f"  {injection.at:7.2f} s  {injection.description}")
+        echo(f"  {injection.at:7.2f} s  {injection.description}")
     tuner = SettingsTuner(session, settings)
-    injector = FaultInjector(session, supervisor, tuner, say)
+    injector = FaultInjector(session, supervisor, tuner, echo)
     stopped = stop_event()
     await supervisor.start()
     try:
         await unless_stopped(_started(supervisor), stopped)
-        say(f"all ready, fault injection begins: http://{session.web_host}:{session.web_port}")
+        echo(f"all ready, fault injection begins: http://{session.web_host}:{session.web_port}")
         await unless_stopped(injector.run(schedule), stopped)
         audit = await unless_stopped(_audited_at_rest(session, supervisor, injector), stopped)
         faults = {**injector.injected, **await injector.observed_faults()}
@@ -117,16 +117,16 @@ async def run_chaos(home: Path, options: ChaosOptions, say: Say) -> int:
         (home / "run.json").unlink(missing_ok=True)
     rest = tuner.by_rest
     return report(
-        ChaosRun(options.seed, options.seconds, schedule, faults, audit, supervisor.restarts, rest), options, say
+        ChaosRun(options.seed, options.seconds, schedule, faults, audit, supervisor.restarts, rest), options, echo
     )
 
 
-def report(run: ChaosRun, options: ChaosOptions, say: Say) -> int:
+def report(run: ChaosRun, options: ChaosOptions, echo: Echo) -> int:
     """Print the report and write the JSON document; returns the exit code."""
     if options.json is not None:
         write_atomically(options.json, json.dumps(chaos_document(run), indent=2).encode())
     for line in chaos_lines(run):
-        say(line)
+        echo(line)
     return 1 if run.audit.violations else 0
 
 
@@ -142,11 +142,11 @@ def empty_home(home: Path) -> None:
             path.unlink()
 
 
-async def _prepared(session: Session, told: Configuration, settings: Settings, say: Say) -> Supervisor:
-    services = await service_processes(session, told, settings)
+async def _prepared(session: Session, config: Configuration, settings: Settings, echo: Echo) -> Supervisor:
+    services = await service_processes(session, config, settings)
     write_atomically(session.home / "run.json", session.to_json())
     names = tuple(part.name for part in services)
-    return Supervisor(session.home, [*services, *own_processes(session, names, fed=True, bots=BOTS)], say, session)
+    return Supervisor(session.home, [*services, *own_processes(session, names, fed=True, bots=BOTS)], echo, session)
 
 
 async def _started(supervisor: Supervisor) -> None:

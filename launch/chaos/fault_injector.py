@@ -23,17 +23,17 @@ from simulators.web.fault_admin import token_path
 
 _ADMIN_SECONDS = 30.0
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 class FaultInjector:
     """Injects faults into the processes of one session; `injected` counts those that were carried out, by kind."""
 
-    def __init__(self, session: Session, supervisor: Supervisor, tuner: SettingsTuner, say: Say) -> None:
+    def __init__(self, session: Session, supervisor: Supervisor, tuner: SettingsTuner, echo: Echo) -> None:
         self._session = session
         self._supervisor = supervisor
         self._tuner = tuner
-        self._say = say
+        self._say = echo
         self._paused: dict[str, set[int]] = {}
         """Process → its paused process groups."""
         self.injected: Counter[str] = Counter()

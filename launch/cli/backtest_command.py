@@ -33,7 +33,7 @@ from market.money import text_of
 from market.validation_messages import explained
 from session.backtest_requests import BacktestFigures
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 EVERY = "*"
 """In place of an exchange's name: all exchanges that are not named."""
@@ -68,7 +68,7 @@ class BacktestOptions:
     figures: Path | None = None
 
 
-def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
+def run_backtest_command(home: Path, options: BacktestOptions, echo: Echo) -> int:
     """Exit code 0 if the ledger of the backtest reconciles. Raises LaunchError in one sentence."""
     _check_outputs(options)
     checked_java()
@@ -85,8 +85,8 @@ def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
     if options.figures is not None:
         write_atomically(options.figures, _FIGURES.dump_json(figures_of(result)))
     for line in result_lines(result):
-        say(line)
-    say("ledger reconciled" if result.trading.is_balanced else "LEDGER NOT RECONCILED")
+        echo(line)
+    echo("ledger reconciled" if result.trading.is_balanced else "LEDGER NOT RECONCILED")
     return 0 if result.trading.is_balanced else 1
 
 
@@ -156,7 +156,7 @@ def recorded_latencies(path: Path) -> Mapping[str, tuple[float, ...]]:
             f'{path}: is not a JSON object of exchanges and milliseconds, such as {{"kraken": [41.5, 60]}} '
             f"({explained(error, 'the document')})."
         ) from error
-    lacking = [exchange for exchange, told in samples.items() if not told]
+    lacking = [exchange for exchange, values in samples.items() if not values]
     if lacking or not samples:
         raise CannotStartError(f"{path}: has no latency{f' for {lacking[0]}' if lacking else ''}.")
     return samples

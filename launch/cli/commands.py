@@ -67,13 +67,13 @@ def _commands() -> tuple[Command, ...]:
             "import",
             "import third-party data into a tick set",
             add_imports,
-            lambda arguments: run_imports(arguments, say),
+            lambda arguments: run_imports(arguments, echo),
         ),
         (
             "sets",
             "list, show, repair and remove tick sets",
             add_sets,
-            lambda arguments: run_sets_command(arguments, say),
+            lambda arguments: run_sets_command(arguments, echo),
         ),
         ("reenact", "raw replay: recorded messages through today's feed code", add_reenact, _reenact),
         (
@@ -92,7 +92,7 @@ def _commands() -> tuple[Command, ...]:
         ("logrecorder", "run the log recorder of the running session", add_nothing, _logrecorder),
         ("ui", "run REST and the dashboard of the running session", add_nothing, _ui),
         ("notifier", "run the notifier of the running session", add_nothing, lambda _: run_notifier_process()),
-        ("notices", "test the notification destinations", add_notices, lambda arguments: run_notices(arguments, say)),
+        ("notices", "test the notification destinations", add_notices, lambda arguments: run_notices(arguments, echo)),
     )
 
 
@@ -101,11 +101,11 @@ def _paper(arguments: argparse.Namespace) -> int:
     from launch.sessions.public_paper import check_public, run_public
 
     options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed, arguments.record)
-    told = read_configuration(arguments.config, os.environ)
-    home, run_session = home_folder(), run_public if told.is_public else run_paper
-    check_public(home, told) if told.is_public else check_paper(told)
+    config = read_configuration(arguments.config, os.environ)
+    home, run_session = home_folder(), run_public if config.is_public else run_paper
+    check_public(home, config) if config.is_public else check_paper(config)
     with locked(home):
-        return asyncio.run(run_session(home, options, told, say))
+        return asyncio.run(run_session(home, options, config, echo))
 
 
 def _live(arguments: argparse.Namespace) -> int:
@@ -113,17 +113,17 @@ def _live(arguments: argparse.Namespace) -> int:
     from launch.sessions.paper import PaperOptions
 
     options = PaperOptions(arguments.seconds, arguments.json, arguments.port, None, arguments.record)
-    home, told = home_folder(), read_configuration(arguments.config, os.environ)
-    check_live(home, told, os.environ)
+    home, config = home_folder(), read_configuration(arguments.config, os.environ)
+    check_live(home, config, os.environ)
     with locked(home):
-        return asyncio.run(run_live(home, options, told, os.environ, say))
+        return asyncio.run(run_live(home, options, config, os.environ, echo))
 
 
 def _replay(arguments: argparse.Namespace) -> int:
     if arguments.verify is not None:
         from launch.cli.verify_command import verify_session
 
-        return verify_session(home_folder(), arguments.verify, arguments.files, say)
+        return verify_session(home_folder(), arguments.verify, arguments.files, echo)
     from launch.sessions.replay import ReplayOptions, run_replay
 
     if not arguments.files:
@@ -131,7 +131,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     options = ReplayOptions(tuple(arguments.files), arguments.speed, arguments.fee_bps, arguments.json, arguments.port)
     home = home_folder()
     with locked(home):
-        return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), say))
+        return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), echo))
 
 
 def _backtest(arguments: argparse.Namespace) -> int:
@@ -150,7 +150,7 @@ def _backtest(arguments: argparse.Namespace) -> int:
         follow_settings=arguments.follow_settings,
         **{name: getattr(arguments, name) for name in ("json", "report", "trades", "progress", "figures")},
     )
-    return run_backtest_command(home_folder(), options, say)
+    return run_backtest_command(home_folder(), options, echo)
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
@@ -172,13 +172,13 @@ def _sweep(arguments: argparse.Namespace) -> int:
         show=arguments.show,
         json=arguments.json,
     )
-    return run_sweep_command(home_folder(), options, say)
+    return run_sweep_command(home_folder(), options, echo)
 
 
 def _reenact(arguments: argparse.Namespace) -> int:
     from launch.cli.raw_replay_command import reenact_folder
 
-    return reenact_folder(arguments.folder, say)
+    return reenact_folder(arguments.folder, echo)
 
 
 def _chaos(arguments: argparse.Namespace) -> int:
@@ -187,19 +187,19 @@ def _chaos(arguments: argparse.Namespace) -> int:
     options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port)
     home = chaos_home(home_folder())
     with locked(home):
-        return asyncio.run(run_chaos(home, options, say))
+        return asyncio.run(run_chaos(home, options, echo))
 
 
 def _doctor(_: argparse.Namespace) -> int:
     from launch.cli.doctor import doctor
 
-    return doctor(home_folder(), say)
+    return doctor(home_folder(), echo)
 
 
 def _keys(arguments: argparse.Namespace) -> int:
     from launch.cli.keys_command import run_keys
 
-    return run_keys(home_folder(), arguments, say)
+    return run_keys(home_folder(), arguments, echo)
 
 
 def _exchanges(arguments: argparse.Namespace) -> int:
@@ -209,7 +209,7 @@ def _exchanges(arguments: argparse.Namespace) -> int:
     if arguments.session:
         return run_session_exchanges(read_session(home))
     served = arguments.json, tuple(arguments.only), arguments.faults, not arguments.no_limits
-    return run_standalone(home, StandaloneOptions(arguments.port, arguments.seed, *served), say)
+    return run_standalone(home, StandaloneOptions(arguments.port, arguments.seed, *served), echo)
 
 
 def _feed(arguments: argparse.Namespace) -> int:
@@ -273,7 +273,7 @@ def _session_with(exchange: str, role: str) -> Session:
     return session
 
 
-def say(line: str) -> None:
+def echo(line: str) -> None:
     """One line for the user, at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

@@ -54,11 +54,11 @@ class CheckResult:
     text: str
 
 
-def doctor(home: Path, say: Callable[[str], None]) -> int:
+def doctor(home: Path, echo: Callable[[str], None]) -> int:
     """Print every check; exit code 0 if all is well, 1 if there is advice, 2 if something needed is missing."""
     findings = list(examined(home))
     for finding in findings:
-        say(f"{MARKS[finding.state]} {finding.subject}: {finding.text}")
+        echo(f"{MARKS[finding.state]} {finding.subject}: {finding.text}")
     return exit_code(findings)
 
 
@@ -81,30 +81,30 @@ def examined(home: Path) -> Iterator[CheckResult]:
     yield room_finding("memory", psutil.virtual_memory().available, NEEDED_MEMORY)
     yield room_finding("disk", shutil.disk_usage(_existing(home)).free, NEEDED_DISK)
     try:
-        told = read_configuration(None, os.environ)
-        kind = checked_configuration(home, told, os.environ)
+        config = read_configuration(None, os.environ)
+        kind = checked_configuration(home, config, os.environ)
     except CannotStartError as error:
         yield CheckResult("missing", "configuration", str(error))
         return
     source = "arbitrage.toml" if Path("arbitrage.toml").exists() else "the defaults"
     yield CheckResult("ok", "configuration", f"{source}, for {kind}")
-    yield from session_findings(home, told)
+    yield from session_findings(home, config)
 
 
-def checked_configuration(home: Path, told: Configuration, environment: Mapping[str, str]) -> str:
+def checked_configuration(home: Path, config: Configuration, environment: Mapping[str, str]) -> str:
     """The command this configuration is for. Raises CannotStartError as that command would, before its first
     request."""
-    if all(one.mode == "simulated" for one in told.exchange.values()):
-        check_paper(told)
+    if all(one.mode == "simulated" for one in config.exchange.values()):
+        check_paper(config)
         return "`arbitrage paper`"
-    if told.is_public:
+    if config.is_public:
         from launch.sessions.public_paper import check_public
 
-        check_public(home, told)
+        check_public(home, config)
         return "`arbitrage paper` at live prices"
     from launch.sessions.live import check_live
 
-    return f"`arbitrage live` ({check_live(home, told, environment).mode})"
+    return f"`arbitrage live` ({check_live(home, config, environment).mode})"
 
 
 def judged(subject: str, fault: str | None, text: str) -> CheckResult:
@@ -194,7 +194,7 @@ def room_finding(subject: str, free: int, needed: int) -> CheckResult:
     )
 
 
-def session_findings(home: Path, told: Configuration) -> Iterator[CheckResult]:
+def session_findings(home: Path, config: Configuration) -> Iterator[CheckResult]:
     """The running session's addresses, or whether the next session can have its ports."""
     if session_runs(home):
         session_homes = (home, home / "replay", home / "public", home / "live", home / "sandbox")
@@ -206,15 +206,15 @@ def session_findings(home: Path, told: Configuration) -> Iterator[CheckResult]:
         return
     yield CheckResult("ok", "session", "none running")
     try:
-        claim_web_port(told.bind, told.port)
+        claim_web_port(config.bind, config.port)
     except CannotStartError as error:
         yield CheckResult("missing", "web port", str(error))
     else:
-        yield CheckResult("ok", "web port", f"{told.port} is free; all other ports are picked automatically")
-    if told.kafka is not None:
-        yield kafka_finding(Address(told.kafka, named_kafka_login(os.environ)))
-    if told.mongodb is not None:
-        yield port_finding("MongoDB", told.mongodb)
+        yield CheckResult("ok", "web port", f"{config.port} is free; all other ports are picked automatically")
+    if config.kafka is not None:
+        yield kafka_finding(Address(config.kafka, named_kafka_login(os.environ)))
+    if config.mongodb is not None:
+        yield port_finding("MongoDB", config.mongodb)
 
 
 def session_runs(home: Path) -> bool:

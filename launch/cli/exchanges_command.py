@@ -24,7 +24,7 @@ _HOST = "127.0.0.1"
 _ACCOUNTS = "exchanges-alone"
 """Separate accounts, so that no other bot trades on a session's."""
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +39,24 @@ class StandaloneOptions:
     is_limited: bool = True
 
 
-def run_standalone(home: Path, options: StandaloneOptions, say: Say) -> int:
+def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
     """Serve until the user stops it; returns the exit code. Raises LaunchError if it cannot start or go on."""
     names = _checked_names(options.only)
     scheduled = _scheduled(options.faults, names)
     if options.json_file is not None:
         check_writable(options.json_file)
     claim_web_port(_HOST, options.port)
-    told = ExchangesOptions(options.port, options.seed, names, scheduled, _ACCOUNTS, options.is_limited)
+    served = ExchangesOptions(options.port, options.seed, names, scheduled, _ACCOUNTS, options.is_limited)
     url = f"http://{_HOST}:{options.port}"
 
     def ready() -> None:
         if options.json_file is not None:
             content = json.dumps(ccxt_settings(home, url, names), indent=2)
             write_atomically(options.json_file, content.encode())
-        say(f"Simulated exchanges ({', '.join(names)}): {url}")
+        echo(f"Simulated exchanges ({', '.join(names)}): {url}")
 
     with process_lock(home, _ACCOUNTS):
-        return asyncio.run(_until_stopped(home, told, ready))
+        return asyncio.run(_until_stopped(home, served, ready))
 
 
 def run_session_exchanges(session: Session) -> int:
@@ -64,8 +64,8 @@ def run_session_exchanges(session: Session) -> int:
     if session.exchanges_url is None:
         raise CannotStartError("this session trades on local paper accounts and has no simulated exchanges.")
     port = urlsplit(session.exchanges_url).port or 0
-    told = ExchangesOptions(port, session.seed, session.exchanges, is_limited=session.rate_limits)
-    return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, told, ready))
+    options = ExchangesOptions(port, session.seed, session.exchanges, is_limited=session.rate_limits)
+    return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, options, ready))
 
 
 def ccxt_settings(home: Path, url: str, names: Iterable[str]) -> dict[str, dict[str, object]]:
@@ -73,15 +73,15 @@ def ccxt_settings(home: Path, url: str, names: Iterable[str]) -> dict[str, dict[
     settings: dict[str, dict[str, object]] = {}
     for name in names:
         keys = load_credentials(home, name)
-        told = {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}
+        options = {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}
         settings[name] = {"id": name, "urls": {"api": simulated_addresses(name, f"{url}/{name}")}}
-        settings[name].update((key, value) for key, value in told.items() if value)
+        settings[name].update((key, value) for key, value in options.items() if value)
     return settings
 
 
-async def _until_stopped(home: Path, told: ExchangesOptions, ready: Callable[[], None]) -> int:
+async def _until_stopped(home: Path, options: ExchangesOptions, ready: Callable[[], None]) -> int:
     try:
-        await unless_stopped(run_exchanges(home, told, ready), stop_event())
+        await unless_stopped(run_exchanges(home, options, ready), stop_event())
     except StoppedError:
         return 0
     except AccountRejectedError as error:

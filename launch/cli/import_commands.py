@@ -8,7 +8,7 @@ from pathlib import Path
 from launch.cli.arguments import add_import
 from launch.setup.data_dir import home_folder
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 class _ListFormats(argparse.Action):
@@ -29,7 +29,7 @@ def add_imports(parser: argparse.ArgumentParser) -> None:
     add_import(parser)
 
 
-def run_imports(arguments: argparse.Namespace, say: Say) -> int:
+def run_imports(arguments: argparse.Namespace, echo: Echo) -> int:
     from datasets.rows.import_format import FileOptions
     from launch.cli.import_command import ImportOptions, run_import
 
@@ -37,7 +37,7 @@ def run_imports(arguments: argparse.Namespace, say: Say) -> int:
     options = ImportOptions(
         format=arguments.format,
         files=tuple(arguments.files),
-        told=FileOptions(arguments.exchange, arguments.symbol, spread, arguments.mapping),
+        file_options=FileOptions(arguments.exchange, arguments.symbol, spread, arguments.mapping),
         region=arguments.region,
         is_fx=arguments.fx,
         alike=tuple(arguments.alike),
@@ -45,7 +45,7 @@ def run_imports(arguments: argparse.Namespace, say: Say) -> int:
         settlement_currency=arguments.settlement,
         contract_size=arguments.contract_size,
     )
-    return run_import(home_folder(), options, say)
+    return run_import(home_folder(), options, echo)
 
 
 def add_sets(parser: argparse.ArgumentParser) -> None:
@@ -71,20 +71,20 @@ def add_sets(parser: argparse.ArgumentParser) -> None:
     remove.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
-def run_sets_command(arguments: argparse.Namespace, say: Say) -> int:
+def run_sets_command(arguments: argparse.Namespace, echo: Echo) -> int:
     from launch.cli.sets_command import SetsOptions, run_sets
 
-    told = vars(arguments)
-    names = told.get("names") or ([told["name"]] if "name" in told else [])
+    values = vars(arguments)
+    names = values.get("names") or ([values["name"]] if "name" in values else [])
     options = SetsOptions(
-        work=told.get("work") or "list",
+        work=values.get("work") or "list",
         names=tuple(names),
-        alike=tuple(told.get("alike", ())),
-        unlike=tuple(told.get("unlike", ())),
-        settlement_currency=told.get("settlement"),
-        files=tuple(told.get("drop", ())),
-        markets=tuple(told.get("drop_market", ())),
-        is_sure=bool(told.get("yes")),
-        json=told.get("json"),
+        alike=tuple(values.get("alike", ())),
+        unlike=tuple(values.get("unlike", ())),
+        settlement_currency=values.get("settlement"),
+        files=tuple(values.get("drop", ())),
+        markets=tuple(values.get("drop_market", ())),
+        is_sure=bool(values.get("yes")),
+        json=values.get("json"),
     )
-    return run_sets(home_folder(), options, say)
+    return run_sets(home_folder(), options, echo)

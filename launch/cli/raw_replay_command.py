@@ -8,10 +8,10 @@ from launch.errors import CannotStartError
 from pricefeeds.raw_replay import RawReplay, ReplayDifference, reenact
 from pricefeeds.recording.feed_recording import read_recording, recorded_folders
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
-def reenact_folder(folder: Path, say: Say) -> int:
+def reenact_folder(folder: Path, echo: Echo) -> int:
     """Replay every exchange recorded at or below `folder`; exit code 1 if a row differs. Raises CannotStartError."""
     differs = False
     try:
@@ -23,7 +23,7 @@ def reenact_folder(folder: Path, say: Say) -> int:
                 )
             differs |= outcome.difference is not None
             for line in outcome_lines(outcome):
-                say(line)
+                echo(line)
     except ImportRejectedError as error:
         raise CannotStartError(f"{error}.") from error
     return 1 if differs else 0

@@ -23,7 +23,7 @@ from market.instruments.markets import Market
 from market.money import text_of
 from market.time_units import MICROSECONDS
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 MEGABYTE = 1_000_000
 
 
@@ -42,29 +42,29 @@ class SetsOptions:
     json: Path | None = None
 
 
-def run_sets(home: Path, options: SetsOptions, say: Say, ask: Callable[[str], str] = input) -> int:
+def run_sets(home: Path, options: SetsOptions, echo: Echo, ask: Callable[[str], str] = input) -> int:
     """`ask` confirms a removal. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
     works = {"list": _list, "show": _show, "repair": _repair}
     try:
         if options.work == "remove":
-            return _remove(home, options, say, ask)
-        return works[options.work](home, options, say)
+            return _remove(home, options, echo, ask)
+        return works[options.work](home, options, echo)
     except ImportRejectedError as error:
         raise CannotStartError(f"{str(error).removesuffix('.')}.") from error
     except OSError as error:
         raise LaunchError(f"{home / SETS}: cannot be read or written ({error.strerror or error}).") from error
 
 
-def _list(home: Path, options: SetsOptions, say: Say) -> int:
+def _list(home: Path, options: SetsOptions, echo: Echo) -> int:
     rows = [_row(name, folder) for name, folder in sorted(_folders(home).items())]
     if options.json is not None:
         write_atomically(options.json, json.dumps(rows, indent=2).encode())
     if not rows:
-        say("no tick sets yet; create one with `arbitrage import`")
+        echo("no tick sets yet; create one with `arbitrage import`")
     for row in rows:
-        say(f"{row['name']}: {row['told']}")
+        echo(f"{row['name']}: {row['told']}")
     return 0
 
 
@@ -86,11 +86,11 @@ def _row(name: str, folder: Path) -> dict[str, Any]:
         "start_time": manifest.start_time,
         "end_time": manifest.end_time,
         "problems": problems_of(manifest),
-        "told": _told(manifest, _size(folder)),
+        "told": _summary(manifest, _size(folder)),
     }
 
 
-def _told(manifest: Manifest, size: int) -> str:
+def _summary(manifest: Manifest, size: int) -> str:
     exchanges = ", ".join(dict.fromkeys(one.exchange for one in manifest.markets if not one.is_fx))
     count = len(problems_of(manifest))
     troubled = "" if not count else "; cannot be backtested yet, see `arbitrage sets show`"
@@ -100,7 +100,7 @@ def _told(manifest: Manifest, size: int) -> str:
     )
 
 
-def _show(home: Path, options: SetsOptions, say: Say) -> int:
+def _show(home: Path, options: SetsOptions, echo: Echo) -> int:
     (name,) = options.names
     folder = _folder(home, name)
     manifest = whole_tick_set(folder).manifest
@@ -108,20 +108,20 @@ def _show(home: Path, options: SetsOptions, say: Say) -> int:
     if options.json is not None:
         document = asdict(manifest) | {"folder": str(folder), "bytes": _size(folder), "problems": problems}
         write_atomically(options.json, json.dumps(document, indent=2, default=str).encode())
-    say(f"{name}: {_told(manifest, _size(folder))}")
-    say(f"folder: {folder}")
-    say(f"settles in: {manifest.settlement_currency}")
+    echo(f"{name}: {_summary(manifest, _size(folder))}")
+    echo(f"folder: {folder}")
+    echo(f"settles in: {manifest.settlement_currency}")
     for market in manifest.markets:
-        say(f"market: {_market_line(market)}")
+        echo(f"market: {_market_line(market)}")
     for source in manifest.sources:
         place = f" of {source.exchange} {source.symbol}" if source.exchange else ""
         checksum = f" ({source.sha256[:SHORTEST_CHECKSUM]})" if source.sha256 else ""
         rejected = sum(source.rejected.values())
-        say(f"import: {source.name}{checksum}, {source.format}: {source.rows:,} quotes{place}, {rejected:,} rejected")
+        echo(f"import: {source.name}{checksum}, {source.format}: {source.rows:,} quotes{place}, {rejected:,} rejected")
     for line in manifest.assumptions:
-        say(f"assumed: {line}")
+        echo(f"assumed: {line}")
     for line in problems:
-        say(f"cannot be backtested yet: {line}")
+        echo(f"cannot be backtested yet: {line}")
     return 0
 
 
@@ -134,7 +134,7 @@ def _market_line(market: Market) -> str:
     return f"{market.exchange} {market.symbol}, {kind}, compared as {market.base} in {market.quote_currency}"
 
 
-def _repair(home: Path, options: SetsOptions, say: Say) -> int:
+def _repair(home: Path, options: SetsOptions, echo: Echo) -> int:
     (name,) = options.names
     changes = SetChanges(
         alike=tuple(alike_of_text(text) for text in options.alike),
@@ -145,32 +145,32 @@ def _repair(home: Path, options: SetsOptions, say: Say) -> int:
     )
     done = repair_set(_own_folder(home, name), changes, lambda *_: None)
     for line in done.done:
-        say(line)
+        echo(line)
     if changes == SetChanges() and not done.done:
-        say("complete and readable; nothing to repair")
+        echo("complete and readable; nothing to repair")
     for line in done.manifest.assumptions:
-        say(f"assumed: {line}")
+        echo(f"assumed: {line}")
     for line in problems_of(done.manifest):
-        say(f"cannot be backtested yet: {line}")
-    say(f"{name}: {_told(done.manifest, _size(_own_folder(home, name)))}")
+        echo(f"cannot be backtested yet: {line}")
+    echo(f"{name}: {_summary(done.manifest, _size(_own_folder(home, name)))}")
     return 0
 
 
-def _remove(home: Path, options: SetsOptions, say: Say, ask: Callable[[str], str]) -> int:
+def _remove(home: Path, options: SetsOptions, echo: Echo, ask: Callable[[str], str]) -> int:
     folders = {name: _own_folder(home, name) for name in options.names}
     for name, folder in folders.items():
         if not folder.exists() and not folder.is_symlink() and left_behind(folder) is None:
             raise CannotStartError(f"{name} is not a tick set; `arbitrage sets list` shows all.")
-    told = ", ".join(f"{name} ({_size(folder) / MEGABYTE:,.1f} MB)" for name, folder in folders.items())
+    sizes = ", ".join(f"{name} ({_size(folder) / MEGABYTE:,.1f} MB)" for name, folder in folders.items())
     if not options.is_sure:
         if not sys.stdin.isatty() and ask is input:
-            raise CannotStartError(f"{told}: would be deleted permanently; without a terminal, confirm with --yes.")
-        if ask(f"delete {told} permanently? [y/N] ").strip().lower() not in ("y", "yes"):
-            say("nothing deleted")
+            raise CannotStartError(f"{sizes}: would be deleted permanently; without a terminal, confirm with --yes.")
+        if ask(f"delete {sizes} permanently? [y/N] ").strip().lower() not in ("y", "yes"):
+            echo("nothing deleted")
             return 1
     for name, folder in folders.items():
         remove(folder)
-        say(f"deleted: {name}")
+        echo(f"deleted: {name}")
     return 0
 
 

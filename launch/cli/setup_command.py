@@ -28,7 +28,7 @@ from streams.broker.embedded_broker import free_ports
 BROKER_SECONDS = 60.0
 
 
-def prepare(home: Path, say: Callable[[str], None]) -> None:
+def prepare(home: Path, echo: Callable[[str], None]) -> None:
     """Install mongod where there is one for this system, the jars in `home`, and compile detection.
 
     Raises CannotStartError.
@@ -37,16 +37,16 @@ def prepare(home: Path, say: Callable[[str], None]) -> None:
     try:
         mongod_program()
     except StoreError as error:
-        say(str(error))
-    resolve_jars(home, say)
-    say("detection for backtests: compiling once, cached beside its source")
+        echo(str(error))
+    resolve_jars(home, echo)
+    echo("detection for backtests: compiling once, cached beside its source")
     load_kernel()
     if not archive_is_current(archive_path(home)):
         with stderr_to(home / "logs" / "backtest-spark.log"):
-            asyncio.run(_archive_classes(home, say))
+            asyncio.run(_archive_classes(home, echo))
 
 
-async def _archive_classes(home: Path, say: Callable[[str], None]) -> None:
+async def _archive_classes(home: Path, echo: Callable[[str], None]) -> None:
     """Run the Spark job once on an empty log and archive its classes; without the archive it only starts more
     slowly."""
     (port,) = free_ports(1)
@@ -63,13 +63,13 @@ async def _archive_classes(home: Path, say: Callable[[str], None]) -> None:
         )
         (session.home / "jars").symlink_to(home / "jars")
         session = supervisors_session(session, Configuration(), {})
-        broker = Supervisor(session.home, [kafka_process(session, say)], lambda _: None)
+        broker = Supervisor(session.home, [kafka_process(session, echo)], lambda _: None)
         await broker.start()
         try:
             await broker.all_ready(BROKER_SECONDS)
-            await asyncio.to_thread(make_class_archive, session, say)
+            await asyncio.to_thread(make_class_archive, session, echo)
         except (LaunchError, CepError) as error:
-            say(without_archive(error))
+            echo(without_archive(error))
         finally:
             await broker.stop()
 

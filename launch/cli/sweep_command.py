@@ -33,7 +33,7 @@ from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.clean_stop import Stopping
 from launch.supervisor.spark_command import quiet_session, spark_log
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 FINGERPRINT = "tick_set_sha256"
 PROGRAM = "cross-exchange-arbitrage"
@@ -61,20 +61,20 @@ class SweepOptions:
     json: Path | None = None
 
 
-def run_sweep_command(home: Path, options: SweepOptions, say: Say) -> int:
+def run_sweep_command(home: Path, options: SweepOptions, echo: Echo) -> int:
     """Exit code 0 if the ledgers of all sets reconcile. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
     try:
         _check_known(options)
         if options.show is not None:
-            return _report(sweep_store(home, options.show), options.json, say)
+            return _report(sweep_store(home, options.show), options.json, echo)
         tick_set, definition = _requested_sweep(home, options)
         store = sweep_store(home, definition.name)
         with process_lock(home, f"sweep-{definition.name}"):
             store.begin(definition)
-            _run(home, tick_set, store, options.master, say)
-        return _report(store, options.json, say)
+            _run(home, tick_set, store, options.master, echo)
+        return _report(store, options.json, echo)
     except (SweepRejectedError, ImportRejectedError, CepCannotStartError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except (SweepStoppedError, BacktestError) as error:
@@ -134,15 +134,15 @@ def _requested_sweep(home: Path, options: SweepOptions) -> tuple[TickSet, SweepD
     return tick_set, definition
 
 
-def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, say: Say) -> None:
+def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, echo: Echo) -> None:
     definition = store.definition()
     missing = len(store.missing(definition))
     if not missing:
         return
     if missing < definition.chunks:
-        say(f"sweep {definition.name}: resuming, {definition.chunks - missing} of {definition.chunks} chunks are done")
+        echo(f"sweep {definition.name}: resuming, {definition.chunks - missing} of {definition.chunks} chunks are done")
     else:
-        say(f"sweep {definition.name}: {definition.grid.size:,} sets over {tick_set.manifest.quotes:,} quotes")
+        echo(f"sweep {definition.name}: {definition.grid.size:,} sets over {tick_set.manifest.quotes:,} quotes")
     checked_java()
     # the workers run this interpreter, with what is installed beside it
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -161,12 +161,12 @@ def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, say: Say
             run_sweep(spark, tick_set, definition, store, report_progress)
 
 
-def _report(store: SweepStore, json_file: Path | None, say: Say) -> int:
+def _report(store: SweepStore, json_file: Path | None, echo: Echo) -> int:
     table = _table(store)
     if json_file is not None:
         write_atomically(json_file, json.dumps(sweep_json(table), indent=2).encode())
     for line in sweep_lines(table):
-        say(line)
+        echo(line)
     return 0 if all(result.is_balanced for result in table.results) else 1
 
 

@@ -17,7 +17,7 @@ from launch.supervisor.clean_stop import Stopping
 from launch.supervisor.spark_command import quiet_session, spark_log
 from pricefeeds.recording.feed_recorder import recordings_folder
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 DeriveAt = Callable[[Path, TickSet], Iterable[tuple[str, int, bytes]]]
 
 
@@ -29,7 +29,9 @@ def derived_in_spark(home: Path, tick_set: TickSet) -> Iterator[tuple[str, int, 
             yield row["base"], row["offset"], row["value"].encode()
 
 
-def verify_session(home: Path, name: str, files: Sequence[Path], say: Say, derived: DeriveAt = derived_in_spark) -> int:
+def verify_session(
+    home: Path, name: str, files: Sequence[Path], echo: Echo, derived: DeriveAt = derived_in_spark
+) -> int:
     """Exit code 0 if nothing differs, 1 if something does. Raises CannotStartError if the session cannot be
     verified."""
     if files:
@@ -38,7 +40,7 @@ def verify_session(home: Path, name: str, files: Sequence[Path], say: Say, deriv
         folder = session_folder(home, name)
         build_log(folder / "log")
         session = open_session(folder)
-        say(f"session {session.session_id}: verifying its log")
+        echo(f"session {session.session_id}: verifying its log")
         with Stopping(spark_log(home)):
             outcome = verified(session, lambda tick_set: derived(home, tick_set))
     except (CannotVerifyError, ImportRejectedError, CepCannotStartError, LookupError) as error:
@@ -46,7 +48,7 @@ def verify_session(home: Path, name: str, files: Sequence[Path], say: Say, deriv
     except OSError as error:
         raise CannotStartError(f"{error.filename or name}: cannot be read ({error.strerror}).") from error
     for line in outcome_lines(session, outcome):
-        say(line)
+        echo(line)
     return 0 if outcome.difference is None else 1
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exchanges.simulated_markets import paper_markets, simulated_markets, simulated_taker_fees, taker_fees
 from launch.config.configuration import Configuration, first_settings
-from launch.config.notice_destinations import told_destinations
+from launch.config.notice_destinations import configured_destinations
 from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
@@ -46,7 +46,7 @@ TRADING = {
 EXCHANGE_SECONDS = 60.0
 """Once all else is ready, a session starts without an exchange that does not answer for so long."""
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,60 +60,60 @@ class PaperOptions:
     record: bool = False
 
 
-async def run_paper(home: Path, options: PaperOptions, told: Configuration, say: Say) -> int:
+async def run_paper(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     """Trade on simulated exchanges. Raises CannotStartError where the configuration means others."""
-    check_simulated(told)
-    return await run_session(paper_session(home, options, told), paper_settings(told), options, told, say)
+    check_simulated(config)
+    return await run_session(paper_session(home, options, config), paper_settings(config), options, config, echo)
 
 
 async def run_session(
-    session: Session, settings: Settings, options: PaperOptions, told: Configuration, say: Say
+    session: Session, settings: Settings, options: PaperOptions, config: Configuration, echo: Echo
 ) -> int:
     """Start everything, trade until stopped, check the ledger. Exit code 0 only if it reconciles."""
-    session = replace(session, notices=told_destinations(told.notices, os.environ))
+    session = replace(session, notices=configured_destinations(config.notices, os.environ))
     if options.json is not None:
         check_writable(options.json)
     claim_web_port(session.web_host, session.web_port)
-    with session_logins(session, told, os.environ) as own_session:
-        return await _run(own_session, settings, options, told, say)
+    with session_logins(session, config, os.environ) as own_session:
+        return await _run(own_session, settings, options, config, echo)
 
 
-async def _run(session: Session, settings: Settings, options: PaperOptions, told: Configuration, say: Say) -> int:
+async def _run(session: Session, settings: Settings, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     started, home = wall_now(), session.home
     key_file = ensure_api_key(home)
-    services = await service_processes(session, told, settings, say)
+    services = await service_processes(session, config, settings, echo)
     write_atomically(home / "run.json", session.to_json())
     names = tuple(part.name for part in services)
-    parts = [*services, *own_processes(session, names, fed=True, bots=told.bots_per_exchange)]
-    supervisor = Supervisor(home, parts, say, session)
+    parts = [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange)]
+    supervisor = Supervisor(home, parts, echo, session)
     meter, stopped = SessionCounters(session), stop_event()
     await supervisor.start()
     try:
-        await unless_stopped(_all_ready(session, supervisor, meter, say), stopped)
-        say(
+        await unless_stopped(_all_ready(session, supervisor, meter, echo), stopped)
+        echo(
             f"{TRADING[session.mode]}: http://{session.web_host}:{session.web_port}   "
             f"(API key: {key_file}; Ctrl-C stops everything)"
         )
         if session.recordings_mb is not None:
-            say(f"recording feeds and log in {recordings_folder(home) / session.session_id}")
+            echo(f"recording feeds and log in {recordings_folder(home) / session.session_id}")
         await with_backtests(session, stopped_or_after(stopped, options.seconds))
         activity = await _closed(session, meter, supervisor, started)
         if session.recordings_mb is not None:
-            await end_log(session, started, say)
+            await end_log(session, started, echo)
     finally:
         await meter.stop()
         await supervisor.stop()
         (home / "run.json").unlink(missing_ok=True)
     if session.recordings_mb is not None:
-        finish_recording(session, say)
-    return report(activity, options.json, say)
+        finish_recording(session, echo)
+    return report(activity, options.json, echo)
 
 
-async def _all_ready(session: Session, supervisor: Supervisor, meter: SessionCounters, say: Say) -> None:
+async def _all_ready(session: Session, supervisor: Supervisor, meter: SessionCounters, echo: Echo) -> None:
     async def report_address() -> None:
         """The page is ready long before Spark is, so its address is printed at once."""
         await supervisor.ready_of(("ui",))
-        say(f"open http://{session.web_host}:{session.web_port}; trading begins once all is ready, Spark last")
+        echo(f"open http://{session.web_host}:{session.web_port}; trading begins once all is ready, Spark last")
 
     async def publish_known_tick_sets() -> None:
         # until MongoDB is ready, its own process sets the database up
@@ -139,7 +139,7 @@ async def _closed(session: Session, meter: SessionCounters, supervisor: Supervis
     return await retry_while_store_is_down(close)
 
 
-def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
+def paper_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
     """Raises CannotStartError for unknown exchanges, or too few of them."""
     kafka_port, mongodb_port, exchanges_port = free_ports(3)
     return Session(
@@ -147,59 +147,59 @@ def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Ses
         started_at=wall_now(),
         mode="paper",
         home=home,
-        kafka=told.kafka or f"127.0.0.1:{kafka_port}",
-        mongodb=told.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+        kafka=config.kafka or f"127.0.0.1:{kafka_port}",
+        mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
         database=DATABASE,
-        markets=chosen_markets(told.exchanges),
+        markets=chosen_markets(config.exchanges),
         settlement_currency=SETTLEMENT_CURRENCY,
-        partitions=told.partitions,
+        partitions=config.partitions,
         exchanges_url=f"http://127.0.0.1:{exchanges_port}",
-        rate_limits=told.rate_limits,
-        web_host=told.bind,
-        web_port=told.port if options.port is None else options.port,
-        access=told.access,
-        seed=options.seed if options.seed is not None else told.seed,
-        stale_after_ms=told.feeds.stale_after_ms,
-        recordings_mb=recordings_limit_mb(home, options, told),
-        transfers=session_transfers(told.transfers),
+        rate_limits=config.rate_limits,
+        web_host=config.bind,
+        web_port=config.port if options.port is None else options.port,
+        access=config.access,
+        seed=options.seed if options.seed is not None else config.seed,
+        stale_after_ms=config.feeds.stale_after_ms,
+        recordings_mb=recordings_limit_mb(home, options, config),
+        transfers=session_transfers(config.transfers),
     )
 
 
-def recordings_limit_mb(home: Path, options: PaperOptions, told: Configuration) -> int | None:
+def recordings_limit_mb(home: Path, options: PaperOptions, config: Configuration) -> int | None:
     """Megabytes; None if nothing is recorded. Raises CannotStartError if the limit is reached already."""
-    if not (options.record or told.record):
+    if not (options.record or config.record):
         return None
     folder = recordings_folder(home)
     used = recorded_bytes(folder)
-    if used >= told.recordings_mb * MEGABYTE:
+    if used >= config.recordings_mb * MEGABYTE:
         raise CannotStartError(
-            f"{folder} holds {used // MEGABYTE} MB of recordings, and `recordings_mb` is {told.recordings_mb}: "
+            f"{folder} holds {used // MEGABYTE} MB of recordings, and `recordings_mb` is {config.recordings_mb}: "
             "delete some of them, raise the limit, or start without recording."
         )
-    return told.recordings_mb
+    return config.recordings_mb
 
 
-def check_paper(told: Configuration) -> None:
+def check_paper(config: Configuration) -> None:
     """Checks that need no process; they run before the data folder is locked, so beside a running session too.
 
     Raises CannotStartError.
     """
-    check_simulated(told)
-    chosen_markets(told.exchanges)
-    paper_settings(told)
-    session_transfers(told.transfers)
+    check_simulated(config)
+    chosen_markets(config.exchanges)
+    paper_settings(config)
+    session_transfers(config.transfers)
 
 
-def check_simulated(told: Configuration) -> None:
+def check_simulated(config: Configuration) -> None:
     """Raises CannotStartError if any exchange is configured to be real."""
-    for name, exchange in told.exchange.items():
+    for name, exchange in config.exchange.items():
         if exchange.mode != "simulated":
             raise CannotStartError(
                 f'[exchange.{name}] mode = "{exchange.mode}" is not paper trading; start it with `arbitrage live`.'
             )
         if exchange.url is not None:
             raise CannotStartError(f"[exchange.{name}] url is only for real exchanges; simulated ones have no url.")
-    if told.paper.balances:
+    if config.paper.balances:
         raise CannotStartError(
             "[paper.balances] is only for accounts at live prices; simulated exchanges set their own balances."
         )
@@ -222,8 +222,8 @@ def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:
     return chosen
 
 
-def paper_settings(told: Configuration) -> Settings:
+def paper_settings(config: Configuration) -> Settings:
     """The settings of a new data folder. Raises CannotStartError for values out of range."""
-    enabled = told.exchanges or tuple(taker_fees())
+    enabled = config.exchanges or tuple(taker_fees())
     fees = {name: fee for name, fee in simulated_taker_fees().items() if name in (*taker_fees(), *enabled)}
-    return first_settings(told, {"enabled_exchanges": enabled, "taker_fees": fees})
+    return first_settings(config, {"enabled_exchanges": enabled, "taker_fees": fees})

@@ -13,7 +13,7 @@ from launch.config.configuration import Configuration, first_settings
 from launch.config.currency_tables import check_named, currencies_of
 from launch.errors import CannotStartError
 from launch.sessions.live import make_own_home, one_mode, session_at_exchanges
-from launch.sessions.paper import PaperOptions, Say, run_session
+from launch.sessions.paper import Echo, PaperOptions, run_session
 from launch.setup.data_dir import check_writable
 from market.decide.settings import Settings
 from market.instruments.markets import Market
@@ -29,50 +29,50 @@ OPENING = {
 """Opening balance of a new account, per currency of its exchange: a hundred trades of the default size."""
 
 
-async def run_public(home: Path, options: PaperOptions, told: Configuration, say: Say) -> int:
+async def run_public(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     """Trade until stopped. Raises CannotStartError for an impossible configuration or an exchange that does not
     answer."""
     if options.json is not None:
         check_writable(options.json)
-    session = public_session(home, options, told)
-    say(f"asking {', '.join(session.exchanges)} for their markets and fees; no API key is needed and none is read")
+    session = public_session(home, options, config)
+    echo(f"asking {', '.join(session.exchanges)} for their markets and fees; no API key is needed and none is read")
     session, fees = await with_listed_rules(session)
-    settings = public_settings(told, fees)
+    settings = public_settings(config, fees)
     make_own_home(home, session.home)
     accounts = session.home / "paper"
     if accounts.exists():
-        say(f"resuming the paper accounts in {accounts}")
-    return await run_session(session, settings, options, told, say)
+        echo(f"resuming the paper accounts in {accounts}")
+    return await run_session(session, settings, options, config, echo)
 
 
-def check_public(home: Path, told: Configuration) -> None:
+def check_public(home: Path, config: Configuration) -> None:
     """Check all of the configuration that needs no request. Raises CannotStartError."""
-    session = public_session(home, PaperOptions(None, None, None, None), told)
+    session = public_session(home, PaperOptions(None, None, None, None), config)
     fees = simulated_taker_fees()
-    public_settings(told, {market.exchange: fees[market.exchange] for market in session.traded})
+    public_settings(config, {market.exchange: fees[market.exchange] for market in session.traded})
 
 
-def public_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
+def public_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
     """Raises CannotStartError for a configuration that mixes modes or names unknown exchanges."""
-    one_mode(told, {market.exchange for market in simulated_markets() if market.is_fx})
-    session = session_at_exchanges(home, options, told, "public")
+    one_mode(config, {market.exchange for market in simulated_markets() if market.is_fx})
+    session = session_at_exchanges(home, options, config, "public")
     return replace(
         session,
-        seed=told.seed if options.seed is None else options.seed,
-        paper_balances=opening_balances(session.traded, told.paper.balances),
-        paper_latency_ms=told.paper.latency_ms,
-        paper_latency_spread=told.paper.latency_spread,
+        seed=config.seed if options.seed is None else options.seed,
+        paper_balances=opening_balances(session.traded, config.paper.balances),
+        paper_latency_ms=config.paper.latency_ms,
+        paper_latency_spread=config.paper.latency_spread,
     )
 
 
 def opening_balances(
-    markets: tuple[Market, ...], told: Mapping[str, Mapping[str, Decimal]]
+    markets: tuple[Market, ...], configured: Mapping[str, Mapping[str, Decimal]]
 ) -> dict[str, dict[str, Decimal]]:
     """Exchange → currency → amount. Raises CannotStartError if `configured` names a currency that is not traded."""
     currencies = currencies_of(markets)
-    check_named("paper.balances", told, currencies)
+    check_named("paper.balances", configured, currencies)
     return {
-        exchange: {name: OPENING[name] for name in names} | dict(told.get(exchange, {}))
+        exchange: {name: OPENING[name] for name in names} | dict(configured.get(exchange, {}))
         for exchange, names in currencies.items()
     }
 
@@ -97,10 +97,10 @@ async def with_listed_rules(session: Session) -> tuple[Session, dict[str, Decima
     )
 
 
-def public_settings(told: Configuration, fees: Mapping[str, Decimal]) -> Settings:
+def public_settings(config: Configuration, fees: Mapping[str, Decimal]) -> Settings:
     """The settings of a new database. Raises CannotStartError for values out of range."""
     first: dict[str, object] = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees)}
-    return first_settings(told, first)
+    return first_settings(config, first)
 
 
 def _place(session: Session, exchange: str) -> str:

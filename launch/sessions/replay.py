@@ -36,7 +36,7 @@ TRADERS_START_SECONDS = 30
 """From the moment Spark is ready to the first recorded row: time for the bots to start."""
 DRAIN_SECONDS = 300.0
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +50,26 @@ class ReplayOptions:
     port: int | None
 
 
-async def run_replay(home: Path, options: ReplayOptions, told: Configuration, say: Say) -> int:
+async def run_replay(home: Path, options: ReplayOptions, config: Configuration, echo: Echo) -> int:
     """Replay the files to their end and report; exit code 0 if the ledger reconciles."""
     if options.json is not None:
         check_writable(options.json)
     recording = read_recording(options)
-    session = replay_session(make_empty_home(home), recording, options, told)
+    session = replay_session(make_empty_home(home), recording, options, config)
     session = supervisors_session(session, Configuration(), {})
     claim_web_port(session.web_host, session.web_port)
-    for line in recording.profile.told_assumptions:
-        say(f"assumed: {line}")
+    for line in recording.profile.all_assumptions:
+        echo(f"assumed: {line}")
     stopped = stop_event()
     services = await service_processes(session, Configuration(), recording.profile.settings)
-    supervisor = Supervisor(session.home, services, say, session)
+    supervisor = Supervisor(session.home, services, echo, session)
     await supervisor.start()
     try:
         session = await unless_stopped(_start_parts(session, supervisor, recording, options), stopped)
         outcome, balanced = await unless_stopped(_replay(session, supervisor, recording), stopped)
     finally:
         await supervisor.stop()
-    return _report(recording, outcome, balanced, options.json, say)
+    return _report(recording, outcome, balanced, options.json, echo)
 
 
 def read_recording(options: ReplayOptions) -> Recording:
@@ -97,7 +97,7 @@ def make_empty_home(home: Path) -> Path:
     return folder
 
 
-def replay_session(home: Path, recording: Recording, options: ReplayOptions, told: Configuration) -> Session:
+def replay_session(home: Path, recording: Recording, options: ReplayOptions, config: Configuration) -> Session:
     kafka_port, mongodb_port = free_ports(2)
     session_id = uuid.uuid4().hex
     return Session(
@@ -110,14 +110,14 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, tol
         database="arbitrage_replay",
         markets=recording.markets,
         settlement_currency=recording.profile.settlement_currency,
-        web_host=told.bind,
-        web_port=told.port if options.port is None else options.port,
-        access=told.access,
+        web_host=config.bind,
+        web_port=config.port if options.port is None else options.port,
+        access=config.access,
         replay=_time_from(recording, 1.0, wall_now()),
-        seed=told.seed,
+        seed=config.seed,
         paper_balances=recording.profile.paper_balances,
-        paper_latency_ms=told.paper.latency_ms,
-        paper_latency_spread=told.paper.latency_spread,
+        paper_latency_ms=config.paper.latency_ms,
+        paper_latency_spread=config.paper.latency_spread,
     )
 
 
@@ -177,11 +177,11 @@ def _time_from(recording: Recording, speed: float, wall_start: int) -> ReplayTim
     return ReplayTime(recording_start=recording.start_time, wall_start=wall_start, speed=speed)
 
 
-def _report(recording: Recording, outcome: ReplayOutcome, balanced: bool, json_file: Path | None, say: Say) -> int:
+def _report(recording: Recording, outcome: ReplayOutcome, balanced: bool, json_file: Path | None, echo: Echo) -> int:
     if json_file is not None:
         document = report_json(recording, outcome) | {"balanced": balanced}
         write_atomically(json_file, json.dumps(document, indent=2).encode())
     for line in report_lines(recording, outcome):
-        say(line)
-    say("ledger reconciled" if balanced else "LEDGER NOT RECONCILED")
+        echo(line)
+    echo("ledger reconciled" if balanced else "LEDGER NOT RECONCILED")
     return 0 if balanced else 1

@@ -44,13 +44,13 @@ END_SECONDS = 60.0
 """Time limit for the end marker to pass through CEP, which may just be restarting."""
 RAW, RAW_HEAD = "raw", "head.json"
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 Value = TypeVar("Value")
 
 log = logging.getLogger("launch")
 
 
-async def end_log(session: Session, started: int, say: Say) -> None:
+async def end_log(session: Session, started: int, echo: Echo) -> None:
     """Export the decisions, write the end marker to the log and wait for it, while all processes still run and trading
     has ended.
 
@@ -66,17 +66,17 @@ async def end_log(session: Session, started: int, say: Say) -> None:
             return (raw / ENDED).exists() or (raw / STOPPED).exists()
 
         if not await until(is_over, END_SECONDS):
-            say("Spark did not process the log to its end in time: this session cannot be verified")
+            echo("Spark did not process the log to its end in time: this session cannot be verified")
         elif (raw / STOPPED).exists():
             reason = json.loads((raw / STOPPED).read_text())["reason"]
-            say(f"the log was not recorded to its end ({reason}): this session cannot be verified")
+            echo(f"the log was not recorded to its end ({reason}): this session cannot be verified")
         else:
             # every version in the log was in the store first
             await _export(session, folder / BOOKS.name, _versions)
             write_atomically(raw / RAW_HEAD, HEAD.dump_json(_head(session, started, raw), indent=2))
     except (StoreError, StreamError, OSError, LookupError, ValueError) as error:
         log.warning("end of the log not recorded", extra={"error": str(error)})
-        say(f"this session cannot be verified: {error}")
+        echo(f"this session cannot be verified: {error}")
 
 
 def build_log(folder: Path) -> bool:
@@ -96,14 +96,14 @@ def build_log(folder: Path) -> bool:
     return True
 
 
-def finish_recording(session: Session, say: Say) -> None:
+def finish_recording(session: Session, echo: Echo) -> None:
     """Call it once all processes have ended."""
     folder = log_folder(session.home, session.session_id)
     try:
         if build_log(folder):
-            say(f"verify this session with: arbitrage replay --verify {session.session_id}")
+            echo(f"verify this session with: arbitrage replay --verify {session.session_id}")
     except (ImportRejectedError, OSError, ValueError) as error:
-        say(f"this session cannot be verified: {error}")
+        echo(f"this session cannot be verified: {error}")
 
 
 async def _mark_end(session: Session) -> None:

@@ -84,13 +84,13 @@ async def activity_of(
     )
 
 
-def report(activity: Activity, json_file: Path | None, say: Callable[[str], None]) -> int:
+def report(activity: Activity, json_file: Path | None, echo: Callable[[str], None]) -> int:
     """Print the summary and write the JSON document; exit code 0 only if the ledger reconciles."""
     summary = summary_of(activity)
     if json_file is not None:
         write_atomically(json_file, json.dumps(summary, indent=2).encode())
     for line in summary_lines(summary):
-        say(line)
+        echo(line)
     return 0 if summary["balanced"] else 1
 
 

@@ -88,7 +88,7 @@ def own_logins(home: Path) -> OwnLogins:
     return logins
 
 
-def supervisors_session(session: Session, told: Configuration, environment: Mapping[str, str]) -> Session:
+def supervisors_session(session: Session, config: Configuration, environment: Mapping[str, str]) -> Session:
     """With the supervisor's own logins; what each part needs is put into a file for it, which its process reads.
 
     Raises CannotStartError where a login to a configured service is named by half, or real trading has none for it.
@@ -96,18 +96,23 @@ def supervisors_session(session: Session, told: Configuration, environment: Mapp
     own = own_logins(session.home)
     mongodb, in_address = without_login(session.mongodb)
     named = {
-        "kafka": named_kafka_login(environment) if told.kafka else None,
-        "mongodb": named_login("MONGODB", environment) or in_address if told.mongodb else None,
+        "kafka": named_kafka_login(environment) if config.kafka else None,
+        "mongodb": named_login("MONGODB", environment) or in_address if config.mongodb else None,
     }
-    if session.mode in TRADES_FOR_REAL and told.mongodb and named["mongodb"] is None and BY_CERTIFICATE not in mongodb:
+    if (
+        session.mode in TRADES_FOR_REAL
+        and config.mongodb
+        and named["mongodb"] is None
+        and BY_CERTIFICATE not in mongodb
+    ):
         raise CannotStartError(
             "mongodb: real trading takes no MongoDB that asks nobody for a name; set ARBITRAGE_MONGODB_USER and "
             "ARBITRAGE_MONGODB_PASSWORD, or leave `mongodb` out and it brings its own."
         )
     for role in (SUPERVISOR, *ROLES):
         rights = ROLES.get(role, EVERYTHING)
-        kafka = named["kafka"] if told.kafka else own.login(role)
-        mongodb_login = named["mongodb"] if told.mongodb else own.login(role)
+        kafka = named["kafka"] if config.kafka else own.login(role)
+        mongodb_login = named["mongodb"] if config.mongodb else own.login(role)
         write_logins(
             session.home,
             role,
@@ -118,10 +123,10 @@ def supervisors_session(session: Session, told: Configuration, environment: Mapp
 
 
 @contextmanager
-def session_logins(session: Session, told: Configuration, environment: Mapping[str, str]) -> Iterator[Session]:
+def session_logins(session: Session, config: Configuration, environment: Mapping[str, str]) -> Iterator[Session]:
     """As `supervisors_session`; whatever ends the session, the files of its parts go."""
     try:
-        yield supervisors_session(session, told, environment)
+        yield supervisors_session(session, config, environment)
     finally:
         delete_logins(session.home)
 
@@ -185,11 +190,11 @@ def named_kafka_login(environment: Mapping[str, str]) -> Login | None:
 
 def _named_certificates(environment: Mapping[str, str]) -> str:
     """The whole path, since parts may work in other folders. Raises CannotStartError where it is no file to read."""
-    told = environment.get("ARBITRAGE_KAFKA_CA", "")
-    path = Path(told).resolve()
-    if told and not (path.is_file() and os.access(path, os.R_OK)):
-        raise CannotStartError(f"ARBITRAGE_KAFKA_CA is {told!r}, which is no file that can be read; name one in PEM.")
-    return str(path) if told else ""
+    named = environment.get("ARBITRAGE_KAFKA_CA", "")
+    path = Path(named).resolve()
+    if named and not (path.is_file() and os.access(path, os.R_OK)):
+        raise CannotStartError(f"ARBITRAGE_KAFKA_CA is {named!r}, which is not a readable file; name one in PEM.")
+    return str(path) if named else ""
 
 
 def without_login(uri: str) -> tuple[str, Login | None]:

@@ -28,7 +28,7 @@ ATTEMPT_SECONDS = 10.0
 
 
 async def service_processes(
-    session: Session, told: Configuration, settings: Settings, say: Callable[[str], None] = lambda _: None
+    session: Session, config: Configuration, settings: Settings, echo: Callable[[str], None] = lambda _: None
 ) -> tuple[ProcessSpec, ...]:
     """Our own Kafka and mongod, unless others are configured, which are prepared at once. `session` is the
     supervisor's.
@@ -36,18 +36,18 @@ async def service_processes(
     Raises CannotStartError if a configured one cannot be reached.
     """
     parts: list[ProcessSpec] = []
-    if told.kafka is None:
-        parts.append(kafka_process(session, say))
+    if config.kafka is None:
+        parts.append(kafka_process(session, echo))
     else:
         await _prepare_configured_kafka(session)
-    if told.mongodb is None:
+    if config.mongodb is None:
         parts.append(_mongodb_process(session, settings))
     else:
         await _prepare_configured_mongodb(session, settings)
     return tuple(parts)
 
 
-def kafka_process(session: Session, say: Callable[[str], None]) -> ProcessSpec:
+def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
     """The embedded broker; ready once its topics and users exist."""
     own = own_logins(session.home)
     (controller_port,) = free_ports(1)
@@ -60,7 +60,7 @@ def kafka_process(session: Session, say: Callable[[str], None]) -> ProcessSpec:
     except StreamError as error:
         raise CannotStartError(str(error)) from error
     if aside is not None:
-        say(f"Kafka's log has no login of this data folder and was moved to {aside}")
+        echo(f"Kafka's log has no login of this data folder and was moved to {aside}")
 
     async def probe() -> None:
         await wait_ready(session.kafka, ATTEMPT_SECONDS)

@@ -34,17 +34,17 @@ log = logging.getLogger("launch")
 
 
 class Supervisor:
-    """Runs the processes of one session. `say` prints a line for the user at each start and restart.
+    """Runs the processes of one session. `echo` prints a line for the user at each start and restart.
 
     With `session` it reports their states to the store, and stops and starts those that a user ordered to.
     """
 
     def __init__(
-        self, home: Path, parts: Iterable[ProcessSpec], say: Callable[[str], None], session: Session | None = None
+        self, home: Path, parts: Iterable[ProcessSpec], echo: Callable[[str], None], session: Session | None = None
     ) -> None:
         self._home = home
         self._parts = tuple(parts)
-        self._say = say
+        self._say = echo
         self._clock = SystemClock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}

@@ -148,7 +148,7 @@ def test_nothing_is_kept_of_a_set_that_was_built_anew_meanwhile(tmp_path: Path) 
     assert store.results() == [*results_of(0), *results_of(1)]
     shutil.rmtree(tmp_path / "set")
     tick_set_of(log_of(seed=11, rows=50), tmp_path / "set")
-    with pytest.raises(SweepRejectedError, match="was built anew while it was read"):
+    with pytest.raises(SweepRejectedError, match="was rebuilt while it was read"):
         check_unchanged(tick_set, store, [1])
     assert store.results() == results_of(0)
 

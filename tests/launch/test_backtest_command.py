@@ -39,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("backtest {files} --report /nowhere/report.html", "can be written to; choose another for --report."),
         ("backtest {files} --json {folder}/a --report {folder}/../empty/a", "is named by both --json and --report"),
         ("backtest {files} --set-value min_net_bps", "is not of the form name=value"),
-        ("backtest {files} --set-value speed=3", "'speed' is no setting that a backtest can change"),
+        ("backtest {files} --set-value speed=3", "'speed' is not a setting that a backtest can change"),
         ("backtest {files} --set-value min_net_bps=-9", "min_net_bps must not be below emit_net_bps"),
         ("backtest {files} --latency-ms fast", "'fast' is not a number of milliseconds"),
         ("backtest {files} --latency-ms kraken=3", "latency of 'kraken'"),
@@ -52,7 +52,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("backtest {files} --failed-percent 101", "101 percent of orders is outside 0 to 100"),
         ("backtest {files} --latency-from {folder}/none.json", "cannot be read"),
         ("backtest {files} --latency-from {garbage}", "is not a JSON object of exchanges and milliseconds"),
-        ("backtest {garbage}", "is none of the recordings known here"),
+        ("backtest {garbage}", "matches no replay profile"),
         ("backtest {folder}", "holds no recording"),
     ],
 )

@@ -41,7 +41,7 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def say(_: str) -> None:
+def echo(_: str) -> None:
     raise AssertionError("nothing is said before all is checked")
 
 
@@ -114,7 +114,7 @@ async def test_real_trading_is_rejected_in_one_sentence(
     configuration: Configuration, environment: dict[str, str], sentence: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CannotStartError, match=sentence) as rejected:
-        await run_live(tmp_path, OPTIONS, configuration, environment, say)
+        await run_live(tmp_path, OPTIONS, configuration, environment, echo)
     assert rejected.value.exit_code == 2
     assert "\n" not in str(rejected.value)
     assert "key-" not in str(rejected.value)
@@ -125,7 +125,7 @@ async def test_real_trading_is_rejected_in_one_sentence(
 async def test_paper_never_trades_for_real(mode: str, tmp_path: Path) -> None:
     for configuration in (told({"kraken": {"mode": mode}}), told({"kraken": {"mode": mode}}, exchanges=BOTH)):
         with pytest.raises(CannotStartError, match=f'mode = "{mode}" is not paper trading'):
-            await run_paper(tmp_path, OPTIONS, configuration, say)
+            await run_paper(tmp_path, OPTIONS, configuration, echo)
     with pytest.raises(CannotStartError, match="url is only for real exchanges"):
         check_simulated(told({"kraken": {"url": "https://gateway.example"}}))
     check_simulated(told({"kraken": {"mode": "simulated"}}))

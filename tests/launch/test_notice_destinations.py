@@ -7,7 +7,7 @@ import pytest
 from launch.cli.main import run
 from launch.cli.notice_test_command import report_test_messages
 from launch.config.configuration import read_configuration
-from launch.config.notice_destinations import told_destinations
+from launch.config.notice_destinations import configured_destinations
 from launch.errors import CannotStartError
 from launch.supervisor.process_groups import child_environment
 from launch.supervisor.process_plan import own_processes
@@ -27,7 +27,7 @@ CHAT_OF = {"ARBITRAGE_NOTICES_TELEGRAM_TOKEN": TOKEN, "ARBITRAGE_NOTICES_TELEGRA
 def told(folder: Path, text: str, environment: dict[str, str]) -> object:
     path = folder / "arbitrage.toml"
     path.write_text(text)
-    return told_destinations(read_configuration(path, {}).notices, environment)
+    return configured_destinations(read_configuration(path, {}).notices, environment)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def say(_: str) -> None:
+def echo(_: str) -> None:
     """Nobody listens."""
 
 
@@ -82,7 +82,7 @@ async def test_what_cannot_be_is_rejected_in_one_sentence(
     configuration: Configuration, sentence: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CannotStartError, match=sentence) as rejected:
-        await run_public(tmp_path, OPTIONS, configuration, say)
+        await run_public(tmp_path, OPTIONS, configuration, echo)
     assert rejected.value.exit_code == 2
     assert "\n" not in str(rejected.value)
     assert names_in(tmp_path) == []

@@ -111,7 +111,7 @@ def test_what_is_half_done_or_broken_is_listed(mine: Path, home: Path, capsys: p
 
 
 def test_a_set_of_one_exchange_is_no_backtest(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It came to zeros without a word."""
+    """It came to zeros no message."""
     said(capsys, "sets repair mine --drop a.csv")
     for command in ("backtest mine", "sweep mine --grid min_net_bps=1:3:1"):
         told = said(capsys, command, code=2)

@@ -35,7 +35,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("sweep set", "nothing is varied: name at least one parameter"),
         ("sweep nowhere --grid min_net_bps=1", "nowhere is not a tick set, a folder or a file"),
         ("sweep --grid min_net_bps=1", "name a tick set, or a sweep with --resume or --show"),
-        ("sweep set --grid min_net_pbs=1", "'min_net_pbs' is no parameter of a sweep"),
+        ("sweep set --grid min_net_pbs=1", "'min_net_pbs' is not a sweep parameter"),
         ("sweep set --grid min_net_bps=", "has no values"),
         ("sweep set --grid min_net_bps=9:3:1", "is empty"),
         ("sweep set --grid max_notional=0,5", "max_notional=0: must be more than 0"),

@@ -121,7 +121,7 @@ def test_a_log_that_was_not_ended_is_left_as_it_is(home: Path) -> None:
     raw_again(log)
     (log / RAW / RAW_HEAD).unlink()
     assert not build_log(log)
-    with pytest.raises(CannotStartError, match="was cut off before its log was put together"):
+    with pytest.raises(CannotStartError, match="ended before its log was complete"):
         verify_session(home, SESSION_ID, (), print, derived)
 
 
