@@ -1,4 +1,4 @@
-"""How good the recorded data are: per market how many rows, from when to when, and where nothing was heard."""
+"""Data quality per market: row counts, time span and gaps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ COLUMNS = ["kind", "exchange", "symbol", "received_time"]
 
 @dataclass(frozen=True, slots=True)
 class QuoteGap:
-    """Between two rows of one market in which nothing was heard of it; microseconds UTC."""
+    """A time without rows of one market; microseconds UTC."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class QuoteGap:
 
 @dataclass(frozen=True, slots=True)
 class MarketQuality:
-    """What one market's rows say; times in microseconds UTC, None where it has none."""
+    """Counts and gaps of one market; times in microseconds UTC, None without rows."""
 
     exchange: str
     symbol: str
@@ -42,14 +42,14 @@ class MarketQuality:
     first_time: int | None
     last_time: int | None
     holes: int
-    """Silences longer than a quote may be old."""
+    """Number of gaps longer than the maximum quote age."""
     silences: tuple[QuoteGap, ...]
     """The longest, longest first."""
 
 
 @dataclass(slots=True)
 class _MarketActivity:
-    """One market, followed row group by row group."""
+    """Counters of one market, updated row group by row group."""
 
     quotes: int = 0
     withdrawals: int = 0
@@ -59,7 +59,7 @@ class _MarketActivity:
     longest: list[QuoteGap] = field(default_factory=list)
 
     def add(self, times: npt.NDArray[np.int64], max_age: int) -> None:
-        """`times` of signs of life, in the order of the log."""
+        """`times` of rows that confirm a quote, in the order of the log."""
         if len(times) == 0:
             return
         self.first = int(times[0]) if self.first is None else self.first

@@ -145,7 +145,7 @@ class SimulatedBots:
         self._see_balances()
         if arbitrage.state == "awaiting_second_leg" and identity not in self._waiting:
             self._waiting.add(identity)
-            self._agenda.plan(arbitrage.reserve_by + 1, lambda: self._expire(identity))
+            self._agenda.schedule(arbitrage.reserve_by + 1, lambda: self._expire(identity))
         if arbitrage.state in OPEN_STATES:
             for exchange in dict.fromkeys(leg.exchange for leg in arbitrage.legs):
                 self._work_on(arbitrage, exchange)
@@ -157,7 +157,7 @@ class SimulatedBots:
             key = (due.arbitrage_id, due.leg.role)
             if due.what == "execute" and key not in self._busy:
                 self._busy.add(key)
-                self._agenda.plan(now + self._wait(key), partial(self._execute, exchange, key))
+                self._agenda.schedule(now + self._wait(key), partial(self._execute, exchange, key))
 
     def _wait(self, key: LegKey) -> int:
         """The first two legs follow from the decision; one more leg takes another, one that had to wait a round."""

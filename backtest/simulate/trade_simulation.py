@@ -98,7 +98,7 @@ class _Floor:
             run_to_end(self._store.set_balances(exchange, run_to_end(account.balances()), "before"))
         self.bots = SimulatedBots(self.agenda, self._store, self._accounts, markets, parameters)
         for change in tape.settings_changes if parameters.follow_logged_settings else ():
-            self.agenda.plan(change.time, partial(self._change, change))
+            self.agenda.schedule(change.time, partial(self._change, change))
 
     def outcome(self, spreads: SpreadStatistics, *, has_history: bool) -> TradingOutcome:
         """Once all is over."""

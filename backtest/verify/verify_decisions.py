@@ -1,4 +1,4 @@
-"""Takes each decision again, by the functions that took it live, from what was kept beside it."""
+"""Recomputes each decision from its stored decision context, by the functions that made it live."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ from store.store_port import Advance
 
 
 class NotReproducedError(Exception):
-    """Why a step or a rejection does not follow from what was kept: (field, recorded, derived)."""
+    """A step or a rejection does not follow from its stored context: (field, recorded, derived)."""
 
     def __init__(self, field_name: str, recorded: object, derived: object) -> None:
         super().__init__(field_name)
@@ -45,7 +45,7 @@ class State:
 
 @dataclass(slots=True)
 class Decisions:
-    """Of one session."""
+    """The decisions of one session."""
 
     markets: tuple[Market, ...]
     settings: Mapping[int, Settings]
@@ -60,7 +60,7 @@ class Decisions:
         self.by_symbol = markets_by_symbol(tuple(market for market in self.markets if not market.is_fx))
 
     def arbitrage_difference(self, kept: ExportedArbitrage) -> FirstDifference | None:
-        """Of an arbitrage whose steps were kept, all that it became against what follows from them."""
+        """Compares an arbitrage with the result of its stored steps."""
         state, recorded = State(), kept.arbitrage
         for number, text in enumerate(kept.steps, start=1):
             where = f"arbitrage {recorded.arbitrage_id}, step {number}"
@@ -76,11 +76,11 @@ class Decisions:
         return None if found is None else FirstDifference(f"arbitrage {recorded.arbitrage_id}", *found)
 
     def half(self, kept: ExportedArbitrage) -> State:
-        """As it stood when one leg was reserved. Raises NotDerivedError, NoRecordError."""
+        """The arbitrage after its first leg was reserved. Raises NotDerivedError, NoRecordError."""
         return self._after(step_of(kept.steps[0]), State(), kept.arbitrage)
 
     def rejection_difference(self, rejection: Rejection, half: State) -> FirstDifference | None:
-        """Of a rejection whose grounds were kept; `half`: the arbitrage that it would have joined."""
+        """Compares a rejection with its recomputed reason; `half`: the arbitrage that it would have joined."""
         where = f"rejection {rejection.rejection_id}"
         try:
             grounds = grounds_of(rejection.grounds or "")
@@ -134,7 +134,7 @@ class Decisions:
         return State(after.arbitrage, after.terms)
 
     def _request(self, cause: Cause, recorded: Arbitrage) -> Reservation:
-        """What the bot asked for, decided again; an order of a strategy on one exchange as it was kept."""
+        """The bot's request, decided again; a single-exchange strategy's request is taken as recorded."""
         if cause.wish is not None:
             return cause.wish
         if cause.sight is None:

@@ -1,6 +1,6 @@
-"""Ticks of the log against what the feeders of the session wrote down themselves, where they did.
+"""Compares the ticks of the log with the feeds' own recordings, if there are any.
 
-Detection shows an altered tick only where it changes an opportunity; this shows every one, by its name.
+Detection notices an altered tick only if it changes an opportunity; this check notices every one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ PRICES = {"bid_price": "bid", "ask_price": "ask"}
 
 
 def feed_difference(folder: Path, tick_set: TickSet) -> tuple[int, FirstDifference | None]:
-    """How many ticks were compared, and the first that differs. `folder`: the session's, with one of each exchange."""
+    """The number of compared ticks, and the first difference. `folder`: the session's, with one folder per exchange."""
     compared = 0
     for exchange in sorted(path for path in folder.iterdir() if path.is_dir() and parts_of(path)):
         published = _published(exchange)
@@ -69,7 +69,7 @@ def _difference(exchange: Path, row: Mapping[str, object], place: Place, digest:
 
 
 def _published(exchange: Path) -> dict[Place, bytes]:
-    """What the feeder published, less what it wrote twice in different ways."""
+    """The feed's published rows, without those that it published twice with different content."""
     published: dict[Place, bytes] = {}
     ambiguous: set[Place] = set()
     for row in _rows(exchange):
@@ -87,7 +87,7 @@ def _rows(exchange: Path) -> Iterator[Mapping[str, object]]:
                 if "kind" in row:
                     yield row
     except ImportRejectedError:
-        # a feeder's file that is damaged says nothing of the log
+        # a damaged recording of a feed proves nothing about the log
         return
 
 

@@ -13,10 +13,10 @@ from pydantic import TypeAdapter
 from backtest.verify.recorded_session import (
     ARBITRAGES,
     BOOKS,
+    EXPORTED_ARBITRAGE,
+    EXPORTED_FILL,
     FILLS,
     HEAD,
-    KEPT_ARBITRAGE,
-    KEPT_FILL,
     OPPORTUNITIES,
     REJECTION,
     REJECTIONS,
@@ -163,8 +163,8 @@ def _prepare(folder: Path) -> None:
 
 
 async def _decisions(export: SessionExport, folder: Path) -> None:
-    await _write(folder / FILLS.name, export.fills(), KEPT_FILL)
-    await _write(folder / ARBITRAGES.name, export.arbitrages(), KEPT_ARBITRAGE)
+    await _write(folder / FILLS.name, export.fills(), EXPORTED_FILL)
+    await _write(folder / ARBITRAGES.name, export.arbitrages(), EXPORTED_ARBITRAGE)
     await _write(folder / REJECTIONS.name, export.rejections(), REJECTION)
 
 

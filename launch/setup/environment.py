@@ -33,7 +33,7 @@ def make_environment(folder: Path, echo: Echo) -> None:
     stamp = folder / "setup.stamp"
     if stamp.exists() and stamp.read_text() == _fingerprint(folder):
         return
-    echo(f"[1/4] Python {platform.python_version()} and Java are there")
+    echo(f"[1/4] Python {platform.python_version()} and Java found")
     _create(folder, echo)
     echo(f"[3/4] installing {len(PINS.read_text().splitlines())} pinned packages (a minute or two) ...")
     _install(folder, "-r", str(PINS))
@@ -87,7 +87,7 @@ def _install(folder: Path, *what: str) -> None:
     command = (str(_python(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what)
     if subprocess.run(command, check=False).returncode != 0:
         raise CannotStartError(
-            "pip could not install the pinned packages, its reason is above; check the network and run it again."
+            "pip could not install the pinned packages (see its error above); check the network and run it again."
         )
 
 

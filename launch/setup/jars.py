@@ -60,7 +60,7 @@ def resolve_jars(home: Path, echo: Callable[[str], None]) -> None:
     if jar_faults(home):
         with _one_at_a_time(home / "jars"):
             _fetch_incomplete(home, echo)
-    echo(f"{sum(len(jars.pins) for jars in JAR_SETS)} jars are there, checksums right")
+    echo(f"{sum(len(jars.pins) for jars in JAR_SETS)} jars present, checksums match")
 
 
 def install_jars(fetched: Path, folder: Path, jars: JarSet) -> None:
@@ -71,7 +71,7 @@ def install_jars(fetched: Path, folder: Path, jars: JarSet) -> None:
     differing = [pin.coordinate for pin in _faults(fetched, jars)]
     if differing:
         raise CannotStartError(
-            f"what was downloaded for {', '.join(differing)} does not have the pinned checksum and was thrown away; "
+            f"the download of {', '.join(differing)} does not match its pinned checksum and was discarded; "
             "find out why before you change launch/setup/jar_pins.py."
         )
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Logins to Kafka and MongoDB: made at the first start for services of our own, taken from the environment for others.
+"""Logins to Kafka and MongoDB: created at the first start for embedded services, read from the environment for others.
 
-Each part reads a file of its own, so that one which is taken over, or mistaken, writes no more than it should. All of
-them run as one user of the system: against each other files protect nothing, against everybody else they do.
+Each process reads its own file, so that a compromised or faulty one writes no more than its role allows. All processes
+run as one system user: the files protect against other users, not against each other.
 """
 
 import json
@@ -84,7 +84,7 @@ def own_logins(home: Path) -> OwnLogins:
         )
         _write(path, asdict(logins))
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise CannotStartError(f"{path}: cannot be used ({error}); remove it, and others are made.") from error
+        raise CannotStartError(f"{path}: cannot be used ({error}); remove it to create new logins.") from error
     return logins
 
 
@@ -106,8 +106,8 @@ def supervisors_session(session: Session, config: Configuration, environment: Ma
         and BY_CERTIFICATE not in mongodb
     ):
         raise CannotStartError(
-            "mongodb: real trading takes no MongoDB that asks nobody for a name; set ARBITRAGE_MONGODB_USER and "
-            "ARBITRAGE_MONGODB_PASSWORD, or leave `mongodb` out and it brings its own."
+            "mongodb: real trading needs a MongoDB with authentication; set ARBITRAGE_MONGODB_USER and "
+            "ARBITRAGE_MONGODB_PASSWORD, or remove `mongodb` to use the embedded one."
         )
     for role in (SUPERVISOR, *ROLES):
         rights = ROLES.get(role, EVERYTHING)
@@ -154,7 +154,7 @@ def with_logins(session: Session, role: str) -> Session:
         kept = json.loads(path.read_text()) if path.exists() else {}
         kafka, mongodb = (Login(**kept[name]) if kept.get(name) else None for name in ("kafka", "mongodb"))
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise CannotStartError(f"{path}: cannot be used ({error}); start the session anew.") from error
+        raise CannotStartError(f"{path}: cannot be used ({error}); restart the session.") from error
     return replace(session, kafka=Address(session.kafka, kafka), mongodb=Address(session.mongodb, mongodb))
 
 
@@ -169,7 +169,7 @@ def named_login(service: str, environment: Mapping[str, str]) -> Login | None:
     user, password = (environment.get(name, "") for name in names)
     if bool(user) != bool(password):
         missing, there = names if not user else reversed(names)
-        raise CannotStartError(f"{missing} is missing beside {there}; set both, or neither.")
+        raise CannotStartError(f"{there} is set without {missing}; set both or neither.")
     return Login(user, password) if user else None
 
 

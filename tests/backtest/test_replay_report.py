@@ -56,7 +56,7 @@ def test_lines_say_what_came_in_what_came_out_and_what_was_assumed(recording: Re
         "quotes rejected 1  (crossed 1)",
         "left out        1  (FX quotes at times without a traded quote)",
         "opportunities   7",
-        "trades          3  (closed 2, held 1)",
+        "trades          3  (closed 2, residual 1)",
         "no fill         1  (expired 1): not counted as trades",
         "rejections        4  (below_threshold 3, pair_busy 1)",
         "p&l net                  -1.25 USD",

@@ -54,7 +54,7 @@ CHANGES: list[tuple[Callable[[SweepDefinition], SweepDefinition], str]] = [
     (lambda one: replace(one, folds=None), "(the walk-forward split differs)"),
     (
         lambda one: replace(one, parameters=replace(one.parameters, decision_ms=6.0), versions={}),
-        "(what is not varied and the version of the program differ)",
+        "(the fixed parameters and the version of the program differ)",
     ),
 ]
 
@@ -73,7 +73,7 @@ def test_another_definition_is_rejected_under_the_same_name(
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", ".hidden", "a b", "x" * 101])
 def test_a_name_that_is_no_folder_is_rejected(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SweepRejectedError, match="is no name for a sweep"):
+    with pytest.raises(SweepRejectedError, match="is not a valid sweep name"):
         sweep_store(tmp_path, name)
 
 

@@ -148,7 +148,7 @@ async def test_what_was_stopped_stays_so_in_the_next_session_and_is_said(
         assert not ready_file(session.home, "bot-alpha").exists()
         assert supervisor.group_of("bot-alpha") is None
         assert supervisor.group_of("bot-beta") is not None
-    assert "bot-alpha stays stopped, as erika wanted, until it is started on the dashboard" in said
+    assert "bot-alpha stays stopped (erika stopped it); start it on the dashboard" in said
 
 
 async def test_one_with_things_in_flight_is_not_killed_for_being_slow(

@@ -68,9 +68,9 @@ def test_what_earlier_versions_wrote_is_said(home: Path) -> None:
     ("words", "sentence"),
     [
         (["replay"], "name recorded files, or a recorded session with --verify"),
-        (["replay", "--verify", "nobody"], "holds no session nobody"),
-        (["replay", "--verify", "./nowhere"], "is no folder"),
-        (["replay", "--verify", "nobody", "ticks.gz"], "one too many"),
+        (["replay", "--verify", "nobody"], "has no session nobody"),
+        (["replay", "--verify", "./nowhere"], "is not a folder"),
+        (["replay", "--verify", "nobody", "ticks.gz"], "and no files"),
     ],
 )
 def test_mistakes_get_one_sentence_and_2(
@@ -134,4 +134,4 @@ def test_the_end_of_a_session_says_how_to_verify_it_or_why_not(home: Path) -> No
     (first,) = LogParts(log / RAW).of("ticks")
     first.unlink()
     finish_recording(session_of(home, session_id=SESSION_ID), said.append)
-    assert "the recorded log cannot be verified" in said[-1]
+    assert "this session cannot be verified" in said[-1]

@@ -365,7 +365,7 @@ def without_partitions(folder: Path) -> None:
 
 
 CANNOT: tuple[tuple[str, Alter, str], ...] = (
-    ("no folder", lambda folder: folder.rename(folder.with_name("elsewhere")), "is no folder"),
+    ("no folder", lambda folder: folder.rename(folder.with_name("elsewhere")), "is not a folder"),
     ("no log", lambda folder: shutil.rmtree(folder / "log"), "holds no recorded log"),
     ("cut off", lambda folder: (folder / "log" / SESSION).unlink(), "ended before its log was complete"),
     ("another format", lambda folder: edit_head(folder, format=9), "is of format 9"),
