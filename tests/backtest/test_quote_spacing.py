@@ -151,7 +151,7 @@ def test_results_from_bars_say_so_everywhere() -> None:
     )
     lines = result_lines(result)
     assert lines[1].startswith("NOTE: from bars, one each 60 s:")
-    assert any("25 ms later" in line and "unknown from bars" in line for line in lines)
+    assert any("25 ms added" in line and "unknown from bars" in line for line in lines)
     document = result_document(result)
     assert document["is_of_bars"] is True
     assert document["latency_costs"] == [
