@@ -131,7 +131,8 @@ def test_the_walk_forward_split_is_shown_beside_what_was_chosen() -> None:
     ]
     shown = table_of_sweep(replace(DEFINITION, folds=2), "USD", found, 0, spans)
     assert sweep_lines(shown)[-1] == (
-        "in sample 3.00 USD: the chosen sets on their training spans; out of sample -8.00 USD: the same sets on the test spans, "
+        "in sample 3.00 USD: the chosen sets on their training spans; out of sample -8.00 USD: the same sets "
+        "on the test spans, "
         "the figure to trust"
     )
     forward = sweep_json(shown)["walk_forward"]
