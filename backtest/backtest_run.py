@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from backtest.backtest_parameters import Parameters
 from backtest.detect.batch_detection import DetectionSummary, detected, detection_summary
-from backtest.detect.detected_cache import count_of, opportunities_of, put_aside
-from backtest.detect.spark_failures import LOST, first_words
-from backtest.detect.spark_progress import watched_jobs
+from backtest.detect.detected_cache import count_of, opportunities_of, store_opportunities
+from backtest.detect.spark_failures import LOST, first_line
+from backtest.detect.spark_progress import jobs_with_progress
 from backtest.provenance import versions_of
 from backtest.requested_backtest import added_latency
 from backtest.result.asset_marks import marks_of
@@ -22,7 +22,7 @@ from backtest.result.data_quality import markets_without_depth, quality_of
 from backtest.result.performance import performance_of
 from backtest.result.quote_spacing import MarketSpacing, answers, spacing_of
 from backtest.result.trading_outcome import TradingOutcome
-from backtest.simulate.quote_history import tape_of
+from backtest.simulate.quote_history import quote_history_of
 from backtest.simulate.trade_simulation import BacktestError, trade
 from datasets.errors import ImportRejectedError
 from datasets.ticksets.manifest import read_manifest
@@ -36,20 +36,20 @@ Watch = Callable[[str, float], None]
 """(stage, share of it that is done, 0 to 1)."""
 
 ADDED_MS = (25.0, 50.0, 100.0, 250.0, 500.0)
-"""What latency costs is shown at these."""
-TOLD_EVERY = 200
+"""Added latencies of the latency table, milliseconds."""
+REPORT_EVERY = 200
 """Opportunities."""
 REJECTED = f"{ImportRejectedError.__module__}.{ImportRejectedError.__qualname__}: "
-"""So begins the line of a worker's error that names a file which cannot be read."""
+"""Prefix of a worker's error line that names an unreadable file."""
 
 
-def _unwatched(_: str, __: float) -> None:
-    """Nobody looks."""
+def _no_progress(_: str, __: float) -> None:
+    """Reports nothing."""
 
 
 @dataclass(slots=True)
-class _Course:
-    """Which stage it is at, and how long those before took."""
+class _Stages:
+    """The stages of a backtest and their durations."""
 
     watch: Watch
     seconds: dict[str, float] = field(default_factory=dict)
@@ -68,7 +68,7 @@ def run_backtest(
     parameters: Parameters,
     *,
     added_ms: tuple[float, ...] = (),
-    watch: Watch = _unwatched,
+    watch: Watch = _no_progress,
     work: Path | None = None,
 ) -> BacktestResult:
     """Find and trade. `added_ms`: trade again with orders so much later. `work`: where what was found is put aside
@@ -77,7 +77,7 @@ def run_backtest(
     Raises ImportRejectedError where the tick set cannot be read, LookupError where a currency of it cannot be
     converted, BacktestError where it cannot be traded, Spark stops, or the set is built anew meanwhile.
     """
-    course, scratch = _Course(watch), Path(mkdtemp(prefix="backtest-", dir=work))
+    course, scratch = _Stages(watch), Path(mkdtemp(prefix="backtest-", dir=work))
     try:
         detection = _found(spark, tick_set, parameters, scratch / "found", course)
         with course.stage("trading"):
@@ -117,26 +117,26 @@ def check_unchanged(tick_set: TickSet) -> None:
     The log of a session only grows, so what was read of it stays.
     """
     if tick_set.manifest.origin == "import" and read_manifest(tick_set.folder) != tick_set.manifest:
-        raise BacktestError(f"{tick_set.manifest.name}: was built anew while it was read; run the backtest again")
+        raise BacktestError(f"{tick_set.manifest.name}: was rebuilt while it was read; run the backtest again")
 
 
 def _found(
-    spark: SparkSession, tick_set: TickSet, parameters: Parameters, folder: Path, course: _Course
+    spark: SparkSession, tick_set: TickSet, parameters: Parameters, folder: Path, course: _Stages
 ) -> DetectionSummary:
-    """What was found is put aside in `folder`."""
+    """Detect, and store the opportunities in `folder`."""
     settings = None if parameters.follow_logged_settings else parameters.settings
     try:
-        with course.stage("detection"), watched_jobs(spark, lambda share: course.watch("detection", share)):
-            put_aside(detected(spark, tick_set, settings), folder)
+        with course.stage("detection"), jobs_with_progress(spark, lambda share: course.watch("detection", share)):
+            store_opportunities(detected(spark, tick_set, settings), folder)
             return detection_summary(spark, tick_set, settings)
     except LOST as error:
         raise BacktestError(f"Spark stopped ({spark_words(str(error))})") from error
 
 
 def spark_words(text: str) -> str:
-    """What a worker of ours rejected, or the first line of what Spark itself says."""
+    """The error of our own worker, or the first line of Spark's."""
     own = [line.partition(": ")[2] for line in text.splitlines() if line.startswith(REJECTED)]
-    return own[-1] if own else first_words(text)
+    return own[-1] if own else first_line(text)
 
 
 def latency_costs(
@@ -146,7 +146,7 @@ def latency_costs(
     later: Callable[[int], TradingOutcome],
 ) -> tuple[LatencyCost, ...]:
     """With what was traded without any added as the first; none where none is asked for. `later` trades again with the
-    latency of that number in `added_ms`; it is not asked for what lies below the spacing of bars, which would show the
+    latency of that number in `added_ms`; it is not asked for what is below the spacing of bars, which would show the
     same figure for each."""
     if not added_ms:
         return ()
@@ -175,13 +175,15 @@ def _costs(
     return latency_costs(trading, added_ms, spacing_of(tick_set) if added_ms else (), later)
 
 
-def _traded(tick_set: TickSet, found: Path, parameters: Parameters, told: Callable[[float], None]) -> TradingOutcome:
-    opportunities = _counted(opportunities_of(found), count_of(found), told)
-    return trade(opportunities, tape_of(tick_set), tick_set.manifest.markets, parameters)
+def _traded(tick_set: TickSet, found: Path, parameters: Parameters, report: Callable[[float], None]) -> TradingOutcome:
+    opportunities = _counted(opportunities_of(found), count_of(found), report)
+    return trade(opportunities, quote_history_of(tick_set), tick_set.manifest.markets, parameters)
 
 
-def _counted(opportunities: Iterable[Opportunity], count: int, told: Callable[[float], None]) -> Iterator[Opportunity]:
+def _counted(
+    opportunities: Iterable[Opportunity], count: int, report: Callable[[float], None]
+) -> Iterator[Opportunity]:
     for number, opportunity in enumerate(opportunities):
-        if number % TOLD_EVERY == 0:
-            told(number / max(1, count))
+        if number % REPORT_EVERY == 0:
+            report(number / max(1, count))
         yield opportunity

@@ -1,4 +1,4 @@
-"""A session's own recording as one that can be replayed: what its feeders wrote to the log then is written again."""
+"""Loads a session's own recording for a replay: the rows that its feeds wrote to the log."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -49,8 +49,8 @@ def load_own_recording(folder: Path) -> Recording:
         reject(folder, None, f"holds {len(sessions)} sessions; name one of them ({', '.join(sessions)})")
     rows = tuple(merge(*(exchange.rows for exchange in exchanges), key=lambda row: row.received_time))
     fed = {(row.exchange, row.symbol) for row in rows if isinstance(row, Quote)}
-    told = [market for exchange in exchanges for market in exchange.header.markets]
-    markets = tuple(market for market in told if (market.exchange, market.symbol) in fed)
+    recorded_markets = [market for exchange in exchanges for market in exchange.header.markets]
+    markets = tuple(market for market in recorded_markets if (market.exchange, market.symbol) in fed)
     profile = own_profile(sessions[0], markets)
     check_enough(profile, markets)
     return Recording(
@@ -78,7 +78,7 @@ def own_profile(session_id: str, markets: tuple[Market, ...]) -> ReplayProfile:
         name="own",
         title=f"the feeds of session {session_id}",
         assumptions=(
-            "every row is the one that the session's feeders wrote then, withdrawn quotes and all",
+            "every row is as the session's feeds wrote it, withdrawn quotes included",
             "settings and balances are those of a new session, not those of the recorded one",
         ),
         recorded=tuple(RecordedMarket(market, market.exchange, SUFFIX, "own") for market in markets),
@@ -98,12 +98,12 @@ def _exchange_rows(folder: Path, rejected: Rejections) -> _ExchangeRows:
         elif isinstance(entry, RecordedEvent) and entry.kind == "row" and found is not None:
             found.rows += _logged(folder, entry, rejected)
     if found is None:
-        reject(folder, None, "was cut off before anything was recorded")
+        reject(folder, None, "is truncated: it ends before its first row")
     return found
 
 
 def _logged(folder: Path, note: RecordedEvent, rejected: Rejections) -> Iterator[Quote | FeedMark]:
-    """The row, or nothing for a quote that was rejected and so never stood in the log."""
+    """The row, or nothing for a rejected quote, which was never in the log."""
     data = note.data.encode() if isinstance(note.data, str) else note.data
     try:
         row = row_of(data)

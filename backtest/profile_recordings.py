@@ -80,7 +80,7 @@ def _recorded_files(profile: ReplayProfile, files: tuple[Path, ...]) -> list[tup
     for path in files:
         recorded = profile.recorded_market(path)
         if recorded is None:
-            raise ImportRejectedError(f"{path}: is no recording of {profile.name}")
+            raise ImportRejectedError(f"{path}: is not a recording of {profile.name}")
         if path.resolve() in found:
             raise ImportRejectedError(f"{path}: is named twice")
         rank = (not recorded.market.is_fx, profile.recorded.index(recorded), path.name)
@@ -90,7 +90,7 @@ def _recorded_files(profile: ReplayProfile, files: tuple[Path, ...]) -> list[tup
 
 def _quotes_of(path: Path, recorded: RecordedMarket, rejections: Rejections) -> Iterator[Quote]:
     if recorded.source == "own":
-        reject(path, None, "is a part of a recorded session; name its folder")
+        reject(path, None, "is a file of a recorded session; name its folder")
     if recorded.source == "lean":
         return quote_bars(path, recorded.market, recorded.utc_offset_hours, rejections)
     return book_tickers(path, recorded.market, recorded.source, rejections)

@@ -93,7 +93,7 @@ def _source_rows(rows: Iterable[Quote | FeedMark]) -> Iterator[dict[str, object]
     for row in rows:
         # rates stand in every base's log
         is_fx = row.kind.startswith("fx")
-        told: dict[str, object] = {
+        fields: dict[str, object] = {
             "base": None if is_fx else row.base,
             "rank": 0,
             "kind": row.kind,
@@ -102,7 +102,7 @@ def _source_rows(rows: Iterable[Quote | FeedMark]) -> Iterator[dict[str, object]
             "received_time": row.received_time,
             "sequence": row.sequence,
         }
-        yield told | _prices(row) if isinstance(row, Quote) else told
+        yield fields | _prices(row) if isinstance(row, Quote) else fields
 
 
 def _prices(quote: Quote) -> dict[str, object]:

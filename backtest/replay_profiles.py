@@ -60,7 +60,7 @@ class ReplayProfile:
         return any(recorded.source == "lean" for recorded in self.recorded)
 
     @property
-    def told_assumptions(self) -> tuple[str, ...]:
+    def all_assumptions(self) -> tuple[str, ...]:
         """All of them, unlike assets compared first, then the others, the fees in force last."""
         fees = ", ".join(f"{exchange} {text_of(rate * BPS)}" for exchange, rate in self.settings.taker_fees.items())
         said = (one.said for one in self.alike)
@@ -103,9 +103,7 @@ def _profile_of(path: Path) -> ReplayProfile:
     if not path.exists():
         raise ImportRejectedError(f"{path}: there is no such file")
     known = ", ".join(f"{item.folder}/…{item.name_end}" for profile in PROFILES for item in profile.recorded)
-    raise ImportRejectedError(
-        f"{path}: is none of the recordings known here ({known}); `arbitrage import` makes a tick set of other files"
-    )
+    raise ImportRejectedError(f"{path}: matches no replay profile ({known}); use `arbitrage import` for other files")
 
 
 def _market(exchange: str, symbol: str, region: str, quote_currency: str, sizes: tuple[str, str, str, str]) -> Market:

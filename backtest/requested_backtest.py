@@ -46,44 +46,44 @@ class RequestedBacktest:
     follow_logged_settings: bool = False
 
 
-def parameters_for(tick_set: TickSet, wish: RequestedBacktest) -> Parameters:
+def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
     """Raises ImportRejectedError in one sentence where a setting or exchange is none, or a value is out of bounds."""
     manifest = tick_set.manifest
     profile = profile_of(manifest)
     exchanges = tuple(dict.fromkeys(market.exchange for market in manifest.markets if not market.is_fx))
     settings = own_settings(manifest) if profile is None else _settings_of(profile, exchanges)
     logged = logged_settings(tick_set)[:1] if manifest.origin == "session" else ()
-    if not logged and wish.follow_logged_settings:
+    if not logged and request.follow_logged_settings:
         raise ImportRejectedError(f"{manifest.name}: holds no settings that could be followed, ticks alone")
-    if wish.follow_logged_settings:
-        _check_followed(logged[0], wish)
+    if request.follow_logged_settings:
+        _check_followed(logged[0], request)
     for first in logged:
         settings = first.applied(settings)
-    if profile is None and manifest.origin == "import" and AGE not in wish.values:
+    if profile is None and manifest.origin == "import" and AGE not in request.values:
         age = default_quote_age_ms(spacing_of(tick_set), settings.max_quote_age_ms)
         settings = settings.model_copy(update={AGE: age})
-    if wish.fee_bps is not None:
-        fees = dict.fromkeys(settings.taker_fees, wish.fee_bps / BPS)
+    if request.fee_bps is not None:
+        fees = dict.fromkeys(settings.taker_fees, request.fee_bps / BPS)
         settings = settings.model_copy(update={"taker_fees": fees})
-    settings = changed_settings(settings, wish.values)
+    settings = changed_settings(settings, request.values)
     lacking = nothing_to_compare(manifest.markets, None if logged else settings.enabled_exchanges)
     if lacking is not None:
         raise ImportRejectedError(f"{manifest.name}: {lacking}")
     return Parameters(
         settings=settings,
         balances=opening_balances(tick_set) if profile is None else _balances_of(profile, exchanges),
-        latency=latencies(exchanges, wish),
-        fee_tiers=fee_tiers(exchanges, wish),
-        failed_share=failed_share(wish),
-        seed=wish.seed,
-        follow_logged_settings=wish.follow_logged_settings,
+        latency=latencies(exchanges, request),
+        fee_tiers=fee_tiers(exchanges, request),
+        failed_share=failed_share(request),
+        seed=request.seed,
+        follow_logged_settings=request.follow_logged_settings,
     )
 
 
-def _check_followed(first: SettingsChange, wish: RequestedBacktest) -> None:
+def _check_followed(first: SettingsChange, request: RequestedBacktest) -> None:
     """What the log says of the settings holds from its first row on, so nothing else could: better said than lost."""
-    named = [name for name in wish.values if name in first.changed]
-    named += ["the fees"] if wish.fee_bps is not None else []
+    named = [name for name in request.values if name in first.changed]
+    named += ["the fees"] if request.fee_bps is not None else []
     if named:
         raise ImportRejectedError(
             f"{named[0]} cannot be given where the settings of the log are followed, which say it"
@@ -103,7 +103,7 @@ def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
     told: dict[str, object] = {}
     for name, text in values.items():
         if name not in Settings.model_fields or name in ("version", "taker_fees"):
-            raise ImportRejectedError(f"{name!r} is no setting that a backtest can change; {_known_settings()}")
+            raise ImportRejectedError(f"{name!r} is not a setting that a backtest can change; {_known_settings()}")
         told[name] = tuple(filter(None, text.split(","))) if name == "enabled_exchanges" else text
     try:
         return Settings.model_validate(settings.model_dump() | told)
@@ -111,32 +111,32 @@ def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
         raise ImportRejectedError(error_text(error, "settings")) from None
 
 
-def latencies(exchanges: tuple[str, ...], wish: RequestedBacktest) -> dict[str, Latency]:
+def latencies(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[str, Latency]:
     """Of every exchange. Raises ImportRejectedError for one that the set does not have, or that is out of bounds."""
-    for told in (wish.latency_ms, wish.latency_samples):
+    for told in (request.latency_ms, request.latency_samples):
         unknown = sorted(set(told) - {*exchanges, "*"})
         if unknown:
             raise ImportRejectedError(f"latency of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
-    every = [*wish.latency_ms.values(), *(one for some in wish.latency_samples.values() for one in some)]
+    every = [*request.latency_ms.values(), *(one for some in request.latency_samples.values() for one in some)]
     outside = [one for one in every if not 0 <= one <= LONGEST_LATENCY_MS]
     if outside:
         raise ImportRejectedError(f"a latency of {outside[0]:g} ms is outside 0 to {LONGEST_LATENCY_MS:,.0f}")
-    return {exchange: _latency_of(exchange, wish) for exchange in exchanges}
+    return {exchange: _latency_of(exchange, request) for exchange in exchanges}
 
 
-def fee_tiers(exchanges: tuple[str, ...], wish: RequestedBacktest) -> dict[str, tuple[FeeTier, ...]]:
+def fee_tiers(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[str, tuple[FeeTier, ...]]:
     """Raises ImportRejectedError for an exchange that the set does not have."""
-    unknown = sorted(set(wish.fee_tiers) - set(exchanges))
+    unknown = sorted(set(request.fee_tiers) - set(exchanges))
     if unknown:
         raise ImportRejectedError(f"fees by volume of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
-    return dict(wish.fee_tiers)
+    return dict(request.fee_tiers)
 
 
-def failed_share(wish: RequestedBacktest) -> float:
+def failed_share(request: RequestedBacktest) -> float:
     """Raises ImportRejectedError."""
-    if not 0 <= wish.failed_share <= 1:
-        raise ImportRejectedError(f"{wish.failed_share * 100:g} percent of orders is outside 0 to 100")
-    return wish.failed_share
+    if not 0 <= request.failed_share <= 1:
+        raise ImportRejectedError(f"{request.failed_share * 100:g} percent of orders is outside 0 to 100")
+    return request.failed_share
 
 
 def added_latency(parameters: Parameters, added_ms: float) -> Parameters:
@@ -189,15 +189,15 @@ def _first_bids(tick_set: TickSet, base: str) -> dict[tuple[str, str], Decimal]:
     return bids
 
 
-def _latency_of(exchange: str, wish: RequestedBacktest) -> Latency:
+def _latency_of(exchange: str, request: RequestedBacktest) -> Latency:
     for name in (exchange, "*"):
-        if name in wish.latency_ms:
-            return Latency(constant_ms=wish.latency_ms[name])
-        if name in wish.latency_samples:
-            return Latency(samples_ms=wish.latency_samples[name])
+        if name in request.latency_ms:
+            return Latency(constant_ms=request.latency_ms[name])
+        if name in request.latency_samples:
+            return Latency(samples_ms=request.latency_samples[name])
     return Latency()
 
 
 def _known_settings() -> str:
     names = sorted(set(Settings.model_fields) - {"version", "taker_fees"})
-    return f"there are {', '.join(names)}"
+    return f"known are {', '.join(names)}"

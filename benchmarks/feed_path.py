@@ -27,13 +27,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--pace", type=int, default=300, help="messages a second in the second table")
     parser.add_argument("--exchange", choices=EXCHANGES, action="append")
-    told = parser.parse_args()
-    exchanges = told.exchange or EXCHANGES
-    print(f"As fast as they are taken: {told.messages:,} messages, median of {told.rounds} rounds")
-    _table(exchanges, told.messages, told.rounds, pace=0)
-    paced = min(told.messages, told.pace * PACED_SECONDS)
-    print(f"One at a time: {paced:,} messages, {told.pace} a second, one round")
-    _table(exchanges, paced, 1, told.pace)
+    arguments = parser.parse_args()
+    exchanges = arguments.exchange or EXCHANGES
+    print(f"As fast as they are taken: {arguments.messages:,} messages, median of {arguments.rounds} rounds")
+    _table(exchanges, arguments.messages, arguments.rounds, pace=0)
+    paced = min(arguments.messages, arguments.pace * PACED_SECONDS)
+    print(f"One at a time: {paced:,} messages, {arguments.pace} a second, one round")
+    _table(exchanges, paced, 1, arguments.pace)
 
 
 def _table(exchanges: Sequence[str], messages: int, rounds: int, pace: int) -> None:

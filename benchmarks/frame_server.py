@@ -51,5 +51,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("port", type=int)
     parser.add_argument("frames", type=Path)
-    told = parser.parse_args()
-    asyncio.run(serve(told.port, orjson.loads(told.frames.read_bytes())))
+    arguments = parser.parse_args()
+    asyncio.run(serve(arguments.port, orjson.loads(arguments.frames.read_bytes())))

@@ -169,5 +169,7 @@ if __name__ == "__main__":
     parser.add_argument("exchange")
     parser.add_argument("address")
     parser.add_argument("pace", type=int)
-    told = parser.parse_args()
-    sys.stdout.buffer.write(orjson.dumps(asdict(_measured(told.reader, told.exchange, told.address, told.pace))))
+    arguments = parser.parse_args()
+    sys.stdout.buffer.write(
+        orjson.dumps(asdict(_measured(arguments.reader, arguments.exchange, arguments.address, arguments.pace)))
+    )

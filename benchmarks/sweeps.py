@@ -73,8 +73,8 @@ def _swept(folder: Path, name: str, values: list[str]) -> Run:
     if JARS.is_dir():
         (home / "jars").symlink_to(JARS)
     words = [sys.executable, "-m", "launch.cli.main", "sweep", "quotes", "--json", str(folder / f"{name}.json")]
-    for parameter, told in zip(("min_net_bps", "latency_ms", "max_notional"), values, strict=True):
-        words += ["--grid", f"{parameter}={told}"]
+    for parameter, value in zip(("min_net_bps", "latency_ms", "max_notional"), values, strict=True):
+        words += ["--grid", f"{parameter}={value}"]
     words += ["--set-value", f"max_quote_age_ms={MAX_AGE_MS}"]
     load, begun = os.getloadavg()[0], wall_now()
     with (folder / f"{name}.log").open("wb") as log:
@@ -107,5 +107,5 @@ def _cpu_until_ended(process: "subprocess.Popen[bytes]") -> float:
 
 
 if __name__ == "__main__":
-    told = [int(word) for word in sys.argv[1:]]
-    main(*(told + [ROWS, SIDE][len(told) :]))
+    values = [int(word) for word in sys.argv[1:]]
+    main(*(values + [ROWS, SIDE][len(values) :]))

@@ -185,5 +185,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("name", help=f"an exchange, or {FLOOR}")
     parser.add_argument("home", type=Path, help="where session and settings lie")
-    told = parser.parse_args()
-    asyncio.run(_trade(told.name, *read_terms(told.home)))
+    arguments = parser.parse_args()
+    asyncio.run(_trade(arguments.name, *read_terms(arguments.home)))

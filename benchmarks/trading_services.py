@@ -10,7 +10,7 @@ import psutil
 
 from benchmarks.processes import running
 from exchanges.simulated_markets import paper_markets, taker_fees
-from launch.setup.login_files import keep_logins, own_logins, with_logins
+from launch.setup.login_files import own_logins, with_logins, write_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.decide.settings import Settings
 from session.logins import Address, login_of
@@ -55,7 +55,7 @@ def write_terms(session: Session) -> None:
     """For the trading processes, in the session's home."""
     session.home.mkdir(parents=True, exist_ok=True)
     (session.home / "session.json").write_bytes(session.to_json())
-    keep_logins(session.home, SUPERVISOR, None, login_of(session.mongodb))
+    write_logins(session.home, SUPERVISOR, None, login_of(session.mongodb))
     (session.home / "settings.json").write_text(SETTINGS.model_dump_json())
 
 

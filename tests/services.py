@@ -12,7 +12,7 @@ import pytest
 from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder, write_atomically
 from launch.setup.jars import broker_classpath
-from launch.setup.login_files import keep_logins
+from launch.setup.login_files import write_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR
 from launch.setup.prerequisites import checked_java
 from session.logins import Address, Login, login_of
@@ -32,7 +32,7 @@ def note_session(session: Session) -> None:
     """For processes of any role: what the session's supervisor would leave for them, with the logins of ours."""
     write_atomically(session.home / "run.json", session.to_json())
     for role in (SUPERVISOR, *ROLES):
-        keep_logins(session.home, role, login_of(session.kafka), login_of(session.mongodb))
+        write_logins(session.home, role, login_of(session.kafka), login_of(session.mongodb))
 
 
 @contextmanager

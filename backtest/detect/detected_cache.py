@@ -21,7 +21,7 @@ _Row = tuple[int, str, int, str, str, str]
 """`backtest.simulate.trade_simulation.trading_order`, then the message."""
 
 
-def put_aside(messages: DataFrame, folder: Path) -> None:
+def store_opportunities(messages: DataFrame, folder: Path) -> None:
     """`messages` (base, offset, key, value) into one file per partition of theirs, each in the order of trading."""
     value = F.col("value").cast("string")
     (

@@ -27,7 +27,7 @@ Piece = tuple[RowGroups, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SearchedGroup:
     """One row group that is being looked at; `found` must be taken to its end before the next is asked for."""
 
     log: KernelLog
@@ -72,7 +72,7 @@ def _piece(tick_set: TickSet, units: list[tuple[Partition, int]]) -> Piece:
     return tuple(groups)
 
 
-def looked_at(piece: Piece, layout: Layout, settings: SettingsInForce | None) -> Iterator[Looked]:
+def searched_groups(piece: Piece, layout: Layout, settings: SettingsInForce | None) -> Iterator[SearchedGroup]:
     """The piece's row groups in their order. Raises ImportRejectedError where a file cannot be read."""
     log, first = KernelLog(layout, "", settings), 0
     for place in piece:
@@ -86,5 +86,5 @@ def looked_at(piece: Piece, layout: Layout, settings: SettingsInForce | None) ->
             rows = read_ticks(place.ticks, [number], COLUMNS)
             if log.has_settings(rows):
                 rows = read_ticks(place.ticks, [number], [*COLUMNS, DOCUMENT])
-            yield Looked(log, place, number, first, len(rows), log.found(rows), opening)
+            yield SearchedGroup(log, place, number, first, len(rows), log.found(rows), opening)
             first, opening = first + len(rows), None

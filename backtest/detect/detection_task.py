@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from backtest.detect.detection_counts import LogCounts, RunCounts
-from backtest.detect.detection_pieces import Looked, Piece, looked_at
+from backtest.detect.detection_pieces import Piece, SearchedGroup, searched_groups
 from backtest.detect.detection_texts import RowTexts
 from cep.detection.market_layout import Layout
 from cep.kernel.kernel_log import KernelResult, SettingsInForce
@@ -51,7 +51,7 @@ class DetectionTask:
 
     def _hits(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         texts: RowTexts | None = None
-        for look in looked_at(piece, self.layout, self.settings):
+        for look in searched_groups(piece, self.layout, self.settings):
             if texts is None or look.opening is not None:
                 texts = RowTexts(look.opening if look.opening is not None else pa.table({}))
             texts.enter(look.place.ticks, look.number, look.first_row, look.rows)
@@ -62,7 +62,7 @@ class DetectionTask:
 
 def _counted(piece: Piece, layout: Layout, settings: SettingsInForce | None) -> Iterator[RunCounts]:
     counts: LogCounts | None = None
-    for look in looked_at(piece, layout, settings):
+    for look in searched_groups(piece, layout, settings):
         if look.opening is not None:
             if counts is not None:
                 yield counts.finished()
@@ -73,7 +73,7 @@ def _counted(piece: Piece, layout: Layout, settings: SettingsInForce | None) -> 
         yield counts.finished()
 
 
-def _hit_rows(look: Looked, found: KernelResult, texts: RowTexts, layout: Layout) -> pa.RecordBatch:
+def _hit_rows(look: SearchedGroup, found: KernelResult, texts: RowTexts, layout: Layout) -> pa.RecordBatch:
     hits, count = found.hits, len(found.hits)
     parts = ("row", "buy_quote_row", "sell_quote_row", "buy_rate_row", "sell_rate_row")
     wanted = np.unique(np.concatenate([hits[part] for part in parts]))

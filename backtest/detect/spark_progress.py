@@ -1,4 +1,4 @@
-"""How far Spark's jobs are, told while they run."""
+"""Progress of Spark's jobs while they run."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,10 +11,10 @@ ASKED_EVERY_SECONDS = 0.5
 
 
 @contextmanager
-def watched_jobs(spark: SparkSession, told: Callable[[float], None]) -> Iterator[None]:
-    """`told` hears, from another thread, which share of the tasks of the stages at work is done."""
+def jobs_with_progress(spark: SparkSession, report: Callable[[float], None]) -> Iterator[None]:
+    """`report` is called from another thread with the completed share of the running stages' tasks."""
     ended = Event()
-    watching = Thread(target=_watch, args=(spark, told, ended), daemon=True)
+    watching = Thread(target=_watch, args=(spark, report, ended), daemon=True)
     watching.start()
     try:
         yield
@@ -23,15 +23,15 @@ def watched_jobs(spark: SparkSession, told: Callable[[float], None]) -> Iterator
         watching.join()
 
 
-def _watch(spark: SparkSession, told: Callable[[float], None], ended: Event) -> None:
+def _watch(spark: SparkSession, report: Callable[[float], None], ended: Event) -> None:
     tracker = spark.sparkContext.statusTracker()
     while not ended.wait(ASKED_EVERY_SECONDS):
         try:
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
         except (Py4JError, OSError):
-            # the JVM is gone, which whoever waits for its job is told
+            # the JVM is gone; the caller that waits for the job gets the error
             return
         known = [stage for stage in stages if stage is not None]
         tasks = sum(stage.numTasks for stage in known)
         if tasks:
-            told(sum(stage.numCompletedTasks for stage in known) / tasks)
+            report(sum(stage.numCompletedTasks for stage in known) / tasks)

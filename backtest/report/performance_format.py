@@ -4,8 +4,8 @@ from decimal import Decimal
 
 from backtest.result.performance import Ratio
 
-CANNOT_TELL = "bars cannot tell"
-LEAST_PERCENT = Decimal("0.0001")
+CANNOT_TELL = "unknown from bars"
+MIN_PERCENT = Decimal("0.0001")
 
 
 def share_words(share: Decimal | None) -> str:
@@ -13,8 +13,8 @@ def share_words(share: Decimal | None) -> str:
     if share is None:
         return "n/a: no capital"
     percent = share * 100
-    if 0 < abs(percent) < LEAST_PERCENT:
-        return f"{'above -' if percent < 0 else 'below '}{LEAST_PERCENT} %"
+    if 0 < abs(percent) < MIN_PERCENT:
+        return f"{'above -' if percent < 0 else 'below '}{MIN_PERCENT} %"
     return f"{percent:z,.2f} %" if abs(percent) >= Decimal("0.1") or percent == 0 else f"{percent:z.4f} %"
 
 

@@ -1,4 +1,4 @@
-"""What a replay came to: the lines it prints and the JSON it writes, from counts alone."""
+"""The report of a replay, as lines and as JSON."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
 
 @dataclass(frozen=True, slots=True)
 class ReplayOutcome:
-    """What CEP and the bots made of a recording."""
+    """The results of CEP and the bots on a recording."""
 
     opportunities: int
     """Distinct ids."""
@@ -41,7 +41,7 @@ def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
     if recording.outside:
         lines.insert(4, f"left out        {recording.outside}  (FX quotes at times without a traded quote)")
     lines += [f"p&l {name:<11} {_money(amount)} {profile.settlement_currency}" for name, amount in _profit(outcome)]
-    lines += ["assumed:", *(f"  - {assumption}" for assumption in profile.told_assumptions)]
+    lines += ["assumed:", *(f"  - {assumption}" for assumption in profile.all_assumptions)]
     return lines
 
 
@@ -52,7 +52,7 @@ def report_json(recording: Recording, outcome: ReplayOutcome) -> dict[str, objec
         "profile": profile.name,
         "title": profile.title,
         "files": [str(path) for path in recording.files],
-        "assumptions": list(profile.told_assumptions),
+        "assumptions": list(profile.all_assumptions),
         "recording_start": recording.start_time,
         "recording_end": recording.end_time,
         "speed": outcome.speed,

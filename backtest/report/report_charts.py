@@ -1,4 +1,4 @@
-"""The pictures of a backtest's report, as SVG that stands in the page itself and follows its colours."""
+"""The charts of a backtest's report, as inline SVG in the page's colours."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,13 +18,13 @@ from backtest.result.trading_outcome import Lifetime, RejectedSum, SimulatedEqui
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
 
 INK, FAINT, LINE, GOOD, BAD = "#010101", "#020202", "#030303", "#040404", "#050505"
-"""Stand for the page's own colours, which differ by day and night."""
+"""Placeholders for the page's colours, which differ by day and night."""
 VARIABLES = {INK: "--ink", FAINT: "--faint", LINE: "--line", GOOD: "--good", BAD: "--bad"}
 
 SIZE = (4.4, 2.5)
 """Inches of 72 points: as wide as a telephone, so that words keep their size there."""
-MOST_POINTS = 800
-MOST_BARS = 40
+MAX_POINTS = 800
+MAX_BARS = 40
 
 STYLE = {
     "svg.fonttype": "none",
@@ -55,10 +55,10 @@ def equity_chart(equity: Sequence[SimulatedEquityPoint], currency: str) -> str |
 
 def drawdown_chart(equity: Sequence[SimulatedEquityPoint], currency: str) -> str | None:
     """How far below its highest point the equity was; None with fewer than two points."""
-    return _over_time("drawdown", thinned(falls(equity)), currency, BAD)
+    return _over_time("drawdown", thinned(drawdowns(equity)), currency, BAD)
 
 
-def falls(equity: Sequence[SimulatedEquityPoint]) -> list[SimulatedEquityPoint]:
+def drawdowns(equity: Sequence[SimulatedEquityPoint]) -> list[SimulatedEquityPoint]:
     """At each point what is lacking to the highest one before, at most 0."""
     highest, found = Decimal(0), []
     for point in equity:
@@ -67,7 +67,7 @@ def falls(equity: Sequence[SimulatedEquityPoint]) -> list[SimulatedEquityPoint]:
     return found
 
 
-def thinned(points: Sequence[SimulatedEquityPoint], most: int = MOST_POINTS) -> list[SimulatedEquityPoint]:
+def thinned(points: Sequence[SimulatedEquityPoint], most: int = MAX_POINTS) -> list[SimulatedEquityPoint]:
     """So few that a picture stays small; of each stretch the lowest and the highest stay, so that no peak is lost."""
     if len(points) <= most:
         return list(points)
@@ -97,7 +97,7 @@ def profit_chart(profit: ProfitAndLoss) -> str:
         axes.barh(names, amounts, color=[GOOD if amount >= 0 else BAD for amount in amounts], height=0.65)
         axes.invert_yaxis()
         axes.axvline(0, color=FAINT, linewidth=0.8)
-        _show_amounts(axes)
+        _format_amounts(axes)
         axes.set_xlabel(profit.currency)
 
     return _picture("profit", draw)
@@ -107,7 +107,7 @@ def net_bps_chart(counts: Mapping[int, int]) -> str | None:
     """Opportunities by net bps; None without any."""
     if not counts:
         return None
-    width = -(-(max(counts) - min(counts) + 1) // MOST_BARS)
+    width = -(-(max(counts) - min(counts) + 1) // MAX_BARS)
     bars: dict[int, int] = {}
     for bps, count in counts.items():
         start = bps // width * width
@@ -122,34 +122,34 @@ def net_bps_chart(counts: Mapping[int, int]) -> str | None:
 
 
 def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
-    """The share that lived longer than so long; None where each was seen at a single row."""
-    lived = sorted((one.end - one.start) / 1_000 for one in lifetimes)
-    if not any(lived):
+    """The share with a longer duration; None if each was seen at a single row only."""
+    durations = sorted((one.end - one.start) / 1_000 for one in lifetimes)
+    if not any(durations):
         return None
-    shares = [100 * (1 - place / len(lived)) for place in range(len(lived))]
-    step = max(1, len(lived) // MOST_POINTS)
+    shares = [100 * (1 - place / len(durations)) for place in range(len(durations))]
+    step = max(1, len(durations) // MAX_POINTS)
 
     def draw(axes: Axes) -> None:
-        # those of one row alone lived for nothing, and a logarithm has no place for that
+        # a single row has duration 0, which a logarithm cannot show
         axes.set_xscale("symlog", linthresh=1)
-        axes.step(lived[::step], shares[::step], where="post", color=LINE, linewidth=1.4)
+        axes.step(durations[::step], shares[::step], where="post", color=LINE, linewidth=1.4)
         axes.set_xlim(left=0)
         axes.xaxis.set_major_formatter(lambda milliseconds, _: short_amount(milliseconds))
         axes.set_ylim(0, 102)
-        axes.set_xlabel("lived longer than, ms")
-        axes.set_ylabel("% of them")
+        axes.set_xlabel("duration longer than, ms")
+        axes.set_ylabel("% of opportunities")
 
     return _picture("lifetimes", draw)
 
 
 def latency_chart(costs: Sequence[LatencyCost], currency: str) -> str | None:
     """Net profit against added milliseconds, as far as the data tell; None with fewer than two points."""
-    told = [(cost.added_ms, float(cost.net)) for cost in costs if cost.net is not None]
-    if len(told) < 2:
+    known = [(cost.added_ms, float(cost.net)) for cost in costs if cost.net is not None]
+    if len(known) < 2:
         return None
 
     def draw(axes: Axes) -> None:
-        axes.plot([added for added, _ in told], [net for _, net in told], color=LINE, marker="o", ms=4)
+        axes.plot([added for added, _ in known], [net for _, net in known], color=LINE, marker="o", ms=4)
         axes.axhline(0, color=FAINT, linewidth=0.8)
         axes.set_xlabel("added to every order, ms")
         axes.set_ylabel(f"net, {currency}")
@@ -167,7 +167,7 @@ def rejection_chart(rejections: Mapping[str, RejectedSum], currency: str) -> str
         names = [reason.replace("_", " ") for reason, _ in ordered]
         axes.barh(names, [float(rejected.missed) for _, rejected in ordered], color=LINE, height=0.65)
         axes.invert_yaxis()
-        _show_amounts(axes)
+        _format_amounts(axes)
         axes.set_xlabel(f"missed profit, {currency}, once per episode")
 
     return _picture("rejections", draw)
@@ -193,7 +193,7 @@ def _over_time(name: str, points: Sequence[SimulatedEquityPoint], currency: str,
     return _picture(name, draw)
 
 
-def _show_amounts(axes: Axes) -> None:
+def _format_amounts(axes: Axes) -> None:
     """Along the bars, beside long names: so few and so short that none touches the next."""
     axes.xaxis.set_major_locator(MaxNLocator(nbins=4))
     axes.xaxis.set_major_formatter(lambda amount, _: short_amount(amount))
@@ -225,10 +225,10 @@ def _picture(name: str, draw: Draw) -> str:
             transparent=True,
             metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
         )
-    return standing_alone(text.getvalue(), name)
+    return standalone_svg(text.getvalue(), name)
 
 
-def standing_alone(svg: str, name: str) -> str:
+def standalone_svg(svg: str, name: str) -> str:
     """Without prolog, fixed size and names of other places; ids of its own, and the page's colours."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

@@ -7,7 +7,7 @@ from backtest.report.performance_format import share_words
 from backtest.report.report_performance import day_table, inventory_table, pair_table, performance_table
 from backtest.report.report_style import CSS
 from backtest.report.report_tables import (
-    MOST_TRADES,
+    MAX_TRADES,
     PAGE_TRADES,
     ReportTable,
     balance_table,
@@ -46,20 +46,20 @@ def _figures(result: BacktestResult) -> tuple[str, ...]:
     return (
         _section("Performance", _table(performance_table(result), "Not computed."), _ratio_words(result)),
         _section("P&L attribution", _paragraph(PROFIT_WORDS), _table(profit_table(result))),
-        _section("By pair", _table(pair_table(result), "Nothing was traded.")),
-        _section("By day", _table(day_table(result), "Nothing was traded.")),
+        _section("By pair", _table(pair_table(result), "No trades.")),
+        _section("By day", _table(day_table(result), "No trades.")),
         _section("Inventory, marked to the market", _table(inventory, "Not computed.")),
     )
 
 
 def _trading(result: BacktestResult) -> tuple[str, ...]:
     """What was traded, and what was not."""
-    missed = _table(rejection_table(result), "Nothing was rejected.")
+    missed = _table(rejection_table(result), "No rejections.")
     return (
         _section("Trades", *_trades(result)),
-        _section("Missed profit, by the reason not to trade", _paragraph(REJECTED_WORDS), missed),
-        _section("How long opportunities lived", _table(lifetime_table(result.trading.lifetimes), "There were none.")),
-        _section("What latency costs", _paragraph(LATENCY_WORDS), _table(latency_table(result), "Not asked for.")),
+        _section("Missed profit by rejection reason", _paragraph(REJECTED_WORDS), missed),
+        _section("Duration of opportunities", _table(lifetime_table(result.trading.lifetimes), "None.")),
+        _section("Cost of latency", _paragraph(LATENCY_WORDS), _table(latency_table(result), "Not requested.")),
     )
 
 
@@ -70,16 +70,16 @@ def _basis(result: BacktestResult) -> tuple[str, ...]:
     return (
         _section("Assumptions", _items(result.assumptions)),
         _section(
-            "Quality of the data",
+            "Data quality",
             _paragraph(f"{manifest.rows:,} rows of the log, {recorded:,.0f} s. {QUALITY_WORDS}"),
             _table(quality_table(result)),
-            "<h2>Rows left out</h2>",
-            _table(rejected_table(result), "Every row of the sources was usable."),
+            "<h2>Rejected rows</h2>",
+            _table(rejected_table(result), "No rejected rows."),
         ),
         _section("Balances", _table(balance_table(result))),
         _section("Settings", _table(setting_table(result))),
         _section(
-            "To repeat it exactly",
+            "Reproduce this backtest",
             f"<pre>{escape(result.command)}</pre>" if result.command else "",
             _paragraph(f"Seed {result.parameters.seed}; the same versions and the same data give the same figures."),
             _table(version_table(result)),
@@ -88,18 +88,18 @@ def _basis(result: BacktestResult) -> tuple[str, ...]:
 
 
 PROFIT_WORDS = (
-    "Gross is what the best prices seen promised; the other parts lead from there to what was booked, and sum to the "
-    "net to the last digit."
+    "Theoretical gross is the profit at the best prices; the other parts lead from there to the realised P&L. They sum "
+    "to the net to the last digit."
 )
 REJECTED_WORDS = (
-    "A gap that stands open is seen at row after row: an episode is such a run between the same two markets. Missed is "
-    "what one trade on it would have brought at its best sighting, cut to max notional, balances and smallest orders; "
-    "nothing where it was traded. Each episode counts once, under the reason of that sighting."
+    "The same opportunity is seen at row after row: an episode is such a run between the same two markets. Missed "
+    "profit is the profit of one trade at its best sighting, limited by max notional, balances and minimum orders; "
+    "zero if the episode was traded. Each episode counts once, under the rejection reason of that sighting."
 )
-LATENCY_WORDS = "The same opportunities traded again, with every order so much later at its exchange."
+LATENCY_WORDS = "The same opportunities traded again, with every order delayed by the added latency."
 QUALITY_WORDS = (
-    "A gap is a time without a quote, longer than a quote may be old: nothing of that market was compared or traded in "
-    "it."
+    "A gap is a time without a quote that is longer than the maximum quote age: the market was neither compared nor "
+    "traded in it."
 )
 
 
@@ -113,16 +113,16 @@ def _headline(result: BacktestResult) -> str:
         (f"{trading.trades:,}", "trades, from bars" if result.is_of_bars else "trades", ""),
         (money(trading.missed), f"missed profit, {currency}", ""),
         (f"{trading.opportunities:,}", "opportunities", ""),
-        (f"{sum(one.count for one in trading.rejections.values()):,}", "rejected", ""),
+        (f"{sum(one.count for one in trading.rejections.values()):,}", "rejections", ""),
         (f"{manifest.quotes:,}", "quotes", ""),
-        (f"{sum(manifest.rejected.values()):,}", "rows left out", ""),
+        (f"{sum(manifest.rejected.values()):,}", "rejected rows", ""),
     )
     cards = "".join(
         f'<div class="figure"><b class="{kind}">{escape(value)}</b><span>{escape(name)}</span></div>'
         for value, name, kind in figures
     )
     span = f"{moment(manifest.start_time)} to {moment(manifest.end_time)} UTC"
-    alarm = "" if trading.is_balanced else '<p class="alarm">The books do not balance: do not trust these figures.</p>'
+    alarm = "" if trading.is_balanced else '<p class="alarm">Ledger not reconciled: do not trust these figures.</p>'
     return (
         f"<h1>Backtest {escape(manifest.name)}</h1>"
         f'<p class="faint">{escape(manifest.title)}<br>{span}</p>{alarm}{_bars(result)}'
@@ -152,10 +152,10 @@ def _pictures(result: BacktestResult) -> str:
         ("Drawdown", charts.drawdown_chart(trading.equity, currency)),
         ("Marked gain", charts.marked_chart(result.performance, currency)),
         ("P&amp;L attribution", charts.profit_chart(trading.profit)),
-        ("What latency costs", charts.latency_chart(result.latency_costs, currency)),
+        ("Cost of latency", charts.latency_chart(result.latency_costs, currency)),
         ("Net spread of opportunities", charts.net_bps_chart(trading.net_bps_counts)),
-        ("How long they lived", charts.lifetime_chart(trading.lifetimes)),
-        ("Missed profit by reason", charts.rejection_chart(trading.rejections, currency)),
+        ("Duration of opportunities", charts.lifetime_chart(trading.lifetimes)),
+        ("Missed profit by rejection reason", charts.rejection_chart(trading.rejections, currency)),
     )
     drawn = "".join(
         f'<figure class="chart"><figcaption>{name}</figcaption>{picture}</figure>'
@@ -166,13 +166,13 @@ def _pictures(result: BacktestResult) -> str:
 
 
 def _trades(result: BacktestResult) -> list[str]:
-    """Folded tables, the first one open: a page without script that still holds every trade."""
+    """Collapsible tables, the first one open: every trade without a script."""
     tables = trade_tables(result.trading.arbitrages)
     if len(tables) < 2:
-        return [_table(table) for table in tables] or [_paragraph("Nothing was traded.")]
+        return [_table(table) for table in tables] or [_paragraph("No trades.")]
     count = len(traded(result.trading.arbitrages))
-    rest = f" The first {MOST_TRADES:,} stand here." if count > MOST_TRADES else ""
-    parts = [_paragraph(f"{count:,} of them.{rest} All as CSV: the same command with --trades FILE.")]
+    rest = f" The first {MAX_TRADES:,} are listed." if count > MAX_TRADES else ""
+    parts = [_paragraph(f"{count:,} trades.{rest} All as CSV: the same command with --trades FILE.")]
     for number, table in enumerate(tables):
         first = number * PAGE_TRADES + 1
         words = f"{first:,} to {first + len(table.rows) - 1:,}, from {table.rows[0][1]}"

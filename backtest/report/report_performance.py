@@ -29,14 +29,14 @@ def inventory_table(performance: Performance | None, currency: str) -> ReportTab
         return ReportTable((), ())
     marked = performance.marked
     rows = [
-        ("inventory at the opening", money(marked.opening), "at the opening mid: the capital"),
-        ("inventory at the end", money(marked.closing), "at the closing mid"),
-        ("had nothing been traded", money(marked.held), "the opening inventory at the closing mid"),
-        ("marked gain", money(marked.gain), "inventory at the end less that: what trading made of it"),
+        ("opening inventory", money(marked.opening), "at the opening mid: the capital"),
+        ("closing inventory", money(marked.closing), "at the closing mid"),
+        ("value without trading", money(marked.held), "the opening inventory at the closing mid"),
+        ("marked gain", money(marked.gain), "closing inventory less the value without trading"),
         ("max drawdown of the marked gain", money(-marked.drawdown), "over the sampled moments"),
     ]
     if marked.unmarked:
-        rows.append(("not marked", ", ".join(marked.unmarked), "no market tells a price of it; it counts for nothing"))
+        rows.append(("not marked", ", ".join(marked.unmarked), "no market prices it; it counts as zero"))
     return ReportTable(("inventory", currency, "what it is"), tuple(rows), NUMBERS)
 
 
@@ -64,7 +64,7 @@ def _line(trades: int, turned: Decimal = ZERO, fees: Decimal = ZERO, net: Decima
 def _money_rows(
     performance: Performance, drawdown: Drawdown, currency: str, net: Decimal
 ) -> tuple[tuple[str, str, str], ...]:
-    fall = _signed(share_words(drawdown.share(performance.capital)))
+    drawdown_share = _signed(share_words(drawdown.share(performance.capital)))
     return (
         (f"capital, {currency}", money(performance.capital), "the opening balances at the opening mid"),
         (
@@ -72,7 +72,11 @@ def _money_rows(
             _signed(share_words(performance.return_on_capital)),
             f"net {money(net)} over capital; neither compounded nor annualised",
         ),
-        (f"max drawdown, {currency}", money(-drawdown.depth), f"{fall} of capital and net profit at the highest point"),
+        (
+            f"max drawdown, {currency}",
+            money(-drawdown.depth),
+            f"{drawdown_share} of capital and net profit at the highest point",
+        ),
         (
             f"turnover, {currency}",
             money(performance.turnover),

@@ -1,4 +1,4 @@
-"""The tables of a backtest's report: from a result to rows of words. Pure."""
+"""The tables of a backtest's report. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from market.trade.arbitrages import PROFIT_PARTS, Arbitrage
 
 PAGE_TRADES = 500
 """In one of the page's folded tables."""
-MOST_TRADES = 20_000
+MAX_TRADES = 20_000
 """In the page, some 5 MB; all of them stand in the JSON and in `--trades`."""
-MOST_DIGITS = 8
+MAX_DIGITS = 8
 """Of amounts."""
 
 
@@ -33,14 +33,14 @@ class ReportTable:
 
 
 def traded(arbitrages: Sequence[Arbitrage]) -> list[Arbitrage]:
-    """Those of which anything was filled, by time."""
+    """Arbitrages with a fill, by time."""
     return [one for one in arbitrages if any(leg.fills for leg in one.legs)]
 
 
 def trade_tables(arbitrages: Sequence[Arbitrage]) -> list[ReportTable]:
     """All that were traded, so many in each; no more than fit into a page."""
-    found = traded(arbitrages)[:MOST_TRADES]
-    head = ("no.", "time, UTC", "asset", "bought on", "sold on", "amount", "seen, net bps", "end", "net")
+    found = traded(arbitrages)[:MAX_TRADES]
+    head = ("no.", "time, UTC", "asset", "bought on", "sold on", "amount", "net bps", "end state", "net")
     digits = max((_digits(one.amount) for one in found), default=0)
     rows = [_trade_row(number, one, digits) for number, one in enumerate(found, 1)]
     pages = (rows[start : start + PAGE_TRADES] for start in range(0, len(rows), PAGE_TRADES))
@@ -48,7 +48,7 @@ def trade_tables(arbitrages: Sequence[Arbitrage]) -> list[ReportTable]:
 
 
 def rejection_table(result: BacktestResult) -> ReportTable:
-    """Reason, how many, in how many episodes, and what these missed; the dearest first, the whole last."""
+    """Rejection reason, sightings, episodes and missed profit; the most missed first, the sum last."""
     rejections = result.trading.rejections
     ordered = sorted(rejections.items(), key=lambda item: (-item[1].missed, item[0]))
     rows = [
@@ -57,7 +57,7 @@ def rejection_table(result: BacktestResult) -> ReportTable:
     if len(rows) > 1:
         counts = sum(one.count for one in rejections.values()), sum(one.episodes for one in rejections.values())
         rows.append(("all", f"{counts[0]:,}", f"{counts[1]:,}", money(result.trading.missed)))
-    head = ("reason", "sightings rejected", "episodes", f"missed profit, {result.trading.profit.currency}")
+    head = ("reason", "rejected sightings", "episodes", f"missed profit, {result.trading.profit.currency}")
     return ReportTable(head, tuple(rows), frozenset({1, 2, 3}), has_sum=len(rows) > 1)
 
 
@@ -79,7 +79,7 @@ def latency_table(result: BacktestResult) -> ReportTable:
 
 
 def lifetime_table(lifetimes: Sequence[Lifetime]) -> ReportTable:
-    """By pair of exchanges and asset: how many, and how long they lived."""
+    """By pair of exchanges and asset: count and duration."""
     by_pair: dict[tuple[str, str, str], list[Lifetime]] = {}
     for one in lifetimes:
         by_pair.setdefault((one.base, one.buy_exchange, one.sell_exchange), []).append(one)
@@ -89,9 +89,9 @@ def lifetime_table(lifetimes: Sequence[Lifetime]) -> ReportTable:
 
 
 def quality_table(result: BacktestResult) -> ReportTable:
-    """Of each market: how much there is of it, and where nothing was heard."""
+    """Per market: quotes, spacing and gaps."""
     spacing = {(one.exchange, one.symbol): one for one in result.spacing}
-    apart = ("market", "made of", "quotes", "apart, median", "apart, p95")
+    apart = ("market", "made of", "quotes", "spacing, median", "spacing, p95")
     head = (*apart, "first, UTC", "last, UTC", "withdrawn", "gaps", "longest gaps")
     rows = tuple(
         (
@@ -101,7 +101,7 @@ def quality_table(result: BacktestResult) -> ReportTable:
             moment(one.last_time),
             f"{one.withdrawals:,}",
             f"{one.holes:,}",
-            ", ".join(f"{silence.seconds:,.1f} s from {moment(silence.start)}" for silence in one.silences) or "–",
+            ", ".join(f"{gap.seconds:,.1f} s from {moment(gap.start)}" for gap in one.silences) or "–",
         )
         for one in result.quality
     )
@@ -134,8 +134,8 @@ def version_table(result: BacktestResult) -> ReportTable:
 
 
 def setting_table(result: BacktestResult) -> ReportTable:
-    told = result.parameters.settings.model_dump(mode="json", exclude={"version", "taker_fees"})
-    return ReportTable(("setting", "value"), tuple((name, _setting(value)) for name, value in told.items()))
+    document = result.parameters.settings.model_dump(mode="json", exclude={"version", "taker_fees"})
+    return ReportTable(("setting", "value"), tuple((name, _setting(value)) for name, value in document.items()))
 
 
 def moment(time: int | None) -> str:
@@ -166,7 +166,7 @@ def _made_of(spacing: MarketSpacing | None, quotes: str) -> tuple[str, str, str,
 
 def _digits(number: Decimal) -> int:
     """Behind the point, without zeros at the end, 8 at the most."""
-    return min(len(text_of(number).partition(".")[2]), MOST_DIGITS)
+    return min(len(text_of(number).partition(".")[2]), MAX_DIGITS)
 
 
 def _trade_row(number: int, arbitrage: Arbitrage, digits: int) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ def _performance_lines(result: BacktestResult) -> list[str]:
         f"turnover          {performance.turnover:>z14.2f} {currency}"
         f"  ({share_words(performance.turnover_of_capital)} of capital)",
         f"marked gain       {performance.marked.gain:>z14.2f} {currency}"
-        "  (what is held, against having held, at closing mids)",
+        "  (closing inventory less the value without trading)",
         f"Sharpe            {ratio_words(performance.sharpe):>14}",
         f"Sortino           {ratio_words(performance.sortino):>14}",
         f"  {performance.definition}",
@@ -66,8 +66,8 @@ def _performance_lines(result: BacktestResult) -> list[str]:
 
 def _latency_line(cost: LatencyCost, currency: str) -> str:
     if cost.net is None:
-        return f"{cost.added_ms:>5g} ms later    {CANNOT_TELL:>14}"
-    return f"{cost.added_ms:>5g} ms later    {cost.net:>z14.2f} {currency}  ({cost.trades} trades)"
+        return f"{cost.added_ms:>5g} ms added    {CANNOT_TELL:>14}"
+    return f"{cost.added_ms:>5g} ms added    {cost.net:>z14.2f} {currency}  ({cost.trades} trades)"
 
 
 def _negative(share: Decimal | None) -> Decimal | None:

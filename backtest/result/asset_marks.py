@@ -26,7 +26,7 @@ from market.time_units import MICROSECONDS
 
 INTERVALS = (86_400 * MICROSECONDS, 3_600 * MICROSECONDS, 60 * MICROSECONDS)
 """A day, an hour, a minute."""
-LEAST_INTERVALS = 30
+MIN_INTERVALS = 30
 """Fewer returns say nothing of how they vary."""
 COLUMNS = ["kind", "exchange", "symbol", "received_time", "bid_price", "ask_price"]
 QUOTED = ("quote", "fx")
@@ -55,7 +55,7 @@ def marks_of(tick_set: TickSet) -> Marks:
     """Reads the row groups that the moments lie in, nothing of the others. Raises ImportRejectedError."""
     manifest = tick_set.manifest
     start, end = manifest.start_time, manifest.end_time
-    interval = next((one for one in INTERVALS if (end - start) // one >= LEAST_INTERVALS), None)
+    interval = next((one for one in INTERVALS if (end - start) // one >= MIN_INTERVALS), None)
     between = () if interval is None else range(start + interval, end, interval)
     times = (start, *between, end)
     first = _first_mids(tick_set)

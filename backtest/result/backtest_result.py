@@ -1,4 +1,4 @@
-"""What a backtest came to, whole: the data, the parameters, what was found, what was traded, and how to repeat it."""
+"""The result of a backtest: data, parameters, detection, trading, and how to reproduce it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # whoever reads results needs neither Spark nor the kernel
     from backtest.detect.batch_detection import DetectionSummary
 
 
-KEPT_SPANS = 150
+STORED_SPANS = 150
 """Of the equity that is kept to be compared, which is read with others of its kind."""
 
 
@@ -89,7 +89,7 @@ class BacktestResult:
 
 @dataclass(frozen=True, slots=True)
 class Drawdown:
-    """The deepest fall of the equity below its highest point before; from and to, microseconds UTC."""
+    """The max drawdown of the equity; from and to, microseconds UTC."""
 
     depth: Decimal = ZERO
     start: int | None = None
@@ -136,7 +136,7 @@ def figures_of(result: BacktestResult) -> BacktestFigures:
         drawdown=drawdown.depth,
         currency=trading.profit.currency,
         is_balanced=trading.is_balanced,
-        equity=thinned(((point.time, point.net) for point in trading.equity), KEPT_SPANS),
+        equity=thinned(((point.time, point.net) for point in trading.equity), STORED_SPANS),
         is_of_bars=result.is_of_bars,
         missed=trading.missed,
         **({} if performance is None else _performance_figures(performance, drawdown)),
@@ -159,7 +159,7 @@ def _performance_figures(performance: Performance, drawdown: Drawdown) -> _Perfo
 def _depth_words(without_depth: tuple[str, ...]) -> str:
     if not without_depth:
         return "orders walk the recorded levels, and take no more of a quote than it showed"
-    return f"no more than the displayed best amounts is traded where no depth is recorded: {', '.join(without_depth)}"
+    return f"at most the displayed best amounts are traded where no depth is recorded: {', '.join(without_depth)}"
 
 
 def _fee_words(parameters: Parameters) -> str:
@@ -186,7 +186,7 @@ def _latency_words(parameters: Parameters) -> list[str]:
 
 def _one_latency(latency: Latency) -> str:
     if not latency.samples_ms:
-        return f"an order is matched {latency.constant_ms:g} ms after the decision, always"
+        return f"an order is matched {latency.constant_ms:g} ms after the decision"
     ordered = sorted(latency.samples_ms)
     return (
         f"an order is matched after one of {len(ordered)} recorded latencies, drawn by seed: "
@@ -196,10 +196,13 @@ def _one_latency(latency: Latency) -> str:
 
 def _further_words(parameters: Parameters) -> list[str]:
     words = [
-        "the settings of the log hold as they did then"
+        "the settings follow the recorded log"
         if parameters.follow_logged_settings
-        else "one version of the settings holds from end to end"
+        else "one version of the settings holds throughout"
     ]
     if parameters.failed_share:
         words.append(f"{parameters.failed_share:.1%} of orders are rejected by the exchange, drawn by seed")
-    return [*words, "nobody else reacts to our orders; what they took is gone until the exchange shows another amount"]
+    return [
+        *words,
+        "other traders do not react to our orders; what they took is gone until the exchange shows another amount",
+    ]

@@ -1,4 +1,4 @@
-"""How good the recorded data are: per market how many rows, from when to when, and where nothing was heard."""
+"""Data quality per market: row counts, time span and gaps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from datasets.ticksets.tick_set import TickSet, batches
 from market.instruments.markets import Market
 
-LONGEST_TOLD = 3
-HEARD = ("quote", "alive", "fx", "fx_alive")
+MAX_GAPS = 3
+ALIVE_KINDS = ("quote", "alive", "fx", "fx_alive")
 QUOTED = ("quote", "fx")
 WITHDRAWN = ("withdrawn", "fx_withdrawn")
 COLUMNS = ["kind", "exchange", "symbol", "received_time"]
@@ -21,7 +21,7 @@ COLUMNS = ["kind", "exchange", "symbol", "received_time"]
 
 @dataclass(frozen=True, slots=True)
 class QuoteGap:
-    """Between two rows of one market in which nothing was heard of it; microseconds UTC."""
+    """A time without rows of one market; microseconds UTC."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class QuoteGap:
 
 @dataclass(frozen=True, slots=True)
 class MarketQuality:
-    """What one market's rows say; times in microseconds UTC, None where it has none."""
+    """Counts and gaps of one market; times in microseconds UTC, None without rows."""
 
     exchange: str
     symbol: str
@@ -42,14 +42,14 @@ class MarketQuality:
     first_time: int | None
     last_time: int | None
     holes: int
-    """Silences longer than a quote may be old."""
+    """Number of gaps longer than the maximum quote age."""
     silences: tuple[QuoteGap, ...]
     """The longest, longest first."""
 
 
 @dataclass(slots=True)
-class _Heard:
-    """One market, followed row group by row group."""
+class _MarketActivity:
+    """Counters of one market, updated row group by row group."""
 
     quotes: int = 0
     withdrawals: int = 0
@@ -58,8 +58,8 @@ class _Heard:
     holes: int = 0
     longest: list[QuoteGap] = field(default_factory=list)
 
-    def learn(self, times: npt.NDArray[np.int64], max_age: int) -> None:
-        """`times` of signs of life, in the order of the log."""
+    def add(self, times: npt.NDArray[np.int64], max_age: int) -> None:
+        """`times` of rows that confirm a quote, in the order of the log."""
         if len(times) == 0:
             return
         self.first = int(times[0]) if self.first is None else self.first
@@ -67,30 +67,32 @@ class _Heard:
         self.last = int(known[-1])
         gaps = np.diff(known)
         self.holes += int((gaps > max_age).sum())
-        for place in np.argsort(gaps)[-LONGEST_TOLD:]:
+        for place in np.argsort(gaps)[-MAX_GAPS:]:
             self.longest.append(QuoteGap(int(known[place]), int(known[place + 1])))
-        self.longest = nlargest(LONGEST_TOLD, self.longest, key=lambda one: one.end - one.start)
+        self.longest = nlargest(MAX_GAPS, self.longest, key=lambda one: one.end - one.start)
 
 
 def quality_of(tick_set: TickSet, max_quote_age: int) -> tuple[MarketQuality, ...]:
     """Of every market, in the manifest's order; `max_quote_age` in microseconds. Memory: one row group."""
     manifest = tick_set.manifest
-    heard = {(market.exchange, market.symbol): _Heard() for market in manifest.markets}
+    activity = {(market.exchange, market.symbol): _MarketActivity() for market in manifest.markets}
     fx = {(market.exchange, market.symbol) for market in manifest.markets if market.is_fx}
     for number, base in enumerate(manifest.bases):
         # rates stand in the log of every base: they count once
-        counted = {key: one for key, one in heard.items() if number == 0 or key not in fx}
+        counted = {key: one for key, one in activity.items() if number == 0 or key not in fx}
         for rows in batches(tick_set, base, COLUMNS):
             for key, kinds, times in _by_market(rows):
                 if key in counted:
-                    _learn(counted[key], kinds, times, max_quote_age)
-    return tuple(_quality(market, heard[market.exchange, market.symbol]) for market in manifest.markets)
+                    _add_rows(counted[key], kinds, times, max_quote_age)
+    return tuple(_quality(market, activity[market.exchange, market.symbol]) for market in manifest.markets)
 
 
-def _learn(heard: _Heard, kinds: "npt.NDArray[np.object_]", times: npt.NDArray[np.int64], max_quote_age: int) -> None:
-    heard.quotes += int(np.isin(kinds, QUOTED).sum())
-    heard.withdrawals += int(np.isin(kinds, WITHDRAWN).sum())
-    heard.learn(times[np.isin(kinds, HEARD)], max_quote_age)
+def _add_rows(
+    activity: _MarketActivity, kinds: "npt.NDArray[np.object_]", times: npt.NDArray[np.int64], max_quote_age: int
+) -> None:
+    activity.quotes += int(np.isin(kinds, QUOTED).sum())
+    activity.withdrawals += int(np.isin(kinds, WITHDRAWN).sum())
+    activity.add(times[np.isin(kinds, ALIVE_KINDS)], max_quote_age)
 
 
 def _by_market(
@@ -119,16 +121,16 @@ def _codes(rows: pa.Table, column: str) -> tuple[npt.NDArray[np.int64], "npt.NDA
     return codes, np.array(words.dictionary.to_pylist(), dtype=object)
 
 
-def _quality(market: Market, heard: _Heard) -> MarketQuality:
+def _quality(market: Market, activity: _MarketActivity) -> MarketQuality:
     return MarketQuality(
         exchange=market.exchange,
         symbol=market.symbol,
-        quotes=heard.quotes,
-        withdrawals=heard.withdrawals,
-        first_time=heard.first,
-        last_time=heard.last,
-        holes=heard.holes,
-        silences=tuple(heard.longest),
+        quotes=activity.quotes,
+        withdrawals=activity.withdrawals,
+        first_time=activity.first,
+        last_time=activity.last,
+        holes=activity.holes,
+        silences=tuple(activity.longest),
     )
 
 

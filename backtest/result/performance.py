@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import sqrt
 from statistics import fmean, stdev
 
-from backtest.result.asset_marks import LEAST_INTERVALS, Marks
+from backtest.result.asset_marks import MIN_INTERVALS, Marks
 from backtest.result.trading_outcome import TradingOutcome
 from market.instruments.orders import Fill, changes_of
 from market.money import EXACT, ZERO
@@ -87,7 +87,7 @@ class Performance:
     def definition(self) -> str:
         """What the ratios are made of, to be printed beside them."""
         if self.interval_seconds is None:
-            return f"of returns over {LEAST_INTERVALS} whole minutes or more, which this recording does not hold"
+            return f"of returns over {MIN_INTERVALS} whole minutes or more, which this recording does not hold"
         unit, yearly = UNITS[self.interval_seconds], YEAR_SECONDS // self.interval_seconds
         return (
             f"of {self.returns} returns, one each {unit}: change of the marked gain over capital; mean over standard "
@@ -193,7 +193,7 @@ def rounded(amount: Decimal) -> Decimal:
 
 
 def _too_few(returns: Sequence[float]) -> str | None:
-    return None if len(returns) >= LEAST_INTERVALS else f"{len(returns)} returns are fewer than {LEAST_INTERVALS}"
+    return None if len(returns) >= MIN_INTERVALS else f"{len(returns)} returns are fewer than {MIN_INTERVALS}"
 
 
 def _summed(balances: Iterable[Holdings]) -> Holdings:

@@ -16,9 +16,9 @@ from market.instruments.markets import Market
 QUOTED = ("quote", "fx")
 SHOWN = ("bid_price", "ask_price", "bid_amount", "ask_amount")
 COLUMNS = ["kind", "exchange", "symbol", "received_time", *SHOWN]
-MOST_ROW_GROUPS = 24
+MAX_ROW_GROUPS = 24
 """Read of a whole set, evenly over each base: what is asked for is the usual gap, not each one."""
-LEAST_GAPS = 20
+MIN_GAPS = 20
 """Of a market that is not of bars, before its spacing is taken for its usual one."""
 LONGEST_AGE_MS = 86_400_000
 
@@ -62,7 +62,7 @@ def spacing_of(tick_set: TickSet) -> tuple[MarketSpacing, ...]:
     for number, base in enumerate(manifest.bases):
         # rates stand in the log of every base: they count once
         counted = [one for one in manifest.markets if one.base == base or (one.is_fx and number == 0)]
-        for rows in _sampled(tick_set, base, max(1, MOST_ROW_GROUPS // len(manifest.bases))):
+        for rows in _sampled(tick_set, base, max(1, MAX_ROW_GROUPS // len(manifest.bases))):
             quoted = rows.filter(pc.is_in(rows["kind"], pa.array(QUOTED)))
             for market in counted:
                 gaps[market.exchange, market.symbol].append(_gaps(quoted, market))
@@ -78,7 +78,7 @@ def default_quote_age_ms(spacings: Sequence[MarketSpacing], usual_ms: int) -> in
     medians = [
         one.median
         for one in spacings
-        if not one.is_fx and one.median is not None and (one.is_of_bars or one.gaps >= LEAST_GAPS)
+        if not one.is_fx and one.median is not None and (one.is_of_bars or one.gaps >= MIN_GAPS)
     ]
     return min(max(usual_ms, -(-2 * max(medians, default=0) // 1_000)), LONGEST_AGE_MS)
 
@@ -100,8 +100,8 @@ def bars_words(spacings: Sequence[MarketSpacing]) -> str | None:
     if coarsest is None:
         return None
     return (
-        f"from bars, one each {seconds_words(coarsest)}: a fill is at a bar's last price, which may be as old; bars "
-        "cannot tell what was quoted between them, nor what a latency below their spacing costs"
+        f"from bars, one each {seconds_words(coarsest)}: a fill is at a bar's last price, which may be as old; what "
+        "was quoted between two bars, and what a latency below their spacing costs, is unknown"
     )
 
 
@@ -109,14 +109,14 @@ def age_words(age_ms: int, spacings: Sequence[MarketSpacing]) -> str:
     """How old a quote could be, beside how far apart quotes lie."""
     medians = [one.median for one in spacings if not one.is_fx and one.median is not None]
     beside = f"; the slowest market quotes each {seconds_words(max(medians))} (median)" if medians else ""
-    return f"a quote holds for {seconds_words(age_ms * 1_000)} where nothing newer comes{beside}"
+    return f"a quote holds for {seconds_words(age_ms * 1_000)} unless a newer one comes{beside}"
 
 
 def rate_words(age_ms: int, spacings: Sequence[MarketSpacing]) -> tuple[str, ...]:
     """Of rates that come more seldom than a quote may be old: in between nothing is converted."""
     return tuple(
-        f"{one.exchange} {one.symbol} comes each {seconds_words(one.median)} (median), while a rate may be "
-        f"{seconds_words(age_ms * 1_000)} old: in between nothing is converted; max_quote_age_ms says how old"
+        f"{one.exchange} {one.symbol} comes each {seconds_words(one.median)} (median), but a rate may be "
+        f"{seconds_words(age_ms * 1_000)} old: in between nothing is converted; raise max_quote_age_ms"
         for one in spacings
         if one.is_fx and one.median is not None and one.median > age_ms * 1_000
     )

@@ -22,7 +22,7 @@ def trade_lines(arbitrages: Sequence[Arbitrage]) -> list[str]:
     empty = [arbitrage for arbitrage in arbitrages if not _is_filled(arbitrage)]
     lines = [f"trades          {len(traded)}{bracketed(ends_of(traded))}"]
     if empty:
-        lines.append(f"begun, no fill  {len(empty)}{bracketed(ends_of(empty))}: among those that were not traded")
+        lines.append(f"no fill         {len(empty)}{bracketed(ends_of(empty))}: not counted as trades")
     return lines
 
 

@@ -1,5 +1,5 @@
-"""What happens when, in the market time of a backtest: one event after the other, those of one moment in the order in
-which they were planned. Coroutines of the bots run on it as they do live, but nothing ever waits for the wall."""
+"""The event queue of a backtest in market time: events run one after the other, simultaneous ones in the order in which
+they were scheduled. The bots' coroutines run on it as they do live, without waiting for wall time."""
 
 from collections.abc import Callable, Coroutine, Generator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Work = Coroutine["_Until", None, object]
 
 @dataclass(frozen=True, slots=True)
 class _Until:
-    """Yielded by a coroutine that goes on at `time`, microseconds."""
+    """Yielded by a coroutine to resume at `time`, microseconds."""
 
     time: int
 
@@ -23,7 +23,7 @@ class _Until:
 
 
 class EventQueue:
-    """A `session.clock.Clock`, and the events to come."""
+    """A `session.clock.Clock` with the pending events."""
 
     def __init__(self) -> None:
         self._now = 0
@@ -36,39 +36,39 @@ class EventQueue:
     async def sleep(self, seconds: float) -> None:
         await _Until(self._now + round(seconds * MICROSECONDS))
 
-    def plan(self, time: int, act: Callable[[], None]) -> None:
-        """What lies in the past happens at once, after what is happening."""
+    def schedule(self, time: int, act: Callable[[], None]) -> None:
+        """Schedule `act`; a time in the past runs at once, after the current event."""
         heappush(self._heap, (max(time, self._now), self._planned, act))
         self._planned += 1
 
     def start(self, work: Work, then: Callable[[], None]) -> None:
-        """Run it to where it sleeps first; `then` once it has ended."""
+        """Run `work` to its first sleep; call `then` once it has ended."""
         try:
             wake = work.send(None)
         except StopIteration:
             then()
             return
-        self.plan(wake.time, lambda: self.start(work, then))
+        self.schedule(wake.time, lambda: self.start(work, then))
 
     def advance(self, time: int) -> None:
-        """Let everything happen that is planned up to `time`, which is now then."""
+        """Run all events up to `time`, and set the clock to it."""
         while self._heap and self._heap[0][0] <= time:
             self._now, _, act = heappop(self._heap)
             act()
         self._now = max(self._now, time)
 
     def finish(self) -> None:
-        """Let everything happen that is planned."""
+        """Run all pending events."""
         while self._heap:
             self.advance(self._heap[0][0])
 
 
-def at_once(work: Coroutine[object, None, Answer]) -> Answer:
-    """What a coroutine returns that never waits. Raises RuntimeError where it does."""
+def run_to_end(work: Coroutine[object, None, Answer]) -> Answer:
+    """The result of a coroutine that never waits. Raises RuntimeError if it does."""
     try:
         work.send(None)
     except StopIteration as ended:
         answer: Answer = ended.value
         return answer
     work.close()
-    raise RuntimeError("a step that must not wait in a backtest has waited")
+    raise RuntimeError("a coroutine that must not wait in a backtest has waited")

@@ -32,14 +32,14 @@ COLUMNS = [
 ]
 """Of a tick set: what a tape reads."""
 
-MOST_QUOTES = 4_096
+MAX_QUOTES = 4_096
 """Kept of one row group once they were made: many runs over one tape ask for the same ones."""
 
 Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class KnownQuote:
     """A quote, and when its feed last said that it holds, microseconds; `place`: its position in the base's log."""
 
     quote: Quote
@@ -72,7 +72,7 @@ class HistoryPiece:
         self._markets: dict[tuple[str, str], _Rows] = {}
         self._quotes: dict[int, Quote] = {}
 
-    def at(self, market: Market, time: int) -> Shown | None:
+    def at(self, market: Market, time: int) -> KnownQuote | None:
         """The newest quote of `time` or before; None where there is none here, or it was withdrawn."""
         rows = self._rows_of(market)
         index = int(rows.times.searchsorted(time, side="right")) - 1
@@ -80,7 +80,7 @@ class HistoryPiece:
         if stated < 0 or not rows.is_quote[stated]:
             return None
         row = int(rows.rows[stated])
-        return Shown(self.quote(market, row), int(rows.times[index]), int(self._offsets[row]))
+        return KnownQuote(self.quote(market, row), int(rows.times[index]), int(self._offsets[row]))
 
     def begins_later(self, market: Market, time: int) -> bool:
         """Whether what was known of a market before had not all arrived by `time`: only its newest stands here."""
@@ -103,7 +103,7 @@ class HistoryPiece:
     def quote(self, market: Market, row: int) -> Quote:
         known = self._quotes.get(row)
         if known is None:
-            if len(self._quotes) >= MOST_QUOTES:
+            if len(self._quotes) >= MAX_QUOTES:
                 self._quotes.clear()
             known = self._quotes[row] = self._made(market, row)
         return known

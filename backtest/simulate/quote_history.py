@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from backtest.simulate.history_piece import COLUMNS, HistoryPiece, QuotedRow, Shown
+from backtest.simulate.history_piece import COLUMNS, HistoryPiece, KnownQuote, QuotedRow
 from backtest.simulate.settings_changes import SettingsChange, logged_settings
 from datasets.ticksets.manifest import Partition
 from datasets.ticksets.tick_set import TickSet, read_opening, read_ticks
@@ -67,7 +67,7 @@ class QuoteHistory:
         earlier._last = end - 1
         return earlier
 
-    def at(self, exchange: str, symbol: str, time: int) -> Shown | None:
+    def at(self, exchange: str, symbol: str, time: int) -> KnownQuote | None:
         """The newest quote that had arrived by `time`, microseconds; None where there was none, or it was withdrawn."""
         market, time = self._markets.get((exchange, symbol)), self._told(time)
         number = -1 if market is None else self._number(market.base, time)
@@ -113,7 +113,7 @@ def _from_here_on(places: Sequence[HistoryPosition]) -> list[int]:
     return earliest
 
 
-def tape_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteHistory:
+def quote_history_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteHistory:
     """Of a tick set; `kept` None keeps what was read once, for many runs over one set. Raises ImportRejectedError."""
     places = {
         base: [place for partition in tick_set.partitions_of(base) for place in _places(tick_set, partition)]

@@ -10,7 +10,7 @@ from market.money import ZERO
 from market.prices.opportunities import Opportunity
 
 
-class SeenSpreads:
+class SpreadStatistics:
     """Sees each opportunity once, in the order of time, and what became of it."""
 
     def __init__(self) -> None:

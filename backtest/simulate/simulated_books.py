@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from backtest.backtest_parameters import Balances
-from backtest.simulate.event_queue import at_once
+from backtest.simulate.event_queue import run_to_end
 from backtest.simulate.simulated_account import SimulatedAccount
 from market.instruments.orders import Fill, changes_of
 from market.money import ZERO
@@ -13,7 +13,7 @@ from market.trade.reservation_state import BalanceRow
 
 def balances_of(accounts: dict[str, SimulatedAccount]) -> Balances:
     """By the accounts' own books."""
-    return {exchange: at_once(account.balances()) for exchange, account in accounts.items()}
+    return {exchange: run_to_end(account.balances()) for exchange, account in accounts.items()}
 
 
 def is_balanced(

@@ -5,7 +5,7 @@ from decimal import Decimal
 from functools import partial
 
 from backtest.backtest_parameters import Parameters
-from backtest.simulate.event_queue import EventQueue, at_once
+from backtest.simulate.event_queue import EventQueue, run_to_end
 from backtest.simulate.simulated_account import SimulatedAccount
 from backtest.simulate.simulated_rejections import EXPIRED, RejectionCounts
 from backtest.simulate.tiered_fees import TieredFees
@@ -69,7 +69,7 @@ class SimulatedBots:
         self._busy: set[LegKey] = set()
         self._waiting: set[str] = set()
         """Half reservations whose end is planned."""
-        at_once(next(iter(self._health.values())).round())
+        run_to_end(next(iter(self._health.values())).round())
         self._update_balances()
 
     def decide(self, opportunity: Opportunity) -> str | None:
@@ -84,7 +84,7 @@ class SimulatedBots:
             self.rejections.reject(opportunity, reason, self._agenda.now())
             return reason
         for exchange in (opportunity.buy.exchange, opportunity.sell.exchange):
-            at_once(self._reservers[exchange].attempt(opportunity))
+            run_to_end(self._reservers[exchange].attempt(opportunity))
         is_begun = self._follow(opportunity.opportunity_id)
         rejected = self.rejections.newest_reason(opportunity.opportunity_id)
         return rejected if is_begun or rejected is not None else EXPIRED
@@ -114,7 +114,7 @@ class SimulatedBots:
         fees = {**settings.taker_fees, **self._fees.today}
         settings = settings.model_copy(update={"taker_fees": fees})
         version = self._store.settings_in_force().version
-        self.cache.settings = at_once(self._store.change_settings(settings, version, "backtest"))
+        self.cache.settings = run_to_end(self._store.change_settings(settings, version, "backtest"))
 
     def _rejection(self, opportunity: Opportunity) -> str | None:
         """Both bots come to the same answer here; most opportunities end at the settings, the cheapest to ask."""
@@ -136,14 +136,14 @@ class SimulatedBots:
 
     def _follow(self, identity: str) -> bool:
         """As a bot does that is told of a change of this arbitrage; False where there is none."""
-        arbitrage = at_once(self._store.arbitrage(identity))
+        arbitrage = run_to_end(self._store.arbitrage(identity))
         if arbitrage is None:
             return False
         self.cache.update_arbitrage(arbitrage)
         self._update_balances()
         if arbitrage.state == "awaiting_second_leg" and identity not in self._waiting:
             self._waiting.add(identity)
-            self._agenda.plan(arbitrage.reserve_by + 1, lambda: self._expire(identity))
+            self._agenda.schedule(arbitrage.reserve_by + 1, lambda: self._expire(identity))
         if arbitrage.state in OPEN_STATES:
             for exchange in dict.fromkeys(leg.exchange for leg in arbitrage.legs):
                 self._work_on(arbitrage, exchange)
@@ -155,7 +155,7 @@ class SimulatedBots:
             key = (due.arbitrage_id, due.leg.role)
             if due.what == "execute" and key not in self._busy:
                 self._busy.add(key)
-                self._agenda.plan(now + self._wait(key), partial(self._execute, exchange, key))
+                self._agenda.schedule(now + self._wait(key), partial(self._execute, exchange, key))
 
     def _wait(self, key: LegKey) -> int:
         """The first two legs follow from the decision; one more leg takes another, one that had to wait a round."""
@@ -170,19 +170,19 @@ class SimulatedBots:
     def _executed(self, key: LegKey) -> None:
         self._busy.discard(key)
         identity, role = key
-        arbitrage = at_once(self._store.arbitrage(identity))
+        arbitrage = run_to_end(self._store.arbitrage(identity))
         leg = None if arbitrage is None else arbitrage.leg(role)
         if arbitrage is not None and leg is not None:
             self._fees.see(arbitrage.opportunity, leg, self._agenda.now())
         self._follow(identity)
 
     def _expire(self, identity: str) -> None:
-        at_once(self._store.expire(identity))
+        run_to_end(self._store.expire(identity))
         self._follow(identity)
 
     def _record_failure(self, exchange: str, kind: FailureKind, subject: str) -> None:
         self._health[exchange].record_failure(kind, subject)
-        at_once(self._health[exchange].round())
+        run_to_end(self._health[exchange].round())
 
     def _update_balances(self) -> None:
-        self.cache.update_balances(at_once(self._store.balance_rows()))
+        self.cache.update_balances(run_to_end(self._store.balance_rows()))

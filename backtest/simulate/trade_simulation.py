@@ -11,14 +11,14 @@ from functools import partial
 
 from backtest.backtest_parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
-from backtest.simulate.event_queue import EventQueue, at_once
+from backtest.simulate.event_queue import EventQueue, run_to_end
 from backtest.simulate.quote_history import QuoteHistory
-from backtest.simulate.seen_spreads import SeenSpreads, lifetime_of
+from backtest.simulate.seen_spreads import SpreadStatistics, lifetime_of
 from backtest.simulate.settings_changes import SettingsChange
 from backtest.simulate.simulated_account import Conditions, SimulatedAccount
 from backtest.simulate.simulated_books import balances_of, is_balanced
 from backtest.simulate.simulated_bots import SimulatedBots
-from backtest.simulate.trading_assumptions import told_assumptions
+from backtest.simulate.trading_assumptions import all_assumptions
 from market.accounting.profit_groups import added, profit_from
 from market.instruments.markets import Market
 from market.money import ZERO
@@ -57,7 +57,7 @@ def trade(
     # here, since a sweep trades in Spark's workers; a handler that is there already is not added again
     logging.getLogger("bots").addHandler(UNHEARD)
     floor = _Floor(tape, tuple(market for market in markets if not market.is_fx), parameters)
-    spreads = SeenSpreads()
+    spreads = SpreadStatistics()
     history = iter(windows or ())
     following = next(history, None)
     for opportunity in _each_once(opportunities):
@@ -80,7 +80,7 @@ class _Floor:
         self._parameters = parameters
         self._markets = markets_by_symbol(markets)
         self._store = MemoryTradeStore(self.agenda)
-        at_once(self._store.create_settings(parameters.settings))
+        run_to_end(self._store.create_settings(parameters.settings))
         self._before = _opening(markets, parameters)
         conditions = Conditions(
             markets=self._markets,
@@ -95,16 +95,16 @@ class _Floor:
             for exchange, balances in self._before.items()
         }
         for exchange, account in self._accounts.items():
-            at_once(self._store.set_balances(exchange, at_once(account.balances()), "before"))
+            run_to_end(self._store.set_balances(exchange, run_to_end(account.balances()), "before"))
         self.bots = SimulatedBots(self.agenda, self._store, self._accounts, markets, parameters)
         for change in tape.settings_changes if parameters.follow_logged_settings else ():
-            self.agenda.plan(change.time, partial(self._change, change))
+            self.agenda.schedule(change.time, partial(self._change, change))
 
-    def outcome(self, spreads: SeenSpreads, *, has_history: bool) -> TradingOutcome:
+    def outcome(self, spreads: SpreadStatistics, *, has_history: bool) -> TradingOutcome:
         """Once all is over."""
-        arbitrages = tuple(at_once(self._store.session_arbitrages()))
-        fills = tuple(at_once(self._store.fills()))
-        after, rows = balances_of(self._accounts), at_once(self._store.balance_rows())
+        arbitrages = tuple(run_to_end(self._store.session_arbitrages()))
+        fills = tuple(run_to_end(self._store.fills()))
+        after, rows = balances_of(self._accounts), run_to_end(self._store.balance_rows())
         episodes = spreads.episodes()
         return TradingOutcome(
             opportunities=spreads.opportunities,
@@ -118,7 +118,7 @@ class _Floor:
             is_balanced=is_balanced(self._before, fills, after, rows, self._markets),
             lifetimes=tuple(map(lifetime_of, episodes)),
             net_bps_counts=spreads.net_bps_counts(),
-            assumptions=told_assumptions(
+            assumptions=all_assumptions(
                 self._parameters, list(self._accounts.values()), spreads, self.bots.missed, has_history=has_history
             ),
         )

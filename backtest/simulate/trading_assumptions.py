@@ -3,28 +3,30 @@
 from collections.abc import Sequence
 
 from backtest.backtest_parameters import Parameters
-from backtest.simulate.seen_spreads import SeenSpreads
+from backtest.simulate.seen_spreads import SpreadStatistics
 from backtest.simulate.simulated_account import SimulatedAccount
 
 
-def told_assumptions(
+def all_assumptions(
     parameters: Parameters,
     accounts: Sequence[SimulatedAccount],
-    spreads: SeenSpreads,
+    spreads: SpreadStatistics,
     missed: int,
     *,
     has_history: bool,
 ) -> tuple[str, ...]:
     """In the order in which they matter."""
     settings = parameters.settings
-    told = [_matched(accounts)]
+    lines = [_matched(accounts)]
     if not has_history and settings.min_share_above_10s > 0:
-        told.append("no spread windows were given, so min_share_above_10s rejected every opportunity")
+        lines.append("no spread windows were given, so min_share_above_10s rejected every opportunity")
     if not has_history and settings.quarantine_deviations > 0 and spreads.best_net_bps > settings.quarantine_floor_bps:
-        told.append("no spread windows were given: the quarantine judged by its ceiling alone, not by a pair's history")
+        lines.append(
+            "no spread windows were given: the quarantine judged by its ceiling alone, not by a pair's history"
+        )
     if missed:
-        told.append(f"{missed} opportunities had expired by the time of the decision")
-    return tuple(told)
+        lines.append(f"{missed} opportunities had expired by the time of the decision")
+    return tuple(lines)
 
 
 def _matched(accounts: Sequence[SimulatedAccount]) -> str:

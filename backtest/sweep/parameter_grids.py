@@ -15,7 +15,7 @@ from math import prod
 from backtest.sweep.sweep_errors import SweepRejectedError
 from market.money import BoundedDecimal, decimal_of, decimal_of_whole, text_of
 
-MOST_SETS = 100_000
+MAX_SETS = 100_000
 DRAWN_DIGITS = 6
 """Of a drawn number: enough to tell sets apart, few enough to be read and typed again."""
 
@@ -83,42 +83,42 @@ def checked_grid(grid: Grid) -> Grid:
         raise SweepRejectedError(f"{grid.ranges[0].name} is a range: say with --random N how many sets to draw")
     if grid.draws is not None and grid.draws < 1:
         raise SweepRejectedError("--random must draw at least one set")
-    if grid.size > MOST_SETS:
-        raise SweepRejectedError(f"{grid.size:,} sets are too many: a sweep has up to {MOST_SETS:,}")
+    if grid.size > MAX_SETS:
+        raise SweepRejectedError(f"{grid.size:,} sets are too many (maximum {MAX_SETS:,})")
     return grid
 
 
 def axis_of(text: str) -> GridAxis:
     """`NAME=FROM:TO:STEP` or `NAME=VALUE,VALUE…`. Raises SweepRejectedError."""
-    name, told = _named(text, "--grid", "NAME=FROM:TO:STEP or NAME=VALUE,VALUE")
-    if ":" not in told:
-        values = tuple(_number(text, word) for word in told.split(","))
+    name, given = _named(text, "--grid", "NAME=FROM:TO:STEP or NAME=VALUE,VALUE")
+    if ":" not in given:
+        values = tuple(_number(text, word) for word in given.split(","))
         if len(set(values)) < len(values):
-            raise SweepRejectedError(f"--grid {text}: names one value twice")
+            raise SweepRejectedError(f"--grid {text}: repeats a value")
         return GridAxis(name, values)
-    words = told.split(":")
+    words = given.split(":")
     if len(words) != 3:
-        raise SweepRejectedError(f"--grid {text}: a row of values is FROM:TO:STEP")
+        raise SweepRejectedError(f"--grid {text}: is not FROM:TO:STEP")
     first, last, step = (_number(text, word) for word in words)
     if step <= 0:
         raise SweepRejectedError(f"--grid {text}: the step must be greater than 0")
     if last < first:
-        raise SweepRejectedError(f"--grid {text}: is empty, since {text_of(last)} lies below {text_of(first)}")
+        raise SweepRejectedError(f"--grid {text}: is empty, since {text_of(last)} is below {text_of(first)}")
     count = int((last - first) // step) + 1
-    if count > MOST_SETS:
-        raise SweepRejectedError(f"--grid {text}: {count:,} values are too many: a sweep has up to {MOST_SETS:,} sets")
+    if count > MAX_SETS:
+        raise SweepRejectedError(f"--grid {text}: {count:,} values are too many (maximum {MAX_SETS:,} sets)")
     return GridAxis(name, tuple(first + step * number for number in range(count)))
 
 
 def range_of(text: str) -> Range:
     """`NAME=LOW:HIGH`. Raises SweepRejectedError."""
-    name, told = _named(text, "--range", "NAME=LOW:HIGH")
-    words = told.split(":")
+    name, given = _named(text, "--range", "NAME=LOW:HIGH")
+    words = given.split(":")
     if len(words) != 2:
         raise SweepRejectedError(f"--range {text}: is not NAME=LOW:HIGH")
     low, high = (_number(text, word, "--range") for word in words)
     if high <= low:
-        raise SweepRejectedError(f"--range {text}: is empty, since {text_of(high)} does not lie above {text_of(low)}")
+        raise SweepRejectedError(f"--range {text}: is empty, since {text_of(high)} is not above {text_of(low)}")
     return Range(name, low, high)
 
 
@@ -137,7 +137,7 @@ def _number(text: str, word: str, option: str = "--grid") -> Decimal:
     except ValueError as error:
         raise SweepRejectedError(f"{option} {text}: {error}") from None
     if abs(number) >= Decimal("1E15") or (number and number.adjusted() < -15):
-        raise SweepRejectedError(f"{option} {text}: {word.strip()} is beyond what any parameter takes")
+        raise SweepRejectedError(f"{option} {text}: {word.strip()} is out of range for every parameter")
     return number
 
 

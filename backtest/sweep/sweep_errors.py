@@ -1,13 +1,13 @@
-"""What goes wrong with a sweep, and whether trying again helps."""
+"""Errors of a sweep, and whether a retry helps."""
 
 
 class SweepError(Exception):
-    """A sweep cannot go on."""
+    """Base of the sweep errors."""
 
 
 class SweepRejectedError(SweepError):
-    """What was asked for makes no sweep: one sentence that says what to change; trying again changes nothing."""
+    """The request is invalid: one sentence that says what to change; a retry does not help."""
 
 
 class SweepStoppedError(SweepError):
-    """A part of the work died; the same command again does what is missing."""
+    """Some of the work failed; the same command continues with what is missing."""

@@ -1,4 +1,4 @@
-"""A sweep: many parameter sets over one tick set, which is read and searched once, as one Spark job."""
+"""A sweep: many parameter sets over one tick set as one Spark job, with a single detection for all of them."""
 
 import shutil
 from collections.abc import Callable
@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 
 from backtest.backtest_parameters import Parameters
 from backtest.detect.batch_detection import detected
-from backtest.detect.detected_cache import count_of, opportunities_of, put_aside
-from backtest.detect.spark_failures import LOST, first_words
-from backtest.detect.spark_progress import watched_jobs
+from backtest.detect.detected_cache import count_of, opportunities_of, store_opportunities
+from backtest.detect.spark_failures import LOST, first_line
+from backtest.detect.spark_progress import jobs_with_progress
 from backtest.result.asset_marks import marks_of
 from backtest.sweep.sweep_candidates import NEVER, rate_ages, widest
 from backtest.sweep.sweep_errors import SweepRejectedError, SweepStoppedError
@@ -22,7 +22,7 @@ from datasets.ticksets.tick_set import TickSet
 
 TRADING = "trading"
 """The stage whose parts are stored one by one."""
-MOST_CANDIDATES = 1_000_000
+MAX_CANDIDATES = 1_000_000
 """About 3 GB in each worker."""
 
 Watch = Callable[[str, float], None]
@@ -32,7 +32,7 @@ Watch = Callable[[str, float], None]
 def run_sweep(
     spark: SparkSession, tick_set: TickSet, definition: SweepDefinition, store: SweepStore, watch: Watch
 ) -> None:
-    """Do what is missing of a sweep that `store` has begun.
+    """Compute the missing chunks of the sweep in `store`.
 
     Raises SweepRejectedError where no set is left, there is too much to trade or the ticks are others by now,
     SweepStoppedError where Spark gave up, ImportRejectedError where the tick set cannot be read.
@@ -43,14 +43,14 @@ def run_sweep(
     sets = sets_of(definition)
     try:
         if not store.candidates.exists():
-            with watched_jobs(spark, lambda share: watch("detection", share)):
+            with jobs_with_progress(spark, lambda share: watch("detection", share)):
                 _detect(spark, tick_set, sets, store)
-        with watched_jobs(spark, lambda share: watch(TRADING, share)):
-            _work_off(spark, store.folder, missing)
+        with jobs_with_progress(spark, lambda share: watch(TRADING, share)):
+            _run_chunks(spark, store.folder, missing)
     except LOST as error:
         check_unchanged(tick_set, store, missing)
         raise SweepStoppedError(
-            f"Spark stopped ({first_words(str(error))}); the same command does what is missing"
+            f"Spark stopped ({first_line(str(error))}); run the same command again to continue"
         ) from error
     check_unchanged(tick_set, store, missing)
 
@@ -63,30 +63,30 @@ def check_unchanged(tick_set: TickSet, store: SweepStore, chunks: list[int]) -> 
     if read_manifest(tick_set.folder) != tick_set.manifest:
         store.remove(chunks)
         raise SweepRejectedError(
-            f"{tick_set.manifest.name}: was built anew while it was read, so nothing of this is kept; "
-            "sweep it under another --name"
+            f"{tick_set.manifest.name}: was rebuilt while it was read, so these results were discarded; "
+            "run the sweep under another --name"
         )
 
 
 def sets_of(definition: SweepDefinition) -> list[Parameters]:
-    """Those whose settings go together. Raises SweepRejectedError where there is none."""
+    """The sets with consistent settings. Raises SweepRejectedError if there is none."""
     known = variables_of(definition.parameters)
     made = (with_values(definition.parameters, point, known) for point in definition.grid.points())
     found = [parameters for parameters in made if parameters is not None]
     if not found:
-        raise SweepRejectedError("no set is left, because in each of them min_net_bps lies below emit_net_bps")
+        raise SweepRejectedError("no set is valid: min_net_bps is below emit_net_bps in each of them")
     return found
 
 
 def _detect(spark: SparkSession, tick_set: TickSet, sets: list[Parameters], store: SweepStore) -> None:
-    """Once for all sets, into a folder that gets its name when it is whole."""
+    """Detect once for all sets, into a folder that is renamed when complete."""
     scratch = store.folder / ".candidates"
     shutil.rmtree(scratch, ignore_errors=True)
-    put_aside(detected(spark, tick_set, widest(sets)), scratch)
+    store_opportunities(detected(spark, tick_set, widest(sets)), scratch)
     count = count_of(scratch)
-    if count > MOST_CANDIDATES:
+    if count > MAX_CANDIDATES:
         raise SweepRejectedError(
-            f"{count:,} opportunities are too many for a sweep, which takes {MOST_CANDIDATES:,}; raise emit_net_bps"
+            f"{count:,} opportunities are too many for a sweep (maximum {MAX_CANDIDATES:,}); raise emit_net_bps"
         )
     ages = [NEVER] * count
     if len({parameters.settings.max_quote_age_ms for parameters in sets}) > 1:
@@ -96,9 +96,9 @@ def _detect(spark: SparkSession, tick_set: TickSet, sets: list[Parameters], stor
     scratch.rename(store.candidates)
 
 
-def _work_off(spark: SparkSession, folder: Path, missing: list[int]) -> None:
-    """A task per chunk: whoever is free takes the next, and each leaves its part behind."""
+def _run_chunks(spark: SparkSession, folder: Path, missing: list[int]) -> None:
+    """Run one Spark task per chunk; each writes its own results."""
     chunks = spark.sparkContext.parallelize(missing, len(missing))
     done = chunks.map(lambda chunk: run_chunk(folder, chunk)).count()
     if done != len(missing):
-        raise SweepStoppedError(f"{len(missing) - done} chunks were not done; the same command does what is missing")
+        raise SweepStoppedError(f"{len(missing) - done} chunks are missing; run the same command again to continue")

@@ -73,8 +73,8 @@ def checked_against(grid: Grid, parameters: Parameters) -> Grid:
             general = ", ".join(other for other in known if "." not in other)
             exchanges = ", ".join(parameters.settings.taker_fees)
             raise SweepRejectedError(
-                f"{name!r} is no parameter of a sweep; there are {general}, "
-                f"the fee and the latency also of one exchange ({exchanges}), as in latency_ms.NAME"
+                f"{name!r} is not a sweep parameter; known are {general}, "
+                f"and fee and latency of a single exchange ({exchanges}), as in latency_ms.NAME"
             )
     axes = tuple(_checked_axis(axis, known[axis.name]) for axis in grid.axes)
     ranges = tuple(_checked_range(part, known[part.name]) for part in grid.ranges)

@@ -27,13 +27,13 @@ from backtest.sweep.sweep_results import SetResult, results_of, table_of
 FORMAT = 2
 DEFINITION, CANDIDATES, RESULTS, RATE_AGES, MARKS = "sweep.json", "candidates", "results", "rate_ages", "marks"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-CHUNKS, MOST_IN_A_CHUNK = 64, 50
-"""About so many chunks: a crash costs a chunk per core, and each is a task of its own."""
+CHUNKS, MAX_SETS_PER_CHUNK = 64, 50
+"""Target number of chunks: a crash loses one chunk per core, and each chunk is a Spark task."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweepDefinition:
-    """All that the results of a sweep follow from."""
+    """Everything that determines the results of a sweep."""
 
     name: str
     tick_set: Path
@@ -49,7 +49,7 @@ class SweepDefinition:
 
     @property
     def chunk_sets(self) -> int:
-        return min(max(-(-self.grid.size // CHUNKS), 1), MOST_IN_A_CHUNK)
+        return min(max(-(-self.grid.size // CHUNKS), 1), MAX_SETS_PER_CHUNK)
 
     @property
     def chunks(self) -> int:
@@ -81,7 +81,7 @@ class SweepStore:
         if path.exists():
             self._compare(self.definition(), definition)
             return
-        # without its definition nobody knows what they are results of
+        # results without their definition are useless
         shutil.rmtree(self.folder / RESULTS, ignore_errors=True)
         shutil.rmtree(self.candidates, ignore_errors=True)
         (self.folder / RESULTS).mkdir(parents=True)
@@ -105,13 +105,13 @@ class SweepStore:
         return [number for number in range(definition.chunks) if not self._part(number).exists()]
 
     def put_part(self, chunk: int, results: list[SetResult]) -> None:
-        """Whole or not at all. Two tasks may write the same chunk: they write the same."""
+        """Write atomically. Two tasks may write the same chunk: the content is the same."""
         sink = pa.BufferOutputStream()
         pq.write_table(table_of(results), sink, compression="zstd")
         _put(self._part(chunk), sink.getvalue().to_pybytes())
 
     def remove(self, chunks: list[int]) -> None:
-        """The parts of these, and what detection found."""
+        """Remove the results of these chunks, and the candidates."""
         shutil.rmtree(self.candidates, ignore_errors=True)
         for chunk in chunks:
             self._part(chunk).unlink(missing_ok=True)
@@ -145,12 +145,12 @@ class SweepStore:
         return self.folder / RESULTS / f"part-{chunk:05}.parquet"
 
     def _compare(self, stored: SweepDefinition, asked: SweepDefinition) -> None:
-        """The folder of the tick set does not count, what lies in it does."""
+        """Compares the content of the tick set, not its folder."""
         differing = {
             "the tick set": stored.fingerprint != asked.fingerprint,
             "the parameter sets": stored.grid != asked.grid,
             "the walk-forward split": stored.folds != asked.folds,
-            "what is not varied": stored.parameters != asked.parameters,
+            "the fixed parameters": stored.parameters != asked.parameters,
             "the version of the program": stored.versions != asked.versions,
         }
         if any(differing.values()):
@@ -163,9 +163,9 @@ class SweepStore:
 
 
 def sweep_store(home: Path, name: str) -> SweepStore:
-    """Raises SweepRejectedError for a name that is no name of a folder."""
+    """Raises SweepRejectedError for a name that is not a valid folder name."""
     if not NAME.fullmatch(name):
-        _reject(f"{name!r} is no name for a sweep: use letters, digits, dots, dashes and underscores")
+        _reject(f"{name!r} is not a valid sweep name: use letters, digits, dots, dashes and underscores")
     return SweepStore(home / "sweeps" / name)
 
 

@@ -1,4 +1,4 @@
-"""What a sweep came to, in lines and as JSON: the best sets, what each parameter did, the walk-forward split."""
+"""The results of a sweep as text and JSON: best sets, the effect of each parameter, the walk-forward split."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from market.money import ZERO, text_of, total
 
 SHOWN = 10
 """Sets in each table."""
-MOST_VALUES = 12
-"""Of one parameter, shown each for itself; more of them are shown in GROUPS of equal counts."""
+MAX_VALUES = 12
+"""Values of one parameter with a row each; more of them are shown in GROUPS of equal counts."""
 GROUPS = 5
 CENT = Decimal("0.01")
 
@@ -33,7 +33,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class SweepTable:
-    """Everything that `--show` shows. `results`: of the whole tick set, by number of the set."""
+    """The data of `--show`. `results`: of the whole tick set, by number of the set."""
 
     definition: SweepDefinition
     currency: str
@@ -42,16 +42,16 @@ class SweepTable:
     """Sets whose chunk is not finished."""
     forward: WalkForward | None
     bars: str | None = None
-    """What a reader must know of results from bars; None where they are from quotes."""
+    """A note on results from bars; None if they are from quotes."""
 
     @property
     def skipped(self) -> int:
-        """Sets whose settings do not go together."""
+        """Sets with inconsistent settings."""
         return self.definition.grid.size - self.missing - len(self.results)
 
     @property
     def effects(self) -> dict[str, list[Effect]]:
-        """Parameter → what its values did, over all that the others were."""
+        """Parameter → the effect of its values, over all values of the others."""
         return {name: _effects(name, self.results) for name in self.definition.grid.names}
 
 
@@ -68,7 +68,7 @@ def table_of_sweep(
 
 
 def sweep_lines(table: SweepTable) -> list[str]:
-    """What `arbitrage sweep` prints."""
+    """The lines that `arbitrage sweep` prints."""
     lines = _head_lines(table)
     if not table.results:
         return lines
@@ -88,17 +88,17 @@ def _head_lines(table: SweepTable) -> list[str]:
     if table.bars is not None:
         lines.append(f"NOTE: {table.bars}")
     if table.missing:
-        lines.append(f"not finished: {table.missing:,} sets are missing; the same command goes on with them")
+        lines.append(f"not finished: {table.missing:,} sets are missing; run the same command again to continue")
     if table.skipped:
-        lines.append(f"left out: {table.skipped:,} sets whose settings do not go together")
+        lines.append(f"skipped: {table.skipped:,} sets with inconsistent settings")
     unbalanced = sum(not result.is_balanced for result in table.results)
     if unbalanced:
-        lines.append(f"THE BOOKS OF {unbalanced:,} SETS DO NOT BALANCE")
+        lines.append(f"LEDGER NOT RECONCILED IN {unbalanced:,} SETS")
     return lines
 
 
 def sweep_json(table: SweepTable) -> dict[str, object]:
-    """What `--json` writes; money as decimal strings, times in microseconds UTC. It follows from the results alone."""
+    """The document of `--json`; money as decimal strings, times in microseconds UTC. Depends only on the results."""
     definition = table.definition
     document: dict[str, object] = {
         "name": definition.name,
@@ -121,24 +121,24 @@ def sweep_json(table: SweepTable) -> dict[str, object]:
 
 def _rankings(results: Sequence[SetResult]) -> Iterable[tuple[str, list[SetResult]]]:
     yield "best by net profit", best_first(results)
-    # a set that does nothing never falls: of the shallowest, those that earn anything are meant
-    earning = [result for result in results if result.net > 0]
-    if earning:
+    # a set that never trades has no drawdown, so only profitable sets are ranked
+    profitable = [result for result in results if result.net > 0]
+    if profitable:
         yield (
-            "smallest drawdown of those that earn",
-            sorted(earning, key=lambda result: (result.drawdown, -result.net, result.number)),
+            "smallest max drawdown among profitable sets",
+            sorted(profitable, key=lambda result: (result.drawdown, -result.net, result.number)),
         )
     yield "most trades", sorted(results, key=lambda result: (-result.trades, -result.net, result.number))
 
 
 def _set_lines(results: Sequence[SetResult]) -> list[str]:
-    figures = f"{'net':>14} {'drawdown':>12} {'trades':>8} {'return':>10} {'Sharpe':>8} {'missed':>14}"
+    figures = f"{'net':>14} {'max drawdown':>12} {'trades':>8} {'return':>10} {'Sharpe':>8} {'missed profit':>14}"
     head = f"  {'set':>6} {figures}  parameters"
     return [
         head,
         *(
             f"  {result.number:>6} {result.net:>14.2f} {-result.drawdown:>z12.2f} {result.trades:>8}"
-            f" {_return(result):>10} {_sharpe(result):>8} {result.missed:>14.2f}  {_said(result)}"
+            f" {_return(result):>10} {_sharpe(result):>8} {result.missed:>14.2f}  {_parameters(result)}"
             for result in results
         ),
     ]
@@ -152,7 +152,7 @@ def _sharpe(result: SetResult) -> str:
     return "n/a" if result.sharpe is None else f"{result.sharpe:z.2f}"
 
 
-def _said(result: SetResult) -> str:
+def _parameters(result: SetResult) -> str:
     return " ".join(f"{name}={text_of(value)}" for name, value in result.point)
 
 
@@ -161,7 +161,7 @@ def _effects(name: str, results: Sequence[SetResult]) -> list[Effect]:
     for result in results:
         by_value.setdefault(dict(result.point)[name], []).append(result)
     values = sorted(by_value)
-    if len(values) <= MOST_VALUES:
+    if len(values) <= MAX_VALUES:
         return [_effect(text_of(value), by_value[value]) for value in values]
     ordered = [(value, result) for value in values for result in by_value[value]]
     return [
@@ -194,12 +194,12 @@ def _mean(amounts: Iterable[Decimal]) -> Decimal:
 
 def _effect_lines(name: str, effects: list[Effect], *, is_of_bars: bool) -> list[str]:
     if is_of_bars and name.startswith(("latency_ms", "decision_ms")):
-        return [f"{name}: {CANNOT_TELL} what it costs below their spacing"]
+        return [f"{name}: {CANNOT_TELL} what latency below their spacing costs"]
     if len(effects) > 1 and len({(one.mean_net, one.best_net, one.mean_trades) for one in effects}) == 1:
-        return [f"{name}: makes no difference here"]
+        return [f"{name}: makes no difference"]
     head = f"  {'value':>24} {'sets':>6} {'mean net':>14} {'best net':>14} {'mean drawdown':>14} {'mean trades':>12}"
     return [
-        f"{name}: over all that the others were",
+        f"{name}: over all values of the other parameters",
         head,
         *(
             f"  {one.values:>24} {one.sets:>6} {one.mean_net:>14.2f} {one.best_net:>14.2f} {-one.mean_drawdown:>z14.2f}"
@@ -211,16 +211,16 @@ def _effect_lines(name: str, effects: list[Effect], *, is_of_bars: bool) -> list
 
 def _forward_lines(forward: WalkForward, currency: str) -> list[str]:
     folds = [
-        f"  {fold.test.number:>6} {fold.chosen.net:>14.2f} {fold.judged.net:>14.2f}  set {fold.chosen.number}:"
-        f" {_said(fold.chosen)}"
+        f"  {fold.test.number:>6} {fold.chosen.net:>14.2f} {fold.tested.net:>14.2f}  set {fold.chosen.number}:"
+        f" {_parameters(fold.chosen)}"
         for fold in forward.folds
     ]
     return [
-        "walk-forward: each span is traded with the set that was best on the span before it",
+        "walk-forward: each span is traded with the best set of the span before it",
         f"  {'span':>6} {'in sample':>14} {'out of sample':>14}  chosen",
         *folds,
-        f"in sample {forward.in_sample:.2f} {currency}: what was chosen, where it was chosen;"
-        f" out of sample {forward.out_of_sample:.2f} {currency}: what it made afterwards, the figure to believe",
+        f"in sample {forward.in_sample:.2f} {currency}: the chosen sets on their training spans;"
+        f" out of sample {forward.out_of_sample:.2f} {currency}: the same sets on the test spans, the figure to trust",
     ]
 
 
@@ -239,7 +239,7 @@ def _fold_json(fold: Fold) -> dict[str, object]:
         "set": fold.chosen.number,
         "parameters": {name: text_of(value) for name, value in fold.chosen.point},
         "in_sample": text_of(fold.chosen.net),
-        "out_of_sample": text_of(fold.judged.net),
+        "out_of_sample": text_of(fold.tested.net),
     }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from backtest.detect.detected_cache import opportunities_of
 from backtest.result.asset_marks import Marks
 from backtest.result.performance import performance_of
-from backtest.simulate.quote_history import QuoteHistory, tape_of
+from backtest.simulate.quote_history import QuoteHistory, quote_history_of
 from backtest.simulate.trade_simulation import trade
 from backtest.sweep.parameter_grids import Point
 from backtest.sweep.sweep_candidates import Candidates
@@ -20,7 +20,7 @@ from datasets.ticksets.tick_set import open_tick_set
 from market.instruments.markets import Market
 from market.trade.leg_planning import markets_by_symbol
 
-MOST_ROWS_IN_MEMORY = 20_000_000
+MAX_ROWS_IN_MEMORY = 20_000_000
 """Of a tick set: up to here a worker keeps each row group that it has read once; beyond, KEPT of them."""
 KEPT = 64
 
@@ -73,7 +73,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
     definition = store.definition()
     tick_set = open_tick_set(definition.tick_set)
     manifest = tick_set.manifest
-    kept = None if manifest.rows <= MOST_ROWS_IN_MEMORY else KEPT
+    kept = None if manifest.rows <= MAX_ROWS_IN_MEMORY else KEPT
     folds = definition.folds
     bench = SweepTask(
         definition=definition,
@@ -81,7 +81,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
         variables=variables_of(definition.parameters),
         markets=manifest.markets,
         candidates=Candidates(list(opportunities_of(store.candidates)), store.rate_ages()),
-        tape=tape_of(tick_set, kept),
+        tape=quote_history_of(tick_set, kept),
         spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
         marks=store.marks(),
     )

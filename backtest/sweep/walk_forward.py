@@ -1,12 +1,12 @@
-"""Walk-forward: the best set of each span of time is judged by the span that follows it.
+"""Walk-forward: the best set of each time span is tested on the span that follows it.
 
     |-- span 0 --|-- span 1 --|-- span 2 --|-- span 3 --|
      train 1      test 1
                   train 2      test 2
                                train 3      test 3
 
-Every span is traded for itself: it begins with the opening balances, and no quote behind its end is looked at, so a
-choice cannot know anything of the span that judges it.
+Every span is traded on its own: it starts with the opening balances and sees no quote after its end, so a choice has no
+information about its test span.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from backtest.sweep.sweep_errors import SweepRejectedError
 from backtest.sweep.sweep_results import SetResult, best_first
 from market.money import total
 
-MOST_FOLDS = 1_000
+MAX_FOLDS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """One choice and what came of it."""
+    """The set chosen on a training span, and its result on the test span."""
 
     training: Span
     test: Span
     chosen: SetResult
-    """The best set on the training span, with what it made there."""
-    judged: SetResult
+    """The best set on the training span, with its result there."""
+    tested: SetResult
     """The same set on the test span."""
 
 
@@ -50,19 +50,19 @@ class WalkForward:
 
     @property
     def in_sample(self) -> Decimal:
-        """What the chosen sets made on the spans that they were chosen on."""
+        """Net profit of the chosen sets on their training spans."""
         return total(fold.chosen.net for fold in self.folds)
 
     @property
     def out_of_sample(self) -> Decimal:
-        """What they made on the spans behind those."""
-        return total(fold.judged.net for fold in self.folds)
+        """Net profit of the chosen sets on their test spans."""
+        return total(fold.tested.net for fold in self.folds)
 
 
 def spans_of(start: int, end: int, folds: int) -> tuple[Span, ...]:
     """`folds` + 1 spans of equal length that hold [start, end] together. Raises SweepRejectedError."""
-    if not 1 <= folds <= MOST_FOLDS:
-        raise SweepRejectedError(f"--walk-forward {folds}: takes 1 to {MOST_FOLDS:,} folds")
+    if not 1 <= folds <= MAX_FOLDS:
+        raise SweepRejectedError(f"--walk-forward {folds}: takes 1 to {MAX_FOLDS:,} folds")
     length = end + 1 - start
     if length < folds + 1:
         raise SweepRejectedError(f"--walk-forward {folds}: the tick set is too short to be cut into {folds + 1} spans")
@@ -71,10 +71,10 @@ def spans_of(start: int, end: int, folds: int) -> tuple[Span, ...]:
 
 
 def walk_forward(spans: Sequence[Span], results: Mapping[int, Sequence[SetResult]]) -> WalkForward:
-    """`results`: span number → what every set made on it."""
+    """`results`: span number → the results of all sets on it."""
     folds = []
     for training, test in pairwise(spans):
         chosen = best_first(results[training.number])[0]
-        judged = next(result for result in results[test.number] if result.number == chosen.number)
-        folds.append(Fold(training, test, chosen, judged))
+        tested = next(result for result in results[test.number] if result.number == chosen.number)
+        folds.append(Fold(training, test, chosen, tested))
     return WalkForward(tuple(folds))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, is_dataclass
 
 @dataclass(frozen=True, slots=True)
 class FirstDifference:
-    """Where what was recorded and what was derived from it part."""
+    """The place where the recorded and the derived value differ."""
 
     where: str
     """Which opportunity, rejection or arbitrage."""
@@ -19,7 +19,7 @@ class FirstDifference:
 
 
 NOTHING = "nothing"
-"""On the side where something is not there at all."""
+"""The value of the side where something is missing."""
 
 
 def first_unlike(recorded: object, derived: object, path: str = "") -> tuple[str, object, object] | None:

@@ -1,4 +1,4 @@
-"""A recorded session as one folder: its log as a tick set, what CEP made of it, and what the store kept.
+"""A recorded session as one folder: its log as a tick set, the opportunities, and the store's documents.
 
 <session>/log/session.json              what the session was; written last, so where it stands all else does
 <session>/log/ticks/                    the tick set
@@ -39,13 +39,13 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class SessionHead:
-    """What the session was. Holds no address and no secret."""
+    """Session id, mode and log span. Holds no address and no secret."""
 
     mode: str
     span: LogSpan
     format: int = FORMAT
     kept: dict[str, int] = field(default_factory=dict)
-    """File below `log` → documents in it; empty where an earlier version wrote it."""
+    """File below `log` → documents in it; empty if an earlier version wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,15 @@ class RecordedMessage:
 
 
 HEAD = TypeAdapter(SessionHead)
-KEPT_ARBITRAGE = TypeAdapter(ExportedArbitrage)
-KEPT_FILL = TypeAdapter(ExportedFill)
+EXPORTED_ARBITRAGE = TypeAdapter(ExportedArbitrage)
+EXPORTED_FILL = TypeAdapter(ExportedFill)
 REJECTION = TypeAdapter(Rejection)
 SETTINGS_VERSION = TypeAdapter(SettingsVersion)
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedSession:
-    """Every reading raises CannotVerifyError for what is not there or is damaged."""
+    """Every read raises CannotVerifyError for missing or damaged files."""
 
     folder: Path
     """The session's `log`."""
@@ -98,7 +98,7 @@ class RecordedSession:
             return sum(1 for _ in file)
 
     def messages(self) -> Iterator[RecordedMessage]:
-        """What CEP wrote, in the order of each base."""
+        """The messages of CEP, in order per base."""
         path = self.folder / OPPORTUNITIES
         try:
             with pq.ParquetFile(path) as file:
@@ -110,7 +110,7 @@ class RecordedSession:
 
     def arbitrages(self) -> Iterator[ExportedArbitrage]:
         """Oldest first."""
-        return self._lines(ARBITRAGES, KEPT_ARBITRAGE)
+        return self._lines(ARBITRAGES, EXPORTED_ARBITRAGE)
 
     def rejections(self) -> Iterator[Rejection]:
         return self._lines(REJECTIONS, REJECTION)
@@ -120,7 +120,7 @@ class RecordedSession:
         return self._lines(SETTINGS, SETTINGS_VERSION)
 
     def fills(self) -> Iterator[ExportedFill]:
-        return self._lines(FILLS, KEPT_FILL)
+        return self._lines(FILLS, EXPORTED_FILL)
 
     def _lines(self, name: Path, adapter: TypeAdapter[Value]) -> Iterator[Value]:
         path = self.folder / name
@@ -160,10 +160,10 @@ def open_session(folder: Path) -> RecordedSession:
 
 def _what_is_missing(folder: Path) -> str:
     if not folder.is_dir():
-        return f"{folder}: is no folder; name a session below `recordings` of the data folder"
+        return f"{folder}: is not a folder; name a session below `recordings` of the data folder"
     if not (folder / "log").is_dir():
         return f"{folder}: holds no recorded log; record one with `arbitrage paper --record`"
-    return f"{folder}: was cut off before its log was put together, so it cannot be derived again"
+    return f"{folder}: ended before its log was complete, so it cannot be verified"
 
 
 def _value(path: Path, number: int, line: bytes, adapter: TypeAdapter[Value]) -> Value:

@@ -1,4 +1,4 @@
-"""Takes each decision again, by the functions that took it live, from what was kept beside it."""
+"""Recomputes each decision from its stored decision context, by the functions that made it live."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,8 +25,8 @@ from store.queries.session_export import ExportedArbitrage
 from store.store_port import Advance
 
 
-class NotDerivedError(Exception):
-    """Why a step or a rejection does not follow from what was kept: (field, recorded, derived)."""
+class NotReproducedError(Exception):
+    """A step or a rejection does not follow from its stored context: (field, recorded, derived)."""
 
     def __init__(self, field_name: str, recorded: object, derived: object) -> None:
         super().__init__(field_name)
@@ -45,7 +45,7 @@ class State:
 
 @dataclass(slots=True)
 class Decisions:
-    """Of one session."""
+    """The decisions of one session."""
 
     markets: tuple[Market, ...]
     settings: Mapping[int, Settings]
@@ -60,7 +60,7 @@ class Decisions:
         self.by_symbol = markets_by_symbol(tuple(market for market in self.markets if not market.is_fx))
 
     def arbitrage_difference(self, kept: ExportedArbitrage) -> FirstDifference | None:
-        """Of an arbitrage whose steps were kept, all that it became against what follows from them."""
+        """Compares an arbitrage with the result of its stored steps."""
         state, recorded = State(), kept.arbitrage
         for number, text in enumerate(kept.steps, start=1):
             where = f"arbitrage {recorded.arbitrage_id}, step {number}"
@@ -68,7 +68,7 @@ class Decisions:
                 step = step_of(text)
                 where += f" ({_named(step.cause)})"
                 state = self._after(step, state, recorded)
-            except NotDerivedError as fault:
+            except NotReproducedError as fault:
                 return FirstDifference(where, fault.field_name, fault.recorded, fault.derived)
             except (NoRecordError, IllegalStepError, StoreError, ValueError) as fault:
                 return FirstDifference(where, "step", "taken", f"{NOTHING}: {fault}")
@@ -76,17 +76,17 @@ class Decisions:
         return None if found is None else FirstDifference(f"arbitrage {recorded.arbitrage_id}", *found)
 
     def half(self, kept: ExportedArbitrage) -> State:
-        """As it stood when one leg was reserved. Raises NotDerivedError, NoRecordError."""
+        """The arbitrage after its first leg was reserved. Raises NotDerivedError, NoRecordError."""
         return self._after(step_of(kept.steps[0]), State(), kept.arbitrage)
 
     def rejection_difference(self, rejection: Rejection, half: State) -> FirstDifference | None:
-        """Of a rejection whose grounds were kept; `half`: the arbitrage that it would have joined."""
+        """Compares a rejection with its recomputed reason; `half`: the arbitrage that it would have joined."""
         where = f"rejection {rejection.rejection_id}"
         try:
             grounds = grounds_of(rejection.grounds or "")
             opportunity = self._opportunity(rejection.opportunity_id, grounds.sight)
             reason = self._reason(opportunity, grounds, half)
-        except NotDerivedError as fault:
+        except NotReproducedError as fault:
             return FirstDifference(where, fault.field_name, fault.recorded, fault.derived)
         except (NoRecordError, ValueError) as fault:
             return FirstDifference(where, "grounds", "kept", f"{NOTHING}: {fault}")
@@ -95,16 +95,16 @@ class Decisions:
 
     def _after(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
         if step.read.is_joined != (state.arbitrage is not None):
-            raise NotDerivedError("arbitrage", _there(step.read.is_joined), _there(state.arbitrage is not None))
+            raise NotReproducedError("arbitrage", _there(step.read.is_joined), _there(state.arbitrage is not None))
         if step.cause.what == "reserve":
             return self._reserved(step, state, recorded)
         if state.arbitrage is None:
-            raise NotDerivedError("first step", step.cause.what, "reserve")
+            raise NotReproducedError("first step", step.cause.what, "reserve")
         settings = self._version(step.read.settings_version)
         rows = replace(step.read.rows(state.arbitrage.opportunity, settings), arbitrage=state.arbitrage)
         after = self._stepped(replace(rows, terms=state.terms), step.cause, state.arbitrage, settings)
         if after.arbitrage == state.arbitrage:
-            raise NotDerivedError("arbitrage", "changed", "unchanged")
+            raise NotReproducedError("arbitrage", "changed", "unchanged")
         return State(after.arbitrage, after.terms)
 
     def _stepped(
@@ -119,34 +119,34 @@ class Decisions:
             order_id = cause.exchange_order_id or ""
             return replace(rows, arbitrage=legs.acknowledged(arbitrage, _role(cause), order_id, moment))
         if settings is None:
-            raise NotDerivedError("settings", NOTHING, "a version")
+            raise NotReproducedError("settings", NOTHING, "a version")
         if cause.what == "resume":
             return legs.resumed(rows, settings, self._advance(cause))
         return legs.finished(rows, _role(cause), cause.report, settings, self._advance(cause))
 
     def _reserved(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
-        request = self._wish(step.cause, recorded)
+        request = self._request(step.cause, recorded)
         settings = self._version(step.read.settings_version)
         rows = replace(step.read.rows(request.opportunity, settings), arbitrage=state.arbitrage, terms=state.terms)
         after, result = reservations.reserved(rows, request)
         if result.rejection is not None:
-            raise NotDerivedError("reservation", "reserved", result.rejection)
+            raise NotReproducedError("reservation", "reserved", result.rejection)
         return State(after.arbitrage, after.terms)
 
-    def _wish(self, cause: Cause, recorded: Arbitrage) -> Reservation:
-        """What the bot asked for, decided again; an order of a strategy on one exchange as it was kept."""
+    def _request(self, cause: Cause, recorded: Arbitrage) -> Reservation:
+        """The bot's request, decided again; a single-exchange strategy's request is taken as recorded."""
         if cause.wish is not None:
             return cause.wish
         if cause.sight is None:
-            raise NotDerivedError("sight", NOTHING, "a bot's")
+            raise NotReproducedError("sight", NOTHING, "a bot's")
         opportunity = self._opportunity(recorded.arbitrage_id, cause.sight)
         times = self.times.get((opportunity.offset, opportunity.opportunity_id), [])
         if cause.sight.offset == recorded.opportunity.offset and recorded.opportunity.detected_time not in times:
-            raise NotDerivedError("opportunity.detected_time", recorded.opportunity.detected_time, times)
+            raise NotReproducedError("opportunity.detected_time", recorded.opportunity.detected_time, times)
         opportunity = replace(opportunity, detected_time=recorded.opportunity.detected_time)
         decision = self._decision(opportunity, cause.sight)
         if isinstance(decision, Rejected):
-            raise NotDerivedError("reservation", "wished for", decision.reason)
+            raise NotReproducedError("reservation", "requested", decision.reason)
         return replace(decision, valid_until=cause.valid_until)
 
     def _decision(self, opportunity: Opportunity, sight: Sight) -> Reservation | Rejected:
@@ -154,7 +154,7 @@ class Decisions:
         early = early_rejection(opportunity, self.by_symbol, known, is_used_up=sight.is_used_up)
         side = side_of(opportunity, sight.exchange)
         if side is None:
-            raise NotDerivedError(
+            raise NotReproducedError(
                 "exchange", sight.exchange, f"{opportunity.buy.exchange}, {opportunity.sell.exchange}"
             )
         return early or decide(opportunity, side, self.by_symbol, free_of(sight), known)
@@ -174,12 +174,12 @@ class Decisions:
     def _opportunity(self, identity: str, sight: Sight) -> Opportunity:
         found = self.opportunities.get((sight.offset, identity))
         if found is None:
-            raise NotDerivedError("opportunity", f"{identity} at row {sight.offset:,}", NOTHING)
+            raise NotReproducedError("opportunity", f"{identity} at row {sight.offset:,}", NOTHING)
         return found
 
     def _settings(self, version: int) -> Settings:
         if version not in self.settings:
-            raise NotDerivedError("settings_version", version, f"{NOTHING} in the store")
+            raise NotReproducedError("settings_version", version, f"{NOTHING} in the store")
         return self.settings[version]
 
     def _version(self, version: int | None) -> Settings | None:
@@ -217,7 +217,7 @@ def _derived(opportunity: Opportunity, exchange: str, reason: str) -> dict[str, 
 
 def _role(cause: Cause) -> LegRole:
     if cause.role is None:
-        raise NotDerivedError("role", NOTHING, "a leg's")
+        raise NotReproducedError("role", NOTHING, "a leg's")
     return cause.role
 
 

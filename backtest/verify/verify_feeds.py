@@ -1,6 +1,6 @@
-"""Ticks of the log against what the feeders of the session wrote down themselves, where they did.
+"""Compares the ticks of the log with the feeds' own recordings, if there are any.
 
-Detection shows an altered tick only where it changes an opportunity; this shows every one, by its name.
+Detection notices an altered tick only if it changes an opportunity; this check notices every one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,17 +33,17 @@ PRICES = {"bid_price": "bid", "ask_price": "ask"}
 
 
 def feed_difference(folder: Path, tick_set: TickSet) -> tuple[int, FirstDifference | None]:
-    """How many ticks were compared, and the first that differs. `folder`: the session's, with one of each exchange."""
+    """The number of compared ticks, and the first difference. `folder`: the session's, with one folder per exchange."""
     compared = 0
     for exchange in sorted(path for path in folder.iterdir() if path.is_dir() and parts_of(path)):
-        told = _told(exchange)
+        published = _published(exchange)
         for base in tick_set.manifest.bases:
             for row in _ticks(tick_set, base, exchange.name):
                 place = _place(row)
-                if place not in told:
+                if place not in published:
                     continue
                 compared += 1
-                found = _difference(exchange, row, place, told[place])
+                found = _difference(exchange, row, place, published[place])
                 if found is not None:
                     return compared, found
     return compared, None
@@ -56,7 +56,9 @@ def _difference(exchange: Path, row: Mapping[str, object], place: Place, digest:
             return FirstDifference(where, double, row[text], row[double])
     if _digest(row) == digest:
         return None
-    original = next((told for told in _rows(exchange) if _place(told) == place and _digest(told) == digest), {})
+    original = next(
+        (published for published in _rows(exchange) if _place(published) == place and _digest(published) == digest), {}
+    )
     own = {name: original.get(name) for name in COLUMNS}
     found = first_unlike(own, {name: row.get(name) for name in COLUMNS})
     return (
@@ -66,15 +68,15 @@ def _difference(exchange: Path, row: Mapping[str, object], place: Place, digest:
     )
 
 
-def _told(exchange: Path) -> dict[Place, bytes]:
-    """What the feeder published, less what it wrote twice in different ways."""
-    told: dict[Place, bytes] = {}
-    unlike: set[Place] = set()
+def _published(exchange: Path) -> dict[Place, bytes]:
+    """The feed's published rows, without those that it published twice with different content."""
+    published: dict[Place, bytes] = {}
+    ambiguous: set[Place] = set()
     for row in _rows(exchange):
         place, digest = _place(row), _digest(row)
-        if told.setdefault(place, digest) != digest:
-            unlike.add(place)
-    return {place: digest for place, digest in told.items() if place not in unlike}
+        if published.setdefault(place, digest) != digest:
+            ambiguous.add(place)
+    return {place: digest for place, digest in published.items() if place not in ambiguous}
 
 
 def _rows(exchange: Path) -> Iterator[Mapping[str, object]]:
@@ -85,7 +87,7 @@ def _rows(exchange: Path) -> Iterator[Mapping[str, object]]:
                 if "kind" in row:
                     yield row
     except ImportRejectedError:
-        # a feeder's file that is damaged says nothing of the log
+        # a damaged recording of a feed proves nothing about the log
         return
 
 

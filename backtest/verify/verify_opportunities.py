@@ -1,4 +1,4 @@
-"""Opportunities derived from the log against those that CEP wrote: the same, per base in the same order."""
+"""Compares opportunities recomputed from the log with those that CEP wrote, per base and in order."""
 
 import hashlib
 from collections import Counter
@@ -13,7 +13,7 @@ from market.prices.opportunities import Opportunity
 from streams.message_format import opportunity_of, row_of
 
 Key = tuple[int, str]
-"""Offset of the row, and the opportunity's id: the same quotes may be looked at again, at a later row."""
+"""Row offset and opportunity id: the same quotes may be evaluated again at a later row."""
 Pair = tuple[str, str, str]
 """Base, exchange bought at, exchange sold at."""
 Row = Mapping[str, Any]
@@ -21,18 +21,18 @@ Row = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Recorded:
-    """What CEP wrote, each once, in the order of its base; what it repeated after a crash does not count."""
+    """The opportunities that CEP wrote, in order per base; repeats after a crash are not counted."""
 
     keys: dict[str, list[Key]] = field(default_factory=dict)
     digests: dict[tuple[str, Key], bytes] = field(default_factory=dict)
     times: dict[Key, list[int]] = field(default_factory=dict)
-    """Of those that decisions were made on, when they were produced; repeats count here."""
+    """Production times of opportunities with a decision, repeats included."""
     messages: Counter[Pair] = field(default_factory=Counter)
     """All of them, repeats included."""
     unlike: Row | None = None
-    """The first repeat that says something else than what it repeats: a bot may have acted on either."""
+    """The first repeat that differs from its original: a bot may have acted on either."""
 
-    def see(self, row: Row, time: int, wanted: Container[str]) -> None:
+    def add(self, row: Row, time: int, wanted: Container[str]) -> None:
         key, base = key_of(row), str(row["base"])
         self.messages[pair_of(row)] += 1
         if row["opportunity_id"] in wanted:
@@ -45,7 +45,7 @@ class Recorded:
             self.unlike = row
 
     def difference(self, read_again: Callable[[Key], bytes]) -> FirstDifference | None:
-        """Where a repeat is none; `read_again` gives what came first with its key."""
+        """The difference of an unequal repeat; `read_again` returns the original of a key."""
         if self.unlike is None:
             return None
         found = first_unlike(self.unlike, row_of(read_again(key_of(self.unlike))))
@@ -55,10 +55,10 @@ class Recorded:
 
 @dataclass(slots=True)
 class Derived:
-    """What is derived from the log, as far as it was compared."""
+    """The opportunities recomputed from the log and compared so far."""
 
     wanted: Container[str]
-    """Ids of the opportunities that decisions were made on."""
+    """Ids of opportunities with a decision."""
     found: dict[Key, Opportunity] = field(default_factory=dict)
     ids: set[bytes] = field(default_factory=set)
     _places: Counter[str] = field(default_factory=Counter)
@@ -71,7 +71,7 @@ class Derived:
     def difference(
         self, recorded: Recorded, value: bytes, read_again: Callable[[Key], bytes]
     ) -> FirstDifference | None:
-        """Take the next one of its base; `read_again` gives the recorded text of a key."""
+        """Compare the next opportunity of its base; `read_again` returns the recorded text of a key."""
         row = row_of(value)
         base, key = str(row["base"]), key_of(row)
         known = recorded.keys.get(base, [])
@@ -91,22 +91,22 @@ class Derived:
         return FirstDifference(_where(row, _tick_of(found[0], other, row)), found[0], found[1], found[2])
 
     def left_over(self, recorded: Recorded, read_again: Callable[[Key], bytes]) -> FirstDifference | None:
-        """The first recorded one behind the last derived."""
+        """The first recorded opportunity after the last recomputed one."""
         for base, keys in recorded.keys.items():
             place = self._places[base]
             if place < len(keys):
                 row = row_of(read_again(keys[place]))
-                return FirstDifference(_where(row, _ticks(row)), "opportunity", _said(row), NOTHING)
+                return FirstDifference(_where(row, _ticks(row)), "opportunity", _summary(row), NOTHING)
         return None
 
     def _misplaced(
         self, recorded: Recorded, row: Row, expected: Key | None, read_again: Callable[[Key], bytes]
     ) -> FirstDifference:
         if expected is None or (str(row["base"]), key_of(row)) not in recorded.digests:
-            return FirstDifference(_where(row, _ticks(row)), "opportunity", NOTHING, _said(row))
+            return FirstDifference(_where(row, _ticks(row)), "opportunity", NOTHING, _summary(row))
         other = row_of(read_again(expected))
         return FirstDifference(
-            _where(other, _ticks(other)), "opportunity", _said(other), f"{NOTHING} before {_said(row)}"
+            _where(other, _ticks(other)), "opportunity", _summary(other), f"{NOTHING} before {_summary(row)}"
         )
 
     def _keep(self, key: Key, row: Row) -> None:
@@ -128,7 +128,7 @@ def pair_of(row: Row) -> Pair:
 
 
 def row_digest(row: Row) -> bytes:
-    """Of what a message says, however it was written."""
+    """Digest of a message's content, independent of its formatting."""
     return digest_of(orjson.dumps(row, option=orjson.OPT_SORT_KEYS))
 
 
@@ -137,7 +137,7 @@ def digest_of(value: bytes) -> bytes:
 
 
 def derived_values(values: Iterable[tuple[str, int, bytes]], last: Mapping[str, int]) -> Iterable[bytes]:
-    """Of (base, offset, value) the opportunities up to the end of each base's log."""
+    """The opportunities of (base, offset, value) up to the end of each base's log."""
     for base, offset, value in values:
         if offset <= last.get(base, -1) and b'"opportunity_id"' in value:
             yield value
@@ -147,7 +147,7 @@ def _where(row: Row, ticks: str) -> str:
     return f"opportunity {row['opportunity_id']} at row {row['offset']:,} of {row['base']} ({ticks})"
 
 
-def _said(row: Row) -> str:
+def _summary(row: Row) -> str:
     return f"{row['buy']['exchange']} → {row['sell']['exchange']} at {row['net_bps']:.4f} bps"
 
 
@@ -157,7 +157,7 @@ def _ticks(row: Row) -> str:
 
 
 def _tick_of(path: str, recorded: Row, derived: Row) -> str:
-    """The tick that the differing field was taken from; all of them where it is of several."""
+    """The tick of the differing field, or all ticks if it depends on several."""
     side = path.partition(".")[0]
     if side in ("buy", "sell"):
         return f"tick {derived[side]['quote_id']}"

@@ -1,4 +1,4 @@
-"""The whole of a recorded session, derived again; it ends at the first difference."""
+"""Verifies a recorded session: recomputes all of it and stops at the first difference."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from backtest.verify.errors import CannotVerifyError
 from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.recorded_session import RecordedSession
-from backtest.verify.verify_decisions import Decisions, NotDerivedError, State
+from backtest.verify.verify_decisions import Decisions, NotReproducedError, State
 from backtest.verify.verify_feeds import feed_difference
 from backtest.verify.verify_opportunities import Derived, Key, Pair, Recorded, derived_values, is_opportunity, key_of
 from backtest.verify.verify_settings import settings_difference
@@ -29,16 +29,16 @@ LOOKS_AT_HALVES = 8
 
 @dataclass(slots=True)
 class Verified:
-    """What was derived again, and the first difference."""
+    """Counts of what was recomputed, and the first difference."""
 
     ticks: int = 0
-    """Compared with what their feeders wrote down."""
+    """Ticks compared with the feeds' own recordings."""
     opportunities: int = 0
     rejections: int = 0
     arbitrages: int = 0
     steps: int = 0
     older: Counter[str] = field(default_factory=Counter)
-    """Documents that an earlier version wrote, without what they were decided on."""
+    """Documents of an earlier version, without their decision context."""
     difference: FirstDifference | None = None
 
 
@@ -53,27 +53,27 @@ def verified(session: RecordedSession, derive: Derive) -> Verified:
 
 
 def _differences(session: RecordedSession, derive: Derive, outcome: Verified) -> Iterator[FirstDifference | None]:
-    """One check after the other, each of what the one before left unquestioned."""
+    """All checks in order; each relies on the results of the earlier ones."""
     yield _kept_difference(session)
     tick_set = session.tick_set()
     outcome.ticks, found = feed_difference(session.folder.parent, tick_set)
     yield found
     versions = list(session.settings())
     yield settings_difference(tick_set, versions)
-    asked = _Asked.of(session)
-    recorded, derived = _recorded(session, asked.opportunities), Derived(asked.opportunities)
+    referenced = _Referenced.of(session)
+    recorded, derived = _recorded(session, referenced.opportunities), Derived(referenced.opportunities)
     yield _opportunity_difference(session, derive(tick_set), recorded, derived)
     outcome.opportunities = derived.count
     decisions = Decisions(
         session.markets, {version.version: version.after for version in versions}, derived.found, recorded.times
     )
-    yield from _rejection_differences(session, decisions, asked, outcome)
-    yield _count_difference(session, recorded.messages, asked.arbitrages)
+    yield from _rejection_differences(session, decisions, referenced, outcome)
+    yield _count_difference(session, recorded.messages, referenced.arbitrages)
     yield from _arbitrage_differences(session, decisions, outcome)
 
 
 def _kept_difference(session: RecordedSession) -> FirstDifference | None:
-    """As many documents as were laid beside the log: one that is gone would otherwise be asked of by nobody."""
+    """The document counts of the export, since no other check would miss a deleted document."""
     for name, kept in session.head.kept.items():
         found = session.count(name)
         if found != kept:
@@ -82,8 +82,8 @@ def _kept_difference(session: RecordedSession) -> FirstDifference | None:
 
 
 @dataclass(slots=True)
-class _Asked:
-    """What decisions were made on, so that no other opportunity need be kept in mind."""
+class _Referenced:
+    """The opportunities that decisions refer to; all others need not be kept in memory."""
 
     opportunities: set[str] = field(default_factory=set)
     joined: set[str] = field(default_factory=set)
@@ -92,19 +92,19 @@ class _Asked:
     halves: dict[str, ExportedArbitrage] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, session: RecordedSession) -> "_Asked":
-        asked = cls()
+    def of(cls, session: RecordedSession) -> "_Referenced":
+        referenced = cls()
         for rejection in session.rejections():
-            asked.opportunities.add(rejection.opportunity_id)
+            referenced.opportunities.add(rejection.opportunity_id)
             if _is_joined(rejection):
-                asked.joined.add(rejection.opportunity_id)
+                referenced.joined.add(rejection.opportunity_id)
         for kept in session.arbitrages():
             opportunity = kept.arbitrage.opportunity
-            asked.opportunities.add(opportunity.opportunity_id)
-            asked.arbitrages[opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange] += 1
-            if opportunity.opportunity_id in asked.joined and kept.steps:
-                asked.halves[opportunity.opportunity_id] = kept
-        return asked
+            referenced.opportunities.add(opportunity.opportunity_id)
+            referenced.arbitrages[opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange] += 1
+            if opportunity.opportunity_id in referenced.joined and kept.steps:
+                referenced.halves[opportunity.opportunity_id] = kept
+        return referenced
 
 
 def _is_joined(rejection: Rejection) -> bool:
@@ -120,7 +120,7 @@ def _recorded(session: RecordedSession, wanted: set[str]) -> Recorded:
     for message in session.messages():
         row = row_of(message.value)
         if is_opportunity(row) and row["offset"] <= last.get(row["base"], -1):
-            recorded.see(row, message.time, wanted)
+            recorded.add(row, message.time, wanted)
     return recorded
 
 
@@ -145,26 +145,26 @@ def _opportunity_difference(
 
 
 def _rejection_differences(
-    session: RecordedSession, decisions: Decisions, asked: _Asked, outcome: Verified
+    session: RecordedSession, decisions: Decisions, referenced: _Referenced, outcome: Verified
 ) -> Iterator[FirstDifference | None]:
     for rejection in session.rejections():
         if rejection.grounds is None:
             outcome.older["rejections"] += 1
             continue
         half = State()
-        if rejection.opportunity_id in asked.joined:
-            kept = asked.halves.get(rejection.opportunity_id)
+        if rejection.opportunity_id in referenced.joined:
+            kept = referenced.halves.get(rejection.opportunity_id)
             try:
                 half = State() if kept is None else decisions.half(kept)
-            except (NotDerivedError, NoRecordError, ValueError):
-                # the arbitrage's own verification says what is wrong with it
+            except (NotReproducedError, NoRecordError, ValueError):
+                # the verification of the arbitrage itself reports the fault
                 half = State()
         yield decisions.rejection_difference(rejection, half) or _sum_difference(rejection)
         outcome.rejections += 1
 
 
 def _sum_difference(rejection: Rejection) -> FirstDifference | None:
-    """What is counted on a rejection that stands alone is its own."""
+    """Checks the count and the tradable profit of a single rejection."""
     where = f"rejection {rejection.rejection_id}"
     if rejection.count < 1:
         return FirstDifference(where, "count", rejection.count, "1 or more")
@@ -176,7 +176,7 @@ def _sum_difference(rejection: Rejection) -> FirstDifference | None:
 def _count_difference(
     session: RecordedSession, messages: Counter[Pair], arbitrages: Counter[Pair]
 ) -> FirstDifference | None:
-    """A bot cannot have rejected more than it was told of."""
+    """A bot cannot have rejected more opportunities than it received."""
     counts: Counter[tuple[str, Pair]] = Counter()
     for rejection in session.rejections():
         counts[rejection.exchange, (rejection.base, rejection.buy_exchange, rejection.sell_exchange)] += rejection.count
@@ -209,7 +209,7 @@ def _arbitrage_differences(
 
 
 def _ledger_difference(kept: ExportedArbitrage, entered: Mapping[str, Fill]) -> FirstDifference | None:
-    """Every fill of a leg stands in the ledger once, as it was reported, and no other."""
+    """The ledger has every fill of a leg exactly once, as it was reported, and no other fill."""
     booked = {fill_key(fill): fill for leg in kept.arbitrage.legs for fill in leg.fills}
     for key in [*booked, *(key for key in entered if key not in booked)]:
         found = first_unlike(entered.get(key, NOTHING), booked.get(key, NOTHING))

@@ -1,4 +1,4 @@
-"""Settings in the log against those in the store: each version, in order, as it was kept."""
+"""Compares the settings in the log with the store: every version, in order."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,15 +12,15 @@ from store.server.documents import SettingsVersion
 from streams.message_format import row_of, settings_row
 
 COLUMNS = ["offset", "kind", "document"]
-ON_THEIR_WAY = 5 * MICROSECONDS
-"""From the store to the log."""
+PROPAGATION = 5 * MICROSECONDS
+"""Longest time of a settings change from the store to the log."""
 
 
 def settings_difference(tick_set: TickSet, versions: Sequence[SettingsVersion]) -> FirstDifference | None:
-    """The first of any base. The log begins with whatever version was in force then and ends with the newest, but for
-    those of its last moments: they may stand behind its end."""
+    """The first difference of any base. The log starts with the version then in force and ends with the newest, except
+    for changes of its last moments, which may come after its end."""
     kept = {version.version: version.after for version in versions}
-    due = [one.version for one in versions if one.at < tick_set.manifest.end_time - ON_THEIR_WAY]
+    due = [one.version for one in versions if one.at < tick_set.manifest.end_time - PROPAGATION]
     for base in tick_set.manifest.bases:
         found = _difference(base, _documents(tick_set, base), kept, max(due, default=0))
         if found is not None:
@@ -31,7 +31,7 @@ def settings_difference(tick_set: TickSet, versions: Sequence[SettingsVersion]) 
 def _difference(
     base: str, documents: Iterator[tuple[int, str]], kept: Mapping[int, Settings], newest: int
 ) -> FirstDifference | None:
-    """`newest`: the version that it must have come to."""
+    """`newest`: the version that the log must have reached."""
     last: int | None = None
     for offset, text in documents:
         row = row_of(text.encode())

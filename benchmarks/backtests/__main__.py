@@ -21,26 +21,26 @@ WARM_UP_ROWS = MILLION // 5
 
 
 def main() -> int:
-    told = _arguments()
-    folder: Path = told.folder
+    arguments = _arguments()
+    folder: Path = arguments.folder
     folder.mkdir(parents=True, exist_ok=True)
-    peers = None if told.here else peers_environment(folder / "peers")
-    found = list(runnable(tuple(told.engines), told.rows, peers, folder / "compiled"))
+    peers = None if arguments.here else peers_environment(folder / "peers")
+    found = list(runnable(tuple(arguments.engines), arguments.rows, peers, folder / "compiled"))
     able = [each for each in found if isinstance(each, Runnable)]
     missing = [(each[0].title, each[1]) for each in found if not isinstance(each, Runnable)]
-    quotes, few = (_generated(folder, rows, told.fresh) for rows in (told.rows, WARM_UP_ROWS))
+    quotes, few = (_generated(folder, rows, arguments.fresh) for rows in (arguments.rows, WARM_UP_ROWS))
     log = folder / "engine.log"
     try:
         _compile(able, few, log)
-        results = compared(able, quotes, told.rows, told.rounds, log)
+        results = compared(able, quotes, arguments.rows, arguments.rounds, log)
     except (EngineError, DisagreementError) as error:
         sys.stderr.write(f"benchmark: {error} (see {log})\n")
         return 1
     table = lines(results)
     print("\n".join(markdown(table, missing)))
-    print(f"* {told.rounds} rounds, {os.cpu_count()} cores; the same opportunities by all on the same rows")
-    if told.json:
-        told.json.write_text(json.dumps(document(table, results), indent=2))
+    print(f"* {arguments.rounds} rounds, {os.cpu_count()} cores; the same opportunities by all on the same rows")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(document(table, results), indent=2))
     return 0
 
 

@@ -54,7 +54,7 @@ class Found:
 
 def found(rows: int, times: Times, net_bps: Numbers, seconds: dict[str, float] | None = None) -> Found:
     """`times` and `net_bps` of the opportunities, in any order."""
-    # sums of numpy's integers wrap around without a word, which is what is wanted
+    # sums of numpy's integers wrap around no message, which is what is wanted
     bits = int(np.ascontiguousarray(net_bps).view(np.uint64).sum(dtype=np.uint64)) % _WRAP
     return Found(rows, len(times), int((times - START).sum()), bits, seconds or {})
 

@@ -62,5 +62,5 @@ def net(buy: str, sell: str, buy_fee: str, sell_fee: str) -> str:
 
 
 if __name__ == "__main__":
-    told, wanted = Path(sys.argv[1]), int(sys.argv[2])
-    answer(lambda: one_pass(told, wanted))
+    path, wanted = Path(sys.argv[1]), int(sys.argv[2])
+    answer(lambda: one_pass(path, wanted))

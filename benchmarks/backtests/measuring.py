@@ -149,4 +149,4 @@ def _failure(peak: "_Peak", log: Path) -> EngineError:
     if peak.bytes > MOST_BYTES:
         return TooMuchMemoryError(f"took more than {MOST_BYTES // 1024**3} GB")
     words = log.read_text().strip().splitlines()
-    return EngineError(words[-1] if words else "ended without a word")
+    return EngineError(words[-1] if words else "ended no message")

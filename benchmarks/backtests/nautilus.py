@@ -131,5 +131,5 @@ def instrument_of(asset: str, exchange: str) -> CurrencyPair:
 
 
 if __name__ == "__main__":
-    told, wanted = Path(sys.argv[1]), int(sys.argv[2])
-    answer(lambda: one_pass(told, wanted))
+    path, wanted = Path(sys.argv[1]), int(sys.argv[2])
+    answer(lambda: one_pass(path, wanted))

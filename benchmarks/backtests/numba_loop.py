@@ -83,5 +83,5 @@ def one_pass(path: Path, rows: int, read_ahead: bool) -> Found:
 
 
 if __name__ == "__main__":
-    told, wanted = Path(sys.argv[1]), int(sys.argv[2])
-    answer(lambda: one_pass(told, wanted, READ_AHEAD in sys.argv))
+    path, wanted = Path(sys.argv[1]), int(sys.argv[2])
+    answer(lambda: one_pass(path, wanted, READ_AHEAD in sys.argv))

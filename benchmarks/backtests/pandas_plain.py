@@ -43,5 +43,5 @@ def net(buy: pd.Series, sell: pd.Series, buy_fee: Numbers | float, sell_fee: Num
 
 
 if __name__ == "__main__":
-    told, wanted = Path(sys.argv[1]), int(sys.argv[2])
-    answer(lambda: one_pass(told, wanted))
+    path, wanted = Path(sys.argv[1]), int(sys.argv[2])
+    answer(lambda: one_pass(path, wanted))

@@ -37,8 +37,8 @@ def peers_environment(folder: Path) -> Peers:
 def newest_python() -> str:
     """Of those that the peers know; else the one that runs this."""
     for name in WANTED:
-        told = [shutil.which(name), *sorted(map(str, PYENV.glob(f"{name.removeprefix('python')}.*/bin/{name}")))]
-        for path in told:
+        candidates = [shutil.which(name), *sorted(map(str, PYENV.glob(f"{name.removeprefix('python')}.*/bin/{name}")))]
+        for path in candidates:
             if path is not None and _version(path):
                 return path
     return sys.executable

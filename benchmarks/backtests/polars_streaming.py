@@ -59,5 +59,5 @@ def net(buy: pl.Expr, sell: pl.Expr, buy_fee: pl.Expr, sell_fee: pl.Expr) -> pl.
 
 
 if __name__ == "__main__":
-    told, wanted = Path(sys.argv[1]), int(sys.argv[2])
-    answer(lambda: one_pass(told, wanted))
+    path, wanted = Path(sys.argv[1]), int(sys.argv[2])
+    answer(lambda: one_pass(path, wanted))

@@ -1,1 +1,1 @@
-"""The crash fuzzer: injected faults by a seed, and the audit of the books."""
+"""Chaos runs: faults injected by a seed, and the audit of the ledger."""

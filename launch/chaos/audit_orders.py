@@ -1,4 +1,4 @@
-"""Orders and fills: what the exchanges have against what the legs and the ledger say. Pure."""
+"""Compares the exchanges' orders and fills with the legs and the ledger. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,13 +11,13 @@ from market.instruments.orders import Fill, Side
 from market.time_units import MICROSECONDS
 from simulators.matching.order_records import RejectedOrder, SimulatedFill, SimulatedOrder
 
-LONGEST_WAY = 20 * MICROSECONDS
-"""No order travels for longer: half of the longest latency, and some on a busy machine."""
+MAX_TRAVEL = 20 * MICROSECONDS
+"""No order travels longer: half of the highest injected latency, plus a margin for a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostedOrder:
-    """An order that came to an exchange's door, taken or rejected; `order_id` None where it was rejected."""
+    """An order that reached an exchange, accepted or rejected; `order_id` None if it was rejected."""
 
     order_id: str | None
     client_order_id: str | None
@@ -28,12 +28,12 @@ class PostedOrder:
     at: int
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         return f"{self.side} {self.amount} {self.symbol} at {self.price}"
 
 
 def order_violations(evidence: Evidence) -> Iterator[Violation]:
-    """Each order belongs to one leg and each leg has one order at most; each fill is in the ledger, once, as it was."""
+    """Each order belongs to one leg, each leg has at most one order, and each fill is in the ledger exactly once."""
     legs = [
         RecordedLeg(arbitrage.arbitrage_id, leg, leg.role)
         for arbitrage in evidence.snapshot.arbitrages
@@ -67,14 +67,14 @@ def _rejected(order: RejectedOrder) -> PostedOrder:
 
 
 def _owners(postings: Sequence[PostedOrder], legs: Iterable[RecordedLeg]) -> list[RecordedLeg | None]:
-    """The leg that each was posted for: by our id, by the exchange's, or where there is none of both, by likeness."""
+    """The leg of each posted order: by client order id, by exchange order id or, without either, by similarity."""
     by_client_id = {filed.leg.client_order_id: filed for filed in legs}
     by_order_id = {filed.leg.exchange_order_id: filed for filed in legs if filed.leg.exchange_order_id}
-    alike: dict[tuple[object, ...], list[RecordedLeg]] = {}
+    similar: dict[tuple[object, ...], list[RecordedLeg]] = {}
     for filed in legs:
         leg = filed.leg
         if "sending" in leg.times:
-            alike.setdefault((leg.symbol, leg.side, leg.amount, leg.limit_price), []).append(filed)
+            similar.setdefault((leg.symbol, leg.side, leg.amount, leg.limit_price), []).append(filed)
     owners = [
         by_order_id.get(posting.order_id or "")
         if posting.client_order_id is None
@@ -85,18 +85,18 @@ def _owners(postings: Sequence[PostedOrder], legs: Iterable[RecordedLeg]) -> lis
     for number, posting in enumerate(postings):
         if owners[number] is None and posting.client_order_id is None:
             content = (posting.symbol, posting.side, posting.amount, posting.price)
-            owners[number] = _likeliest(posting, alike.get(content, []), served)
+            owners[number] = _closest(posting, similar.get(content, []), served)
             served |= {owner for owner in owners[number : number + 1] if owner is not None}
     return owners
 
 
-def _likeliest(
-    posting: PostedOrder, likely: Iterable[RecordedLeg], served: Collection[RecordedLeg]
+def _closest(
+    posting: PostedOrder, similar: Iterable[RecordedLeg], served: Collection[RecordedLeg]
 ) -> RecordedLeg | None:
-    """The last that was sent before it came and has no order yet, not long ago; else the nearest, which has one."""
-    sent = [filed for filed in likely if 0 <= posting.at - filed.leg.times["sending"] <= LONGEST_WAY]
+    """A similar leg that was sent shortly before and has no order yet; else the nearest in time, which has one."""
+    sent = [filed for filed in similar if 0 <= posting.at - filed.leg.times["sending"] <= MAX_TRAVEL]
     waiting = [filed for filed in sent if filed not in served]
-    return min(waiting or likely, key=lambda filed: abs(filed.leg.times["sending"] - posting.at), default=None)
+    return min(waiting or similar, key=lambda filed: abs(filed.leg.times["sending"] - posting.at), default=None)
 
 
 def _posting_violations(
@@ -105,9 +105,9 @@ def _posting_violations(
     came: dict[RecordedLeg, list[PostedOrder]] = {}
     for posting, owner in zip(postings, owners, strict=True):
         if owner is None:
-            yield Violation("unknown_order", f"{account.exchange}: no leg knows {posting.told}")
+            yield Violation("unknown_order", f"{account.exchange}: {posting.description} belongs to no leg")
         else:
-            if not _is_anyones(posting, owner):
+            if not _is_ambiguous(posting, owner):
                 came.setdefault(owner, []).append(posting)
             yield from _differences(posting, owner)
     for filed, own in came.items():
@@ -121,29 +121,29 @@ def _posting_violations(
             yield Violation("left_open", f"{account.exchange}: order {order.order_id} is still open")
 
 
-def _is_anyones(posting: PostedOrder, owner: RecordedLeg) -> bool:
-    """Whether it was rejected, has no id of ours, and came when no leg like it had just been sent: it may be of any of
-    them, and the order of the nearest has come beside it."""
+def _is_ambiguous(posting: PostedOrder, owner: RecordedLeg) -> bool:
+    """Whether it was rejected, has no client order id, and no similar leg had just been sent: it may belong to any of
+    them, and the nearest one has its own order."""
     has_an_id = posting.order_id is not None or posting.client_order_id is not None
-    return not has_an_id and not 0 <= posting.at - owner.leg.times["sending"] <= LONGEST_WAY
+    return not has_an_id and not 0 <= posting.at - owner.leg.times["sending"] <= MAX_TRAVEL
 
 
 def _unbooked_orders(account: AuditedAccount, legs: Iterable[RecordedLeg]) -> Iterator[Violation]:
-    """The exchange has more orders than the books."""
+    """Orders that the exchange has and no leg."""
     known = {filed.leg.exchange_order_id for filed in legs}
     for order in account.orders:
         if order.order_id not in known:
-            told = f"{order.side} {order.amount} {order.symbol}, filled {order.filled}"
-            yield Violation("order_unbooked", f"{account.exchange}: no leg has order {order.order_id} ({told})")
+            what = f"{order.side} {order.amount} {order.symbol}, filled {order.filled}"
+            yield Violation("order_unbooked", f"{account.exchange}: no leg has order {order.order_id} ({what})")
 
 
 def _differences(posting: PostedOrder, owner: RecordedLeg) -> Iterator[Violation]:
     leg = owner.leg
     asked = (leg.symbol, leg.side, leg.amount, leg.limit_price)
     if (posting.symbol, posting.side, posting.amount, posting.price) != asked:
-        yield Violation("order_differs", f"{owner.name}: the exchange got {posting.told}", owner.arbitrage_id)
+        yield Violation("order_differs", f"{owner.name}: the exchange got {posting.description}", owner.arbitrage_id)
     if "sending" not in leg.times:
-        yield Violation("unknown_order", f"{owner.name}: posted without leave", owner.arbitrage_id)
+        yield Violation("unknown_order", f"{owner.name}: posted before its intent was stored", owner.arbitrage_id)
 
 
 def _fill_violations(
@@ -152,7 +152,7 @@ def _fill_violations(
     orders: Mapping[str | None, RecordedLeg | None],
     legs: Iterable[RecordedLeg],
 ) -> Iterator[Violation]:
-    """Of one exchange: its own fills in the ledger, and on the leg whose order filled."""
+    """Each fill of the exchange must be in the ledger, and on the leg whose order filled."""
     entries = [entry for entry in evidence.snapshot.ledger if entry.fill.exchange == account.exchange]
     in_ledger = Counter(entry.fill.fill_id for entry in entries)
     known = {entry.fill.fill_id: entry.fill for entry in entries}
@@ -176,13 +176,13 @@ def _fill_violations(
 
 
 def _is_same(booked: SimulatedFill, fill: Fill) -> bool:
-    """To the last digit; when it happened is told to different digits."""
+    """Equal to the last digit; times are left out, since their precision differs."""
     theirs = (booked.symbol, booked.side, booked.price, booked.amount, booked.cost, booked.fee, booked.fee_currency)
     return theirs == (fill.symbol, fill.side, fill.price, fill.amount, fill.cost, fill.fee, fill.fee_currency)
 
 
 def _foreign_fills(evidence: Evidence, legs: Iterable[RecordedLeg]) -> Iterator[Violation]:
-    """In the ledger or on a leg, and unknown to the exchange; or on a leg alone."""
+    """Fills in the ledger or on a leg that the exchange does not know."""
     real = {(name, fill.fill_id) for name, account in evidence.accounts.items() for fill in account.fills}
     for entry in evidence.snapshot.ledger:
         if (entry.fill.exchange, entry.fill.fill_id) not in real:

@@ -1,4 +1,4 @@
-"""What an audit looks at, and what it finds."""
+"""The evidence of an audit, and the violations it finds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,12 +30,12 @@ ViolationKind = Literal[
     "balance_differs",
     "not_recovered",
 ]
-"""The last one is the fuzzer's own: no record tells of it."""
+"""The last one comes from the supervisor and not from the records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing that must never be."""
+    """One broken rule."""
 
     kind: ViolationKind
     detail: str
@@ -44,7 +44,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class AuditedAccount:
-    """One exchange's own record of the test account: opening balances, orders as they stand last, fills, rejections."""
+    """One exchange's record of the test account: opening balances, orders in their last state, fills, rejections."""
 
     exchange: str
     opening: Mapping[str, Decimal]
@@ -52,14 +52,15 @@ class AuditedAccount:
     fills: Sequence[SimulatedFill]
     rejected: Sequence[RejectedOrder] = ()
     came_at: Mapping[str, int] = field(default_factory=dict)
-    """Order → when it was first written down, microseconds of the machine's clock: the exchange's may be off."""
+    """Order → when the journal first recorded it, microseconds of the machine's clock, since the exchange's may be
+    off."""
     filled_since: Mapping[str, int] = field(default_factory=dict)
-    """Order → when its first fill was, by the same clock."""
+    """Order → time of its first fill, by the same clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Both sides, the exchanges' by name."""
+    """Both sides: the exchanges' accounts by name, and the store."""
 
     accounts: Mapping[str, AuditedAccount]
     snapshot: StoreSnapshot
@@ -68,5 +69,5 @@ class Evidence:
 
     @property
     def traded(self) -> frozenset[str]:
-        """Exchanges that somebody trades on."""
+        """Exchanges with traded markets."""
         return frozenset(exchange for (exchange, _), market in self.markets.items() if not market.is_fx)

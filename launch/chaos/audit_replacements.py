@@ -1,4 +1,4 @@
-"""Whether another order was sent in the place of one that had filled: then as much was traded twice. Pure."""
+"""Finds orders that replaced one that had filled: the same amount was traded twice. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from launch.chaos.audit_records import AuditedAccount, Violation
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg
 
-IN_TIME = 5 * MICROSECONDS
-"""An order that was filled so soon after its leg's intent must have been found: one is denied for as long before it
-counts as never sent. One that travels for longer cannot be ruled out (docs/adr/0011); it is flattened once found."""
+SEARCH_TIME = 5 * MICROSECONDS
+"""A bot searches this long for an order before the leg counts as never sent, so an order that filled within that time
+must have been found. One that travels longer cannot be ruled out (docs/adr/0011); it is flattened once found."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedLeg:
-    """A leg of an arbitrage; equal where both are the same leg of the same one."""
+    """A leg of an arbitrage; equal if it is the same leg of the same arbitrage."""
 
     arbitrage_id: str
     leg: Leg = field(compare=False)
@@ -28,27 +28,27 @@ class RecordedLeg:
 def replacements(
     account: AuditedAccount, orders: Mapping[str | None, RecordedLeg | None], arbitrages: Sequence[Arbitrage]
 ) -> Iterator[Violation]:
-    """Legs that were given up, as never sent or as rejected, and were replaced, while their orders had filled;
-    `orders`: whose each is."""
+    """Legs that ended as never sent or rejected and were replaced, although their orders had filled; `orders`: order id
+    → its leg."""
     by_id = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
     for order_id, filled_at in account.filled_since.items():
         filed = orders.get(order_id)
         if filed is None or not filed.leg.is_final:
             continue
-        if filled_at - filed.leg.times.get("sending", 0) > IN_TIME:
+        if filled_at - filed.leg.times.get("sending", 0) > SEARCH_TIME:
             continue
-        for other in _sent_in_its_place(filed, by_id[filed.arbitrage_id]):
+        for other in _replacements_of(filed, by_id[filed.arbitrage_id]):
             detail = f"{filed.name}: order {order_id} had filled when the {other.role} leg was sent"
             yield Violation("replaced_while_filled", detail, filed.arbitrage_id)
 
 
-def _given_up(leg: Leg) -> int:
+def _failed_at(leg: Leg) -> int:
     return leg.times.get("unconfirmed", leg.times.get("done", 0))
 
 
-def _sent_in_its_place(filed: RecordedLeg, arbitrage: Arbitrage) -> list[Leg]:
-    """Legs that were sent after this one was given up and before any fill of it was booked."""
-    failed = _given_up(filed.leg)
+def _replacements_of(filed: RecordedLeg, arbitrage: Arbitrage) -> list[Leg]:
+    """Legs that were sent after this one had failed and before any fill of it was booked."""
+    failed = _failed_at(filed.leg)
     booked = [step.at for step in arbitrage.history if step.what == f"{filed.role} filled" and step.at >= failed]
     return [
         leg

@@ -1,4 +1,4 @@
-"""How each arbitrage came to its end, and whether that end may be. Pure."""
+"""Checks the end state and the history of each arbitrage. Pure."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -11,11 +11,11 @@ from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES
 
 
 def state_violations(evidence: Evidence) -> Iterator[Violation]:
-    """Everything has ended, by a path that the state machine has, and no leg stands alone without a decision."""
+    """Every arbitrage has ended by a path of the state machine, and no single leg is left without a decision."""
     for arbitrage in evidence.snapshot.arbitrages:
         for detail in _unfinished(arbitrage):
             yield Violation("left_open", detail, arbitrage.arbitrage_id)
-        for detail in _alone(arbitrage, evidence.markets):
+        for detail in _single_legs(arbitrage, evidence.markets):
             yield Violation("single_leg_undecided", detail, arbitrage.arbitrage_id)
         for detail in _history_faults(arbitrage):
             yield Violation("illegal_history", detail, arbitrage.arbitrage_id)
@@ -31,11 +31,11 @@ def _unfinished(arbitrage: Arbitrage) -> Iterator[str]:
             yield f"its {leg.role} leg still holds {leg.held}"
 
 
-def _alone(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> Iterator[str]:
-    """What is left in base is dust, or the arbitrage is held and says why."""
+def _single_legs(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> Iterator[str]:
+    """The residual base is dust, or the arbitrage is in state residual with a reason."""
     if arbitrage.state == "residual":
         if not arbitrage.reason:
-            yield "held without a reason"
+            yield "residual without a reason"
         return
     bought = total(leg.filled for leg in arbitrage.legs if leg.side == "buy")
     sold = total(leg.filled for leg in arbitrage.legs if leg.side == "sell")
@@ -44,25 +44,25 @@ def _alone(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> I
     if (bought == 0) != (sold == 0):
         yield f"{arbitrage.state}, but bought {bought} and sold {sold}"
         return
-    left = bought - sold - total(leg.base_fee for leg in arbitrage.legs)
-    if abs(left) > _dust(arbitrage, markets):
-        yield f"{arbitrage.state}, with {left} {arbitrage.base} left"
+    residual = bought - sold - total(leg.base_fee for leg in arbitrage.legs)
+    if abs(residual) > _dust(arbitrage, markets):
+        yield f"{arbitrage.state}, with {residual} {arbitrage.base} left"
 
 
 def _dust(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> Decimal:
-    """Up to so much no order can do anything about, on either of both exchanges."""
+    """The largest amount that cannot be traded on either of the two exchanges."""
     seen = (arbitrage.opportunity.buy, arbitrage.opportunity.sell)
     both = [(one, markets[one.exchange, one.symbol]) for one in seen]
     lot = max(market.lot_step for _, market in both)
-    # one lot more than the least order, since what is left is floored after a fee in base was added to it
-    least = min(
+    # one lot more than the minimum order, since the residual is floored after a fee in base was added
+    minimum = min(
         max(market.minimum_amount, market.minimum_notional / one.price) + market.lot_step for one, market in both
     )
-    return max(lot, least)
+    return max(lot, minimum)
 
 
 def _history_faults(arbitrage: Arbitrage) -> Iterator[str]:
-    """Where its steps are not such as may follow each other, or do not lead to where it stands."""
+    """Steps that may not follow each other, or that do not lead to the current state."""
     states: list[str] = []
     legs: dict[str, str] = {}
     last = 0
@@ -84,7 +84,7 @@ def _history_faults(arbitrage: Arbitrage) -> Iterator[str]:
 
 
 def _state_fault(before: list[str], state: str) -> Iterator[str]:
-    """The same state again, for another reason, is none."""
+    """The same state again, with another reason, is legal."""
     last = before[-1] if before else None
     if state != last and state not in _AFTER.get(last, ()):
         yield f"{last} → {state}"

@@ -1,7 +1,7 @@
-"""Whether what the store says is what the exchanges' own records say: every difference is a violation. Pure.
+"""Compares the store with the exchanges' own records: every difference is a violation. Pure.
 
-Nothing of the bots' is believed: orders, fills and balances come from the exchanges' journals, and the rules are
-written down here a second time.
+It trusts nothing that the bots computed: orders, fills and balances come from the exchanges' journals, and the rules
+are implemented here a second time.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,8 +20,10 @@ from simulators.matching.order_records import RejectedOrder, SimulatedFill, Simu
 from store.queries.store_snapshot import StoreSnapshot
 
 
-def audited(accounts: Sequence[AuditedAccount], snapshot: StoreSnapshot, markets: Iterable[Market]) -> list[Violation]:
-    """All violations, none where everything held; for a system that has come to rest."""
+def violations_of(
+    accounts: Sequence[AuditedAccount], snapshot: StoreSnapshot, markets: Iterable[Market]
+) -> list[Violation]:
+    """All violations, empty if there are none. The system must be at rest: nothing open, nothing in flight."""
     evidence = Evidence(
         accounts={account.exchange: account for account in accounts},
         snapshot=snapshot,
@@ -38,7 +40,7 @@ def audited(accounts: Sequence[AuditedAccount], snapshot: StoreSnapshot, markets
 
 
 def account_of(exchange: str, entries: Iterable[Entry]) -> AuditedAccount:
-    """What a journal says in the end: each order as it stands last."""
+    """The account that a journal describes, each order in its last state."""
     opening: Mapping[str, Decimal] = {}
     orders: dict[str, SimulatedOrder] = {}
     fills: list[SimulatedFill] = []
@@ -60,7 +62,7 @@ def account_of(exchange: str, entries: Iterable[Entry]) -> AuditedAccount:
 
 
 def _reservation_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
-    """Nothing is open, so nothing may be held, claimed or counted any more."""
+    """Nothing is open at rest, so nothing may be held, claimed or counted as open."""
     for row in snapshot.balances:
         if row.held != 0:
             yield Violation("reservation_left", f"{text_of(row.held)} {row.currency} held on {row.exchange}")
@@ -81,7 +83,8 @@ def _liquidity_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
 
 
 def _taken_of(snapshot: StoreSnapshot, key: str) -> Decimal:
-    """What the legs took of one side of one quote: reserved amounts count, filled or not, but for expired ones."""
+    """Amount that the legs used of one side of one quote: reserved amounts count, filled or not; expired ones do
+    not."""
     taken = ZERO
     for arbitrage in snapshot.arbitrages:
         if arbitrage.state == "expired":
@@ -94,15 +97,15 @@ def _taken_of(snapshot: StoreSnapshot, key: str) -> Decimal:
 
 
 def _day_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
-    """The loss limit of a day counts what its arbitrages brought."""
+    """The daily loss limit counts the realised P&L of the day's arbitrages."""
     if snapshot.day_net is None:
         return
     day, counted = snapshot.day_net
     ended = [one for one in snapshot.arbitrages if one.profit is not None and _day_of(one.times["ended"]) == day]
-    brought = total(one.profit.net for one in ended if one.profit is not None)
-    if counted != brought:
+    realised = total(one.profit.net for one in ended if one.profit is not None)
+    if counted != realised:
         yield Violation(
-            "day_net_differs", f"{day}: {text_of(counted)} counted, the arbitrages brought {text_of(brought)}"
+            "day_net_differs", f"{day}: {text_of(counted)} counted, realised P&L of the arbitrages {text_of(realised)}"
         )
 
 
@@ -111,7 +114,8 @@ def _day_of(moment: int) -> str:
 
 
 def _balance_violations(evidence: Evidence) -> Iterator[Violation]:
-    """Opening + fills − fees by the journal, what the exchange reported, and the store's rows: one number."""
+    """Opening + fills − fees by the journal, the balance that the exchange reports and the store's row must be
+    equal."""
     snapshot = evidence.snapshot
     for exchange, account in evidence.accounts.items():
         if exchange not in evidence.traded:
@@ -147,7 +151,7 @@ def _balances_by_fills(account: AuditedAccount, evidence: Evidence) -> dict[str,
 
 def _differences(what: str, expected: Mapping[str, Decimal], found: Mapping[str, Decimal]) -> Iterator[Violation]:
     for currency in sorted(expected.keys() | found.keys()):
-        right, told = expected.get(currency, ZERO), found.get(currency, ZERO)
-        if right != told:
-            detail = f"{what} {currency}: {text_of(told)}, by the exchange's record {text_of(right)}"
+        right, recorded = expected.get(currency, ZERO), found.get(currency, ZERO)
+        if right != recorded:
+            detail = f"{what} {currency}: {text_of(recorded)}, by the exchange's record {text_of(right)}"
             yield Violation("balance_differs", detail)

@@ -1,17 +1,17 @@
-"""What a run of the crash fuzzer did and found, as one JSON document and in a few lines. Pure."""
+"""The report of a chaos run, as one JSON document and as lines of text. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from launch.chaos.audit_records import AuditedAccount, Violation
-from launch.chaos.chaos_schedule import Blow
+from launch.chaos.chaos_schedule import Injection
 from store.queries.store_snapshot import StoreSnapshot
 
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """What an audit saw, and what it objects to."""
+    """The records that an audit compared, and the violations it found."""
 
     accounts: Sequence[AuditedAccount]
     snapshot: StoreSnapshot
@@ -20,51 +20,51 @@ class AuditReport:
 
 @dataclass(frozen=True, slots=True)
 class ChaosRun:
-    """A run: what was to be done, what was done, and how it ended."""
+    """A chaos run: the schedule, the injected faults and the audit at its end."""
 
     seed: int
     seconds: float
-    schedule: Sequence[Blow]
+    schedule: Sequence[Injection]
     faults: Mapping[str, int]
-    """Kind → how often it was dealt; an exchange's faults: how often they have really struck."""
-    finding: AuditReport
+    """Kind → how often it was injected; for an exchange's faults: how often they took effect."""
+    audit: AuditReport
     restarts: Mapping[str, int] = field(default_factory=dict)
     settings_by_rest: int = 0
 
 
-def ordeal_document(ordeal: ChaosRun) -> dict[str, object]:
-    """The document of `--json`; `violations` is empty where all held."""
-    finding = ordeal.finding
-    arbitrages = finding.snapshot.arbitrages
+def chaos_document(run: ChaosRun) -> dict[str, object]:
+    """The document of `--json`; `violations` is empty if the audit passed."""
+    audit = run.audit
+    arbitrages = audit.snapshot.arbitrages
     return {
-        "seed": ordeal.seed,
-        "seconds": ordeal.seconds,
-        "faults": dict(sorted(ordeal.faults.items())),
-        "orders": sum(len(account.orders) for account in finding.accounts),
-        "orders_rejected": sum(len(account.rejected) for account in finding.accounts),
-        "fills": sum(len(account.fills) for account in finding.accounts),
+        "seed": run.seed,
+        "seconds": run.seconds,
+        "faults": dict(sorted(run.faults.items())),
+        "orders": sum(len(account.orders) for account in audit.accounts),
+        "orders_rejected": sum(len(account.rejected) for account in audit.accounts),
+        "fills": sum(len(account.fills) for account in audit.accounts),
         "arbitrages": dict(sorted(Counter(str(arbitrage.state) for arbitrage in arbitrages).items())),
         "reasons": dict(sorted(Counter(arbitrage.reason for arbitrage in arbitrages if arbitrage.reason).items())),
-        "violations": [asdict(violation) for violation in finding.violations],
-        # the first holder took over from nobody
-        "takeovers": {name: token - 1 for name, token in sorted(finding.snapshot.leases.items())},
-        "restarts": dict(sorted(ordeal.restarts.items())),
-        "settings_by_rest": ordeal.settings_by_rest,
-        "schedule": [{"at": blow.at, "kind": blow.kind, "what": blow.told} for blow in ordeal.schedule],
+        "violations": [asdict(violation) for violation in audit.violations],
+        # the first holder of a lease did not take over
+        "takeovers": {name: token - 1 for name, token in sorted(audit.snapshot.leases.items())},
+        "restarts": dict(sorted(run.restarts.items())),
+        "settings_by_rest": run.settings_by_rest,
+        "schedule": [{"at": one.at, "kind": one.kind, "what": one.description} for one in run.schedule],
     }
 
 
-def ordeal_lines(ordeal: ChaosRun) -> list[str]:
-    """The same for people, without the schedule."""
-    document = ordeal_document(ordeal)
+def chaos_lines(run: ChaosRun) -> list[str]:
+    """The same as text, without the schedule."""
+    document = chaos_document(run)
     lines = [f"{name:<17} {_short(document[name])}" for name in ("faults", "orders", "fills", "arbitrages", "reasons")]
-    violations = ordeal.finding.violations
+    violations = run.audit.violations
     if not violations:
-        return [*lines, "no violation: the books are what the exchanges say, to the last digit"]
-    told = [
+        return [*lines, "no violations: ledger reconciled with the exchanges' records, to the last digit"]
+    details = [
         f"  {one.kind}: {one.detail}" + (f" [{one.arbitrage_id}]" if one.arbitrage_id else "") for one in violations
     ]
-    return [*lines, f"{len(violations)} VIOLATIONS", *told]
+    return [*lines, f"{len(violations)} VIOLATIONS", *details]
 
 
 def _short(value: object) -> str:

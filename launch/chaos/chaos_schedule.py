@@ -1,7 +1,7 @@
-"""What goes wrong when in one run of the crash fuzzer: a pure function of its seed.
+"""The schedule of injected faults of a chaos run: a pure function of its seed.
 
-The seed fixes who is struck, by what, at which second. What the struck processes are doing just then is up to the
-machine, so that the same schedule meets other interleavings each time.
+The seed fixes which fault hits which process at which second. What the process is doing at that moment depends on the
+machine, so the same schedule meets other interleavings each time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,56 +11,57 @@ from typing import Literal
 
 from simulators.faults.faults import Fault, FaultKind
 
-Half = Literal["python", "jvm"]
-HALVES: tuple[Half, ...] = ("python", "jvm")
-Room = Literal["feed", "bot", "cep", "publisher", "ui", "kafka", "mongodb"]
-ROOMS: tuple[Room, ...] = ("feed", "bot", "cep", "publisher", "ui", "kafka", "mongodb")
-"""Whose processes are killed and paused: all but the exchanges, which are the outside world."""
+KillTarget = Literal["python", "jvm"]
+KILL_TARGETS: tuple[KillTarget, ...] = ("python", "jvm")
+ProcessRole = Literal["feed", "bot", "cep", "publisher", "ui", "kafka", "mongodb"]
+PROCESS_ROLES: tuple[ProcessRole, ...] = ("feed", "bot", "cep", "publisher", "ui", "kafka", "mongodb")
+"""Processes that are killed and paused: all but the simulated exchanges, which are the outside world."""
 
 _PAUSE_SECONDS = (3.5, 8.0)
-"""Longer than a lease, so that somebody else takes over."""
+"""Longer than a lease, so that the standby takes over."""
 _CHANGE_SECONDS = (2.0, 5.0)
-"""How long changed settings stay."""
+"""How long changed settings stay in force."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """kill -9 of a part's own process or, of Spark's driver, of its JVM."""
+    """kill -9 of a process or, for Spark's driver, of its JVM."""
 
     at: float
-    part: str
-    half: Half = "python"
+    process: str
+    target: KillTarget = "python"
 
     @property
     def kind(self) -> str:
-        room = room_of(self.part)
-        return f"kill {room} {self.half}" if room == "cep" else f"kill {room}"
+        role = role_of(self.process)
+        return f"kill {role} {self.target}" if role == "cep" else f"kill {role}"
 
     @property
-    def told(self) -> str:
-        return f"kill -9 {self.part}" + (" (JVM)" if self.half == "jvm" else "")
+    def description(self) -> str:
+        return f"kill -9 {self.process}" + (" (JVM)" if self.target == "jvm" else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """SIGSTOP of all processes of a part, and SIGCONT after `seconds`."""
+    """SIGSTOP of a whole process group, and SIGCONT after `seconds`."""
 
     at: float
-    part: str
+    process: str
     seconds: float
 
     @property
     def kind(self) -> str:
-        return f"pause {room_of(self.part)}"
+        return f"pause {role_of(self.process)}"
 
     @property
-    def told(self) -> str:
-        return f"stop {self.part} for {self.seconds} s"
+    def description(self) -> str:
+        return f"pause {self.process} for {self.seconds} s"
 
 
 @dataclass(frozen=True, slots=True)
 class InjectedFault:
-    """A fault of a simulated exchange, switched on; it strikes once something happens there that it is about."""
+    """A fault of a simulated exchange, switched on; it takes effect with the next request or message that it is
+    about."""
 
     at: float
     fault: Fault
@@ -70,7 +71,7 @@ class InjectedFault:
         return self.fault.kind
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         how_long = f"{self.fault.count} times" if self.fault.seconds is None else f"{self.fault.seconds} s"
         skew = "" if self.fault.skew_seconds is None else f" of {self.fault.skew_seconds} s"
         return f"{self.fault.exchange}: {self.fault.kind}{skew}, {how_long}"
@@ -78,7 +79,7 @@ class InjectedFault:
 
 @dataclass(frozen=True, slots=True)
 class InjectedSetting:
-    """Other settings, and the first ones again after `seconds`."""
+    """Changed settings, restored after `seconds`."""
 
     at: float
     changes: tuple[tuple[str, str | int | float], ...]
@@ -89,24 +90,24 @@ class InjectedSetting:
         return f"settings {self.changes[0][0]}"
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         changed = ", ".join(f"{name} = {value}" for name, value in self.changes)
         return f"settings for {self.seconds} s: {changed}"
 
 
-Blow = Kill | Pause | InjectedFault | InjectedSetting
+Injection = Kill | Pause | InjectedFault | InjectedSetting
 
-KILL_EVERY: dict[Room, float] = {
+KILL_EVERY: dict[ProcessRole, float] = {
     "bot": 10,
     "feed": 30,
     "mongodb": 60,
     "ui": 60,
     "publisher": 60,
-    # these two take all prices with them until they are back
+    # without these two there are no prices until they are back
     "kafka": 170,
     "cep": 170,
 }
-PAUSE_EVERY: dict[Room, float] = {
+PAUSE_EVERY: dict[ProcessRole, float] = {
     "bot": 10,
     "feed": 40,
     "mongodb": 80,
@@ -129,25 +130,25 @@ FAULT_EVERY: dict[FaultKind, float] = {
     "dropped_message": 60,
     "clock_skew": 90,
 }
-"""Seconds between two of a kind, on average: in every stretch so long there is one, somewhere in it."""
-LOST_EVERY = 15.0
-"""On each exchange, besides those that may strike any: one order a stretch whose acknowledgement is lost."""
+"""Average seconds between two faults of a kind: there is one in every interval of that length."""
+LOST_ACKNOWLEDGEMENT_EVERY = 15.0
+"""On each exchange, besides those above: one lost acknowledgement per interval."""
 SMALL_SKEW_EVERY = 20.0
-"""On each exchange: its clock is off by less than a second, which no signature shows."""
+"""On each exchange: clock skew of less than a second, which request signatures do not reveal."""
 STORE_STEP_EVERY = 45.0
-"""All exchanges' clocks are off alike. Nobody but root can set mongod's clock; where what the store dated is compared
-with what an exchange dated, this is the same as if mongod's had been set the other way."""
-RETUNE_EVERY = 10.0
+"""All exchanges' clocks are off by the same skew. Only root can set mongod's clock; for comparisons between times of
+the store and times of an exchange, this equals a step of mongod's clock the other way."""
+CHANGE_EVERY = 10.0
 
 _LASTING: tuple[FaultKind, ...] = ("latency", "maintenance", "silent_stream", "clock_skew")
 _LATENCY_MILLISECONDS = (200, 15_000)
-"""From a slow answer to one that comes long after the bot has given up waiting for it."""
+"""From a slow response to one that comes long after the bot's timeout."""
 _SKEW_SECONDS = 120.0
 _SMALL_SKEW_SECONDS = (0.1, 0.95)
 _SMALL_SKEW_LASTS = (8.0, 18.0)
 _STORE_STEP_SECONDS = (0.5, 8.0)
 _STORE_STEP_LASTS = (3.0, 8.0)
-_RETUNINGS: tuple[tuple[tuple[str, str | int | float], ...], ...] = (
+_CHANGES: tuple[tuple[tuple[str, str | int | float], ...], ...] = (
     (("trading_state", "halted"),),
     (("trading_state", "reducing"),),
     (("min_net_bps", 15.0),),
@@ -163,53 +164,53 @@ _RETUNINGS: tuple[tuple[tuple[str, str | int | float], ...], ...] = (
 )
 
 
-def schedule_of(seed: int, seconds: float, exchanges: Sequence[str], bots: Sequence[str]) -> tuple[Blow, ...]:
-    """All blows of a run of `seconds`, by time; `bots` and feeders (one per exchange) by the names of their parts."""
-    victims: dict[Room, tuple[str, ...]] = {room: (room,) for room in ROOMS}
+def schedule_of(seed: int, seconds: float, exchanges: Sequence[str], bots: Sequence[str]) -> tuple[Injection, ...]:
+    """All injected faults of a run of `seconds`, by time; `bots` and feeds (one per exchange) by process name."""
+    victims: dict[ProcessRole, tuple[str, ...]] = {role: (role,) for role in PROCESS_ROLES}
     victims["feed"] = tuple(f"feed-{name}" for name in exchanges)
     victims["bot"] = tuple(bots)
-    blows: list[Blow] = [
+    injections: list[Injection] = [
         *_kills(seed, seconds, victims),
         *_pauses(seed, seconds, victims),
-        *_misbehaviours(seed, seconds, exchanges),
-        *_on_each_exchange(seed, seconds, exchanges),
+        *_exchange_faults(seed, seconds, exchanges),
+        *_faults_on_each_exchange(seed, seconds, exchanges),
         *_store_steps(seed, seconds, exchanges),
-        *_retunings(seed, seconds),
+        *_setting_changes(seed, seconds),
     ]
-    return tuple(sorted(blows, key=lambda blow: (blow.at, blow.told)))
+    return tuple(sorted(injections, key=lambda one: (one.at, one.description)))
 
 
-def room_of(part: str) -> str:
+def role_of(process: str) -> str:
     """`bot-kraken-2` → `bot`."""
-    return part.partition("-")[0]
+    return process.partition("-")[0]
 
 
-def _kills(seed: int, seconds: float, victims: dict[Room, tuple[str, ...]]) -> Iterator[Kill]:
-    for room, every in KILL_EVERY.items():
-        random = _random(seed, f"kill {room}")
+def _kills(seed: int, seconds: float, victims: dict[ProcessRole, tuple[str, ...]]) -> Iterator[Kill]:
+    for role, every in KILL_EVERY.items():
+        random = _random(seed, f"kill {role}")
         for at in _times(random, every, seconds):
-            half: Half = random.choice(HALVES) if room == "cep" else "python"
-            yield Kill(at, random.choice(victims[room]), half)
+            target: KillTarget = random.choice(KILL_TARGETS) if role == "cep" else "python"
+            yield Kill(at, random.choice(victims[role]), target)
 
 
-def _pauses(seed: int, seconds: float, victims: dict[Room, tuple[str, ...]]) -> Iterator[Pause]:
-    for room, every in PAUSE_EVERY.items():
-        random = _random(seed, f"pause {room}")
+def _pauses(seed: int, seconds: float, victims: dict[ProcessRole, tuple[str, ...]]) -> Iterator[Pause]:
+    for role, every in PAUSE_EVERY.items():
+        random = _random(seed, f"pause {role}")
         for at in _times(random, every, seconds):
-            yield Pause(at, random.choice(victims[room]), _between(random, _PAUSE_SECONDS))
+            yield Pause(at, random.choice(victims[role]), _between(random, _PAUSE_SECONDS))
 
 
-def _misbehaviours(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
+def _exchange_faults(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
     for kind, every in FAULT_EVERY.items():
         random = _random(seed, kind)
         for at in _times(random, every, seconds):
             yield InjectedFault(at, _fault(random, kind, random.choice(exchanges)))
 
 
-def _on_each_exchange(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
+def _faults_on_each_exchange(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
     for exchange in exchanges:
         random = _random(seed, f"lost acknowledgement on {exchange}")
-        for at in _times(random, LOST_EVERY, seconds):
+        for at in _times(random, LOST_ACKNOWLEDGEMENT_EVERY, seconds):
             yield InjectedFault(at, Fault(exchange, "lost_acknowledgement", count=1))
         random = _random(seed, f"small skew of {exchange}")
         for at in _times(random, SMALL_SKEW_EVERY, seconds):
@@ -239,19 +240,19 @@ def _fault(random: Random, kind: FaultKind, exchange: str) -> Fault:
     )
 
 
-def _retunings(seed: int, seconds: float) -> Iterator[InjectedSetting]:
-    """Each of the changes before any comes again."""
+def _setting_changes(seed: int, seconds: float) -> Iterator[InjectedSetting]:
+    """In random order; each change comes once before any is repeated."""
     random, left = _random(seed, "settings"), list[tuple[tuple[str, str | int | float], ...]]()
-    for at in _times(random, RETUNE_EVERY, seconds):
+    for at in _times(random, CHANGE_EVERY, seconds):
         if not left:
-            left = random.sample(_RETUNINGS, len(_RETUNINGS))
+            left = random.sample(_CHANGES, len(_CHANGES))
         yield InjectedSetting(at, left.pop(), _between(random, _CHANGE_SECONDS))
 
 
 def _times(random: Random, every: float, seconds: float) -> Iterator[float]:
-    """One moment in each stretch of `every` seconds."""
-    for stretch in range(int(seconds // every) + 1):
-        at = round((stretch + random.random()) * every, 2)
+    """One moment in each interval of `every` seconds."""
+    for interval in range(int(seconds // every) + 1):
+        at = round((interval + random.random()) * every, 2)
         if at < seconds:
             yield at
 
@@ -265,5 +266,5 @@ def _either_way(random: Random, limits: tuple[float, float]) -> float:
 
 
 def _random(seed: int, purpose: str) -> Random:
-    """Of its own for each kind of blow, so that a new kind moves none of the others."""
+    """A generator of its own for each kind of fault, so that a new kind changes none of the others."""
     return Random(f"{seed}:chaos:{purpose}")  # noqa: S311 – faults, not secrets

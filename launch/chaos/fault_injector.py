@@ -1,4 +1,4 @@
-"""Carries out a schedule of blows against the running system, and takes all of them back in the end."""
+"""Injects the faults of a schedule into the running system, and clears all of them in the end."""
 
 import asyncio
 import os
@@ -11,7 +11,7 @@ from dataclasses import asdict
 import aiohttp
 import psutil
 
-from launch.chaos.chaos_schedule import Blow, InjectedFault, InjectedSetting, Kill, Pause
+from launch.chaos.chaos_schedule import InjectedFault, InjectedSetting, Injection, Kill, Pause
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.errors import LaunchError
 from launch.supervisor.process_groups import signal_group
@@ -23,39 +23,40 @@ from simulators.web.fault_admin import token_path
 
 _ADMIN_SECONDS = 30.0
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 class FaultInjector:
-    """Strikes the parts of one session; `dealt` counts what was really done, by kind."""
+    """Injects faults into the processes of one session; `injected` counts those that were carried out, by kind."""
 
-    def __init__(self, session: Session, supervisor: Supervisor, tuner: SettingsTuner, say: Say) -> None:
+    def __init__(self, session: Session, supervisor: Supervisor, tuner: SettingsTuner, echo: Echo) -> None:
         self._session = session
         self._supervisor = supervisor
         self._tuner = tuner
-        self._say = say
+        self._say = echo
         self._paused: dict[str, set[int]] = {}
-        """Part → its process groups that are stopped."""
-        self.dealt: Counter[str] = Counter()
+        """Process → its paused process groups."""
+        self.injected: Counter[str] = Counter()
 
-    async def carry_out(self, schedule: Sequence[Blow]) -> None:
-        """Each blow at its second from now on, whatever the others do; returns once the last one is over."""
+    async def run(self, schedule: Sequence[Injection]) -> None:
+        """Inject each fault at its second from now on, independently of the others; returns once the last one is
+        over."""
         began = wall_now()
         async with asyncio.TaskGroup() as tasks:
-            for blow in schedule:
-                await SystemClock().sleep(max(0.0, blow.at - (wall_now() - began) / MICROSECONDS))
-                tasks.create_task(self._deal(blow))
+            for injection in schedule:
+                await SystemClock().sleep(max(0.0, injection.at - (wall_now() - began) / MICROSECONDS))
+                tasks.create_task(self._inject(injection))
 
-    async def take_back(self) -> None:
-        """Whoever is stopped goes on, the exchanges behave, and the first settings are in force again."""
+    async def clear(self) -> None:
+        """Resume paused processes, clear the exchanges' faults and restore the settings."""
         for group in {group for groups in self._paused.values() for group in groups}:
             signal_group(group, signal.SIGCONT)
         self._paused.clear()
         await self._admin("DELETE", None)
         await self._tuner.restore()
 
-    async def struck(self) -> dict[str, int]:
-        """Kind of fault → how often exchanges have really shown it."""
+    async def observed_faults(self) -> dict[str, int]:
+        """Kind of fault → how often it took effect on the exchanges."""
         strikes: Counter[str] = Counter()
         answer = await self._admin("GET", None)
         rows = answer.get("strikes")
@@ -63,61 +64,62 @@ class FaultInjector:
             strikes.update(counts)
         return dict(strikes)
 
-    async def _deal(self, blow: Blow) -> None:
-        if isinstance(blow, InjectedFault):
-            self._say(f"{blow.at:7.2f} s  {blow.told}")
-            await self._admin("POST", blow)
-        elif isinstance(blow, InjectedSetting):
-            self._say(f"{blow.at:7.2f} s  {blow.told}")
-            await self._retune(blow)
-            self.dealt[blow.kind] += 1
+    async def _inject(self, injection: Injection) -> None:
+        if isinstance(injection, InjectedFault):
+            self._say(f"{injection.at:7.2f} s  {injection.description}")
+            await self._admin("POST", injection)
+        elif isinstance(injection, InjectedSetting):
+            self._say(f"{injection.at:7.2f} s  {injection.description}")
+            await self._change_settings(injection)
+            self.injected[injection.kind] += 1
         else:
-            is_dealt = self._kill(blow) if isinstance(blow, Kill) else self._pause(blow)
-            self._say(f"{blow.at:7.2f} s  {blow.told}{'' if is_dealt else ' (it is down)'}")
-            self.dealt[blow.kind] += is_dealt
-            if isinstance(blow, Pause) and is_dealt:
-                await self._go_on(blow)
+            is_injected = self._kill(injection) if isinstance(injection, Kill) else self._pause(injection)
+            self._say(f"{injection.at:7.2f} s  {injection.description}{'' if is_injected else ' (already down)'}")
+            self.injected[injection.kind] += is_injected
+            if isinstance(injection, Pause) and is_injected:
+                await self._resume(injection)
 
-    def _kill(self, blow: Kill) -> bool:
-        group = self._supervisor.group_of(blow.part)
+    def _kill(self, injection: Kill) -> bool:
+        group = self._supervisor.group_of(injection.process)
         if group is None:
             return False
-        victim = group if blow.half == "python" else _jvm_of(group)
+        victim = group if injection.target == "python" else _jvm_of(group)
         with suppress(ProcessLookupError):
             if victim is not None:
                 os.kill(victim, signal.SIGKILL)
                 return True
         return False
 
-    def _pause(self, blow: Pause) -> bool:
-        group = self._supervisor.group_of(blow.part)
+    def _pause(self, injection: Pause) -> bool:
+        group = self._supervisor.group_of(injection.process)
         if group is None:
             return False
-        self._paused.setdefault(blow.part, set()).add(group)
+        self._paused.setdefault(injection.process, set()).add(group)
         signal_group(group, signal.SIGSTOP)
         return True
 
-    async def _go_on(self, blow: Pause) -> None:
-        await SystemClock().sleep(blow.seconds)
-        for group in self._paused.pop(blow.part, ()):
+    async def _resume(self, injection: Pause) -> None:
+        await SystemClock().sleep(injection.seconds)
+        for group in self._paused.pop(injection.process, ()):
             signal_group(group, signal.SIGCONT)
 
-    async def _retune(self, blow: InjectedSetting) -> None:
-        await self._tuner.change(dict(blow.changes))
-        await SystemClock().sleep(blow.seconds)
-        await self._tuner.restore(name for name, _ in blow.changes)
+    async def _change_settings(self, injection: InjectedSetting) -> None:
+        await self._tuner.change(dict(injection.changes))
+        await SystemClock().sleep(injection.seconds)
+        await self._tuner.restore(name for name, _ in injection.changes)
 
-    async def _admin(self, method: str, blow: InjectedFault | None) -> dict[str, object]:
-        """The exchanges' own admin route. Raises LaunchError where it says no: they are never struck themselves."""
+    async def _admin(self, method: str, injection: InjectedFault | None) -> dict[str, object]:
+        """Call the exchanges' admin route. Raises LaunchError if it fails: the exchanges themselves are never
+        killed."""
         body = None
-        if blow is not None:
-            body = {name: value for name, value in asdict(blow.fault).items() if value is not None}
+        if injection is not None:
+            body = {name: value for name, value in asdict(injection.fault).items() if value is not None}
         try:
-            return await self._asked(method, body)
+            return await self._request(method, body)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise LaunchError(f"the simulated exchanges do not answer: {error or type(error).__name__}.") from error
 
-    async def _asked(self, method: str, body: dict[str, object] | None) -> dict[str, object]:
+    async def _request(self, method: str, body: dict[str, object] | None) -> dict[str, object]:
         token = token_path(self._session.home).read_text().strip()
         limit = aiohttp.ClientTimeout(total=_ADMIN_SECONDS)
         async with (
@@ -126,8 +128,8 @@ class FaultInjector:
         ):
             if answer.status >= 400:
                 raise LaunchError(f"the simulated exchanges rejected a fault: {await answer.text()}")
-            told: dict[str, object] = await answer.json()
-            return told
+            document: dict[str, object] = await answer.json()
+            return document
 
 
 def _jvm_of(group: int) -> int | None:

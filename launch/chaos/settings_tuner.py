@@ -1,10 +1,10 @@
-"""Changes the settings of a running session as a user would, and by the store where nobody answers."""
+"""Changes the settings of a running session by REST, or in the store where REST does not answer."""
 
 from collections.abc import Iterable, Mapping
 
 import aiohttp
 
-from launch.sessions.shutdown import with_the_store_back
+from launch.sessions.shutdown import retry_while_store_is_down
 from market.decide.settings import Settings
 from session.session import Session
 from store.errors import VersionConflictError
@@ -12,34 +12,34 @@ from store.mongo.mongo_store import open_store
 from ui.auth.api_keys import ensure_api_key
 
 _REST_SECONDS = 2.0
-_WHO = "chaos"
+_CHANGED_BY = "chaos"
 
 
 class SettingsTuner:
-    """`base` is what the session starts with, and comes back to."""
+    """`base`: the settings that the session starts with and returns to."""
 
     def __init__(self, session: Session, base: Settings) -> None:
         self._session = session
         self._base = base.model_dump(mode="json")
         self.by_rest = 0
-        """How many changes went through REST; the web process is killed too."""
+        """Number of changes made by REST; the web process is killed too."""
 
     async def restore(self, names: Iterable[str] | None = None) -> None:
-        """The first values of those named, or of all. Raises LaunchError where MongoDB stays away."""
+        """Restore the base values of `names`, or of all. Raises LaunchError if MongoDB stays unavailable."""
         every = [name for name in self._base if name != "version"]
         await self.change({name: self._base[name] for name in (every if names is None else names)})
 
     async def change(self, changes: Mapping[str, object]) -> None:
-        """Returns once they are in force. Raises LaunchError where MongoDB stays away."""
-        if await self._asked(changes):
+        """Returns once the changes are in force. Raises LaunchError if MongoDB stays unavailable."""
+        if await self._changed_by_rest(changes):
             self.by_rest += 1
             return
-        await with_the_store_back(lambda: self._written(changes))
+        await retry_while_store_is_down(lambda: self._change_in_store(changes))
 
-    async def _asked(self, changes: Mapping[str, object]) -> bool:
-        """Whether REST took them."""
+    async def _changed_by_rest(self, changes: Mapping[str, object]) -> bool:
+        """Whether REST accepted the changes."""
         url = f"http://{self._session.web_host}:{self._session.web_port}/api/settings"
-        headers = {"X-API-Key": ensure_api_key(self._session.home).read_text().strip(), "X-Changed-By": _WHO}
+        headers = {"X-API-Key": ensure_api_key(self._session.home).read_text().strip(), "X-Changed-By": _CHANGED_BY}
         limit = aiohttp.ClientTimeout(total=_REST_SECONDS)
         try:
             async with aiohttp.ClientSession(headers=headers, timeout=limit) as client:
@@ -50,14 +50,14 @@ class SettingsTuner:
         except (aiohttp.ClientError, TimeoutError):
             return False
 
-    async def _written(self, changes: Mapping[str, object]) -> None:
+    async def _change_in_store(self, changes: Mapping[str, object]) -> None:
         async with await open_store(self._session) as store:
             while (current := await store.settings()) is not None:
                 following = Settings.model_validate(current.model_dump(mode="json") | dict(changes))
                 if following == current:
                     return
                 try:
-                    await store.change_settings(following, current.version, _WHO)
+                    await store.change_settings(following, current.version, _CHANGED_BY)
                 except VersionConflictError:
                     continue
                 return

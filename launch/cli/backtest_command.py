@@ -1,4 +1,4 @@
-"""`arbitrage backtest`: recorded ticks through detection in Spark and the bots' own decisions, with a report."""
+"""`arbitrage backtest`: detection in Spark and the bots' own decisions on recorded ticks, with a report."""
 
 import json
 import os
@@ -33,10 +33,10 @@ from market.money import text_of
 from market.validation_messages import error_text
 from session.backtest_requests import BacktestFigures
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 EVERY = "*"
-"""In place of an exchange's name: all that are not named."""
+"""In place of an exchange's name: all exchanges that are not named."""
 
 _SAMPLES = TypeAdapter(dict[str, tuple[float, ...]])
 _FIGURES = TypeAdapter(BacktestFigures)
@@ -68,13 +68,13 @@ class BacktestOptions:
     figures: Path | None = None
 
 
-def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
-    """Exit code 0 where the books of the backtest balance. Raises LaunchError in one sentence."""
+def run_backtest_command(home: Path, options: BacktestOptions, echo: Echo) -> int:
+    """Exit code 0 if the ledger of the backtest reconciles. Raises LaunchError in one sentence."""
     _check_outputs(options)
     checked_java()
     with Stopping(spark_log(home)):
         result = _result(home, options)
-    result = replace(result, command=repeating(options))
+    result = replace(result, command=reproducing_command(options))
     if options.json is not None:
         write_atomically(options.json, json.dumps(result_document(result), indent=2).encode())
     if options.report is not None:
@@ -85,13 +85,13 @@ def run_backtest_command(home: Path, options: BacktestOptions, say: Say) -> int:
     if options.figures is not None:
         write_atomically(options.figures, _FIGURES.dump_json(figures_of(result)))
     for line in result_lines(result):
-        say(line)
-    say("the books balance" if result.trading.is_balanced else "THE BOOKS DO NOT BALANCE")
+        echo(line)
+    echo("ledger reconciled" if result.trading.is_balanced else "LEDGER NOT RECONCILED")
     return 0 if result.trading.is_balanced else 1
 
 
 def _check_outputs(options: BacktestOptions) -> None:
-    """Raises CannotStartError where one could not be written, or would take the place of another."""
+    """Raises CannotStartError if an output cannot be written, or two name the same file."""
     named_files: dict[Path, str] = {}
     for option in ("json", "report", "trades", "progress", "figures"):
         path: Path | None = getattr(options, option)
@@ -100,7 +100,7 @@ def _check_outputs(options: BacktestOptions) -> None:
         check_writable(path, f"--{option}")
         other = named_files.setdefault(path.resolve(), option)
         if other != option:
-            raise CannotStartError(f"{path}: is named by --{other} and --{option}; each needs a file of its own.")
+            raise CannotStartError(f"{path}: is named by both --{other} and --{option}; give each its own file.")
 
 
 def _result(home: Path, options: BacktestOptions) -> BacktestResult:
@@ -109,22 +109,22 @@ def _result(home: Path, options: BacktestOptions) -> BacktestResult:
     try:
         with Progress(options.progress) as progress:
             progress("reading", 0.0)
-            wish = wish_of(options)
+            request = requested_backtest(options)
             tick_set = named_set(home, options.names)
-            parameters = parameters_for(tick_set, wish)
+            parameters = parameters_for(tick_set, request)
             progress("starting Spark", 0.0)
             added = () if options.report is None else ADDED_MS
             with quiet_session(home, options.master) as spark:
                 return run_backtest(spark, tick_set, parameters, added_ms=added, watch=progress)
     except (ImportRejectedError, CepCannotStartError, LookupError) as error:
-        # of a LookupError the words alone: it quotes itself otherwise
+        # only the message of a LookupError: its str() is quoted
         raise CannotStartError(f"{str(error.args[0]).rstrip('.')}.") from error
     except BacktestError as error:
         raise LaunchError(f"{error}.") from error
 
 
-def wish_of(options: BacktestOptions) -> RequestedBacktest:
-    """Raises CannotStartError for what is no `name=value`, or no file of latencies."""
+def requested_backtest(options: BacktestOptions) -> RequestedBacktest:
+    """Raises CannotStartError for a malformed `name=value` or an unreadable file of latencies."""
     return RequestedBacktest(
         values=dict(named(value, "--set-value") for value in options.values),
         fee_bps=options.fee_bps,
@@ -146,25 +146,25 @@ def named(text: str, option: str) -> tuple[str, str]:
 
 
 def recorded_latencies(path: Path) -> Mapping[str, tuple[float, ...]]:
-    """Exchange (or `*`) → milliseconds, of a JSON file. Raises CannotStartError."""
+    """Exchange (or `*`) → latency samples in milliseconds, from a JSON file. Raises CannotStartError."""
     try:
         samples = _SAMPLES.validate_json(path.read_bytes())
     except OSError as error:
         raise CannotStartError(f"{path}: cannot be read ({error.strerror}).") from error
     except ValidationError as error:
         raise CannotStartError(
-            f'{path}: is no JSON object of exchanges and their milliseconds, as {{"kraken": [41.5, 60]}} '
+            f'{path}: is not a JSON object of exchanges and milliseconds, such as {{"kraken": [41.5, 60]}} '
             f"({error_text(error, 'the document')})."
         ) from error
-    lacking = [exchange for exchange, told in samples.items() if not told]
+    lacking = [exchange for exchange, values in samples.items() if not values]
     if lacking or not samples:
-        raise CannotStartError(f"{path}: has no latency{f' of {lacking[0]}' if lacking else ''}.")
+        raise CannotStartError(f"{path}: has no latency{f' for {lacking[0]}' if lacking else ''}.")
     return samples
 
 
-def repeating(options: BacktestOptions) -> str:
-    """The command that gives this result again, on whatever master."""
-    said: list[tuple[str, str | None]] = [
+def reproducing_command(options: BacktestOptions) -> str:
+    """The command that reproduces this result, on any Spark master."""
+    given: list[tuple[str, str | None]] = [
         *(("--set-value", value) for value in options.values),
         ("--fee-bps", None if options.fee_bps is None else text_of(options.fee_bps)),
         *(("--latency-ms", latency) for latency in options.latency_ms),
@@ -173,7 +173,7 @@ def repeating(options: BacktestOptions) -> str:
         ("--failed-percent", f"{options.failed_percent:g}" if options.failed_percent else None),
     ]
     words = ["arbitrage", "backtest", *options.names]
-    for option, value in said:
+    for option, value in given:
         words += [] if value is None else [option, value]
     words += ["--follow-settings"] if options.follow_settings else []
     words += ["--seed", str(options.seed)]
@@ -186,4 +186,4 @@ def _latency(text: str) -> tuple[str, float]:
     try:
         return name, float(number)
     except ValueError:
-        raise CannotStartError(f"--latency-ms {text}: {number!r} is no number of milliseconds.") from None
+        raise CannotStartError(f"--latency-ms {text}: {number!r} is not a number of milliseconds.") from None

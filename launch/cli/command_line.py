@@ -21,7 +21,7 @@ class CommandLine(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Without the usage, which buries the one line that says what is wrong."""
         if message.startswith(REQUIRED):
-            message = f"what is missing: {message.removeprefix(REQUIRED)}"
+            message = f"missing: {message.removeprefix(REQUIRED)}"
         self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}; see `{self.prog} --help`\n")
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
@@ -31,7 +31,7 @@ class CommandLine(argparse.ArgumentParser):
 
     def _unknown(self, word: str) -> str:
         if not word.startswith("-"):
-            return f"{word!r} is one word too many"
+            return f"unexpected argument {word!r}"
         name = word.partition("=")[0]
         shown = (option for option, one in self._option_string_actions.items() if one.help != argparse.SUPPRESS)
         return f"there is no {name}{_nearest(name, shown)}"

@@ -22,7 +22,7 @@ from launch.cli.arguments import (
 )
 from launch.cli.command_line import CommandLine
 from launch.cli.import_commands import add_imports, add_sets, run_imports, run_sets_command
-from launch.cli.notice_commands import add_notices, run_notices, run_notifier_part
+from launch.cli.notice_commands import add_notices, run_notices, run_notifier_process
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import bot_name, home_folder, locked, read_session
@@ -47,7 +47,7 @@ def run_words(words: list[str]) -> int:
 
 
 def parser_of_commands() -> argparse.ArgumentParser:
-    parser = CommandLine(prog="arbitrage", description="Cross-exchange crypto arbitrage on paper.")
+    parser = CommandLine(prog="arbitrage", description="Cross-exchange crypto arbitrage: paper, backtest, live.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, text, add_arguments, entry in _commands():
         command = commands.add_parser(name, help=text)
@@ -58,41 +58,41 @@ def parser_of_commands() -> argparse.ArgumentParser:
 
 def _commands() -> tuple[Command, ...]:
     return (
-        ("paper", "start everything and trade on paper", add_paper, _paper),
-        ("live", "trade on real exchanges, or in their sandboxes; needs keys and to be armed", add_session, _live),
-        ("replay", "feed recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
-        ("backtest", "test on recorded ticks in Spark, without a stream or a database", add_backtest, _backtest),
+        ("paper", "run the whole system and trade on paper", add_paper, _paper),
+        ("live", "trade on real exchanges or in their sandboxes; needs API keys and the arm flag", add_session, _live),
+        ("replay", "replay recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
+        ("backtest", "backtest on recorded ticks in Spark, without Kafka or MongoDB", add_backtest, _backtest),
         ("sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep),
         (
             "import",
-            "make a tick set of other people's files, or add them to one",
+            "import third-party data into a tick set",
             add_imports,
-            lambda arguments: run_imports(arguments, say),
+            lambda arguments: run_imports(arguments, echo),
         ),
         (
             "sets",
             "list, show, repair and remove tick sets",
             add_sets,
-            lambda arguments: run_sets_command(arguments, say),
+            lambda arguments: run_sets_command(arguments, echo),
         ),
-        ("reenact", "live a recording again: does today's feed code give the same rows?", add_reenact, _reenact),
+        ("reenact", "raw replay: recorded messages through today's feed code", add_reenact, _reenact),
         (
             "chaos",
-            "kill, pause and confuse everything by a seed, then audit the books against the exchanges'",
+            "chaos run: inject faults by a seed, then audit the ledger against the exchanges' records",
             add_chaos,
             _chaos,
         ),
         ("doctor", "check every prerequisite", add_nothing, _doctor),
-        ("keys", "give others keys of their own for REST and dashboard, list them, take them back", add_keys, _keys),
-        ("exchanges", "run the simulated exchanges alone", add_exchanges, _exchanges),
-        ("feed", "run one exchange's price feeder of the running session", add_feed, _feed),
-        ("bot", "run one exchange's bot of the running session, or one that stands by", add_bot, _bot),
-        ("publisher", "run the settings bridge of the running session", add_nothing, _bridge),
+        ("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
+        ("exchanges", "run the simulated exchanges on their own", add_exchanges, _exchanges),
+        ("feed", "run one exchange's price feed of the running session", add_feed, _feed),
+        ("bot", "run one bot of the running session, active or on standby", add_bot, _bot),
+        ("publisher", "run the settings publisher of the running session", add_nothing, _bridge),
         ("cep", "run the Spark job of the running session", add_nothing, _cep),
-        ("logrecorder", "run the recorder of the running session's log", add_nothing, _logrecorder),
-        ("ui", "run REST and dashboard of the running session", add_nothing, _ui),
-        ("notifier", "run the sender of the running session's notices", add_nothing, lambda _: run_notifier_part()),
-        ("notices", "try the destinations of notices", add_notices, lambda arguments: run_notices(arguments, say)),
+        ("logrecorder", "run the log recorder of the running session", add_nothing, _logrecorder),
+        ("ui", "run REST and the dashboard of the running session", add_nothing, _ui),
+        ("notifier", "run the notifier of the running session", add_nothing, lambda _: run_notifier_process()),
+        ("notices", "test the notification destinations", add_notices, lambda arguments: run_notices(arguments, echo)),
     )
 
 
@@ -101,11 +101,11 @@ def _paper(arguments: argparse.Namespace) -> int:
     from launch.sessions.public_paper import check_public, run_public
 
     options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed, arguments.record)
-    told = read_configuration(arguments.config, os.environ)
-    home, run_session = home_folder(), run_public if told.is_public else run_paper
-    check_public(home, told) if told.is_public else check_paper(told)
+    config = read_configuration(arguments.config, os.environ)
+    home, run_session = home_folder(), run_public if config.is_public else run_paper
+    check_public(home, config) if config.is_public else check_paper(config)
     with locked(home):
-        return asyncio.run(run_session(home, options, told, say))
+        return asyncio.run(run_session(home, options, config, echo))
 
 
 def _live(arguments: argparse.Namespace) -> int:
@@ -113,17 +113,17 @@ def _live(arguments: argparse.Namespace) -> int:
     from launch.sessions.paper import PaperOptions
 
     options = PaperOptions(arguments.seconds, arguments.json, arguments.port, None, arguments.record)
-    home, told = home_folder(), read_configuration(arguments.config, os.environ)
-    check_live(home, told, os.environ)
+    home, config = home_folder(), read_configuration(arguments.config, os.environ)
+    check_live(home, config, os.environ)
     with locked(home):
-        return asyncio.run(run_live(home, options, told, os.environ, say))
+        return asyncio.run(run_live(home, options, config, os.environ, echo))
 
 
 def _replay(arguments: argparse.Namespace) -> int:
     if arguments.verify is not None:
         from launch.cli.verify_command import verify_session
 
-        return verify_session(home_folder(), arguments.verify, arguments.files, say)
+        return verify_session(home_folder(), arguments.verify, arguments.files, echo)
     from launch.sessions.replay import ReplayOptions, run_replay
 
     if not arguments.files:
@@ -131,7 +131,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     options = ReplayOptions(tuple(arguments.files), arguments.speed, arguments.fee_bps, arguments.json, arguments.port)
     home = home_folder()
     with locked(home):
-        return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), say))
+        return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), echo))
 
 
 def _backtest(arguments: argparse.Namespace) -> int:
@@ -150,7 +150,7 @@ def _backtest(arguments: argparse.Namespace) -> int:
         follow_settings=arguments.follow_settings,
         **{name: getattr(arguments, name) for name in ("json", "report", "trades", "progress", "figures")},
     )
-    return run_backtest_command(home_folder(), options, say)
+    return run_backtest_command(home_folder(), options, echo)
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
@@ -172,13 +172,13 @@ def _sweep(arguments: argparse.Namespace) -> int:
         show=arguments.show,
         json=arguments.json,
     )
-    return run_sweep_command(home_folder(), options, say)
+    return run_sweep_command(home_folder(), options, echo)
 
 
 def _reenact(arguments: argparse.Namespace) -> int:
     from launch.cli.raw_replay_command import reenact_folder
 
-    return reenact_folder(arguments.folder, say)
+    return reenact_folder(arguments.folder, echo)
 
 
 def _chaos(arguments: argparse.Namespace) -> int:
@@ -187,29 +187,29 @@ def _chaos(arguments: argparse.Namespace) -> int:
     options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port)
     home = chaos_home(home_folder())
     with locked(home):
-        return asyncio.run(run_chaos(home, options, say))
+        return asyncio.run(run_chaos(home, options, echo))
 
 
 def _doctor(_: argparse.Namespace) -> int:
     from launch.cli.doctor import doctor
 
-    return doctor(home_folder(), say)
+    return doctor(home_folder(), echo)
 
 
 def _keys(arguments: argparse.Namespace) -> int:
     from launch.cli.keys_command import run_keys
 
-    return run_keys(home_folder(), arguments, say)
+    return run_keys(home_folder(), arguments, echo)
 
 
 def _exchanges(arguments: argparse.Namespace) -> int:
-    from launch.cli.exchanges_command import AloneOptions, run_alone, run_of_session
+    from launch.cli.exchanges_command import StandaloneOptions, run_session_exchanges, run_standalone
 
     home = home_folder()
     if arguments.session:
-        return run_of_session(read_session(home))
+        return run_session_exchanges(read_session(home))
     served = arguments.json, tuple(arguments.only), arguments.faults, not arguments.no_limits
-    return run_alone(home, AloneOptions(arguments.port, arguments.seed, *served), say)
+    return run_standalone(home, StandaloneOptions(arguments.port, arguments.seed, *served), echo)
 
 
 def _feed(arguments: argparse.Namespace) -> int:
@@ -267,11 +267,13 @@ def _run_part(session: Session, name: str, entry: SessionEntry, leave: Callable[
 def _session_with(exchange: str, role: str) -> Session:
     session = running_session(role)
     if exchange not in session.exchanges:
-        raise LaunchError(f"{exchange!r} is no exchange of the running session; it has {', '.join(session.exchanges)}.")
+        raise LaunchError(
+            f"{exchange!r} is not an exchange of the running session; it has {', '.join(session.exchanges)}."
+        )
     return session
 
 
-def say(line: str) -> None:
+def echo(line: str) -> None:
     """One line for the user, at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""`arbitrage doctor`: every prerequisite, port and version, each ok or with what to do about it."""
+"""`arbitrage doctor`: checks every prerequisite, port and version; each is ok, or says what to do."""
 
 import asyncio
 import fcntl
@@ -47,18 +47,18 @@ ANSWER_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """`missing`: nothing starts without it; `advice`: it starts, and something will not be as it should."""
+    """`missing`: nothing starts without it; `advice`: it starts, but something is not as it should be."""
 
     state: State
     subject: str
     text: str
 
 
-def doctor(home: Path, say: Callable[[str], None]) -> int:
-    """Say what was found; 0 all well, 1 advice was given, 2 something needed is missing."""
+def doctor(home: Path, echo: Callable[[str], None]) -> int:
+    """Print every check; exit code 0 if all is well, 1 if there is advice, 2 if something needed is missing."""
     findings = list(examined(home))
     for finding in findings:
-        say(f"{MARKS[finding.state]} {finding.subject}: {finding.text}")
+        echo(f"{MARKS[finding.state]} {finding.subject}: {finding.text}")
     return exit_code(findings)
 
 
@@ -68,7 +68,7 @@ def exit_code(findings: Iterable[CheckResult]) -> int:
 
 
 def examined(home: Path) -> Iterator[CheckResult]:
-    """All findings, in the order in which a user would put things right."""
+    """All checks, in the order in which a user would fix them."""
     yield system_finding(platform.system(), platform.machine())
     yield judged("Python", python_fault(sys.version_info[:3]), platform.python_version())
     answer = java_output()
@@ -81,33 +81,34 @@ def examined(home: Path) -> Iterator[CheckResult]:
     yield room_finding("memory", psutil.virtual_memory().available, NEEDED_MEMORY)
     yield room_finding("disk", shutil.disk_usage(_existing(home)).free, NEEDED_DISK)
     try:
-        told = read_configuration(None, os.environ)
-        kind = checked_configuration(home, told, os.environ)
+        config = read_configuration(None, os.environ)
+        kind = checked_configuration(home, config, os.environ)
     except CannotStartError as error:
         yield CheckResult("missing", "configuration", str(error))
         return
     source = "arbitrage.toml" if Path("arbitrage.toml").exists() else "the defaults"
     yield CheckResult("ok", "configuration", f"{source}, for {kind}")
-    yield from session_findings(home, told)
+    yield from session_findings(home, config)
 
 
-def checked_configuration(home: Path, told: Configuration, environment: Mapping[str, str]) -> str:
-    """The command that it is for. Raises CannotStartError as that command would, before its first request."""
-    if all(one.mode == "simulated" for one in told.exchange.values()):
-        check_paper(told)
+def checked_configuration(home: Path, config: Configuration, environment: Mapping[str, str]) -> str:
+    """The command this configuration is for. Raises CannotStartError as that command would, before its first
+    request."""
+    if all(one.mode == "simulated" for one in config.exchange.values()):
+        check_paper(config)
         return "`arbitrage paper`"
-    if told.is_public:
+    if config.is_public:
         from launch.sessions.public_paper import check_public
 
-        check_public(home, told)
+        check_public(home, config)
         return "`arbitrage paper` at live prices"
     from launch.sessions.live import check_live
 
-    return f"`arbitrage live` ({check_live(home, told, environment).mode})"
+    return f"`arbitrage live` ({check_live(home, config, environment).mode})"
 
 
 def judged(subject: str, fault: str | None, text: str) -> CheckResult:
-    """`missing` with its sentence where there is a fault, else ok with `text`."""
+    """`missing` with the fault if there is one, else ok with `text`."""
     return CheckResult("ok", subject, text) if fault is None else CheckResult("missing", subject, fault)
 
 
@@ -127,9 +128,10 @@ def installed_version(name: str) -> str | None:
 
 
 def packages_finding(pins: Path, installed: Callable[[str], str | None]) -> CheckResult:
-    """Whether the running environment has what the lock file pins. A missing lock (an installed copy) is no fault."""
+    """Whether the environment has the versions that the lock file pins. A missing lock file (an installed copy) is
+    ok."""
     if not pins.exists():
-        return CheckResult("ok", "packages", "no lock file beside this installation to compare with")
+        return CheckResult("ok", "packages", "no lock file to compare with")
     wanted = [Requirement(line) for line in pins.read_text().splitlines() if line.strip()]
     needed = [requirement for requirement in wanted if requirement.marker is None or requirement.marker.evaluate()]
     absent = [each.name for each in needed if installed(each.name) is None]
@@ -139,7 +141,7 @@ def packages_finding(pins: Path, installed: Callable[[str], str | None]) -> Chec
     if other:
         return CheckResult("advice", "packages", f"{_some(other)} not at the pinned version; run `make setup`.")
     main = ", ".join(f"{name} {installed(name)}" for name in ("pyspark", "ccxt", "confluent-kafka", "motor"))
-    return CheckResult("ok", "packages", f"{len(needed)} at their pins ({main})")
+    return CheckResult("ok", "packages", f"{len(needed)} at their pinned versions ({main})")
 
 
 def jars_finding(home: Path) -> CheckResult:
@@ -147,7 +149,7 @@ def jars_finding(home: Path) -> CheckResult:
     if faults:
         names = [f"{pin.file_name} {fault}" for pin, fault in faults.items()]
         return CheckResult("missing", "jars", f"{_some(names)} below {home / 'jars'}; run `make setup`.")
-    return CheckResult("ok", "jars", f"{sum(len(jars.pins) for jars in JAR_SETS)}, checksums right (Kafka 4.3.1)")
+    return CheckResult("ok", "jars", f"{sum(len(jars.pins) for jars in JAR_SETS)}, checksums match (Kafka 4.3.1)")
 
 
 def mongod_finding() -> CheckResult:
@@ -166,21 +168,21 @@ def chromium_finding(which: Callable[[str], str | None]) -> CheckResult:
         found = which(name)
         if found is not None:
             return CheckResult("ok", "Chromium", found)
-    return CheckResult("ok", "Chromium", "not there; only the browser tests of `make whole` want it")
+    return CheckResult("ok", "Chromium", "not installed; only the browser tests of `make whole` need it")
 
 
 def rights_finding(home: Path) -> CheckResult:
-    """Whether other users of this machine may look into the data folder."""
+    """Whether other users of this machine can read the data folder."""
     if not home.exists():
-        return CheckResult("ok", "data folder", f"{home} is made at the first start, for this user alone")
+        return CheckResult("ok", "data folder", f"{home} will be created at the first start, private to this user")
     open_to_others = [one for one in (home, home / LOGINS) if one.exists() and not is_private(one)]
     if open_to_others:
         return CheckResult(
             "advice",
             "data folder",
-            f"others may look into {open_to_others[0]}; `chmod 700 {open_to_others[0]}`, the next start does it too.",
+            f"{open_to_others[0]} is readable by others; `chmod 700 {open_to_others[0]}`, or let the next start do it.",
         )
-    return CheckResult("ok", "data folder", f"{home}, for this user alone")
+    return CheckResult("ok", "data folder", f"{home}, private to this user")
 
 
 def room_finding(subject: str, free: int, needed: int) -> CheckResult:
@@ -188,35 +190,35 @@ def room_finding(subject: str, free: int, needed: int) -> CheckResult:
     if free >= needed:
         return CheckResult("ok", subject, text)
     return CheckResult(
-        "advice", subject, f"{text}; {needed / GIGABYTE:.0f} GB are wanted: free some, or it may be slow."
+        "advice", subject, f"{text}; {needed / GIGABYTE:.0f} GB are recommended: free some, or it may be slow."
     )
 
 
-def session_findings(home: Path, told: Configuration) -> Iterator[CheckResult]:
-    """Ports: those of the running session, else whether the next one can have them."""
+def session_findings(home: Path, config: Configuration) -> Iterator[CheckResult]:
+    """The running session's addresses, or whether the next session can have its ports."""
     if session_runs(home):
         session_homes = (home, home / "replay", home / "public", home / "live", home / "sandbox")
         session_home = next((one for one in session_homes if (one / "run.json").exists()), None)
         if session_home is None:
-            yield CheckResult("ok", "session", "one is starting")
+            yield CheckResult("ok", "session", "starting")
         else:
             yield from running_findings(with_logins(read_session(session_home), SUPERVISOR))
         return
-    yield CheckResult("ok", "session", "none runs")
+    yield CheckResult("ok", "session", "none running")
     try:
-        claim_web_port(told.bind, told.port)
+        claim_web_port(config.bind, config.port)
     except CannotStartError as error:
         yield CheckResult("missing", "web port", str(error))
     else:
-        yield CheckResult("ok", "web port", f"{told.port} is free; all other ports are chosen among free ones")
-    if told.kafka is not None:
-        yield kafka_finding(Address(told.kafka, named_kafka_login(os.environ)))
-    if told.mongodb is not None:
-        yield port_finding("MongoDB", told.mongodb)
+        yield CheckResult("ok", "web port", f"{config.port} is free; all other ports are picked automatically")
+    if config.kafka is not None:
+        yield kafka_finding(Address(config.kafka, named_kafka_login(os.environ)))
+    if config.mongodb is not None:
+        yield port_finding("MongoDB", config.mongodb)
 
 
 def session_runs(home: Path) -> bool:
-    """Whether somebody holds the data folder's lock."""
+    """Whether a process holds the data folder's lock."""
     try:
         with (home / "lock").open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -228,7 +230,7 @@ def session_runs(home: Path) -> bool:
 
 
 def running_findings(session: Session) -> Iterator[CheckResult]:
-    yield CheckResult("ok", "session", f"{session.session_id} runs ({session.mode})")
+    yield CheckResult("ok", "session", f"{session.session_id} running ({session.mode})")
     yield kafka_finding(session.kafka)
     yield port_finding("MongoDB", session.mongodb)
     yield port_finding("dashboard", f"http://{session.web_host}:{session.web_port}")
@@ -241,23 +243,23 @@ def kafka_finding(address: str) -> CheckResult:
         asyncio.run(check_reachable(address, ANSWER_SECONDS))
     except StreamError as error:
         return CheckResult("missing", "Kafka", str(error))
-    return CheckResult("ok", "Kafka", f"answers at {address}")
+    return CheckResult("ok", "Kafka", f"reachable at {address}")
 
 
 def port_finding(subject: str, url: str) -> CheckResult:
-    """Whether something listens where the URL says. What it answers is not looked at, and no password is shown."""
+    """Whether something listens at the URL's address. Sends nothing and shows no password."""
     place = _host_and_port(url)
     if place is None:
-        return CheckResult("ok", subject, "configured; the address is tried at the start")
+        return CheckResult("ok", subject, "configured; the address is checked at the start")
     try:
         socket.create_connection(place, ANSWER_SECONDS).close()
     except OSError as error:
-        return CheckResult("missing", subject, f"nobody listens at {place[0]}:{place[1]} ({error.strerror or error}).")
-    return CheckResult("ok", subject, f"listens at {place[0]}:{place[1]}")
+        return CheckResult("missing", subject, f"nothing listens on {place[0]}:{place[1]} ({error.strerror or error}).")
+    return CheckResult("ok", subject, f"listens on {place[0]}:{place[1]}")
 
 
 def _host_and_port(url: str) -> tuple[str, int] | None:
-    """None where the URL names several hosts, or no port."""
+    """None if the URL has several hosts or no port."""
     parts = urlsplit(url)
     try:
         host, port = parts.hostname, parts.port

@@ -1,4 +1,4 @@
-"""`arbitrage exchanges`: the simulated exchanges alone, for anybody's ccxt bot."""
+"""`arbitrage exchanges`: the simulated exchanges on their own, for any ccxt bot."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import simulated_addresses
 from exchanges.exchange_credentials import load_credentials
 from launch.errors import CannotStartError, LaunchError, StoppedError
-from launch.setup.data_dir import check_writable, locked_part, write_atomically
+from launch.setup.data_dir import check_writable, process_lock, write_atomically
 from launch.supervisor.interruptible_wait import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_main import run_process
@@ -22,13 +22,13 @@ from simulators.simulator_server import EXCHANGES, ExchangesOptions, listed_symb
 
 _HOST = "127.0.0.1"
 _ACCOUNTS = "exchanges-alone"
-"""Accounts of their own, so that no other bot trades on a session's."""
+"""Separate accounts, so that no other bot trades on a session's."""
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class AloneOptions:
+class StandaloneOptions:
     """As on the command line; `faults` is SEED, SEED:PER_MINUTE or a file."""
 
     port: int
@@ -39,62 +39,62 @@ class AloneOptions:
     is_limited: bool = True
 
 
-def run_alone(home: Path, options: AloneOptions, say: Say) -> int:
-    """Serve until the user stops it; the exit code. Raises LaunchError with what is in the way."""
+def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
+    """Serve until the user stops it; returns the exit code. Raises LaunchError if it cannot start or go on."""
     names = _checked_names(options.only)
     scheduled = _scheduled(options.faults, names)
     if options.json_file is not None:
         check_writable(options.json_file)
     claim_web_port(_HOST, options.port)
-    told = ExchangesOptions(options.port, options.seed, names, scheduled, _ACCOUNTS, options.is_limited)
+    served = ExchangesOptions(options.port, options.seed, names, scheduled, _ACCOUNTS, options.is_limited)
     url = f"http://{_HOST}:{options.port}"
 
     def ready() -> None:
         if options.json_file is not None:
             content = json.dumps(ccxt_settings(home, url, names), indent=2)
             write_atomically(options.json_file, content.encode())
-        say(f"Simulated exchanges ({', '.join(names)}): {url}")
+        echo(f"Simulated exchanges ({', '.join(names)}): {url}")
 
-    with locked_part(home, _ACCOUNTS):
-        return asyncio.run(_until_stopped(home, told, ready))
+    with process_lock(home, _ACCOUNTS):
+        return asyncio.run(_until_stopped(home, served, ready))
 
 
-def run_of_session(session: Session) -> int:
-    """Those of the running session, as its supervisor starts them; the exit code."""
+def run_session_exchanges(session: Session) -> int:
+    """Serve the exchanges of the running session; returns the exit code."""
     if session.exchanges_url is None:
-        raise CannotStartError("this session trades on local paper accounts, it has no simulated exchanges.")
+        raise CannotStartError("this session trades on local paper accounts and has no simulated exchanges.")
     port = urlsplit(session.exchanges_url).port or 0
-    told = ExchangesOptions(port, session.seed, session.exchanges, is_limited=session.rate_limits)
-    return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, told, ready))
+    options = ExchangesOptions(port, session.seed, session.exchanges, is_limited=session.rate_limits)
+    return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, options, ready))
 
 
 def ccxt_settings(home: Path, url: str, names: Iterable[str]) -> dict[str, dict[str, object]]:
-    """Per exchange what ccxt's constructor takes: `id`, `urls` and the keys of a funded test account."""
+    """Per exchange the arguments of ccxt's constructor: `id`, `urls` and the keys of a funded test account."""
     settings: dict[str, dict[str, object]] = {}
     for name in names:
         keys = load_credentials(home, name)
-        told = {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}
+        options = {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}
         settings[name] = {"id": name, "urls": {"api": simulated_addresses(name, f"{url}/{name}")}}
-        settings[name].update((key, value) for key, value in told.items() if value)
+        settings[name].update((key, value) for key, value in options.items() if value)
     return settings
 
 
-async def _until_stopped(home: Path, told: ExchangesOptions, ready: Callable[[], None]) -> int:
+async def _until_stopped(home: Path, options: ExchangesOptions, ready: Callable[[], None]) -> int:
     try:
-        await unless_stopped(run_exchanges(home, told, ready), stop_event())
+        await unless_stopped(run_exchanges(home, options, ready), stop_event())
     except StoppedError:
         return 0
     except AccountRejectedError as error:
         raise CannotStartError(f"{error}.") from error
     except OSError as error:
-        raise LaunchError(f"the simulated exchanges cannot go on: {error}.") from error
+        raise LaunchError(f"the simulated exchanges stopped: {error}.") from error
     return 0
 
 
 def _checked_names(only: tuple[str, ...]) -> tuple[str, ...]:
     for name in only:
         if name not in EXCHANGES:
-            raise CannotStartError(f"{name!r} is not simulated; choose from {', '.join(EXCHANGES)} for --only.")
+            raise CannotStartError(f"--only: {name!r} is not simulated; known are {', '.join(EXCHANGES)}.")
     return tuple(dict.fromkeys(only)) or EXCHANGES
 
 

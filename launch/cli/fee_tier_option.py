@@ -1,4 +1,4 @@
-"""Fees by volume as a command line says them: `kraken=0:26,50000:24`, bps a side from so much traded in 30 days on."""
+"""Fee tiers on the command line: `kraken=0:26,50000:24` is bps per side from each 30-day volume on."""
 
 from decimal import Decimal
 
@@ -17,11 +17,11 @@ def fee_tiers_of(texts: tuple[str, ...]) -> dict[str, tuple[FeeTier, ...]]:
         if not (exchange and mark and steps):
             raise CannotStartError(f"--fee-tiers {text}: is not of the form {EXAMPLE}.")
         if exchange in tiers:
-            raise CannotStartError(f"--fee-tiers {text}: {exchange} has tiers already; name all of them together.")
+            raise CannotStartError(f"--fee-tiers {text}: {exchange} is named twice; give all of its tiers together.")
         tiers[exchange] = tuple(sorted((_tier(step, text) for step in steps.split(",")), key=lambda tier: tier.volume))
         volumes = [tier.volume for tier in tiers[exchange]]
         if len(set(volumes)) < len(volumes):
-            raise CannotStartError(f"--fee-tiers {text}: names one volume twice.")
+            raise CannotStartError(f"--fee-tiers {text}: repeats a volume.")
     return tiers
 
 

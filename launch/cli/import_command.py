@@ -1,4 +1,4 @@
-"""`arbitrage import`: other people's files become a tick set in the data folder."""
+"""`arbitrage import`: imports third-party data into a tick set of the data folder."""
 
 import sys
 from collections.abc import Callable
@@ -21,13 +21,13 @@ from datasets.ticksets.tick_set_problems import problems_of
 from launch.errors import CannotStartError
 from market.instruments.assets import Assumption
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 _WORDS: dict[Need, str] = {
     "exchange": "--exchange (as in --exchange kraken)",
     "symbol": "--symbol (as in --symbol BTC/USD)",
-    "half_spread_bps": "--half-spread-bps: it has no bid and ask, so say how far they lie from each price",
-    "mapping": "--mapping FILE, which says what its columns are",
+    "half_spread_bps": "--half-spread-bps: it has no bid and ask; name their distance from each price",
+    "mapping": "--mapping FILE, which maps its columns",
 }
 
 
@@ -37,7 +37,7 @@ class ImportOptions:
 
     format: str
     files: tuple[Path, ...]
-    told: FileOptions
+    file_options: FileOptions
     region: str | None
     is_fx: bool
     alike: tuple[str, ...]
@@ -46,21 +46,21 @@ class ImportOptions:
     contract_size: Decimal | None = None
 
 
-def list_formats(say: Say) -> int:
-    """Every format with what it needs to be told."""
+def list_formats(echo: Echo) -> int:
+    """Every format with the options that it needs."""
     width = max(len(name) for name in FORMATS)
     for name, one in sorted(FORMATS.items()):
         needs = f" (needs {', '.join('--' + need.replace('_', '-') for need in one.needs)})" if one.needs else ""
-        say(f"{name:<{width}}  {one.description}{needs}")
+        echo(f"{name:<{width}}  {one.description}{needs}")
     return 0
 
 
-def run_import(home: Path, options: ImportOptions, say: Say) -> int:
-    """Build or extend the set and say what came of it. Raises CannotStartError for what cannot be imported."""
+def run_import(home: Path, options: ImportOptions, echo: Echo) -> int:
+    """Build or extend the set and report the result. Raises CannotStartError for data that cannot be imported."""
     request = ImportRequest(
         format=_format(options),
-        files=named_files(options.files, say),
-        options=options.told,
+        files=named_files(options.files, echo),
+        options=options.file_options,
         words=MarketWords(
             options.region,
             options.is_fx,
@@ -77,11 +77,11 @@ def run_import(home: Path, options: ImportOptions, say: Say) -> int:
         raise CannotStartError(f"{str(error).removesuffix('.')}.") from error
     except OSError as error:
         raise CannotStartError(f"{folder}: cannot be written ({error.strerror or error}).") from error
-    _report(folder, imported, say)
+    _report(folder, imported, echo)
     return 0
 
 
-def named_files(paths: tuple[Path, ...], say: Say) -> tuple[Path, ...]:
+def named_files(paths: tuple[Path, ...], echo: Echo) -> tuple[Path, ...]:
     """Files as they are; a folder stands for all below it, a pattern for all that fit, each by name. Hidden files, and
     the checksums that lie beside Binance's, are none. Raises CannotStartError."""
     found: list[Path] = []
@@ -97,8 +97,8 @@ def named_files(paths: tuple[Path, ...], say: Say) -> tuple[Path, ...]:
             continue
         some = [one for one in some if one.is_file() and one.suffix != ".CHECKSUM"]
         if not some:
-            raise CannotStartError(f"{path}: there is no file in this {what}.")
-        say(f"{path}: {len(some):,} {'file' if len(some) == 1 else 'files'}")
+            raise CannotStartError(f"{path}: this {what} matches no file.")
+        echo(f"{path}: {len(some):,} {'file' if len(some) == 1 else 'files'}")
         found += some
     return tuple(found)
 
@@ -115,13 +115,17 @@ def _show(bar: "tqdm[Never]", what: str, rows: int) -> None:
 def _format(options: ImportOptions) -> Format:
     if options.format not in FORMATS:
         names = ", ".join(sorted(FORMATS))
-        raise CannotStartError(f"{options.format!r} is no format; there are {names} (`arbitrage import --list`).")
+        raise CannotStartError(f"{options.format!r} is not a format; known are {names} (`arbitrage import --list`).")
     wanted = FORMATS[options.format]
     for need in wanted.needs:
-        if getattr(options.told, need) is None:
+        if getattr(options.file_options, need) is None:
             raise CannotStartError(f"{wanted.name} needs {_WORDS[need]}.")
-    if options.told.half_spread_bps is not None and not Decimal(0) < options.told.half_spread_bps < Decimal(5_000):
-        raise CannotStartError("--half-spread-bps must lie between 0 and 5000: equal bid and ask are no quote.")
+    if options.file_options.half_spread_bps is not None and not Decimal(
+        0
+    ) < options.file_options.half_spread_bps < Decimal(5_000):
+        raise CannotStartError(
+            "--half-spread-bps must be between 0 and 5000, both excluded: a bid equal to the ask is not a quote."
+        )
     return wanted
 
 
@@ -135,24 +139,24 @@ def alike_of_text(text: str) -> Assumption:
 
 def _set_name(name: str) -> str:
     if not name or name[0] in ".-" or set(name) & set("/\\\0"):
-        raise CannotStartError(f"--set {name!r} is no name of a folder.")
+        raise CannotStartError(f"--set {name!r} is not a valid folder name.")
     return name
 
 
-def _report(folder: Path, imported: Imported, say: Say) -> None:
+def _report(folder: Path, imported: Imported, echo: Echo) -> None:
     rejected: dict[str, int] = {}
     for source in imported.added:
         market = f"{source.exchange} {source.symbol}"
-        others = f", {source.other_rows:,} rows of other markets passed over" if source.other_rows else ""
-        say(f"{source.name}: {source.rows:,} quotes of {market}, {sum(source.rejected.values()):,} rejected{others}")
+        others = f", {source.other_rows:,} rows of other markets skipped" if source.other_rows else ""
+        echo(f"{source.name}: {source.rows:,} quotes of {market}, {sum(source.rejected.values()):,} rejected{others}")
         for reason, rows in source.rejected.items():
             rejected[reason] = rejected.get(reason, 0) + rows
     manifest = imported.manifest
-    say(f"rows in: {sum(source.rows for source in imported.added):,}")
-    told = ", ".join(f"{rows:,} {reason}" for reason, rows in sorted(rejected.items()))
-    say(f"rejected: {told}, each in {folder / REJECTED}" if told else "rejected: none")
+    echo(f"rows in: {sum(source.rows for source in imported.added):,}")
+    counts = ", ".join(f"{rows:,} {reason}" for reason, rows in sorted(rejected.items()))
+    echo(f"rejected: {counts}, each in {folder / REJECTED}" if counts else "rejected: none")
     for line in manifest.assumptions:
-        say(f"assumed: {line}")
+        echo(f"assumed: {line}")
     for line in problems_of(manifest):
-        say(f"cannot be backtested yet: {line}")
-    say(f"set: {folder} ({manifest.quotes:,} quotes of {', '.join(manifest.bases)})")
+        echo(f"cannot be backtested yet: {line}")
+    echo(f"set: {folder} ({manifest.quotes:,} quotes of {', '.join(manifest.bases)})")

@@ -8,11 +8,11 @@ from pathlib import Path
 from launch.cli.arguments import add_import
 from launch.setup.data_dir import home_folder
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 class _ListFormats(argparse.Action):
-    """As --help: says it and ends."""
+    """Like --help: prints and exits."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from launch.cli.import_command import list_formats
@@ -25,11 +25,11 @@ def _print(line: str) -> None:
 
 
 def add_imports(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--list", action=_ListFormats, nargs=0, help="say which formats there are")
+    parser.add_argument("--list", action=_ListFormats, nargs=0, help="list the formats")
     add_import(parser)
 
 
-def run_imports(arguments: argparse.Namespace, say: Say) -> int:
+def run_imports(arguments: argparse.Namespace, echo: Echo) -> int:
     from datasets.rows.import_format import FileOptions
     from launch.cli.import_command import ImportOptions, run_import
 
@@ -37,7 +37,7 @@ def run_imports(arguments: argparse.Namespace, say: Say) -> int:
     options = ImportOptions(
         format=arguments.format,
         files=tuple(arguments.files),
-        told=FileOptions(arguments.exchange, arguments.symbol, spread, arguments.mapping),
+        file_options=FileOptions(arguments.exchange, arguments.symbol, spread, arguments.mapping),
         region=arguments.region,
         is_fx=arguments.fx,
         alike=tuple(arguments.alike),
@@ -45,44 +45,46 @@ def run_imports(arguments: argparse.Namespace, say: Say) -> int:
         settlement_currency=arguments.settlement,
         contract_size=arguments.contract_size,
     )
-    return run_import(home_folder(), options, say)
+    return run_import(home_folder(), options, echo)
 
 
 def add_sets(parser: argparse.ArgumentParser) -> None:
     works = parser.add_subparsers(dest="work", metavar="list | show | repair | remove")
-    listed = works.add_parser("list", help="name, quotes, exchanges, time and size of each (also with no word at all)")
-    show = works.add_parser("show", help="its markets, imports, what it takes for granted, what is in the way")
+    listed = works.add_parser("list", help="name, quotes, exchanges, time span and size of each (the default)")
+    show = works.add_parser("show", help="its markets, imports, assumptions and problems")
     show.add_argument("name", metavar="NAME")
     for one in (listed, show):
-        one.add_argument("--json", type=Path, metavar="FILE", help="write it there, too")
-    repair = works.add_parser("repair", help="put right what a killed import left; with options, change the set")
+        one.add_argument("--json", type=Path, metavar="FILE", help="write it as JSON, too")
+    repair = works.add_parser("repair", help="repair an interrupted import; with options, change the set")
     repair.add_argument("name", metavar="NAME")
-    repair.add_argument("--alike", action="append", default=[], metavar="ASSET=ASSET", help="compare them 1:1 from now")
-    repair.add_argument("--unlike", action="append", default=[], metavar="ASSET", help="it counts as itself again")
-    repair.add_argument("--settlement", metavar="CURRENCY", help="in which profit is reckoned")
-    repair.add_argument("--drop", action="append", default=[], metavar="FILE", help="take one import out, by its name")
     repair.add_argument(
-        "--drop-market", action="append", default=[], metavar="'EXCHANGE SYMBOL'", help="take one market out"
+        "--alike", action="append", default=[], metavar="ASSET=ASSET", help="treat two assets as equal, 1:1"
     )
-    remove = works.add_parser("remove", help="delete sets for good; asks before")
+    repair.add_argument("--unlike", action="append", default=[], metavar="ASSET", help="undo --alike for an asset")
+    repair.add_argument("--settlement", metavar="CURRENCY", help="settlement currency of profits")
+    repair.add_argument("--drop", action="append", default=[], metavar="FILE", help="drop one import, by its name")
+    repair.add_argument(
+        "--drop-market", action="append", default=[], metavar="'EXCHANGE SYMBOL'", help="drop one market"
+    )
+    remove = works.add_parser("remove", help="delete sets permanently, after a confirmation")
     remove.add_argument("names", nargs="+", metavar="NAME")
-    remove.add_argument("--yes", action="store_true", help="without asking")
+    remove.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
-def run_sets_command(arguments: argparse.Namespace, say: Say) -> int:
+def run_sets_command(arguments: argparse.Namespace, echo: Echo) -> int:
     from launch.cli.sets_command import SetsOptions, run_sets
 
-    told = vars(arguments)
-    names = told.get("names") or ([told["name"]] if "name" in told else [])
+    values = vars(arguments)
+    names = values.get("names") or ([values["name"]] if "name" in values else [])
     options = SetsOptions(
-        work=told.get("work") or "list",
+        work=values.get("work") or "list",
         names=tuple(names),
-        alike=tuple(told.get("alike", ())),
-        unlike=tuple(told.get("unlike", ())),
-        settlement_currency=told.get("settlement"),
-        files=tuple(told.get("drop", ())),
-        markets=tuple(told.get("drop_market", ())),
-        is_sure=bool(told.get("yes")),
-        json=told.get("json"),
+        alike=tuple(values.get("alike", ())),
+        unlike=tuple(values.get("unlike", ())),
+        settlement_currency=values.get("settlement"),
+        files=tuple(values.get("drop", ())),
+        markets=tuple(values.get("drop_market", ())),
+        is_sure=bool(values.get("yes")),
+        json=values.get("json"),
     )
-    return run_sets(home_folder(), options, say)
+    return run_sets(home_folder(), options, echo)

@@ -1,4 +1,4 @@
-"""`arbitrage keys`: give somebody a key of their own, and take it back. Works with and without a running session."""
+"""`arbitrage keys`: adds, lists and revokes API keys. Works with and without a running session."""
 
 import argparse
 from collections.abc import Callable
@@ -14,44 +14,44 @@ from ui.auth.api_keys import digest_of, ensure_api_key, keys_folder, new_key, ow
 from ui.auth.key_store import StoredKey, add_key, read_keys_strictly, revoke_key
 from ui.errors import UiError
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 Result = TypeVar("Result")
 
 
-def run_keys(home: Path, arguments: argparse.Namespace, say: Say) -> int:
-    """`work` of the arguments says which. Raises LaunchError."""
+def run_keys(home: Path, arguments: argparse.Namespace, echo: Echo) -> int:
+    """Run the subcommand named by `work`. Raises LaunchError."""
     if arguments.work == "add":
-        return give_key(home, arguments.name, arguments.role, say)
-    return list_keys(home, say) if arguments.work == "list" else take_key_back(home, arguments.name, say)
+        return issue_key(home, arguments.name, arguments.role, echo)
+    return list_keys(home, echo) if arguments.work == "list" else revoke_named_key(home, arguments.name, echo)
 
 
-def give_key(home: Path, name: str, role: Role, say: Say) -> int:
-    """Make a key and say it once: what is kept cannot be turned back into it. Raises LaunchError."""
+def issue_key(home: Path, name: str, role: Role, echo: Echo) -> int:
+    """Create a key and print it once: only its hash is stored. Raises LaunchError."""
     key = new_key()
-    _told(home, lambda folder: add_key(folder, StoredKey(name, role, wall_now(), digest_of(key))))
-    say(f"key of {name} ({role}), shown this once and kept as a hash alone:")
-    say(key)
+    _with_keys_folder(home, lambda folder: add_key(folder, StoredKey(name, role, wall_now(), digest_of(key))))
+    echo(f"key of {name} ({role}), shown only once and stored as a hash:")
+    echo(key)
     return 0
 
 
-def list_keys(home: Path, say: Say) -> int:
-    """Names, roles and since when; never a key. Raises LaunchError."""
-    given = _told(home, read_keys_strictly)
+def list_keys(home: Path, echo: Echo) -> int:
+    """Print names, roles and creation times, never a key. Raises LaunchError."""
+    given = _with_keys_folder(home, read_keys_strictly)
     for key in (owner_key(home), *given):
         since = datetime.fromtimestamp(key.created_at / MICROSECONDS, UTC)
-        say(f"{key.name:<40} {key.role:<9} since {since:%Y-%m-%d %H:%M:%S} UTC")
-    say(f"the owner's key lies in {ensure_api_key(home)}; whoever may read that file is the owner")
+        echo(f"{key.name:<40} {key.role:<9} since {since:%Y-%m-%d %H:%M:%S} UTC")
+    echo(f"the owner's key is in {ensure_api_key(home)}; whoever can read that file is the owner")
     return 0
 
 
-def take_key_back(home: Path, name: str, say: Say) -> int:
-    """It counts no more, from the next request on. Raises LaunchError."""
-    key = _told(home, lambda folder: revoke_key(folder, name))
-    say(f"the key of {key.name} ({key.role}) counts no more")
+def revoke_named_key(home: Path, name: str, echo: Echo) -> int:
+    """Takes effect with the next request. Raises LaunchError."""
+    key = _with_keys_folder(home, lambda folder: revoke_key(folder, name))
+    echo(f"key of {key.name} ({key.role}) revoked")
     return 0
 
 
-def _told(home: Path, work: Callable[[Path], Result]) -> Result:
+def _with_keys_folder(home: Path, work: Callable[[Path], Result]) -> Result:
     try:
         ensure_api_key(home)
         return work(keys_folder(home))

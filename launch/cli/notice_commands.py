@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from launch.config.configuration import Configuration, read_configuration
-from launch.config.notice_destinations import secrets_checked, told_destinations
+from launch.config.notice_destinations import configured_destinations, secrets_checked
 from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder, read_session
 from launch.setup.login_files import with_logins
@@ -17,29 +17,29 @@ from session.session import Mode
 
 
 def add_notices(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("test",), help="test: send a message to each destination")
+    parser.add_argument("action", choices=("test",), help="test: send a test message to each destination")
     parser.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
 
 
-def run_notices(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
-    """0 where every destination took its test message, else 1."""
-    from launch.cli.notice_test_command import say_what_arrives
+def run_notices(arguments: argparse.Namespace, echo: Callable[[str], None]) -> int:
+    """Exit code 0 if every destination accepted its test message, else 1."""
+    from launch.cli.notice_test_command import report_test_messages
 
-    told = read_configuration(arguments.config, os.environ)
-    destinations = told_destinations(told.notices, os.environ)
-    return asyncio.run(say_what_arrives(destinations, os.environ, _mode_of(told), say))
+    config = read_configuration(arguments.config, os.environ)
+    destinations = configured_destinations(config.notices, os.environ)
+    return asyncio.run(report_test_messages(destinations, os.environ, _mode_of(config), echo))
 
 
-def _mode_of(told: Configuration) -> Mode:
-    """What a session of this configuration would have in front of its messages."""
-    modes = {exchange.mode for exchange in told.exchange.values()}
+def _mode_of(config: Configuration) -> Mode:
+    """The mode that a session of this configuration would put in front of its messages."""
+    modes = {exchange.mode for exchange in config.exchange.values()}
     if "live" in modes:
         return "live"
     return "sandbox" if "sandbox" in modes else "paper"
 
 
-def run_notifier_part() -> int:
-    """The process of the running session."""
+def run_notifier_process() -> int:
+    """Run the notifier of the running session."""
     from notices.notifier import run_notifier
 
     session = with_logins(read_session(home_folder()), NOTIFIER)

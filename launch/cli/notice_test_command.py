@@ -1,4 +1,4 @@
-"""`arbitrage notices test`: does each destination take a message?"""
+"""`arbitrage notices test`: sends a test message to each destination."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -8,16 +8,16 @@ from notices.channels.channel_trial import try_destinations
 from session.notices import Destination
 from session.session import Mode
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
-async def say_what_arrives(
-    destinations: Sequence[Destination], environment: Mapping[str, str], mode: Mode, say: Say
+async def report_test_messages(
+    destinations: Sequence[Destination], environment: Mapping[str, str], mode: Mode, echo: Echo
 ) -> int:
-    """Send a test message to each and say what became of it. 0 where all arrived, else 1. Raises CannotStartError."""
+    """Send a test message to each and print the result. 0 if all were accepted, else 1. Raises CannotStartError."""
     if not destinations:
         raise CannotStartError("no [[notices]] is configured; docs/notices.md says how.")
     tried = await try_destinations(destinations, secrets_checked(destinations, environment), mode)
     for one in tried:
-        say(f"{one.name}: {'the test message was taken' if one.fault is None else f'FAILED: {one.fault}'}")
+        echo(f"{one.name}: {'test message accepted' if one.fault is None else f'FAILED: {one.fault}'}")
     return 0 if all(one.fault is None for one in tried) else 1

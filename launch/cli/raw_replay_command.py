@@ -1,4 +1,4 @@
-"""`arbitrage reenact`: a recording's messages through today's feed code, and whether the same rows come out."""
+"""`arbitrage reenact`, the raw replay: recorded messages through today's feed code, and the rows compared."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,36 +8,36 @@ from launch.errors import CannotStartError
 from pricefeeds.raw_replay import RawReplay, ReplayDifference, replay_raw
 from pricefeeds.recording.feed_recording import read_recording, recorded_folders
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
-def reenact_folder(folder: Path, say: Say) -> int:
-    """Every exchange recorded at or below `folder`; exit code 1 where a row differs. Raises CannotStartError."""
+def reenact_folder(folder: Path, echo: Echo) -> int:
+    """Replay every exchange recorded at or below `folder`; exit code 1 if a row differs. Raises CannotStartError."""
     differs = False
     try:
         for exchange_folder in recorded_folders(folder):
             outcome = replay_raw(read_recording(exchange_folder))
             if not outcome.events:
                 raise CannotStartError(
-                    f"{exchange_folder}: its files end before their first line, so nothing can be lived again."
+                    f"{exchange_folder}: its files hold no complete line, so there is nothing to replay."
                 )
             differs |= outcome.difference is not None
             for line in outcome_lines(outcome):
-                say(line)
+                echo(line)
     except ImportRejectedError as error:
         raise CannotStartError(f"{error}.") from error
     return 1 if differs else 0
 
 
 def outcome_lines(outcome: RawReplay) -> list[str]:
-    """What there was, whether it came out again, and what was not there to be read."""
+    """Counts, rows that are identical, truncated files, and the first difference."""
     frames, answers = outcome.events.get("frame", 0), outcome.events.get("snapshot", 0)
     rows = ", ".join(f"{symbol} {count:,}" for symbol, count in sorted(outcome.equal_rows.items())) or "none"
     lines = [
-        f"{outcome.exchange}: {frames:,} messages and {answers:,} REST answers in {outcome.files} files, "
-        f"{outcome.rejected_messages:,} of them rejected; rows equal byte for byte: {rows}"
+        f"{outcome.exchange}: {frames:,} messages and {answers:,} REST responses in {outcome.files} files, "
+        f"{outcome.rejected_messages:,} rejected; identical rows: {rows}"
     ]
-    lines += [f"  {name} was cut off and is read up to its last whole line" for name in outcome.cut]
+    lines += [f"  {name} is truncated; read up to its last complete line" for name in outcome.cut]
     if outcome.difference is not None:
         lines += _difference_lines(outcome.difference)
     return lines

@@ -1,4 +1,4 @@
-"""`arbitrage sets`: which tick sets there are, what one holds and takes for granted, repaired, removed."""
+"""`arbitrage sets`: list, show, repair and remove tick sets."""
 
 import json
 import sys
@@ -23,7 +23,7 @@ from market.instruments.markets import Market
 from market.money import text_of
 from market.time_units import MICROSECONDS
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 MEGABYTE = 1_000_000
 
 
@@ -42,29 +42,29 @@ class SetsOptions:
     json: Path | None = None
 
 
-def run_sets(home: Path, options: SetsOptions, say: Say, ask: Callable[[str], str] = input) -> int:
-    """`ask` is asked before anything is removed. Raises LaunchError in one sentence."""
+def run_sets(home: Path, options: SetsOptions, echo: Echo, ask: Callable[[str], str] = input) -> int:
+    """`ask` confirms a removal. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
     works = {"list": _list, "show": _show, "repair": _repair}
     try:
         if options.work == "remove":
-            return _remove(home, options, say, ask)
-        return works[options.work](home, options, say)
+            return _remove(home, options, echo, ask)
+        return works[options.work](home, options, echo)
     except ImportRejectedError as error:
         raise CannotStartError(f"{str(error).removesuffix('.')}.") from error
     except OSError as error:
         raise LaunchError(f"{home / SETS}: cannot be read or written ({error.strerror or error}).") from error
 
 
-def _list(home: Path, options: SetsOptions, say: Say) -> int:
+def _list(home: Path, options: SetsOptions, echo: Echo) -> int:
     rows = [_row(name, folder) for name, folder in sorted(_folders(home).items())]
     if options.json is not None:
         write_atomically(options.json, json.dumps(rows, indent=2).encode())
     if not rows:
-        say("there is no tick set yet; `arbitrage import` makes one")
+        echo("no tick sets yet; create one with `arbitrage import`")
     for row in rows:
-        say(f"{row['name']}: {row['told']}")
+        echo(f"{row['name']}: {row['told']}")
     return 0
 
 
@@ -72,7 +72,7 @@ def _row(name: str, folder: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"name": name, "folder": str(folder), "is_whole": False, "bytes": _size(folder)}
     left = leftovers_of(folder)
     if left is not None and not folder.exists():
-        return row | {"told": f"a killed import left it half done; `arbitrage sets repair {name}`"}
+        return row | {"told": f"an interrupted import left it incomplete; run `arbitrage sets repair {name}`"}
     try:
         manifest = complete_tick_set(folder).manifest
     except ImportRejectedError as error:
@@ -86,21 +86,21 @@ def _row(name: str, folder: Path) -> dict[str, Any]:
         "start_time": manifest.start_time,
         "end_time": manifest.end_time,
         "problems": problems_of(manifest),
-        "told": _told(manifest, _size(folder)),
+        "told": _summary(manifest, _size(folder)),
     }
 
 
-def _told(manifest: Manifest, size: int) -> str:
+def _summary(manifest: Manifest, size: int) -> str:
     exchanges = ", ".join(dict.fromkeys(one.exchange for one in manifest.markets if not one.is_fx))
     count = len(problems_of(manifest))
-    troubled = "" if not count else "; cannot be backtested as it is, see `arbitrage sets show`"
+    troubled = "" if not count else "; cannot be backtested yet, see `arbitrage sets show`"
     return (
         f"{manifest.quotes:,} quotes of {', '.join(manifest.bases)} on {exchanges}, {_span(manifest)}, "
         f"{size / MEGABYTE:,.1f} MB{troubled}"
     )
 
 
-def _show(home: Path, options: SetsOptions, say: Say) -> int:
+def _show(home: Path, options: SetsOptions, echo: Echo) -> int:
     (name,) = options.names
     folder = _folder(home, name)
     manifest = complete_tick_set(folder).manifest
@@ -108,24 +108,24 @@ def _show(home: Path, options: SetsOptions, say: Say) -> int:
     if options.json is not None:
         document = asdict(manifest) | {"folder": str(folder), "bytes": _size(folder), "problems": problems}
         write_atomically(options.json, json.dumps(document, indent=2, default=str).encode())
-    say(f"{name}: {_told(manifest, _size(folder))}")
-    say(f"folder: {folder}")
-    say(f"settles in: {manifest.settlement_currency}")
+    echo(f"{name}: {_summary(manifest, _size(folder))}")
+    echo(f"folder: {folder}")
+    echo(f"settles in: {manifest.settlement_currency}")
     for market in manifest.markets:
-        say(f"market: {_market_told(market)}")
+        echo(f"market: {_market_line(market)}")
     for source in manifest.sources:
         place = f" of {source.exchange} {source.symbol}" if source.exchange else ""
         checksum = f" ({source.sha256[:SHORTEST_CHECKSUM]})" if source.sha256 else ""
         rejected = sum(source.rejected.values())
-        say(f"import: {source.name}{checksum}, {source.format}: {source.rows:,} quotes{place}, {rejected:,} rejected")
+        echo(f"import: {source.name}{checksum}, {source.format}: {source.rows:,} quotes{place}, {rejected:,} rejected")
     for line in manifest.assumptions:
-        say(f"assumed: {line}")
+        echo(f"assumed: {line}")
     for line in problems:
-        say(f"cannot be backtested yet: {line}")
+        echo(f"cannot be backtested yet: {line}")
     return 0
 
 
-def _market_told(market: Market) -> str:
+def _market_line(market: Market) -> str:
     kind = "rate" if market.is_fx else "spot"
     if market.contract is not None:
         pair = market.symbol.partition(":")[0].partition("/")
@@ -134,7 +134,7 @@ def _market_told(market: Market) -> str:
     return f"{market.exchange} {market.symbol}, {kind}, compared as {market.base} in {market.quote_currency}"
 
 
-def _repair(home: Path, options: SetsOptions, say: Say) -> int:
+def _repair(home: Path, options: SetsOptions, echo: Echo) -> int:
     (name,) = options.names
     changes = SetChanges(
         alike=tuple(alike_of_text(text) for text in options.alike),
@@ -145,32 +145,32 @@ def _repair(home: Path, options: SetsOptions, say: Say) -> int:
     )
     done = repair_set(_own_folder(home, name), changes, lambda *_: None)
     for line in done.done:
-        say(line)
+        echo(line)
     if changes == SetChanges() and not done.done:
-        say("every part of it is there and can be read; nothing was to be done")
+        echo("complete and readable; nothing to repair")
     for line in done.manifest.assumptions:
-        say(f"assumed: {line}")
+        echo(f"assumed: {line}")
     for line in problems_of(done.manifest):
-        say(f"cannot be backtested yet: {line}")
-    say(f"{name}: {_told(done.manifest, _size(_own_folder(home, name)))}")
+        echo(f"cannot be backtested yet: {line}")
+    echo(f"{name}: {_summary(done.manifest, _size(_own_folder(home, name)))}")
     return 0
 
 
-def _remove(home: Path, options: SetsOptions, say: Say, ask: Callable[[str], str]) -> int:
+def _remove(home: Path, options: SetsOptions, echo: Echo, ask: Callable[[str], str]) -> int:
     folders = {name: _own_folder(home, name) for name in options.names}
     for name, folder in folders.items():
         if not folder.exists() and not folder.is_symlink() and leftovers_of(folder) is None:
-            raise CannotStartError(f"{name} is no tick set; `arbitrage sets list` names those that there are.")
-    told = ", ".join(f"{name} ({_size(folder) / MEGABYTE:,.1f} MB)" for name, folder in folders.items())
+            raise CannotStartError(f"{name} is not a tick set; `arbitrage sets list` shows all.")
+    sizes = ", ".join(f"{name} ({_size(folder) / MEGABYTE:,.1f} MB)" for name, folder in folders.items())
     if not options.is_sure:
         if not sys.stdin.isatty() and ask is input:
-            raise CannotStartError(f"{told}: would be removed for good; say --yes where nobody can be asked.")
-        if ask(f"remove {told} for good? [y/N] ").strip().lower() not in ("y", "yes"):
-            say("nothing was removed")
+            raise CannotStartError(f"{sizes}: would be deleted permanently; without a terminal, confirm with --yes.")
+        if ask(f"delete {sizes} permanently? [y/N] ").strip().lower() not in ("y", "yes"):
+            echo("nothing deleted")
             return 1
     for name, folder in folders.items():
         remove(folder)
-        say(f"removed: {name}")
+        echo(f"deleted: {name}")
     return 0
 
 
@@ -182,7 +182,7 @@ def _market_key(text: str) -> tuple[str, str]:
 
 
 def _folders(home: Path) -> dict[str, Path]:
-    """Tick sets of the data folder by name, half-done ones too, and recorded sessions' own logs by id."""
+    """Tick sets of the data folder by name, incomplete ones too, and the logs of recorded sessions by id."""
     below = home / SETS
     found = dict(recorded_logs(home))
     for path in below.iterdir() if below.is_dir() else ():
@@ -201,8 +201,8 @@ def _folder(home: Path, name: str) -> Path:
     """Raises CannotStartError."""
     found = _folders(home)
     if name not in found:
-        known = ", ".join(sorted(found)) or "none yet; `arbitrage import` makes one"
-        raise CannotStartError(f"{name} is no tick set; the data folder has {known}.")
+        known = ", ".join(sorted(found)) or "none yet; create one with `arbitrage import`"
+        raise CannotStartError(f"{name} is not a tick set; the data folder has {known}.")
     return found[name]
 
 
@@ -210,7 +210,7 @@ def _own_folder(home: Path, name: str) -> Path:
     """Of an imported set. Raises CannotStartError."""
     folder = _folder(home, name)
     if folder.parent != home / SETS:
-        raise CannotStartError(f"{name}: is a recorded session, kept as it was recorded in {folder.parents[1]}.")
+        raise CannotStartError(f"{name}: is a recorded session and read-only; it is in {folder.parents[1]}.")
     return folder
 
 

@@ -1,4 +1,4 @@
-"""What an environment with the pinned packages still needs; `python -m launch.cli.setup_command` brings it."""
+"""`python -m launch.cli.setup_command`: what an environment needs besides the pinned packages."""
 
 import asyncio
 import sys
@@ -17,8 +17,8 @@ from launch.sessions.paper import SETTLEMENT_CURRENCY
 from launch.setup.data_dir import home_folder, make_private
 from launch.setup.jars import resolve_jars
 from launch.setup.login_files import supervisors_session
-from launch.supervisor.clean_stop import said_to
-from launch.supervisor.process_plan import kafka_part
+from launch.supervisor.clean_stop import stderr_to
+from launch.supervisor.process_plan import kafka_process
 from launch.supervisor.supervisor import Supervisor
 from session.session import Session
 from store.errors import StoreError
@@ -28,8 +28,8 @@ from streams.broker.embedded_broker import free_ports
 BROKER_SECONDS = 60.0
 
 
-def prepare(home: Path, say: Callable[[str], None]) -> None:
-    """An executable mongod, where there is one for this system, the jars in `home`, compiled code beside its source.
+def prepare(home: Path, echo: Callable[[str], None]) -> None:
+    """Install mongod where there is one for this system, the jars in `home`, and compile detection.
 
     Raises CannotStartError.
     """
@@ -37,17 +37,18 @@ def prepare(home: Path, say: Callable[[str], None]) -> None:
     try:
         mongod_program()
     except StoreError as error:
-        say(str(error))
-    resolve_jars(home, say)
-    say("detection for backtests: compiled once, kept beside its source")
+        echo(str(error))
+    resolve_jars(home, echo)
+    echo("detection for backtests: compiling once, cached beside its source")
     load_kernel()
     if not archive_is_current(archive_path(home)):
-        with said_to(home / "logs" / "backtest-spark.log"):
-            asyncio.run(_archive_classes(home, say))
+        with stderr_to(home / "logs" / "backtest-spark.log"):
+            asyncio.run(_archive_classes(home, echo))
 
 
-async def _archive_classes(home: Path, say: Callable[[str], None]) -> None:
-    """Run the Spark job once on an empty log and keep its classes; without them it starts more slowly, that is all."""
+async def _archive_classes(home: Path, echo: Callable[[str], None]) -> None:
+    """Run the Spark job once on an empty log and archive its classes; without the archive it only starts more
+    slowly."""
     (port,) = free_ports(1)
     with TemporaryDirectory() as folder:
         session = Session(
@@ -62,22 +63,22 @@ async def _archive_classes(home: Path, say: Callable[[str], None]) -> None:
         )
         (session.home / "jars").symlink_to(home / "jars")
         session = supervisors_session(session, Configuration(), {})
-        broker = Supervisor(session.home, [kafka_part(session, say)], lambda _: None)
+        broker = Supervisor(session.home, [kafka_process(session, echo)], lambda _: None)
         await broker.start()
         try:
             await broker.all_ready(BROKER_SECONDS)
-            await asyncio.to_thread(make_class_archive, session, say)
+            await asyncio.to_thread(make_class_archive, session, echo)
         except (LaunchError, CepError) as error:
-            say(without_archive(error))
+            echo(without_archive(error))
         finally:
             await broker.stop()
 
 
 def without_archive(error: Exception) -> str:
-    """What that means to a user, and what to do about it."""
+    """What the missing archive means for the user, and what to do."""
     return (
-        f"Spark will start more slowly, all else is as it should be: {str(error).rstrip('.')}. "
-        "`make setup` again tries once more, best while the machine is idle."
+        f"Spark will start more slowly, everything else is ready: {str(error).rstrip('.')}. "
+        "Run `make setup` again while the machine is idle to retry."
     )
 
 
@@ -91,7 +92,7 @@ def main() -> int:
 
 
 def _say(line: str) -> None:
-    """Without a number: these are looked at before each start, the steps of `launch.setup.environment` once."""
+    """Without step numbers: these checks run at each start, the steps of `launch.setup.environment` once."""
     sys.stdout.write(f"set-up: {line}\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""`arbitrage sweep`: many parameter sets over one tick set, as one Spark job that a crash does not cost."""
+"""`arbitrage sweep`: backtests many parameter sets over one tick set in one Spark job that can be resumed."""
 
 import hashlib
 import json
@@ -24,16 +24,16 @@ from backtest.sweep.walk_forward import Span, spans_of
 from cep.errors import CepCannotStartError
 from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet, open_tick_set
-from launch.cli.backtest_command import BacktestOptions, wish_of
+from launch.cli.backtest_command import BacktestOptions, requested_backtest
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.tick_set_names import named_set
-from launch.setup.data_dir import check_writable, locked_part, write_atomically
+from launch.setup.data_dir import check_writable, process_lock, write_atomically
 from launch.setup.prerequisites import checked_java
 from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.clean_stop import Stopping
 from launch.supervisor.spark_command import quiet_session, spark_log
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 FINGERPRINT = "tick_set_sha256"
 PROGRAM = "cross-exchange-arbitrage"
@@ -61,20 +61,20 @@ class SweepOptions:
     json: Path | None = None
 
 
-def run_sweep_command(home: Path, options: SweepOptions, say: Say) -> int:
-    """Exit code 0 where the books of all sets balance. Raises LaunchError in one sentence."""
+def run_sweep_command(home: Path, options: SweepOptions, echo: Echo) -> int:
+    """Exit code 0 if the ledgers of all sets reconcile. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
     try:
         _check_known(options)
         if options.show is not None:
-            return _report(sweep_store(home, options.show), options.json, say)
-        tick_set, definition = _asked(home, options)
+            return _report(sweep_store(home, options.show), options.json, echo)
+        tick_set, definition = _requested_sweep(home, options)
         store = sweep_store(home, definition.name)
-        with locked_part(home, f"sweep-{definition.name}"):
+        with process_lock(home, f"sweep-{definition.name}"):
             store.begin(definition)
-            _run(home, tick_set, store, options.master, say)
-        return _report(store, options.json, say)
+            _run(home, tick_set, store, options.master, echo)
+        return _report(store, options.json, echo)
     except (SweepRejectedError, ImportRejectedError, CepCannotStartError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except (SweepStoppedError, BacktestError) as error:
@@ -82,21 +82,23 @@ def run_sweep_command(home: Path, options: SweepOptions, say: Say) -> int:
 
 
 def _check_known(options: SweepOptions) -> None:
-    """What a sweep was begun with cannot be told it again: it would be taken for heard."""
+    """Raises SweepRejectedError for options that contradict each other or that a stored sweep would ignore."""
     known = {"--show": options.show, "--resume": options.resume}
     given = [option for option, name in known.items() if name is not None]
     if len(given) > 1:
-        raise SweepRejectedError("--show and --resume are two commands: give one of them")
-    nothing = SweepOptions()
-    if given and replace(options, show=None, resume=None, json=None, master=nothing.master) != nothing:
-        raise SweepRejectedError(f"{given[0]} takes the tick set and the parameters from the sweep itself")
+        raise SweepRejectedError("--show and --resume exclude each other: give one of them")
+    defaults = SweepOptions()
+    if given and replace(options, show=None, resume=None, json=None, master=defaults.master) != defaults:
+        raise SweepRejectedError(
+            f"{given[0]} takes the tick set and the parameters from the stored sweep; drop the other options"
+        )
     varied = {text.partition("=")[0].strip() for text in (*options.grid, *options.ranges)}
     twice = [name for name in (text.partition("=")[0].strip() for text in options.values) if name in varied]
     if twice:
-        raise SweepRejectedError(f"{twice[0]} is varied, and so cannot be given with --set-value too")
+        raise SweepRejectedError(f"{twice[0]} is varied, so it cannot be given with --set-value too")
 
 
-def _asked(home: Path, options: SweepOptions) -> tuple[TickSet, SweepDefinition]:
+def _requested_sweep(home: Path, options: SweepOptions) -> tuple[TickSet, SweepDefinition]:
     """Raises SweepRejectedError, ImportRejectedError, CannotStartError."""
     if options.resume is not None:
         begun = sweep_store(home, options.resume).definition()
@@ -114,7 +116,7 @@ def _asked(home: Path, options: SweepOptions) -> tuple[TickSet, SweepDefinition]
     # before the ticks are read: most mistakes need none
     checked_grid(grid)
     tick_set = named_set(home, options.names)
-    parameters = parameters_for(tick_set, wish_of(_backtest_options(options)))
+    parameters = parameters_for(tick_set, requested_backtest(_backtest_options(options)))
     grid = checked_against(grid, parameters)
     if options.folds is not None:
         spans_of(tick_set.manifest.start_time, tick_set.manifest.end_time, options.folds)
@@ -132,22 +134,22 @@ def _asked(home: Path, options: SweepOptions) -> tuple[TickSet, SweepDefinition]
     return tick_set, definition
 
 
-def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, say: Say) -> None:
+def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, echo: Echo) -> None:
     definition = store.definition()
     missing = len(store.missing(definition))
     if not missing:
         return
     if missing < definition.chunks:
-        say(f"sweep {definition.name}: {definition.chunks - missing} of {definition.chunks} parts are there, going on")
+        echo(f"sweep {definition.name}: resuming, {definition.chunks - missing} of {definition.chunks} chunks are done")
     else:
-        say(f"sweep {definition.name}: {definition.grid.size:,} sets over {tick_set.manifest.quotes:,} quotes")
+        echo(f"sweep {definition.name}: {definition.grid.size:,} sets over {tick_set.manifest.quotes:,} quotes")
     checked_java()
     # the workers run this interpreter, with what is installed beside it
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    advice = f"What is finished is kept: go on with `arbitrage sweep --resume {definition.name}`."
+    advice = f"Finished sets are stored: continue with `arbitrage sweep --resume {definition.name}`."
     with Stopping(spark_log(home), advice), Progress(None, in_lines=True) as progress:
 
-        def told(stage: str, share: float) -> None:
+        def report_progress(stage: str, share: float) -> None:
             if stage != TRADING:
                 progress(stage, share)
                 return
@@ -156,15 +158,15 @@ def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, say: Say
 
         progress("starting Spark", 0.0)
         with quiet_session(home, master) as spark:
-            run_sweep(spark, tick_set, definition, store, told)
+            run_sweep(spark, tick_set, definition, store, report_progress)
 
 
-def _report(store: SweepStore, json_file: Path | None, say: Say) -> int:
+def _report(store: SweepStore, json_file: Path | None, echo: Echo) -> int:
     table = _table(store)
     if json_file is not None:
         write_atomically(json_file, json.dumps(sweep_json(table), indent=2).encode())
     for line in sweep_lines(table):
-        say(line)
+        echo(line)
     return 0 if all(result.is_balanced for result in table.results) else 1
 
 
@@ -185,7 +187,7 @@ def _sets_missing(store: SweepStore, definition: SweepDefinition) -> int:
 
 
 def _backtest_options(options: SweepOptions) -> BacktestOptions:
-    """Those of what is not varied."""
+    """The options of what is not varied."""
     return BacktestOptions(
         names=options.names,
         values=options.values,
@@ -200,8 +202,8 @@ def _compared(versions: dict[str, str]) -> dict[str, str]:
 
 
 def _name_of(tick_set: TickSet, grid: Grid, parameters: Parameters, folds: int | None) -> str:
-    """The same command finds what it began."""
-    asked = repr((grid, parameters, folds)).encode()
-    # the folder of a session's log is called as that of any other
+    """Derived from the request, so that the same command resumes its own sweep."""
+    request = repr((grid, parameters, folds)).encode()
+    # the log folders of all sessions have the same name
     name = tick_set.manifest.session_id or tick_set.folder.name
-    return f"{name[:80]}-{hashlib.blake2b(asked, digest_size=4).hexdigest()}"
+    return f"{name[:80]}-{hashlib.blake2b(request, digest_size=4).hexdigest()}"

@@ -1,4 +1,4 @@
-"""`arbitrage replay --verify`: a recorded session derived again from its own folder; the first difference, or none."""
+"""`arbitrage replay --verify`: recompute a recorded session from its folder and print the first difference, or none."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,32 +12,35 @@ from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet
 from launch.errors import CannotStartError
 from launch.sessions.recorded_sessions import recorded_session
-from launch.sessions.session_recording import put_together
+from launch.sessions.session_recording import build_log
 from launch.supervisor.clean_stop import Stopping
 from launch.supervisor.spark_command import quiet_session, spark_log
 from pricefeeds.recording.feed_recorder import recordings_folder
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 DeriveAt = Callable[[Path, TickSet], Iterable[tuple[str, int, bytes]]]
 
 
 def derived_in_spark(home: Path, tick_set: TickSet) -> Iterator[tuple[str, int, bytes]]:
-    """By the detection of backtests, with the settings of the log."""
+    """Opportunities by the detection of backtests, with the settings of the log."""
     with quiet_session(home) as spark:
         found_df = detected(spark, tick_set, None).orderBy("base", "offset", "pair").select("base", "offset", "value")
         for row in found_df.toLocalIterator():
             yield row["base"], row["offset"], row["value"].encode()
 
 
-def verify_session(home: Path, name: str, files: Sequence[Path], say: Say, derived: DeriveAt = derived_in_spark) -> int:
-    """Exit code 0 where all derives again, 1 at a difference. Raises CannotStartError where nothing can be derived."""
+def verify_session(
+    home: Path, name: str, files: Sequence[Path], echo: Echo, derived: DeriveAt = derived_in_spark
+) -> int:
+    """Exit code 0 if nothing differs, 1 if something does. Raises CannotStartError if the session cannot be
+    verified."""
     if files:
-        raise CannotStartError(f"--verify takes one recorded session; {files[0]} is one too many.")
+        raise CannotStartError(f"--verify takes one recorded session and no files; drop {files[0]}.")
     try:
         folder = session_folder(home, name)
-        put_together(folder / "log")
+        build_log(folder / "log")
         session = open_session(folder)
-        say(f"session {session.session_id}: deriving what its log leads to")
+        echo(f"session {session.session_id}: verifying its log")
         with Stopping(spark_log(home)):
             outcome = verified(session, lambda tick_set: derived(home, tick_set))
     except (CannotVerifyError, ImportRejectedError, CepCannotStartError, LookupError) as error:
@@ -45,31 +48,31 @@ def verify_session(home: Path, name: str, files: Sequence[Path], say: Say, deriv
     except OSError as error:
         raise CannotStartError(f"{error.filename or name}: cannot be read ({error.strerror}).") from error
     for line in outcome_lines(session, outcome):
-        say(line)
+        echo(line)
     return 0 if outcome.difference is None else 1
 
 
 def session_folder(home: Path, name: str) -> Path:
-    """The folder itself, or that of the session with this id in any of the data folder's homes."""
+    """The folder itself, or the one of the session with this id below the data folder."""
     if "/" in name or Path(name).is_dir():
         return Path(name)
     found = recorded_session(home, name)
     if found is None:
-        raise CannotVerifyError(f"{recordings_folder(home)}: holds no session {name}")
+        raise CannotVerifyError(f"{recordings_folder(home)}: has no session {name}")
     return found
 
 
 def outcome_lines(session: RecordedSession, outcome: Verified) -> list[str]:
-    """What was derived again, what could not be, and how it ended."""
+    """What was verified, what could not be, and the result."""
     lines = [
         f"{count:,} {kind} not verifiable: recorded by an earlier version"
         for kind, count in sorted(outcome.older.items())
     ]
     if outcome.difference is not None:
         return [*lines, f"DIFFERENT: {outcome.difference}"]
-    lines.append(f"{outcome.ticks:,} ticks equal to what their feeders wrote down; {outcome.steps:,} steps taken again")
+    lines.append(f"{outcome.ticks:,} ticks equal to the feeds' own recordings; {outcome.steps:,} steps recomputed")
     return [
         *lines,
         f"no difference: {outcome.opportunities:,} opportunities, {outcome.rejections:,} rejections, "
-        f"{outcome.arbitrages:,} arbitrages re-derived",
+        f"{outcome.arbitrages:,} arbitrages verified",
     ]

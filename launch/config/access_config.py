@@ -1,4 +1,4 @@
-"""Who may read and change, as a user configures it: `require_key`, `[limits]`, `[oidc]`."""
+"""Access configuration: `require_key`, `[limits]`, `[oidc]`."""
 
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ Burst = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class LimitConfiguration(BaseModel):
-    """Requests of one key, or of one address without a key: so many a second in the long run, so many at once."""
+    """Rate limits per key, or per address without a key: sustained rate and burst."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -58,7 +58,7 @@ class OidcConfiguration(BaseModel):
 
 
 def access_terms(require_key: bool, limits: LimitConfiguration, oidc: OidcConfiguration | None) -> AccessTerms:
-    """What the session is told."""
+    """The access terms of the session."""
     return AccessTerms(
         require_key=require_key,
         requests=RateTerms(limits.requests_per_second, limits.requests_burst),

@@ -1,4 +1,4 @@
-"""What a user may configure before a start: an optional TOML file, read once and frozen."""
+"""The configuration of a session: an optional TOML file, read once and frozen."""
 
 import tomllib
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ class FeedConfiguration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     stale_after_ms: int = Field(default=3_000, ge=500, le=60_000)
-    """How old the newest sign that a quote holds may be before it is withdrawn. Below half a second a busy machine
-    would withdraw quotes that are sound; above a minute no quote would ever be withdrawn in time."""
+    """Maximum age of a quote's last confirmation before it is withdrawn. Below half a second a busy machine would
+    withdraw valid quotes; above a minute quotes would be withdrawn too late."""
 
 
 class ExchangeConfiguration(BaseModel):
@@ -36,9 +36,9 @@ class ExchangeConfiguration(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     mode: Literal["simulated", "public", "sandbox", "live"] = "simulated"
-    """Our simulation; its public prices and an account of our own; the exchange's own play money; money."""
+    """Simulated exchange; public prices with a paper account; the exchange's sandbox; real money."""
     url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#]+[^\s?#]*$")
-    """Root of a gateway before a real exchange, laid out as `arbitrage exchanges` is; none named means its own."""
+    """Root URL of a gateway in front of a real exchange, laid out as `arbitrage exchanges` is; default: its own."""
 
     @field_validator("url")
     @classmethod
@@ -77,10 +77,10 @@ class Configuration(BaseModel):
     exchanges: tuple[str, ...] = ()
     """Which exchanges take part; none named means all."""
     exchange: dict[str, ExchangeConfiguration] = Field(default_factory=dict)
-    """Exchanges that are not simulated; all of a session are traded in one mode."""
+    """Exchanges that are not simulated; all exchanges of a session have one mode."""
     port: int = Field(default=8000, ge=1, le=65_535)
     bind: str = "127.0.0.1"
-    """The address the dashboard listens on; beyond loopback only where told to."""
+    """The address the dashboard listens on; beyond loopback only if configured."""
     require_key: bool = False
     """Whether reading needs a key too; beyond loopback it does in any case."""
     limits: LimitConfiguration = LimitConfiguration()
@@ -88,19 +88,19 @@ class Configuration(BaseModel):
     seed: int = 1
     partitions: int = Field(default=1, ge=1, le=64)
     bots_per_exchange: int = Field(default=1, ge=1, le=4)
-    """One of them trades; the others stand by and take over once it has been silent for longer than its lease."""
+    """One of them trades; the others are on standby and take over once its lease has expired."""
     rate_limits: bool = True
-    """Whether simulated exchanges keep the rate limits of the real ones; off to load them beyond those."""
+    """Whether simulated exchanges enforce the rate limits of the real ones; off for load tests."""
     feeds: FeedConfiguration = FeedConfiguration()
     paper: PaperConfiguration = PaperConfiguration()
     record: bool = False
-    """Whether what the feeds hear and say is recorded below `recordings` of the data folder."""
+    """Whether frames in and ticks out are recorded below `recordings` of the data folder."""
     recordings_mb: int = Field(default=1_000, ge=1)
     """Of all recordings in the data folder. Nothing is deleted: with so many megabytes, recording stops."""
     transfers: dict[str, dict[str, TransferConfiguration]] = Field(default_factory=dict)
     """Exchange → currency → what sending it away costs, where that is not as `transfer_terms` knows it."""
     notices: tuple[NoticesConfiguration, ...] = ()
-    """`[[notices]]`: who is told what happens; none named means nobody."""
+    """`[[notices]]`: notification destinations."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
 
@@ -108,7 +108,7 @@ class Configuration(BaseModel):
 
     @property
     def file(self) -> str:
-        """Where it was read, for errors that are found later."""
+        """The file it was read from, for later error messages."""
         return self._file
 
     @property
@@ -128,7 +128,7 @@ ENVIRONMENT = {
     "ARBITRAGE_BIND": "bind",
     "ARBITRAGE_PORT": "port",
 }
-"""Variables that stand above the file."""
+"""Environment variables that override the file."""
 
 
 def read_configuration(path: Path | None, environment: Mapping[str, str]) -> Configuration:
@@ -137,32 +137,32 @@ def read_configuration(path: Path | None, environment: Mapping[str, str]) -> Con
     Raises CannotStartError in one sentence.
     """
     document = _document(path)
-    told = {ENVIRONMENT[name]: value for name, value in environment.items() if name in ENVIRONMENT and value}
+    overrides = {ENVIRONMENT[name]: value for name, value in environment.items() if name in ENVIRONMENT and value}
     file = str(path or DEFAULT_FILE)
     try:
-        configuration = Configuration.model_validate(document | told)
+        configuration = Configuration.model_validate(document | overrides)
     except ValidationError as error:
-        raise CannotStartError(f"{_where_and_why(error, file, told)}.") from error
+        raise CannotStartError(f"{_where_and_why(error, file, overrides)}.") from error
     configuration._file = file
     return configuration
 
 
-def first_settings(told: Configuration, before: Mapping[str, Any]) -> Settings:
-    """What a new database starts with: what was told above `before`. Raises CannotStartError in one sentence."""
+def first_settings(config: Configuration, before: Mapping[str, Any]) -> Settings:
+    """Settings of a new database: `[settings]` over `before`. Raises CannotStartError in one sentence."""
     try:
-        return Settings.model_validate({**before, **told.settings})
+        return Settings.model_validate({**before, **config.settings})
     except ValidationError as error:
-        raise CannotStartError(f"{told.file}: [settings]: {error_text(error, 'the table')}.") from error
+        raise CannotStartError(f"{config.file}: [settings]: {error_text(error, 'the table')}.") from error
 
 
-def _where_and_why(error: ValidationError, file: str, told: Mapping[str, str]) -> str:
+def _where_and_why(error: ValidationError, file: str, overrides: Mapping[str, str]) -> str:
     """Each fault with the file or the variable that it came from."""
-    variables = {field: variable for variable, field in ENVIRONMENT.items() if field in told}
+    variables = {field: variable for variable, field in ENVIRONMENT.items() if field in overrides}
     faults = error.errors()
     in_file = [fault for fault in faults if fault["loc"][:1] == () or fault["loc"][0] not in variables]
-    said = [f"{file}: {sentence_of(in_file, 'the document')}"] if in_file else []
-    said += [f"{variables[str(fault['loc'][0])]}: {fault_text(fault)}" for fault in faults if fault not in in_file]
-    return "; ".join(said)
+    sentences = [f"{file}: {sentence_of(in_file, 'the document')}"] if in_file else []
+    sentences += [f"{variables[str(fault['loc'][0])]}: {fault_text(fault)}" for fault in faults if fault not in in_file]
+    return "; ".join(sentences)
 
 
 def _document(path: Path | None) -> dict[str, Any]:

@@ -14,10 +14,10 @@ def currencies_of(markets: Iterable[Market]) -> dict[str, tuple[str, ...]]:
     return {exchange: tuple(names) for exchange, names in found.items()}
 
 
-def check_named(table: str, told: Mapping[str, Iterable[str]], currencies: Mapping[str, Iterable[str]]) -> None:
+def check_named(table: str, configured: Mapping[str, Iterable[str]], currencies: Mapping[str, Iterable[str]]) -> None:
     """Raises CannotStartError for an exchange or a currency that is not among `currencies`: a slip of the pen would
     leave the default in force, and nobody would know."""
-    for exchange, named in told.items():
+    for exchange, named in configured.items():
         if exchange not in currencies:
             raise CannotStartError(f"[{table}.{exchange}]: {exchange} is not traded, only {', '.join(currencies)}.")
         for currency in named:

@@ -1,4 +1,4 @@
-"""`[[notices]]` of the configuration: who is told what, checked before anything starts. Secrets lie elsewhere."""
+"""`[[notices]]` of the configuration: notification destinations, checked before the start. Secrets are elsewhere."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -49,12 +49,14 @@ class NoticesConfiguration(BaseModel):
         return Destination(**dict(self) | {"name": self.name or self.kind})
 
 
-def told_destinations(told: Sequence[NoticesConfiguration], environment: Mapping[str, str]) -> tuple[Destination, ...]:
+def configured_destinations(
+    configured: Sequence[NoticesConfiguration], environment: Mapping[str, str]
+) -> tuple[Destination, ...]:
     """Those of the configuration, each with its secrets where they belong.
 
     Raises CannotStartError in one sentence, before anything was started.
     """
-    destinations = tuple(each.destination for each in told)
+    destinations = tuple(each.destination for each in configured)
     names = [destination.name for destination in destinations]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -29,15 +29,15 @@ class TransferConfiguration(BaseModel):
         return self
 
 
-def session_transfers(told: Mapping[str, Mapping[str, TransferConfiguration]]) -> tuple[TransferTerms, ...]:
-    """The known terms, replaced where `told` (exchange → currency → terms) says others.
+def session_transfers(configured: Mapping[str, Mapping[str, TransferConfiguration]]) -> tuple[TransferTerms, ...]:
+    """The known terms, replaced where `configured` (exchange → currency → terms) says others.
 
     Raises CannotStartError where it names what nobody could send.
     """
-    check_named("transfers", told, currencies_of(simulated_markets()))
+    check_named("transfers", configured, currencies_of(simulated_markets()))
     known = terms_of(KNOWN_TERMS)
     changed = []
-    for exchange, by_currency in told.items():
+    for exchange, by_currency in configured.items():
         for currency, mine in by_currency.items():
             before = known.get((exchange, currency))
             step = SATOSHI if before is None else before.step

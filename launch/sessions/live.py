@@ -1,5 +1,5 @@
-"""`arbitrage live`: the same system on real exchanges, or in their sandboxes. All that can be rejected is rejected
-before anything is sent."""
+"""`arbitrage live`: the same system on real exchanges or in their sandboxes. Every check runs before the first request
+that changes anything."""
 
 import uuid
 from collections.abc import Collection, Mapping
@@ -16,10 +16,10 @@ from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.paper import (
     SETTLEMENT_CURRENCY,
+    Echo,
     PaperOptions,
-    Say,
     chosen_markets,
-    room_for_recordings,
+    recordings_limit_mb,
     run_session,
 )
 from launch.setup.data_dir import check_writable
@@ -32,47 +32,49 @@ from ui.auth.api_keys import ensure_api_key
 
 RealMode = Literal["sandbox", "live"]
 
-LEAST_STALE_MS = 3_000
-"""Where a stream does not tell that it lost a message, REST is asked several times within that limit; bitFlyer takes
-500 questions in five minutes."""
+MIN_STALE_MS = 3_000
+"""Where a stream does not show that it lost a message, REST is polled several times within that limit; bitFlyer allows
+500 requests in five minutes."""
 
 
 async def run_live(
-    home: Path, options: PaperOptions, told: Configuration, environment: Mapping[str, str], say: Say
+    home: Path, options: PaperOptions, config: Configuration, environment: Mapping[str, str], echo: Echo
 ) -> int:
-    """Trade until told to stop. Raises CannotStartError where anything is missing that real trading needs."""
+    """Trade until stopped. Raises CannotStartError if anything is missing that real trading needs."""
     if options.json is not None:
         check_writable(options.json)
-    session = live_session(home, options, told)
+    session = live_session(home, options, config)
     check_accounts(session, environment)
-    say(f"asking {', '.join(_traded(session))} for markets, fees and the time")
-    session, fees = await as_the_exchanges_say(session, environment)
-    own_home(home, session.home)
-    say("no new arbitrage until trading is switched on in the settings, unless this database has it on already")
-    return await run_session(session, live_settings(told, fees), options, told, say)
+    echo(f"asking {', '.join(_traded(session))} for markets, fees and the time")
+    session, fees = await with_exchange_rules(session, environment)
+    make_own_home(home, session.home)
+    echo("trading_state starts as halted: switch trading on in the settings, unless this database has it on already")
+    return await run_session(session, live_settings(config, fees), options, config, echo)
 
 
-def check_live(home: Path, told: Configuration, environment: Mapping[str, str]) -> Session:
-    """All of the configuration that needs no exchange's answer; the session that it means. Raises CannotStartError."""
-    session = live_session(home, PaperOptions(None, None, None, None), told)
+def check_live(home: Path, config: Configuration, environment: Mapping[str, str]) -> Session:
+    """Check all of the configuration that needs no request; returns its session. Raises CannotStartError."""
+    session = live_session(home, PaperOptions(None, None, None, None), config)
     check_accounts(session, environment)
-    live_settings(told, {})
+    live_settings(config, {})
     return session
 
 
-def live_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
-    """Raises CannotStartError for a configuration that mixes modes or names what cannot be traded so."""
-    return session_at_exchanges(home, options, told, real_mode(told))
+def live_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
+    """Raises CannotStartError for a configuration that mixes modes or names an exchange that has no such mode."""
+    return session_at_exchanges(home, options, config, real_mode(config))
 
 
-def session_at_exchanges(home: Path, options: PaperOptions, told: Configuration, mode: Mode) -> Session:
-    """At real prices. Raises CannotStartError for what no such session can have."""
-    if told.kafka is not None:
-        raise CannotStartError("`kafka` is set: real trading keeps its own, so that no simulated price gets into it.")
-    if told.feeds.stale_after_ms < LEAST_STALE_MS:
+def session_at_exchanges(home: Path, options: PaperOptions, config: Configuration, mode: Mode) -> Session:
+    """A session at real prices. Raises CannotStartError for a configuration that such a session cannot have."""
+    if config.kafka is not None:
         raise CannotStartError(
-            f"[feeds] stale_after_ms is {told.feeds.stale_after_ms}, but real exchanges may not be asked often enough "
-            f"for less than {LEAST_STALE_MS}."
+            "`kafka` is set: remove it, since real trading uses its own Kafka, where no simulated price can get in."
+        )
+    if config.feeds.stale_after_ms < MIN_STALE_MS:
+        raise CannotStartError(
+            f"[feeds] stale_after_ms is {config.feeds.stale_after_ms}; real exchanges' rate limits do not allow "
+            f"less than {MIN_STALE_MS}."
         )
     kafka_port, mongodb_port = free_ports(2)
     own = home / mode
@@ -80,50 +82,50 @@ def session_at_exchanges(home: Path, options: PaperOptions, told: Configuration,
         session_id=uuid.uuid4().hex,
         started_at=wall_now(),
         mode=mode,
-        # a log and a database that no simulated price ever was in
+        # its own log and database, without simulated prices
         home=own,
         kafka=f"127.0.0.1:{kafka_port}",
-        mongodb=told.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+        mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
         database=database_name(mode),
-        markets=chosen_markets(named_exchanges(told)),
+        markets=chosen_markets(named_exchanges(config)),
         settlement_currency=SETTLEMENT_CURRENCY,
-        partitions=told.partitions,
-        gateways={name: one.url for name, one in told.exchange.items() if one.url is not None},
-        web_host=told.bind,
-        web_port=told.port if options.port is None else options.port,
-        access=told.access,
-        stale_after_ms=told.feeds.stale_after_ms,
-        recordings_mb=room_for_recordings(own, options, told),
-        transfers=session_transfers(told.transfers),
+        partitions=config.partitions,
+        gateways={name: one.url for name, one in config.exchange.items() if one.url is not None},
+        web_host=config.bind,
+        web_port=config.port if options.port is None else options.port,
+        access=config.access,
+        stale_after_ms=config.feeds.stale_after_ms,
+        recordings_mb=recordings_limit_mb(own, options, config),
+        transfers=session_transfers(config.transfers),
     )
 
 
-def named_exchanges(told: Configuration) -> tuple[str, ...]:
-    return told.exchanges or tuple(told.exchange)
+def named_exchanges(config: Configuration) -> tuple[str, ...]:
+    return config.exchanges or tuple(config.exchange)
 
 
-def one_mode(told: Configuration, watched: Collection[str] = ()) -> str:
-    """Of all exchanges; those `watched` for their rates may be configured without being named.
+def one_mode(config: Configuration, watched: Collection[str] = ()) -> str:
+    """The mode of all exchanges; those `watched` for their FX rates may be configured without being named.
 
     Raises CannotStartError where they differ.
     """
-    names = named_exchanges(told)
-    strange = [name for name in told.exchange if name not in (*names, *watched)]
-    if strange:
-        raise CannotStartError(f"[exchange.{strange[0]}] is configured, but `exchanges` does not name {strange[0]}.")
-    modes = {name: told.exchange[name].mode if name in told.exchange else "simulated" for name in names}
-    modes |= {name: told.exchange[name].mode for name in watched if name in told.exchange}
+    names = named_exchanges(config)
+    unnamed = [name for name in config.exchange if name not in (*names, *watched)]
+    if unnamed:
+        raise CannotStartError(f"[exchange.{unnamed[0]}] is configured, but `exchanges` does not name {unnamed[0]}.")
+    modes = {name: config.exchange[name].mode if name in config.exchange else "simulated" for name in names}
+    modes |= {name: config.exchange[name].mode for name in watched if name in config.exchange}
     if len(set(modes.values())) > 1:
-        told_modes = ", ".join(f"{name} is {mode}" for name, mode in modes.items())
-        raise CannotStartError(f"one session trades in one mode, but {told_modes}.")
+        each_mode = ", ".join(f"{name} is {mode}" for name, mode in modes.items())
+        raise CannotStartError(f"all exchanges of a session must have one mode, but {each_mode}.")
     return next(iter(modes.values()), "simulated")
 
 
-def real_mode(told: Configuration) -> RealMode:
-    """The one mode of all exchanges. Raises CannotStartError where they differ, or where none trades for real."""
-    mode = one_mode(told)
+def real_mode(config: Configuration) -> RealMode:
+    """The one mode of all exchanges. Raises CannotStartError if they differ, or if none trades for real."""
+    mode = one_mode(config)
     if mode == "sandbox":
-        lacking = [name for name in named_exchanges(told) if name not in SANDBOXES]
+        lacking = [name for name in named_exchanges(config) if name not in SANDBOXES]
         if lacking:
             raise CannotStartError(f"{lacking[0]} has no sandbox, only {' and '.join(SANDBOXES)} have.")
         return "sandbox"
@@ -132,13 +134,13 @@ def real_mode(told: Configuration) -> RealMode:
     if mode == "public":
         raise CannotStartError('mode = "public" is paper trading; start it with `arbitrage paper`.')
     raise CannotStartError(
-        'no exchange is real: `arbitrage live` needs [exchange.NAME] with mode = "live" or "sandbox" for each; '
-        "`arbitrage paper` trades on simulated ones."
+        'no exchange is real: `arbitrage live` needs [exchange.NAME] with mode = "live" or "sandbox" for each one; '
+        "`arbitrage paper` trades on simulated exchanges."
     )
 
 
 def check_accounts(session: Session, environment: Mapping[str, str]) -> None:
-    """Arm flag, keys and addresses of every exchange, without a request. Raises CannotStartError."""
+    """Check the arm flag, keys and addresses of every exchange, without a request. Raises CannotStartError."""
     for exchange in _traded(session):
         try:
             make_exchange(session_config(session, exchange, environment), environment)
@@ -146,8 +148,8 @@ def check_accounts(session: Session, environment: Mapping[str, str]) -> None:
             raise CannotStartError(f"{error}.") from None
 
 
-async def as_the_exchanges_say(session: Session, environment: Mapping[str, str]) -> tuple[Session, dict[str, Decimal]]:
-    """The session with the sizes in force, and our taker fees. Raises CannotStartError where an exchange says no."""
+async def with_exchange_rules(session: Session, environment: Mapping[str, str]) -> tuple[Session, dict[str, Decimal]]:
+    """The session with the order sizes in force, and our taker fees. Raises CannotStartError if an exchange refuses."""
     markets, fees = list(session.markets), {}
     for exchange in _traded(session):
         traded = [market for market in session.traded if market.exchange == exchange]
@@ -161,18 +163,18 @@ async def as_the_exchanges_say(session: Session, environment: Mapping[str, str])
     return replace(session, markets=tuple(markets)), fees
 
 
-def live_settings(told: Configuration, fees: Mapping[str, Decimal]) -> Settings:
-    """What a new database starts with: nothing is traded until somebody switches it on. Raises CannotStartError."""
+def live_settings(config: Configuration, fees: Mapping[str, Decimal]) -> Settings:
+    """The settings of a new database: trading is halted until a user switches it on. Raises CannotStartError."""
     first = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees), "trading_state": "halted"}
-    return first_settings(told, first)
+    return first_settings(config, first)
 
 
 def _traded(session: Session) -> tuple[str, ...]:
     return tuple(dict.fromkeys(market.exchange for market in session.traded))
 
 
-def own_home(home: Path, own: Path) -> None:
-    """A data folder within the data folder; jars and the dashboard's key are shared."""
+def make_own_home(home: Path, own: Path) -> None:
+    """Create a data folder within the data folder; jars and the dashboard's API key are shared by links."""
     own.mkdir(parents=True, exist_ok=True)
     for name in (home / "jars", ensure_api_key(home)):
         link = own / name.name

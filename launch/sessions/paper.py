@@ -1,4 +1,4 @@
-"""`arbitrage paper`: the whole system on one machine, on simulated exchanges, until it is told to stop."""
+"""`arbitrage paper`: the whole system on one machine, on simulated exchanges, until it is stopped."""
 
 import os
 import uuid
@@ -8,20 +8,20 @@ from pathlib import Path
 
 from exchanges.simulated_markets import paper_markets, simulated_markets, simulated_taker_fees, taker_fees
 from launch.config.configuration import Configuration, first_settings
-from launch.config.notice_destinations import told_destinations
+from launch.config.notice_destinations import configured_destinations
 from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
-from launch.sessions.backtest_runner import beside_backtests, told_tick_sets
+from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
 from launch.sessions.session_counters import SessionCounters
 from launch.sessions.session_recording import end_log, finish_recording
-from launch.sessions.shutdown import activity_of, finish_trading, report, with_the_store_back
+from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_store_is_down
 from launch.sessions.summary import Activity
 from launch.setup.data_dir import check_writable, write_atomically
 from launch.setup.data_layout import database_name, set_aside_other_layout
 from launch.setup.login_files import session_logins
 from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, unless_stopped
 from launch.supervisor.ports import claim_web_port
-from launch.supervisor.process_plan import own_parts, service_parts
+from launch.supervisor.process_plan import own_processes, service_processes
 from launch.supervisor.supervisor import Supervisor
 from market.decide.settings import Settings
 from market.instruments.assets import identity_fault
@@ -44,14 +44,14 @@ TRADING = {
 }
 
 EXCHANGE_SECONDS = 60.0
-"""Once all else is ready a session waits no longer for an exchange that does not answer; its parts do."""
+"""Once all else is ready, a session starts without an exchange that does not answer for so long."""
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class PaperOptions:
-    """What the command line said."""
+    """Options of the command line."""
 
     seconds: float | None
     json: Path | None
@@ -60,157 +60,162 @@ class PaperOptions:
     record: bool = False
 
 
-async def run_paper(home: Path, options: PaperOptions, told: Configuration, say: Say) -> int:
+async def run_paper(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     """Trade on simulated exchanges. Raises CannotStartError where the configuration means others."""
-    check_simulated(told)
-    return await run_session(paper_session(home, options, told), paper_settings(told), options, told, say)
+    check_simulated(config)
+    return await run_session(paper_session(home, options, config), paper_settings(config), options, config, echo)
 
 
 async def run_session(
-    session: Session, settings: Settings, options: PaperOptions, told: Configuration, say: Say
+    session: Session, settings: Settings, options: PaperOptions, config: Configuration, echo: Echo
 ) -> int:
-    """Start everything, trade until told to stop, check the books. Exit code 0 only where they balance."""
-    session = replace(session, notices=told_destinations(told.notices, os.environ))
+    """Start everything, trade until stopped, check the ledger. Exit code 0 only if it reconciles."""
+    session = replace(session, notices=configured_destinations(config.notices, os.environ))
     if options.json is not None:
         check_writable(options.json)
     claim_web_port(session.web_host, session.web_port)
     moved = set_aside_other_layout(session.home)
     if moved is not None:
-        say(moved)
-    with session_logins(session, told, os.environ) as own_session:
-        return await _run(own_session, settings, options, told, say)
+        echo(moved)
+    with session_logins(session, config, os.environ) as own_session:
+        return await _run(own_session, settings, options, config, echo)
 
 
-async def _run(session: Session, settings: Settings, options: PaperOptions, told: Configuration, say: Say) -> int:
+async def _run(session: Session, settings: Settings, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     started, home = wall_now(), session.home
     key_file = ensure_api_key(home)
-    services = await service_parts(session, told, settings, say)
+    services = await service_processes(session, config, settings, echo)
     write_atomically(home / "run.json", session.to_json())
     names = tuple(part.name for part in services)
-    parts = [*services, *own_parts(session, names, fed=True, bots=told.bots_per_exchange)]
-    supervisor = Supervisor(home, parts, say, session)
+    parts = [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange)]
+    supervisor = Supervisor(home, parts, echo, session)
     meter, stopped = SessionCounters(session), stop_event()
     await supervisor.start()
     try:
-        await unless_stopped(_all_ready(session, supervisor, meter, say), stopped)
-        say(
+        await unless_stopped(_all_ready(session, supervisor, meter, echo), stopped)
+        echo(
             f"{TRADING[session.mode]}: http://{session.web_host}:{session.web_port}   "
-            f"(key for changes: {key_file}; Ctrl-C stops everything)"
+            f"(API key: {key_file}; Ctrl-C stops everything)"
         )
         if session.recordings_mb is not None:
-            say(f"recording the feeds and the log in {recordings_folder(home) / session.session_id}")
-        await beside_backtests(session, stopped_or_after(stopped, options.seconds))
+            echo(f"recording feeds and log in {recordings_folder(home) / session.session_id}")
+        await with_backtests(session, stopped_or_after(stopped, options.seconds))
         activity = await _closed(session, meter, supervisor, started)
         if session.recordings_mb is not None:
-            await end_log(session, started, say)
+            await end_log(session, started, echo)
     finally:
         await meter.stop()
         await supervisor.stop()
         (home / "run.json").unlink(missing_ok=True)
     if session.recordings_mb is not None:
-        finish_recording(session, say)
-    return report(activity, options.json, say)
+        finish_recording(session, echo)
+    return report(activity, options.json, echo)
 
 
-async def _all_ready(session: Session, supervisor: Supervisor, meter: SessionCounters, say: Say) -> None:
-    async def tell_page() -> None:
-        """Long before Spark is up, on a busy machine: what is there can be watched."""
+async def _all_ready(session: Session, supervisor: Supervisor, meter: SessionCounters, echo: Echo) -> None:
+    async def report_address() -> None:
+        """The page is ready long before Spark is, so its address is printed at once."""
         await supervisor.ready_of(("ui",))
-        say(f"open http://{session.web_host}:{session.web_port}; trading begins once all parts are ready, Spark last")
+        echo(f"open http://{session.web_host}:{session.web_port}; trading begins once all is ready, Spark last")
 
-    async def report_tick_sets() -> None:
-        # before it is ready, the database is being laid out by its own part
+    async def publish_known_tick_sets() -> None:
+        # until MongoDB is ready, its own process sets the database up
         await supervisor.ready_of(tuple({"mongodb"} & set(supervisor.names)))
-        await told_tick_sets(session)
+        await publish_tick_sets(session)
 
-    # not a TaskGroup: what was not ready in time is one sentence, not a group of one
+    # not a TaskGroup: a failed start must raise one error, not a group of one
     await run_all(
-        meter.start(), supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS), tell_page(), report_tick_sets()
+        meter.start(),
+        supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS),
+        report_address(),
+        publish_known_tick_sets(),
     )
-    meter.start_counting_afresh()
+    meter.reset()
 
 
 async def _closed(session: Session, meter: SessionCounters, supervisor: Supervisor, started: int) -> Activity:
     async def close() -> Activity:
         async with await open_store(session) as store:
-            await finish_trading(store, session, supervisor.roll.idle_exchanges())
+            await finish_trading(store, session, supervisor.states.idle_exchanges())
             return await activity_of(store, session, meter, supervisor.restarts, started)
 
-    return await with_the_store_back(close)
+    return await retry_while_store_is_down(close)
 
 
-def paper_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
-    """Raises CannotStartError for exchanges that we do not know or too few of them."""
+def paper_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
+    """Raises CannotStartError for unknown exchanges, or too few of them."""
     kafka_port, mongodb_port, exchanges_port = free_ports(3)
     return Session(
         session_id=uuid.uuid4().hex,
         started_at=wall_now(),
         mode="paper",
         home=home,
-        kafka=told.kafka or f"127.0.0.1:{kafka_port}",
-        mongodb=told.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
+        kafka=config.kafka or f"127.0.0.1:{kafka_port}",
+        mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
         database=database_name("paper"),
-        markets=chosen_markets(told.exchanges),
+        markets=chosen_markets(config.exchanges),
         settlement_currency=SETTLEMENT_CURRENCY,
-        partitions=told.partitions,
+        partitions=config.partitions,
         exchanges_url=f"http://127.0.0.1:{exchanges_port}",
-        rate_limits=told.rate_limits,
-        web_host=told.bind,
-        web_port=told.port if options.port is None else options.port,
-        access=told.access,
-        seed=options.seed if options.seed is not None else told.seed,
-        stale_after_ms=told.feeds.stale_after_ms,
-        recordings_mb=room_for_recordings(home, options, told),
-        transfers=session_transfers(told.transfers),
+        rate_limits=config.rate_limits,
+        web_host=config.bind,
+        web_port=config.port if options.port is None else options.port,
+        access=config.access,
+        seed=options.seed if options.seed is not None else config.seed,
+        stale_after_ms=config.feeds.stale_after_ms,
+        recordings_mb=recordings_limit_mb(home, options, config),
+        transfers=session_transfers(config.transfers),
     )
 
 
-def room_for_recordings(home: Path, options: PaperOptions, told: Configuration) -> int | None:
-    """In megabytes; None where nothing is to be recorded. Raises CannotStartError where there is no room left."""
-    if not (options.record or told.record):
+def recordings_limit_mb(home: Path, options: PaperOptions, config: Configuration) -> int | None:
+    """Megabytes; None if nothing is recorded. Raises CannotStartError if the limit is reached already."""
+    if not (options.record or config.record):
         return None
     folder = recordings_folder(home)
     used = recorded_bytes(folder)
-    if used >= told.recordings_mb * MEGABYTE:
+    if used >= config.recordings_mb * MEGABYTE:
         raise CannotStartError(
-            f"{folder} holds {used // MEGABYTE} MB of recordings and `recordings_mb` is {told.recordings_mb}: "
+            f"{folder} holds {used // MEGABYTE} MB of recordings, and `recordings_mb` is {config.recordings_mb}: "
             "delete some of them, raise the limit, or start without recording."
         )
-    return told.recordings_mb
+    return config.recordings_mb
 
 
-def check_paper(told: Configuration) -> None:
-    """What needs nothing started, before the data folder's lock: told also beside a running session.
+def check_paper(config: Configuration) -> None:
+    """Checks that need no process; they run before the data folder is locked, so beside a running session too.
 
     Raises CannotStartError.
     """
-    check_simulated(told)
-    chosen_markets(told.exchanges)
-    paper_settings(told)
-    session_transfers(told.transfers)
+    check_simulated(config)
+    chosen_markets(config.exchanges)
+    paper_settings(config)
+    session_transfers(config.transfers)
 
 
-def check_simulated(told: Configuration) -> None:
-    """Raises CannotStartError where any exchange is configured to be real: trading on simulated ones reaches none."""
-    for name, exchange in told.exchange.items():
+def check_simulated(config: Configuration) -> None:
+    """Raises CannotStartError if any exchange is configured to be real."""
+    for name, exchange in config.exchange.items():
         if exchange.mode != "simulated":
             raise CannotStartError(
                 f'[exchange.{name}] mode = "{exchange.mode}" is not paper trading; start it with `arbitrage live`.'
             )
         if exchange.url is not None:
-            raise CannotStartError(f"[exchange.{name}] url is for real exchanges; a session simulates its own.")
-    if told.paper.balances:
-        raise CannotStartError("[paper.balances] is for accounts at live prices; simulated exchanges open their own.")
+            raise CannotStartError(f"[exchange.{name}] url is only for real exchanges; simulated ones have no url.")
+    if config.paper.balances:
+        raise CannotStartError(
+            "[paper.balances] is only for accounts at live prices; simulated exchanges set their own balances."
+        )
 
 
 def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:
-    """The markets of the named exchanges, those of paper mode where none is named; FX always, since prices need it."""
+    """The markets of the named exchanges, or those of paper mode if none is named; always with FX rates."""
     markets, usual = simulated_markets(), paper_markets()
     known = dict.fromkeys(market.exchange for market in markets)
     if unknown := [name for name in names if name not in known]:
         raise CannotStartError(f"unknown exchange {unknown[0]!r}; known are {', '.join(known)}.")
     if names and len(set(names)) < 2:
-        raise CannotStartError("`exchanges` names one exchange alone; an arbitrage needs at least two.")
+        raise CannotStartError("`exchanges` names only one exchange; an arbitrage needs at least two.")
     if set(names) <= {market.exchange for market in usual}:
         markets = usual
     chosen = tuple(market for market in markets if not names or market.is_fx or market.exchange in names)
@@ -220,8 +225,8 @@ def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:
     return chosen
 
 
-def paper_settings(told: Configuration) -> Settings:
-    """What a new data folder starts with. Raises CannotStartError for values out of range."""
-    enabled = told.exchanges or tuple(taker_fees())
+def paper_settings(config: Configuration) -> Settings:
+    """The settings of a new data folder. Raises CannotStartError for values out of range."""
+    enabled = config.exchanges or tuple(taker_fees())
     fees = {name: fee for name, fee in simulated_taker_fees().items() if name in (*taker_fees(), *enabled)}
-    return first_settings(told, {"enabled_exchanges": enabled, "taker_fees": fees})
+    return first_settings(config, {"enabled_exchanges": enabled, "taker_fees": fees})

@@ -1,4 +1,4 @@
-"""`arbitrage paper` at the live prices of real exchanges: no key is read, nothing private is asked, no order leaves."""
+"""`arbitrage paper` at the live prices of real exchanges: reads no API key, calls no private API, sends no order."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,8 +12,8 @@ from exchanges.simulated_markets import simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings
 from launch.config.currency_tables import check_named, currencies_of
 from launch.errors import CannotStartError
-from launch.sessions.live import one_mode, own_home, session_at_exchanges
-from launch.sessions.paper import PaperOptions, Say, run_session
+from launch.sessions.live import make_own_home, one_mode, session_at_exchanges
+from launch.sessions.paper import Echo, PaperOptions, run_session
 from launch.setup.data_dir import check_writable
 from market.decide.settings import Settings
 from market.instruments.markets import Market
@@ -26,60 +26,60 @@ OPENING = {
     "JPY": Decimal(15_000_000),
     "USDT": Decimal(100_000),
 }
-"""What a new account has of each currency that its exchange trades: enough for a hundred trades of the default size."""
+"""Opening balance of a new account, per currency of its exchange: a hundred trades of the default size."""
 
 
-async def run_public(home: Path, options: PaperOptions, told: Configuration, say: Say) -> int:
-    """Trade until told to stop. Raises CannotStartError for a configuration that cannot be, or an exchange that does
-    not answer."""
+async def run_public(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
+    """Trade until stopped. Raises CannotStartError for an impossible configuration or an exchange that does not
+    answer."""
     if options.json is not None:
         check_writable(options.json)
-    session = public_session(home, options, told)
-    say(f"asking {', '.join(session.exchanges)} for their markets and fees; no key is needed and none is read")
-    session, fees = await as_listed(session)
-    settings = public_settings(told, fees)
-    own_home(home, session.home)
+    session = public_session(home, options, config)
+    echo(f"asking {', '.join(session.exchanges)} for their markets and fees; no API key is needed and none is read")
+    session, fees = await with_listed_rules(session)
+    settings = public_settings(config, fees)
+    make_own_home(home, session.home)
     accounts = session.home / "paper"
     if accounts.exists():
-        say(f"the paper accounts of before go on: {accounts}")
-    return await run_session(session, settings, options, told, say)
+        echo(f"resuming the paper accounts in {accounts}")
+    return await run_session(session, settings, options, config, echo)
 
 
-def check_public(home: Path, told: Configuration) -> None:
-    """All of the configuration that needs no exchange's answer. Raises CannotStartError."""
-    session = public_session(home, PaperOptions(None, None, None, None), told)
+def check_public(home: Path, config: Configuration) -> None:
+    """Check all of the configuration that needs no request. Raises CannotStartError."""
+    session = public_session(home, PaperOptions(None, None, None, None), config)
     fees = simulated_taker_fees()
-    public_settings(told, {market.exchange: fees[market.exchange] for market in session.traded})
+    public_settings(config, {market.exchange: fees[market.exchange] for market in session.traded})
 
 
-def public_session(home: Path, options: PaperOptions, told: Configuration) -> Session:
-    """Raises CannotStartError for a configuration that mixes modes or names what is not there."""
-    one_mode(told, {market.exchange for market in simulated_markets() if market.is_fx})
-    session = session_at_exchanges(home, options, told, "public")
+def public_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
+    """Raises CannotStartError for a configuration that mixes modes or names unknown exchanges."""
+    one_mode(config, {market.exchange for market in simulated_markets() if market.is_fx})
+    session = session_at_exchanges(home, options, config, "public")
     return replace(
         session,
-        seed=told.seed if options.seed is None else options.seed,
-        paper_balances=opening_balances(session.traded, told.paper.balances),
-        paper_latency_ms=told.paper.latency_ms,
-        paper_latency_spread=told.paper.latency_spread,
+        seed=config.seed if options.seed is None else options.seed,
+        paper_balances=opening_balances(session.traded, config.paper.balances),
+        paper_latency_ms=config.paper.latency_ms,
+        paper_latency_spread=config.paper.latency_spread,
     )
 
 
 def opening_balances(
-    markets: tuple[Market, ...], told: Mapping[str, Mapping[str, Decimal]]
+    markets: tuple[Market, ...], configured: Mapping[str, Mapping[str, Decimal]]
 ) -> dict[str, dict[str, Decimal]]:
-    """Exchange → currency → amount. Raises CannotStartError where `told` names what is not traded."""
+    """Exchange → currency → amount. Raises CannotStartError if `configured` names a currency that is not traded."""
     currencies = currencies_of(markets)
-    check_named("paper.balances", told, currencies)
+    check_named("paper.balances", configured, currencies)
     return {
-        exchange: {name: OPENING[name] for name in names} | dict(told.get(exchange, {}))
+        exchange: {name: OPENING[name] for name in names} | dict(configured.get(exchange, {}))
         for exchange, names in currencies.items()
     }
 
 
-async def as_listed(session: Session) -> tuple[Session, dict[str, Decimal]]:
-    """The session with the sizes in force, and the taker fees of whoever begins there. Raises CannotStartError where an
-    exchange is not reached or does not trade what we would."""
+async def with_listed_rules(session: Session) -> tuple[Session, dict[str, Decimal]]:
+    """The session with the order sizes in force, and the taker fees of the entry tier. Raises CannotStartError if an
+    exchange cannot be reached or does not list one of our markets."""
     markets: list[Market] = []
     fees: dict[str, Decimal] = {}
     for exchange in session.exchanges:
@@ -97,10 +97,10 @@ async def as_listed(session: Session) -> tuple[Session, dict[str, Decimal]]:
     )
 
 
-def public_settings(told: Configuration, fees: Mapping[str, Decimal]) -> Settings:
-    """What a new database starts with. Raises CannotStartError for values out of range."""
+def public_settings(config: Configuration, fees: Mapping[str, Decimal]) -> Settings:
+    """The settings of a new database. Raises CannotStartError for values out of range."""
     first: dict[str, object] = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees)}
-    return first_settings(told, first)
+    return first_settings(config, first)
 
 
 def _place(session: Session, exchange: str) -> str:

@@ -1,4 +1,4 @@
-"""Where the sessions lie that were recorded, and which of them have their own log as a tick set."""
+"""Finds recorded sessions, and those that have their own log as a tick set."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,18 +12,18 @@ LOG_TICKS = Path("log", TICK_SET)
 
 
 def recorded_session(home: Path, session_id: str) -> Path | None:
-    """The folder of the session with this id in any of the data folder's homes."""
+    """The folder of the session with this id, in the data folder or in one of the modes' folders in it."""
     found = (recordings_folder(root) / session_id for root in _homes(home))
     return next((path for path in found if path.is_dir()), None)
 
 
 def recorded_logs(home: Path) -> Iterator[tuple[str, Path]]:
-    """Session id and tick set of each recorded session that has its log."""
+    """Session id and tick set folder of each recorded session that has its log."""
     for root in _homes(home):
         for path in sorted(recordings_folder(root).glob(f"*/{LOG_TICKS}/{MANIFEST}")):
             yield path.parents[2].name, path.parent
 
 
 def _homes(home: Path) -> list[Path]:
-    """Trading at live prices and for real has data folders of its own."""
+    """Sessions at live prices and for real have their own data folders."""
     return [home, *sorted(path for path in home.glob("*") if recordings_folder(path).is_dir())]

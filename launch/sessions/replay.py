@@ -16,14 +16,14 @@ from datasets.errors import ImportRejectedError
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.session_counters import SessionCounters
-from launch.sessions.shutdown import activity_of, finish_trading, until, with_the_store_back
+from launch.sessions.shutdown import activity_of, finish_trading, retry_while_store_is_down, until
 from launch.sessions.summary import Activity, balance_differences
 from launch.setup.data_dir import check_writable, write_atomically
 from launch.setup.data_layout import database_name
 from launch.setup.login_files import supervisors_session
 from launch.supervisor.interruptible_wait import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
-from launch.supervisor.process_plan import own_parts, service_parts
+from launch.supervisor.process_plan import own_processes, service_processes
 from launch.supervisor.supervisor import Supervisor
 from market.time_units import MICROSECONDS
 from pricefeeds.quote_replayer import run_replayer
@@ -34,15 +34,15 @@ from streams.broker.embedded_broker import free_ports
 from ui.auth.api_keys import ensure_api_key
 
 TRADERS_START_SECONDS = 30
-"""Between the moment when the engine runs and the first recorded row: time for the bots to start."""
+"""From the moment Spark is ready to the first recorded row: time for the bots to start."""
 DRAIN_SECONDS = 300.0
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """What the command line said; None means the profile's own."""
+    """Options of the command line; None means the profile's own value."""
 
     files: tuple[Path, ...]
     speed: float | None
@@ -51,30 +51,30 @@ class ReplayOptions:
     port: int | None
 
 
-async def run_replay(home: Path, options: ReplayOptions, told: Configuration, say: Say) -> int:
-    """Replay the files to their end and report; exit code 0 where the paper books balance."""
+async def run_replay(home: Path, options: ReplayOptions, config: Configuration, echo: Echo) -> int:
+    """Replay the files to their end and report; exit code 0 if the ledger reconciles."""
     if options.json is not None:
         check_writable(options.json)
     recording = read_recording(options)
-    session = replay_session(fresh_home(home), recording, options, told)
+    session = replay_session(make_empty_home(home), recording, options, config)
     session = supervisors_session(session, Configuration(), {})
     claim_web_port(session.web_host, session.web_port)
-    for line in recording.profile.told_assumptions:
-        say(f"assumed: {line}")
+    for line in recording.profile.all_assumptions:
+        echo(f"assumed: {line}")
     stopped = stop_event()
-    services = await service_parts(session, Configuration(), recording.profile.settings)
-    supervisor = Supervisor(session.home, services, say, session)
+    services = await service_processes(session, Configuration(), recording.profile.settings)
+    supervisor = Supervisor(session.home, services, echo, session)
     await supervisor.start()
     try:
         session = await unless_stopped(_start_parts(session, supervisor, recording, options), stopped)
         outcome, balanced = await unless_stopped(_replay(session, supervisor, recording), stopped)
     finally:
         await supervisor.stop()
-    return _report(recording, outcome, balanced, options.json, say)
+    return _report(recording, outcome, balanced, options.json, echo)
 
 
 def read_recording(options: ReplayOptions) -> Recording:
-    """Raises CannotStartError for files that cannot be replayed, in one sentence."""
+    """Raises CannotStartError in one sentence for files that cannot be replayed."""
     try:
         if len(options.files) == 1 and options.files[0].is_dir():
             recording = load_own_recording(options.files[0])
@@ -87,8 +87,8 @@ def read_recording(options: ReplayOptions) -> Recording:
         raise CannotStartError(f"{error}.") from error
 
 
-def fresh_home(home: Path) -> Path:
-    """A replay's own data folder, emptied: its log must hold nothing but the recording. Jars and key are shared."""
+def make_empty_home(home: Path) -> Path:
+    """The replay's own data folder, emptied: its log must hold only the recording. Jars and API key are shared."""
     key = ensure_api_key(home)
     folder = home / "replay"
     shutil.rmtree(folder, ignore_errors=True)
@@ -98,7 +98,7 @@ def fresh_home(home: Path) -> Path:
     return folder
 
 
-def replay_session(home: Path, recording: Recording, options: ReplayOptions, told: Configuration) -> Session:
+def replay_session(home: Path, recording: Recording, options: ReplayOptions, config: Configuration) -> Session:
     kafka_port, mongodb_port = free_ports(2)
     session_id = uuid.uuid4().hex
     return Session(
@@ -111,24 +111,24 @@ def replay_session(home: Path, recording: Recording, options: ReplayOptions, tol
         database=database_name("replay"),
         markets=recording.markets,
         settlement_currency=recording.profile.settlement_currency,
-        web_host=told.bind,
-        web_port=told.port if options.port is None else options.port,
-        access=told.access,
+        web_host=config.bind,
+        web_port=config.port if options.port is None else options.port,
+        access=config.access,
         replay=_time_from(recording, 1.0, wall_now()),
-        seed=told.seed,
+        seed=config.seed,
         paper_balances=recording.profile.paper_balances,
-        paper_latency_ms=told.paper.latency_ms,
-        paper_latency_spread=told.paper.latency_spread,
+        paper_latency_ms=config.paper.latency_ms,
+        paper_latency_spread=config.paper.latency_spread,
     )
 
 
 async def _start_parts(
     session: Session, supervisor: Supervisor, recording: Recording, options: ReplayOptions
 ) -> Session:
-    """Start the engine, fix market time to begin soon after, start the rest with it."""
+    """Start Spark, set the start of market time shortly after, then start the rest with it."""
     write_atomically(session.home / "run.json", session.to_json())
     services = supervisor.names
-    parts = own_parts(session, services, fed=False)
+    parts = own_processes(session, services, fed=False)
     supervisor.add(part for part in parts if part.name == "cep")
     await supervisor.all_ready()
     begin = wall_now() + TRADERS_START_SECONDS * MICROSECONDS
@@ -138,7 +138,7 @@ async def _start_parts(
     supervisor.add(part for part in parts if part.name != "cep")
     await supervisor.all_ready()
     if wall_now() > begin:
-        raise LaunchError("the bots needed too long to start, recorded time has begun without them; start it again.")
+        raise LaunchError("the bots were not ready when the recorded time began; start the replay again.")
     return session
 
 
@@ -153,14 +153,14 @@ async def _replay(session: Session, supervisor: Supervisor, recording: Recording
             return meter.ended_bases >= set(session.bases)
 
         if not await until(through, DRAIN_SECONDS):
-            raise LaunchError(f"the end of the log did not come out of Spark within {DRAIN_SECONDS:.0f} s.")
+            raise LaunchError(f"Spark did not process the log to its end within {DRAIN_SECONDS:.0f} s.")
 
         async def close() -> Activity:
             async with await open_store(session) as store:
-                await finish_trading(store, session, supervisor.roll.idle_exchanges())
+                await finish_trading(store, session, supervisor.states.idle_exchanges())
                 return await activity_of(store, session, meter, supervisor.restarts, started)
 
-        activity = await with_the_store_back(close)
+        activity = await retry_while_store_is_down(close)
     finally:
         await meter.stop()
     outcome = ReplayOutcome(
@@ -178,11 +178,11 @@ def _time_from(recording: Recording, speed: float, wall_start: int) -> ReplayTim
     return ReplayTime(recording_start=recording.start_time, wall_start=wall_start, speed=speed)
 
 
-def _report(recording: Recording, outcome: ReplayOutcome, balanced: bool, json_file: Path | None, say: Say) -> int:
+def _report(recording: Recording, outcome: ReplayOutcome, balanced: bool, json_file: Path | None, echo: Echo) -> int:
     if json_file is not None:
         document = report_json(recording, outcome) | {"balanced": balanced}
         write_atomically(json_file, json.dumps(document, indent=2).encode())
     for line in report_lines(recording, outcome):
-        say(line)
-    say("the books balance" if balanced else "THE BOOKS DO NOT BALANCE")
+        echo(line)
+    echo("ledger reconciled" if balanced else "LEDGER NOT RECONCILED")
     return 0 if balanced else 1

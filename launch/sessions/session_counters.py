@@ -1,4 +1,4 @@
-"""Counts a session from outside: quotes and opportunities on the streams, trades as a WebSocket client sees them."""
+"""Measures a session from outside: quotes and opportunities on the streams, trades as a WebSocket client."""
 
 import asyncio
 import logging
@@ -23,16 +23,16 @@ from streams.topics import OPPORTUNITIES, TICKS
 from ui.auth.api_keys import ensure_api_key
 
 REMEMBERED_IDS = 100_000
-"""Ids kept to count distinct opportunities; a re-emission after a crash lies well within."""
+"""Ids remembered to count distinct opportunities; covers everything that is emitted again after a crash."""
 REMEMBERED_LATENCIES = 100_000
-TICKS_PATIENCE = 0.5
+TICKS_BATCH_SECONDS = 0.5
 """Seconds."""
 
 log = logging.getLogger("launch")
 
 
 class SessionCounters:
-    """Reads from the moment it is started; survives restarts of what it reads from."""
+    """Counts from its start on; survives restarts of Kafka and of the web process."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -45,17 +45,17 @@ class SessionCounters:
         self.opportunity_latencies: list[float] = []
         """Milliseconds from the tick's arrival until the opportunity was read here."""
         self.shown_latencies: list[float] = []
-        """Milliseconds from the tick's arrival until a WebSocket client was told of the trade."""
+        """Milliseconds from the tick's arrival until a WebSocket client received the trade."""
         self.ended_bases: set[str] = set()
         self._shown: set[str] = set()
         self._reading = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Returns once everything written from now on will be counted."""
+        """Returns once every row written from now on will be counted."""
         self._tasks = [
-            asyncio.create_task(self._keep_going(self._count_records)),
-            asyncio.create_task(self._keep_going(self._watch_page)),
+            asyncio.create_task(self._retry_forever(self._count_records)),
+            asyncio.create_task(self._retry_forever(self._follow_page)),
         ]
         await self._reading.wait()
 
@@ -64,39 +64,37 @@ class SessionCounters:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def start_counting_afresh(self) -> None:
-        """Forget quotes and latencies of the warm-up. Opportunities stay: bots answer those, too."""
+    def reset(self) -> None:
+        """Drop quotes and latencies of the warm-up. Opportunities stay: the bots decide on those, too."""
         self.quotes = dict.fromkeys(self.quotes, 0)
         self.opportunity_latencies.clear()
         self.shown_latencies.clear()
 
-    async def _keep_going(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _retry_forever(self, work: Callable[[], Awaitable[None]]) -> None:
         delays = backoff()
         while True:
             try:
                 await work()
                 delays = backoff()
             except (StreamError, OSError, websockets.WebSocketException) as error:
-                log.info("meter lost its source", extra={"error": str(error)})
+                log.info("session counters lost their connection", extra={"error": str(error)})
             await SystemClock().sleep(next(delays))
 
     async def _count_records(self) -> None:
-        """Opportunities are read at once, since their latency is measured; ticks are only counted, so in bundles."""
+        """Opportunities are read at once, since their latency is measured; ticks are only counted, in batches."""
         async with (
-            TopicReader(self._session.kafka, (OPPORTUNITIES,), "latest") as prompt,
-            TopicReader(self._session.kafka, (TICKS,), "latest", TICKS_PATIENCE) as patient,
+            TopicReader(self._session.kafka, (OPPORTUNITIES,), "latest") as opportunities,
+            TopicReader(self._session.kafka, (TICKS,), "latest", TICKS_BATCH_SECONDS) as ticks,
         ):
             self._reading.set()
-            await run_all(self._count_all(prompt), self._count_all(patient))
+            await run_all(self._count_all(opportunities), self._count_all(ticks))
 
     async def _count_all(self, reader: TopicReader) -> None:
         async for record in reader.records():
             try:
                 self._count(record)
             except (WireError, KeyError) as error:
-                log.warning(
-                    "row passed over", extra={"topic": record.topic, "offset": record.offset, "error": str(error)}
-                )
+                log.warning("row skipped", extra={"topic": record.topic, "offset": record.offset, "error": str(error)})
 
     def _count(self, record: Record) -> None:
         row = row_of(record.value)
@@ -109,9 +107,9 @@ class SessionCounters:
             if found.kind == "end":
                 self.ended_bases.add(found.base)
         elif found.opportunity_id not in self._ids:
-            self._note(found)
+            self._record_opportunity(found)
 
-    def _note(self, opportunity: Opportunity) -> None:
+    def _record_opportunity(self, opportunity: Opportunity) -> None:
         self._ids[opportunity.opportunity_id] = None
         if len(self._ids) > REMEMBERED_IDS:
             self._ids.popitem(last=False)
@@ -120,7 +118,7 @@ class SessionCounters:
         if len(self.opportunity_latencies) < REMEMBERED_LATENCIES:
             self.opportunity_latencies.append((self._clock.now() - opportunity.event_time) / 1_000)
 
-    async def _watch_page(self) -> None:
+    async def _follow_page(self) -> None:
         address = f"{self._session.web_host}:{self._session.web_port}"
         key = ensure_api_key(self._session.home).read_text().strip()
         async with websockets.connect(
@@ -130,10 +128,10 @@ class SessionCounters:
             max_size=None,
         ) as socket:
             async for message in socket:
-                self._note_shown(orjson.loads(message))
+                self._record_shown(orjson.loads(message))
 
-    def _note_shown(self, message: dict[str, Any]) -> None:
-        """The first message that shows a trade with both its legs filled."""
+    def _record_shown(self, message: dict[str, Any]) -> None:
+        """Record the first message that shows a trade with both legs filled."""
         if message.get("type") != "trade" or message["state"] not in ("closed", "unwound"):
             return
         if message["arbitrage_id"] not in self._shown and len(self.shown_latencies) < REMEMBERED_LATENCIES:
@@ -142,5 +140,5 @@ class SessionCounters:
 
 
 def seconds_since(started: int, moment: int | None) -> float | None:
-    """Seconds between two wall clock times in microseconds; None where the second never came."""
+    """Seconds between two wall clock times in microseconds; None if there is no second one."""
     return None if moment is None else round((moment - started) / MICROSECONDS, 3)

@@ -1,5 +1,5 @@
-"""The end of a session whose log is recorded: what the store kept is laid beside it, and all of it becomes one folder
-that can be copied."""
+"""The end of a recorded session: exports the store's documents beside the log, so that one folder holds everything that
+a verification needs."""
 
 import json
 import logging
@@ -13,10 +13,10 @@ from pydantic import TypeAdapter
 from backtest.verify.recorded_session import (
     ARBITRAGES,
     BOOKS,
+    EXPORTED_ARBITRAGE,
+    EXPORTED_FILL,
     FILLS,
     HEAD,
-    KEPT_ARBITRAGE,
-    KEPT_FILL,
     OPPORTUNITIES,
     REJECTION,
     REJECTIONS,
@@ -41,19 +41,20 @@ from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
 
 END_SECONDS = 60.0
-"""How long the end marker may take through CEP, which may just be starting again."""
+"""Time limit for the end marker to pass through CEP, which may just be restarting."""
 RAW, RAW_HEAD = "raw", "head.json"
 
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 Value = TypeVar("Value")
 
 log = logging.getLogger("launch")
 
 
-async def end_log(session: Session, started: int, say: Say) -> None:
-    """While all parts run and nothing is traded any more: keep the decisions, mark the end of the log, see it out.
+async def end_log(session: Session, started: int, echo: Echo) -> None:
+    """Export the decisions, write the end marker to the log and wait for it, while all processes still run and trading
+    has ended.
 
-    Every rejection that is kept is of an opportunity before the mark. Where that fails it is said, and that is all.
+    Every exported rejection is of an opportunity before the marker. A failure is reported and not raised.
     """
     folder = log_folder(session.home, session.session_id)
     try:
@@ -65,23 +66,23 @@ async def end_log(session: Session, started: int, say: Say) -> None:
             return (raw / ENDED).exists() or (raw / STOPPED).exists()
 
         if not await until(is_over, END_SECONDS):
-            say("the end of the log did not come out of Spark in time: this session's log cannot be verified")
+            echo("Spark did not process the log to its end in time: this session cannot be verified")
         elif (raw / STOPPED).exists():
             reason = json.loads((raw / STOPPED).read_text())["reason"]
-            say(f"the log was not recorded to its end ({reason}): it cannot be verified")
+            echo(f"the log was not recorded to its end ({reason}): this session cannot be verified")
         else:
-            # those in the log are among them: each was in the store first
+            # every version in the log was in the store first
             await _export(session, folder / BOOKS.name, _versions)
             write_atomically(raw / RAW_HEAD, HEAD.dump_json(_head(session, started, raw), indent=2))
     except (StoreError, StreamError, OSError, LookupError, ValueError) as error:
-        log.warning("log not ended", extra={"error": str(error)})
-        say(f"the recorded log cannot be verified: {error}")
+        log.warning("end of the log not recorded", extra={"error": str(error)})
+        echo(f"this session cannot be verified: {error}")
 
 
-def put_together(folder: Path) -> bool:
-    """Build what a verification reads from the raw rows of `folder`, a session's `log`; whether it is there.
+def build_log(folder: Path) -> bool:
+    """Build the files that a verification reads from the raw rows of `folder`, a session's `log`; whether they exist.
 
-    Nothing where it was built before. Raises ImportRejectedError where rows are missing.
+    Does nothing if they were built before. Raises ImportRejectedError if rows are missing.
     """
     raw = folder / RAW
     if (folder / SESSION).exists() or not (raw / RAW_HEAD).exists():
@@ -95,18 +96,18 @@ def put_together(folder: Path) -> bool:
     return True
 
 
-def finish_recording(session: Session, say: Say) -> None:
-    """Once all parts have ended."""
+def finish_recording(session: Session, echo: Echo) -> None:
+    """Call it once all processes have ended."""
     folder = log_folder(session.home, session.session_id)
     try:
-        if put_together(folder):
-            say(f"the session can be derived again: arbitrage replay --verify {session.session_id}")
+        if build_log(folder):
+            echo(f"verify this session with: arbitrage replay --verify {session.session_id}")
     except (ImportRejectedError, OSError, ValueError) as error:
-        say(f"the recorded log cannot be verified: {error}")
+        echo(f"this session cannot be verified: {error}")
 
 
 async def _mark_end(session: Session) -> None:
-    """An `end` row behind everything that was decided on, in each base's log."""
+    """Write an `end` row behind the last row that was decided on, in each base's log."""
     writer = TopicWriter(session.kafka)
     await writer.open()
     try:
@@ -119,7 +120,7 @@ async def _mark_end(session: Session) -> None:
 
 
 def _head(session: Session, started: int, raw: Path) -> SessionHead:
-    """Raises LookupError where CEP's beginning is not known."""
+    """Raises LookupError if the start of CEP is not known."""
     first, settings = _opening(session)
     last: dict[str, int] = json.loads((raw / ENDED).read_text())[TICKS]
     span = LogSpan(
@@ -142,10 +143,10 @@ def _lines_in(path: Path) -> int:
 
 
 def _opening(session: Session) -> tuple[dict[int, int], str | None]:
-    """Where CEP began to read, as it wrote it down itself."""
+    """The offsets and settings that CEP started with, from its checkpoint folder."""
     found = sorted((session.home / "checkpoints" / session.session_id).glob("*/opening.json"))
     if len(found) != 1:
-        raise LookupError(f"CEP began {len(found)} times, and only one beginning can be followed")
+        raise LookupError(f"CEP started {len(found)} times; a log can be verified only from a single start")
     opening = json.loads(found[0].read_text())
     return {int(partition): int(offset) for partition, offset in opening["offsets"].items()}, opening["settings"]
 
@@ -157,13 +158,13 @@ async def _export(session: Session, folder: Path, part: Callable[[SessionExport,
 
 
 def _prepare(folder: Path) -> None:
-    """For the owner's eyes alone."""
+    """Readable by the owner only."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 async def _decisions(export: SessionExport, folder: Path) -> None:
-    await _write(folder / FILLS.name, export.fills(), KEPT_FILL)
-    await _write(folder / ARBITRAGES.name, export.arbitrages(), KEPT_ARBITRAGE)
+    await _write(folder / FILLS.name, export.fills(), EXPORTED_FILL)
+    await _write(folder / ARBITRAGES.name, export.arbitrages(), EXPORTED_ARBITRAGE)
     await _write(folder / REJECTIONS.name, export.rejections(), REJECTION)
 
 

@@ -1,4 +1,4 @@
-"""The end of a session: nothing new, finish what is open, ask the exchanges for their balances, check the books."""
+"""The end of a session: stop reservations, drain open arbitrages, fetch closing balances, check the ledger."""
 
 import json
 from collections.abc import Awaitable, Callable, Collection
@@ -26,13 +26,14 @@ Result = TypeVar("Result")
 
 
 async def finish_trading(store: MongoTradeStore, session: Session, idle: Collection[str] = ()) -> None:
-    """Stop new reservations, let open arbitrages finish or unwind, let each bot fetch its balances; bounded in time.
+    """Stop new reservations, let open arbitrages finish or unwind, wait for each bot's closing balances; bounded in
+    time.
 
-    `idle`: exchanges whose bots a user stopped. Theirs were fetched then, if they traded at all.
+    `idle`: exchanges whose bots a user stopped. Their closing balances were fetched then, if they traded at all.
     """
     traded = {market.exchange for market in session.traded}
     if await store.reservations_open():
-        # of bots that were stopped and trade again; later it would be what they say in the end
+        # stale ones, of bots that were stopped and restarted
         await store.discard_closing(sorted(traded - set(idle)))
     await store.stop_reservations()
 
@@ -47,8 +48,8 @@ async def finish_trading(store: MongoTradeStore, session: Session, idle: Collect
     await until(balances_taken, BALANCE_SECONDS)
 
 
-async def with_the_store_back(work: Callable[[], Awaitable[Result]]) -> Result:
-    """`work` from its start again while MongoDB is away, for a minute. Raises LaunchError where it stays away."""
+async def retry_while_store_is_down(work: Callable[[], Awaitable[Result]]) -> Result:
+    """Retry `work` for up to a minute while MongoDB is unavailable. Raises LaunchError if it stays unavailable."""
     deadline, delays = wall_now() + int(STORE_SECONDS * MICROSECONDS), backoff()
     while True:
         try:
@@ -62,7 +63,7 @@ async def with_the_store_back(work: Callable[[], Awaitable[Result]]) -> Result:
 async def activity_of(
     store: MongoTradeStore, session: Session, meter: SessionCounters, restarts: dict[str, int], started: int
 ) -> Activity:
-    """What the session did, from the store and from outside."""
+    """The session's activity, from the store and the counters."""
     arbitrages = await store.session_arbitrages()
     before, after = await store.session_balances()
     return Activity(
@@ -83,18 +84,18 @@ async def activity_of(
     )
 
 
-def report(activity: Activity, json_file: Path | None, say: Callable[[str], None]) -> int:
-    """Say what happened, write the document; the exit code: 0 only where the books balance."""
+def report(activity: Activity, json_file: Path | None, echo: Callable[[str], None]) -> int:
+    """Print the summary and write the JSON document; exit code 0 only if the ledger reconciles."""
     summary = summary_of(activity)
     if json_file is not None:
         write_atomically(json_file, json.dumps(summary, indent=2).encode())
     for line in summary_lines(summary):
-        say(line)
+        echo(line)
     return 0 if summary["balanced"] else 1
 
 
 async def until(done: Callable[[], Awaitable[bool]], seconds: float) -> bool:
-    """Ask until it is true, or so many seconds have passed; whether it is."""
+    """Poll until `done` is true or the time is up; returns whether it is true."""
     deadline = wall_now() + int(seconds * MICROSECONDS)
     while not await done():
         if wall_now() > deadline:

@@ -1,4 +1,4 @@
-"""What a session did, as one JSON document; and whether its books balance. Pure."""
+"""The summary of a session as one JSON document, and whether its ledger reconciles. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Balances = Mapping[str, Mapping[str, Decimal]]
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Milliseconds from the tick's arrival, one number per event that was measured."""
+    """Milliseconds from the tick's arrival, one per measured event."""
 
     opportunity: Sequence[float] = ()
     reserved: Sequence[float] = ()
@@ -25,7 +25,7 @@ class Latencies:
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """Everything that a session's summary is made from."""
+    """The data that a session's summary is made from."""
 
     quotes: Mapping[str, int]
     opportunities: int
@@ -44,7 +44,7 @@ class Activity:
 
 
 def summary_of(activity: Activity) -> dict[str, object]:
-    """The document of `--json`: money as decimal strings, a latency that was not measured as null."""
+    """The document of `--json`: money as decimal strings, null for a latency that was not measured."""
     differences = balance_differences(activity.before, activity.after, activity.fills, activity.markets)
     return {
         "quotes": dict(activity.quotes),
@@ -73,7 +73,7 @@ def summary_of(activity: Activity) -> dict[str, object]:
 def balance_differences(
     before: Balances, after: Balances, fills: Iterable[Fill], markets: Iterable[Market]
 ) -> list[dict[str, str]]:
-    """Where `before` + fills − fees is not `after`, to the last digit; both are the exchanges' own words.
+    """Where `before` + fills − fees is not `after`, to the last digit; both are as the exchanges reported them.
 
     A currency that an exchange does not name counts as zero. `markets` say which currencies a symbol moves: a replay
     may settle BTC/USDT in USD.

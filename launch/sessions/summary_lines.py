@@ -1,4 +1,4 @@
-"""The summary of a session as lines for people: the same words and digits as the pages have. Pure."""
+"""The summary of a session as lines of text, with the words and digits of the pages. Pure."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,11 +14,11 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
     profit = _texts(summary["pnl"])
     currency = profit.get("currency", "")
     lines = [
-        _line("quotes since all was ready", _counts(summary["quotes"], exchange_name)),
+        _line("quotes since ready", _counts(summary["quotes"], exchange_name)),
         _line("opportunities", f"{_whole(summary['opportunities']):,}"),
-        _line("arbitrages by how they end", _counts(summary["arbitrages"], state_name)),
+        _line("arbitrages by end state", _counts(summary["arbitrages"], state_name)),
         *_reasons(summary["rejections"], _texts(summary["rejected_profit"]), currency),
-        _line("profit and loss", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),
+        _line("P&L attribution", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),
     ]
     latencies = summary["latency_ms"]
     if isinstance(latencies, Mapping):
@@ -28,12 +28,12 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
 
 def _verdict(summary: Mapping[str, object]) -> str:
     if summary["balanced"]:
-        return "the books balance"
+        return "ledger reconciled"
     if summary["balance_differences"]:
-        return f"THE BOOKS DO NOT BALANCE: {summary['balance_differences']}"
+        return f"LEDGER NOT RECONCILED: {summary['balance_differences']}"
     before, after = (_names(summary[when]) for when in ("balances_before", "balances_after"))
     unknown = ", ".join(sorted(exchange_name(name) for name in before ^ after)) or "all exchanges"
-    return f"THE BOOKS WERE NOT COMPARED: the balances of {unknown} are unknown"
+    return f"LEDGER NOT CHECKED: the balances of {unknown} are unknown"
 
 
 def _names(rows: object) -> set[str]:
@@ -50,18 +50,18 @@ def _counts(counts: object, name: Callable[[str], str]) -> str:
 
 
 def _reasons(rejections: object, missed: Mapping[str, str], currency: str) -> list[str]:
-    """A line each, the most frequent first. A gap is rejected at every sighting and missed once."""
+    """One line per reason, the most frequent first. Counts are of sightings, missed profit is of episodes."""
     counts = (
         {str(reason): _whole(count) for reason, count in rejections.items()} if isinstance(rejections, Mapping) else {}
     )
     reasons = sorted(counts.keys() | missed.keys(), key=lambda reason: (-counts.get(reason, 0), reason))
     if not reasons:
-        return [_line("rejections by reason", "none")]
+        return [_line("rejection reasons", "none")]
     width = max(len(reason_name(reason)) for reason in reasons)
     digits = max(len(f"{count:,}") for count in counts.values()) if counts else 1
-    return ["rejections by reason"] + [
+    return ["rejection reasons"] + [
         f"  {reason_name(reason):<{width}}  {counts.get(reason, 0):>{digits},}"
-        f"  missed {worth(missed.get(reason, '0'), currency)}"
+        f"  missed profit {worth(missed.get(reason, '0'), currency)}"
         for reason in reasons
     ]
 

@@ -1,4 +1,4 @@
-"""Which recorded ticks a name on the command line means, and which there are in the data folder."""
+"""Resolves a name on the command line to a tick set, and lists the tick sets of the data folder."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from datasets.ticksets.manifest import MANIFEST, read_manifest
 from datasets.ticksets.tick_set import TickSet, open_tick_set
 from launch.errors import CannotStartError
 from launch.sessions.recorded_sessions import LOG_TICKS, recorded_logs, recorded_session
-from launch.setup.data_dir import locked_part
+from launch.setup.data_dir import process_lock
 from session.backtest_requests import TickSetSummary
 
 SETS = "ticks"
@@ -28,23 +28,23 @@ def named_set(home: Path, names: tuple[str, ...]) -> TickSet:
                 return open_tick_set(folder)
         for recorded in (Path(names[0]), session):
             if recorded is not None and recorded.is_dir():
-                with locked_part(home, "backtest-import"):
+                with process_lock(home, "backtest-import"):
                     return set_of_recording(home, recorded)
     missing = [name for name in names if not Path(name).is_file()]
     if missing:
-        raise CannotStartError(f"{missing[0]} is no tick set, no folder and no file; {_known(home)}")
-    with locked_part(home, "backtest-import"):
+        raise CannotStartError(f"{missing[0]} is not a tick set, a folder or a file; {_known(home)}")
+    with process_lock(home, "backtest-import"):
         return set_of_files(home, tuple(map(Path, names)))
 
 
 def manifests(home: Path) -> tuple[tuple[str, int], ...]:
-    """Name of each set that there is, and when its manifest was written."""
+    """Name of each set, and the modification time of its manifest."""
     found = ((name, folder / MANIFEST) for name, folder in _by_name(home).items())
     return tuple((name, path.stat().st_mtime_ns) for name, path in found if path.exists())
 
 
 def known_sets(home: Path) -> list[TickSetSummary]:
-    """Those of the data folder by name, recorded sessions by id; one that cannot be read, or is not whole, is none."""
+    """The data folder's sets by name and recorded sessions by id, without those that are unreadable or incomplete."""
     found = []
     for name, folder in _by_name(home).items():
         if name.startswith("."):
@@ -77,7 +77,7 @@ def _by_name(home: Path) -> dict[str, Path]:
 
 
 def _folders(home: Path, name: str, session: Path | None) -> tuple[Path, ...]:
-    """Where a tick set of that name may lie; a session's own log goes before its raw feeds."""
+    """Candidate folders of a tick set of that name; a session's own log goes before its raw feeds."""
     path = Path(name)
     found = home / SETS / name, path, path / LOG_TICKS, path / TICK_SET
     return found if session is None else (*found, session / LOG_TICKS)
@@ -85,4 +85,8 @@ def _folders(home: Path, name: str, session: Path | None) -> tuple[Path, ...]:
 
 def _known(home: Path) -> str:
     names = [one.name for one in known_sets(home)]
-    return f"the data folder has {', '.join(names)}." if names else "the data folder has none; see `arbitrage import`."
+    return (
+        f"the data folder has {', '.join(names)}."
+        if names
+        else "the data folder has no tick sets; see `arbitrage import`."
+    )

@@ -1,1 +1,1 @@
-"""What must be there first: environment, jars, data folder, logins."""
+"""Prerequisites: environment, jars, data folder, logins."""

@@ -1,4 +1,4 @@
-"""The data folder: everything a run leaves behind lives in it, and one lock keeps it to one run."""
+"""The data folder: holds everything that a run writes; a lock restricts it to one run at a time."""
 
 import fcntl
 import os
@@ -19,7 +19,7 @@ def home_folder() -> Path:
 
 @contextmanager
 def locked(home: Path) -> Iterator[None]:
-    """Hold the data folder for this process. Raises CannotStartError where another run has it, or it cannot be used."""
+    """Lock the data folder for this process. Raises CannotStartError if another run holds it, or it is unusable."""
     try:
         make_private(home)
         lock = (home / "lock").open("a+")
@@ -35,13 +35,13 @@ def locked(home: Path) -> Iterator[None]:
 
 
 def is_private(folder: Path) -> bool:
-    """Whether nobody else on this machine may look into it."""
+    """Whether no other user of this machine can read it."""
     return not folder.stat().st_mode & 0o077
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder of ours where there is none, and take the rights of others away from it. One that all may write to,
-    and only add to, such as /tmp, is not ours."""
+    """Create the folder if it is missing, and make it private to this user. Shared folders such as /tmp stay as they
+    are."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     rights = folder.stat()
     is_shared = rights.st_mode & stat.S_ISVTX and rights.st_mode & stat.S_IWOTH
@@ -50,22 +50,22 @@ def make_private(folder: Path) -> None:
 
 
 @contextmanager
-def locked_part(home: Path, name: str) -> Iterator[None]:
-    """Only one process may be this part of a session: two would write one checkpoint or one sequence.
+def process_lock(home: Path, name: str) -> Iterator[None]:
+    """Lock one process name of a session: two processes would write the same checkpoint or sequence.
 
-    Raises CannotStartError where another is.
+    Raises CannotStartError if another process holds it.
     """
     folder = home / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / name).open("a+") as lock:
         owner = _owner_after_locking(lock)
         if owner is not None:
-            raise CannotStartError(f"{name} of this session runs already (process {owner}).")
+            raise CannotStartError(f"{name} of this session is already running (process {owner}).")
         yield
 
 
 def _owner_after_locking(lock: TextIO) -> str | None:
-    """Who else holds the lock; None where it is ours now. The kernel frees it even after kill -9."""
+    """The process id of the lock's holder; None if it is ours now. The kernel frees it even after kill -9."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -78,7 +78,7 @@ def _owner_after_locking(lock: TextIO) -> str | None:
 
 
 def read_session(home: Path) -> Session:
-    """The session of the running supervisor. Raises CannotStartError where there is none."""
+    """The session of the running supervisor. Raises CannotStartError if there is none."""
     try:
         return Session.from_json((home / "run.json").read_bytes())
     except FileNotFoundError:
@@ -86,11 +86,11 @@ def read_session(home: Path) -> Session:
             f"{home / 'run.json'} is not there: no session runs; start one with `arbitrage paper`."
         ) from None
     except ValueError as error:
-        raise CannotStartError(f"{home / 'run.json'} is damaged ({error}); start `arbitrage paper` anew.") from error
+        raise CannotStartError(f"{home / 'run.json'} is damaged ({error}); restart `arbitrage paper`.") from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Readers see the old file or the new one, never half of it; only the owner may read it."""
+    """Write so that readers see the old file or the new one; only the owner may read it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(path.name + ".new")
     scratch.unlink(missing_ok=True)
@@ -100,26 +100,26 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def check_writable(path: Path, option: str = "--json") -> None:
-    """Raises CannotStartError where a result could not be written to `path`, which `option` named, at the end."""
+    """Raises CannotStartError if the result cannot be written to `path`, which `option` named."""
     if path.is_dir() or not path.name:
         raise CannotStartError(f"{path}: is a folder; name a file for {option}.")
     folder = path.absolute().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise CannotStartError(f"{path}: {folder} is no folder that can be written to; choose another for {option}.")
+        raise CannotStartError(f"{path}: {folder} is not a writable folder; choose another for {option}.")
     probe = path.absolute().with_name(f".{path.name}.probe")
     try:
-        # some folders are writable by their rights and take no file all the same
+        # some folders have write permission and still accept no file
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise CannotStartError(f"{path}: cannot be made ({error.strerror}); choose another for {option}.") from error
+        raise CannotStartError(f"{path}: cannot be created ({error.strerror}); choose another for {option}.") from error
 
 
 def ready_file(home: Path, name: str) -> Path:
-    """Written by a process once it really works; holds its process id."""
+    """Written by a process once it is ready; holds its process id."""
     return home / "ready" / name
 
 
 def bot_name(exchange: str, number: int) -> str:
-    """The part of a session that is one of the bots of an exchange; the first has the exchange's name alone."""
+    """The process name of a bot; the first bot of an exchange has no number."""
     return f"bot-{exchange}" if number == 1 else f"bot-{exchange}-{number}"

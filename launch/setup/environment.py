@@ -18,10 +18,10 @@ from launch.setup.prerequisites import checked_java, python_fault
 
 PROJECT = Path(__file__).resolve().parents[2]
 PINS = PROJECT / "requirements.lock"
-Say = Callable[[str], None]
+Echo = Callable[[str], None]
 
 
-def make_environment(folder: Path, say: Say) -> None:
+def make_environment(folder: Path, echo: Echo) -> None:
     """Virtual environment with the pinned packages, unless its stamp says that it is up to date.
 
     Raises CannotStartError.
@@ -33,12 +33,12 @@ def make_environment(folder: Path, say: Say) -> None:
     stamp = folder / "setup.stamp"
     if stamp.exists() and stamp.read_text() == _fingerprint(folder):
         return
-    say(f"[1/4] Python {platform.python_version()} and Java are there")
-    _create(folder, say)
-    say(f"[3/4] installing {len(PINS.read_text().splitlines())} pinned packages (a minute or two) ...")
+    echo(f"[1/4] Python {platform.python_version()} and Java found")
+    _create(folder, echo)
+    echo(f"[3/4] installing {len(PINS.read_text().splitlines())} pinned packages (a minute or two) ...")
     _install(folder, "-r", str(PINS))
     _install(folder, "--no-deps", "-e", str(PROJECT))
-    say("[4/4] caching byte code (ccxt alone would cost 10 s at every start) ...")
+    echo("[4/4] caching byte code (ccxt alone would cost 10 s at every start) ...")
     _compile(folder)
     stamp.write_text(_fingerprint(folder))
 
@@ -52,8 +52,8 @@ def _fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _create(folder: Path, say: Say) -> None:
-    say(f"[2/4] virtual environment {folder}")
+def _create(folder: Path, echo: Echo) -> None:
+    echo(f"[2/4] virtual environment {folder}")
     if _answers(_python(folder)):
         return
     try:
@@ -87,7 +87,7 @@ def _install(folder: Path, *what: str) -> None:
     command = (str(_python(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what)
     if subprocess.run(command, check=False).returncode != 0:
         raise CannotStartError(
-            "pip could not install the pinned packages, its reason is above; check the network and run it again."
+            "pip could not install the pinned packages (see its error above); check the network and run it again."
         )
 
 

@@ -23,7 +23,7 @@ from launch.setup.prerequisites import checked_java
 
 STOP_SECONDS = 10.0
 # Of pyspark's own jars, before Ivy's: the broker's scala-library, which Spark's resolver leaves out, and the pair that
-# binds SLF4J to log4j; without it the broker would run without a word in any log.
+# binds SLF4J to log4j; without it the broker would run no message in any log.
 BORROWED_FROM_PYSPARK = ("slf4j-api-*.jar", "log4j-slf4j2-impl-*.jar", "scala-library-*.jar")
 
 
@@ -52,15 +52,15 @@ def jar_faults(home: Path) -> dict[JarPin, str]:
     return {pin: fault for jars in JAR_SETS for pin, fault in _faults(_folder(home, jars), jars).items()}
 
 
-def resolve_jars(home: Path, say: Callable[[str], None]) -> None:
+def resolve_jars(home: Path, echo: Callable[[str], None]) -> None:
     """Bring all pinned jars into the data folder; what is there and right stays as it is.
 
     Raises CannotStartError where a jar cannot be fetched, or what was fetched is not what was pinned.
     """
     if jar_faults(home):
         with _one_at_a_time(home / "jars"):
-            _fetch_incomplete(home, say)
-    say(f"{sum(len(jars.pins) for jars in JAR_SETS)} jars are there, checksums right")
+            _fetch_incomplete(home, echo)
+    echo(f"{sum(len(jars.pins) for jars in JAR_SETS)} jars present, checksums match")
 
 
 def install_jars(fetched: Path, folder: Path, jars: JarSet) -> None:
@@ -71,7 +71,7 @@ def install_jars(fetched: Path, folder: Path, jars: JarSet) -> None:
     differing = [pin.coordinate for pin in _faults(fetched, jars)]
     if differing:
         raise CannotStartError(
-            f"what was downloaded for {', '.join(differing)} does not have the pinned checksum and was thrown away; "
+            f"the download of {', '.join(differing)} does not match its pinned checksum and was discarded; "
             "find out why before you change launch/setup/jar_pins.py."
         )
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,14 +117,14 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         yield
 
 
-def _fetch_incomplete(home: Path, say: Callable[[str], None]) -> None:
+def _fetch_incomplete(home: Path, echo: Callable[[str], None]) -> None:
     incomplete = [jars for jars in JAR_SETS if _faults(_folder(home, jars), jars)]
     if not incomplete:
         return
     java = checked_java()
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=home / "jars") as scratch, _ivy_machine(java) as gateway:
         for jars in incomplete:
-            say(f"fetching {len(jars.pins)} jars for {jars.name} (some seconds) ...")
+            echo(f"fetching {len(jars.pins)} jars for {jars.name} (some seconds) ...")
             fetched = Path(scratch) / jars.name
             _fetch(gateway, jars, fetched)
             install_jars(fetched, _folder(home, jars), jars)

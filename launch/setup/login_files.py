@@ -1,7 +1,7 @@
-"""Logins to Kafka and MongoDB: made at the first start for services of our own, taken from the environment for others.
+"""Logins to Kafka and MongoDB: created at the first start for embedded services, read from the environment for others.
 
-Each part reads a file of its own, so that one which is taken over, or mistaken, writes no more than it should. All of
-them run as one user of the system: against each other files protect nothing, against everybody else they do.
+Each process reads its own file, so that a compromised or faulty one writes no more than its role allows. All processes
+run as one system user: the files protect against other users, not against each other.
 """
 
 import json
@@ -84,11 +84,11 @@ def own_logins(home: Path) -> OwnLogins:
         )
         _write(path, asdict(logins))
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise CannotStartError(f"{path}: cannot be used ({error}); remove it, and others are made.") from error
+        raise CannotStartError(f"{path}: cannot be used ({error}); remove it to create new logins.") from error
     return logins
 
 
-def supervisors_session(session: Session, told: Configuration, environment: Mapping[str, str]) -> Session:
+def supervisors_session(session: Session, config: Configuration, environment: Mapping[str, str]) -> Session:
     """With the supervisor's own logins; what each part needs is put into a file for it, which its process reads.
 
     Raises CannotStartError where a login to a configured service is named by half, or real trading has none for it.
@@ -96,19 +96,24 @@ def supervisors_session(session: Session, told: Configuration, environment: Mapp
     own = own_logins(session.home)
     mongodb, in_address = without_login(session.mongodb)
     named = {
-        "kafka": named_kafka_login(environment) if told.kafka else None,
-        "mongodb": named_login("MONGODB", environment) or in_address if told.mongodb else None,
+        "kafka": named_kafka_login(environment) if config.kafka else None,
+        "mongodb": named_login("MONGODB", environment) or in_address if config.mongodb else None,
     }
-    if session.mode in TRADES_FOR_REAL and told.mongodb and named["mongodb"] is None and BY_CERTIFICATE not in mongodb:
+    if (
+        session.mode in TRADES_FOR_REAL
+        and config.mongodb
+        and named["mongodb"] is None
+        and BY_CERTIFICATE not in mongodb
+    ):
         raise CannotStartError(
-            "mongodb: real trading takes no MongoDB that asks nobody for a name; set ARBITRAGE_MONGODB_USER and "
-            "ARBITRAGE_MONGODB_PASSWORD, or leave `mongodb` out and it brings its own."
+            "mongodb: real trading needs a MongoDB with authentication; set ARBITRAGE_MONGODB_USER and "
+            "ARBITRAGE_MONGODB_PASSWORD, or remove `mongodb` to use the embedded one."
         )
     for role in (SUPERVISOR, *ROLES):
         rights = ROLES.get(role, EVERYTHING)
-        kafka = named["kafka"] if told.kafka else own.login(role)
-        mongodb_login = named["mongodb"] if told.mongodb else own.login(role)
-        keep_logins(
+        kafka = named["kafka"] if config.kafka else own.login(role)
+        mongodb_login = named["mongodb"] if config.mongodb else own.login(role)
+        write_logins(
             session.home,
             role,
             None if rights.topics_read is None else kafka,
@@ -118,21 +123,21 @@ def supervisors_session(session: Session, told: Configuration, environment: Mapp
 
 
 @contextmanager
-def session_logins(session: Session, told: Configuration, environment: Mapping[str, str]) -> Iterator[Session]:
+def session_logins(session: Session, config: Configuration, environment: Mapping[str, str]) -> Iterator[Session]:
     """As `supervisors_session`; whatever ends the session, the files of its parts go."""
     try:
-        yield supervisors_session(session, told, environment)
+        yield supervisors_session(session, config, environment)
     finally:
-        forget_logins(session.home)
+        delete_logins(session.home)
 
 
-def keep_logins(home: Path, role: str, kafka: Login | None, mongodb: Login | None) -> None:
+def write_logins(home: Path, role: str, kafka: Login | None, mongodb: Login | None) -> None:
     """For a process of that role, readable by this user alone."""
     kept = {"kafka": kafka and asdict(kafka), "mongodb": mongodb and asdict(mongodb)}
     _write(home / FOLDER / f"{role}.json", kept)
 
 
-def forget_logins(home: Path) -> None:
+def delete_logins(home: Path) -> None:
     """At a session's end; those to services of our own stay in the one file of them all."""
     for path in (home / FOLDER).glob("*.json"):
         if path.name != OWN:
@@ -149,7 +154,7 @@ def with_logins(session: Session, role: str) -> Session:
         kept = json.loads(path.read_text()) if path.exists() else {}
         kafka, mongodb = (Login(**kept[name]) if kept.get(name) else None for name in ("kafka", "mongodb"))
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise CannotStartError(f"{path}: cannot be used ({error}); start the session anew.") from error
+        raise CannotStartError(f"{path}: cannot be used ({error}); restart the session.") from error
     return replace(session, kafka=Address(session.kafka, kafka), mongodb=Address(session.mongodb, mongodb))
 
 
@@ -164,7 +169,7 @@ def named_login(service: str, environment: Mapping[str, str]) -> Login | None:
     user, password = (environment.get(name, "") for name in names)
     if bool(user) != bool(password):
         missing, there = names if not user else reversed(names)
-        raise CannotStartError(f"{missing} is missing beside {there}; set both, or neither.")
+        raise CannotStartError(f"{there} is set without {missing}; set both or neither.")
     return Login(user, password) if user else None
 
 
@@ -185,11 +190,11 @@ def named_kafka_login(environment: Mapping[str, str]) -> Login | None:
 
 def _named_certificates(environment: Mapping[str, str]) -> str:
     """The whole path, since parts may work in other folders. Raises CannotStartError where it is no file to read."""
-    told = environment.get("ARBITRAGE_KAFKA_CA", "")
-    path = Path(told).resolve()
-    if told and not (path.is_file() and os.access(path, os.R_OK)):
-        raise CannotStartError(f"ARBITRAGE_KAFKA_CA is {told!r}, which is no file that can be read; name one in PEM.")
-    return str(path) if told else ""
+    named = environment.get("ARBITRAGE_KAFKA_CA", "")
+    path = Path(named).resolve()
+    if named and not (path.is_file() and os.access(path, os.R_OK)):
+        raise CannotStartError(f"ARBITRAGE_KAFKA_CA is {named!r}, which is not a readable file; name one in PEM.")
+    return str(path) if named else ""
 
 
 def without_login(uri: str) -> tuple[str, Login | None]:

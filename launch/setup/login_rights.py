@@ -1,4 +1,4 @@
-"""Who may write what: the one table of the roles that log in to Kafka and MongoDB; docs/security.md shows it."""
+"""The write permissions of each role in Kafka and MongoDB; docs/security.md has the same table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from store.server import documents as stored
 from streams.topics import ALL_TOPICS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS
 
 SUPERVISOR = "supervisor"
-"""Whoever started the session: owns the database and the log, and makes the others."""
+"""The process that started the session: owns the database and the log, and creates the other logins."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoginRights:
-    """`collections` and `topics` are written; all of the session's database is read by whoever has a login to it."""
+    """`collections` and `topics` may be written; every login to the session's database may read all of it."""
 
     collections: tuple[str, ...] | None = ()
     """None: no login to MongoDB."""
@@ -58,4 +58,4 @@ ROLES: Mapping[str, LoginRights] = {
     "notifier": LoginRights((stored.NOTICES, stored.NOTICE_DESTINATIONS), topics_read=None),
     "logrecorder": LoginRights(None, topics_read=(TICKS, OPPORTUNITIES)),
 }
-"""Beside the supervisor, who may do everything in the session's database and log."""
+"""All roles but the supervisor, which has all rights on the session's database and log."""

@@ -31,7 +31,7 @@ def java_fault(output: str | None) -> str | None:
         return f"Java {NEEDED_JAVA} or newer is needed and none was found; {remedy}"
     version = java_version(output)
     if version is None:
-        return f"Java {NEEDED_JAVA} or newer is needed and the java found does not say its version; {remedy}"
+        return f"Java {NEEDED_JAVA} or newer is needed and the version of the java found is unknown; {remedy}"
     if version < NEEDED_JAVA:
         return f"Java {NEEDED_JAVA} or newer is needed and this is Java {version}; {remedy}"
     return None

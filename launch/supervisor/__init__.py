@@ -1,1 +1,1 @@
-"""Starts, watches and restarts the processes of a session."""
+"""Starts, monitors and restarts the processes of a session."""

@@ -1,4 +1,4 @@
-"""How far a backtest is: a bar for who looks on, lines for a log, a small file for the supervisor."""
+"""Progress of a backtest: a bar on a terminal, lines in a log, a small file for the supervisor."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ LINE_EVERY_SECONDS = 10.0
 
 class Progress:
     """Call it with a stage and the share of it that is done, from any thread. Without a terminal there is no bar, but
-    with `in_lines` a line now and then.
+    with `in_lines` a line every ten seconds.
     """
 
     def __init__(self, file: Path | None, *, in_lines: bool = False) -> None:
@@ -39,15 +39,15 @@ class Progress:
         self._close()
 
     def __call__(self, stage: str, share: float, words: str = "") -> None:
-        """`words`: how far that is, in place of a percentage."""
+        """`words`: shown in place of the percentage."""
         with self._lock:
             if self._file is not None:
                 write_atomically(self._file, json.dumps({"stage": stage, "share": round(share, 4)}).encode())
             if sys.stderr.isatty():
                 self._draw(stage, share, words)
             elif self._in_lines:
-                far = words or (f"{share:.0%}" if share else "")
-                self._write(stage, f"{stage}: {far}" if far else stage)
+                done = words or (f"{share:.0%}" if share else "")
+                self._write(stage, f"{stage}: {done}" if done else stage)
 
     def _write(self, stage: str, line: str) -> None:
         is_due = stage != self._stage or wall_now() - self._line_at >= LINE_EVERY_SECONDS * MICROSECONDS

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in a command that works in Spark: one line, not what every thread and process says to it."""
+"""Ctrl-C and SIGTERM in a command that uses Spark: one line instead of the traces of every thread and process."""
 
 import os
 import signal
@@ -17,17 +17,18 @@ from session.clock import wall_now
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STOPPED = "stopped before it was done."
-IMPATIENCE_SECONDS = 3.0
-"""So long a second Ctrl-C does not break off the tidying up that the first one began."""
+CLEAN_UP_SECONDS = 3.0
+"""For so long a second Ctrl-C does not interrupt the clean-up that the first one started."""
 CLEARED = "\r\x1b[K"
-"""Of a terminal's line: a bar may stand there."""
+"""Clears the terminal's line, where a progress bar may be."""
 
 
 class Stopping:
-    """While it lasts, a signal raises KeyboardInterrupt in the main thread, once, and standard error goes into `log`.
+    """While it lasts, a signal raises KeyboardInterrupt in the main thread, once, and redirects standard error to
+    `log`.
 
-    It ends with StoppedError (Ctrl-C) or TerminatedError (SIGTERM), whatever the signal broke on its way. `advice`: one
-    more sentence. In another thread than the main one it does nothing: no signal arrives there.
+    It then ends with StoppedError (Ctrl-C) or TerminatedError (SIGTERM), whatever error the signal caused. `advice`:
+    one more sentence. Outside the main thread it does nothing, since no signal arrives there.
     """
 
     def __init__(self, log: Path, advice: str = "") -> None:
@@ -52,7 +53,7 @@ class Stopping:
             return
         is_stopped = error is not None and (self._number != 0 or isinstance(error, KeyboardInterrupt))
         if is_stopped:
-            # what hangs on these frames ends here, where nobody hears it
+            # objects of these frames are finalised here, while standard error is redirected
             clear_frames(trace)
         sys.stderr.flush()
         os.dup2(self._terminal, 2)
@@ -65,7 +66,7 @@ class Stopping:
             raise kind_of_end(f"{STOPPED} {self._advice}".strip()) from None
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
-        if self._number and wall_now() - self._raised_at < IMPATIENCE_SECONDS * MICROSECONDS:
+        if self._number and wall_now() - self._raised_at < CLEAN_UP_SECONDS * MICROSECONDS:
             return
         self._number, self._raised_at = self._number or number, wall_now()
         with self._log.open("ab") as file:
@@ -74,34 +75,34 @@ class Stopping:
 
 
 @contextmanager
-def signals_held_back() -> Iterator[None]:
-    """Around what starts a child: a signal kills that, and no child that was there before, and takes effect at the end,
-    since a start that is broken off would leave the child behind. Handlers that others set meanwhile go.
+def signals_deferred() -> Iterator[None]:
+    """Defer signals around the start of a child: a signal kills the new child at once and takes effect at the end,
+    since an interrupted start would leave the child behind. Handlers that others set meanwhile are removed.
     """
     if current_thread() is not main_thread():
         yield
         return
-    noted: list[int] = []
+    received: list[int] = []
     known = _children()
 
-    def note(number: int, _frame: FrameType | None) -> None:
-        noted.append(number)
+    def receive(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
         for child in _children() - known:
             with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
 
-    before: dict[signal.Signals, object] = {number: signal.signal(number, note) for number in SIGNALS}
+    before: dict[signal.Signals, object] = {number: signal.signal(number, receive) for number in SIGNALS}
     try:
         yield
     finally:
         _restore(before)
-        if noted:
-            signal.raise_signal(noted[0])
+        if received:
+            signal.raise_signal(received[0])
 
 
 @contextmanager
-def said_to(path: Path) -> Iterator[None]:
-    """What a JVM started meanwhile says goes into `path`, to its end: nobody at a terminal asked for it."""
+def stderr_to(path: Path) -> Iterator[None]:
+    """Redirect standard error to `path`, also of a JVM that is started meanwhile."""
     path.parent.mkdir(parents=True, exist_ok=True)
     terminal = os.dup(2)
     try:
@@ -114,7 +115,7 @@ def said_to(path: Path) -> Iterator[None]:
 
 
 def _children() -> set[int]:
-    """Of the main thread. Where the system does not name them they are waited for."""
+    """Children of the main thread; empty if the system does not list them."""
     with suppress(OSError):
         return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
     return set()
@@ -122,5 +123,5 @@ def _children() -> set[int]:
 
 def _restore(handlers: dict[signal.Signals, object]) -> None:
     for number, handler in handlers.items():
-        # None: set by something that is not Python, and cannot be set again
+        # None: set outside Python, and cannot be restored
         signal.signal(number, handler if callable(handler) or isinstance(handler, int) else signal.SIG_DFL)

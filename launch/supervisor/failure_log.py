@@ -1,4 +1,4 @@
-"""Why a part is not ready, as far as it can be told from outside: the end of its log, and how busy the machine is."""
+"""Explains why a process is not ready: the end of its log, and the load of the machine."""
 
 import json
 import os
@@ -10,26 +10,26 @@ import psutil
 from market.time_units import MICROSECONDS
 
 BUSY_LOAD = 1.5
-"""Processes that want to run, for each core: from here on waiting for one's turn explains a slow start."""
+"""Load per core from which on waiting for a core explains a slow start."""
 READ_BYTES = 8_192
-MOST_CHARACTERS = 200
+MAX_CHARACTERS = 200
 
 
-def last_words(logs: Path, names: Iterable[str], since: int) -> str:
-    """One clause for each part, and one for the machine where it is busy. `since`, microseconds: older words of a log
-    are of another session."""
-    clauses = [_said(logs / f"{name}.log", name, since) for name in names]
+def last_log_lines(logs: Path, names: Iterable[str], since: int) -> str:
+    """One clause per process, and one for the machine if it is busy. `since`, microseconds: older log lines belong to
+    another session."""
+    clauses = [_last_line(logs / f"{name}.log", name, since) for name in names]
     return "; ".join([*clauses, *busy_machine(os.getloadavg()[0], psutil.cpu_count() or 1)])
 
 
 def busy_machine(load: float, cores: int) -> tuple[str, ...]:
-    """That it is, with figures; empty where it is not. `load`: the mean of the last minute."""
+    """A clause with the load if the machine is busy, else empty. `load`: the mean of the last minute."""
     if load <= BUSY_LOAD * cores:
         return ()
     return (f"the machine is busy (load {load:.0f} on {cores} cores)",)
 
 
-def _said(log: Path, name: str, since: int) -> str:
+def _last_line(log: Path, name: str, since: int) -> str:
     try:
         if log.stat().st_mtime * MICROSECONDS < since:
             return f"{name} has logged nothing yet"
@@ -39,11 +39,11 @@ def _said(log: Path, name: str, since: int) -> str:
     except OSError:
         return f"{name} has logged nothing yet"
     line = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return f"{name} last said: {_event_of(line)[:MOST_CHARACTERS]}" if line else f"{name} has logged nothing yet"
+    return f"{name} last logged: {_event_of(line)[:MAX_CHARACTERS]}" if line else f"{name} has logged nothing yet"
 
 
 def _event_of(line: str) -> str:
-    """Our own lines are JSON; those of a JVM are not."""
+    """The event of a log line. Our own lines are JSON; those of a JVM are not."""
     try:
         event = json.loads(line)
     except ValueError:

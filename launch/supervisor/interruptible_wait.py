@@ -1,4 +1,4 @@
-"""Waiting that the user may cut short."""
+"""Waits that the user can interrupt."""
 
 import asyncio
 import signal
@@ -22,7 +22,7 @@ def stop_event() -> asyncio.Event:
 
 
 async def unless_stopped(work: Coroutine[object, object, Result], stopped: asyncio.Event) -> Result:
-    """What `work` returns or raises; StoppedError where the user stopped us first."""
+    """The result of `work`. Raises StoppedError if the user stopped us first."""
     working = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(stopped.wait())
     try:
@@ -37,7 +37,7 @@ async def unless_stopped(work: Coroutine[object, object, Result], stopped: async
 
 
 async def stopped_or_after(stopped: asyncio.Event, seconds: float | None) -> None:
-    """Until the user stops us, or for so many seconds."""
+    """Wait until the user stops us, at most `seconds`."""
     if seconds is None:
         await stopped.wait()
         return

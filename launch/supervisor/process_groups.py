@@ -1,4 +1,4 @@
-"""Operating-system processes of the supervisor: each in its own group, none of which outlives it."""
+"""Operating-system processes of the supervisor, each in its own process group; none outlives the supervisor."""
 
 import ctypes
 import os
@@ -17,16 +17,16 @@ from notices.channels.channel_secrets import PREFIX as NOTICES_PREFIX
 
 STOP_SECONDS = 5.0
 NOTIFIER = "notifier"
-"""The one part that gets the secrets of the destinations of notices."""
+"""The only process that gets the secrets of the notification destinations."""
 LOG_BYTES = 10 * 1024**2
-"""A longer log is put aside at the next start, in place of the one before."""
+"""A longer log is rotated at the next start; one old log is retained."""
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
-    """One process of the whole: how it is started and which parts must be ready before it."""
+    """One process of a session: its command, and the processes that must be ready before it."""
 
     name: str
     command: tuple[str, ...]
@@ -34,17 +34,17 @@ class ProcessSpec:
     environment: dict[str, str] = field(default_factory=dict)
     niceness: int = 0
     exchange: str | None = None
-    """Whose keys it gets; no other part gets any."""
+    """The exchange whose API keys it gets; other processes get none."""
     stop_seconds: float | None = STOP_SECONDS
-    """What it gets to end where a user stops it, before it is killed. None: as long as it takes, since it has things in
-    flight that nobody else would watch; the end of the session waits for nobody."""
+    """Time to end after a user's stop order, before it is killed. None: unlimited, since it must finish its orders in
+    flight. The end of the session does not wait that long."""
     probe: Callable[[], Awaitable[None]] | None = None
-    """Returns once the part really works, where the part cannot say so itself by its ready file. It is asked again
-    after an error that passes, for as long as the part does something."""
+    """Returns once the process really works, for processes that write no ready file. It is repeated after a transient
+    error, for as long as the process is active."""
 
 
 def spawn(part: ProcessSpec, log_path: Path) -> subprocess.Popen[bytes]:
-    """Start a part in a process group of its own; it dies with us, even after kill -9 of us."""
+    """Start a process in its own process group; it dies with us, even after kill -9 of us."""
     log_path.parent.mkdir(parents=True, exist_ok=True)
     if log_path.exists() and log_path.stat().st_size > LOG_BYTES:
         log_path.replace(log_path.with_suffix(".log.1"))
@@ -61,9 +61,10 @@ def spawn(part: ProcessSpec, log_path: Path) -> subprocess.Popen[bytes]:
 
 
 def child_environment(exchange: str | None = None, *, is_notifier: bool = False) -> dict[str, str]:
-    """Ours, less the keys of other exchanges' accounts and of destinations of notices (a JVM shows its environment to
-    whoever asks), and less what would keep Python from caching its byte code (importing ccxt costs 10 s without)."""
-    # addresses, which may hold a password, and logins reach each part by files
+    """Our environment without the API keys of other exchanges, the secrets of notification destinations (a JVM shows
+    its environment to anybody), and the switch that disables Python's byte code cache (importing ccxt takes 10 s
+    without)."""
+    # addresses, which may contain a password, and logins reach each process by files
     withheld = {"PYTHONDONTWRITEBYTECODE", *every_key_variable(), *ENVIRONMENT, *LOGIN_VARIABLES}
     if not is_notifier:
         withheld |= {name for name in os.environ if name.startswith(NOTICES_PREFIX)}
@@ -75,7 +76,7 @@ def child_environment(exchange: str | None = None, *, is_notifier: bool = False)
 
 
 def group_members(group: int) -> list[psutil.Process]:
-    """Living processes of a group; zombies write to nothing any more and do not count."""
+    """Living processes of a group, without zombies."""
     members = []
     for process in psutil.process_iter(["pid", "status"]):
         try:

@@ -1,4 +1,4 @@
-"""One supervised process: logging, signals, readiness and the outermost loop around a room's entry."""
+"""One supervised process: logging, signals, readiness and the outermost error handler."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from launch.errors import LaunchError
-from launch.setup.data_dir import locked_part, ready_file, write_atomically
+from launch.setup.data_dir import process_lock, ready_file, write_atomically
 
 Ready = Callable[[], None]
 Entry = Callable[[Ready], Coroutine[object, object, None]]
@@ -22,7 +22,7 @@ STANDARD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asct
 
 
 class EventFormatter(logging.Formatter):
-    """One JSON object a line: time, level, room, event and its ids."""
+    """One JSON object per line: time, level, logger, event and its ids."""
 
     def format(self, record: logging.LogRecord) -> str:
         event: dict[str, object] = {
@@ -38,21 +38,21 @@ class EventFormatter(logging.Formatter):
 
 
 def log_events() -> None:
-    """Send our log, as events, to standard error, where the supervisor keeps it."""
+    """Send our log as JSON events to standard error, which the supervisor writes to a file."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(EventFormatter())
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
 
 
-def run_process(home: Path, name: str, entry: Entry, leave: Callable[[], None] | None = None) -> int:
-    """Run a room's entry until it ends or SIGTERM cancels it; the exit code.
+def run_process(home: Path, name: str, entry: Entry, drain: Callable[[], None] | None = None) -> int:
+    """Run `entry` until it ends or SIGTERM cancels it; returns the exit code.
 
-    With `leave` the first SIGTERM only asks it to end, and the second cancels it.
+    With `drain` the first SIGTERM calls it, and the second one cancels `entry`.
     """
     log_events()
     try:
-        with locked_part(home, name):
-            return asyncio.run(_until_cancelled(entry(_ready(home, name)), leave))
+        with process_lock(home, name):
+            return asyncio.run(_until_cancelled(entry(_ready(home, name)), drain))
     except LaunchError:
         raise
     except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
@@ -61,11 +61,11 @@ def run_process(home: Path, name: str, entry: Entry, leave: Callable[[], None] |
 
 
 def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) -> int:
-    """The same for an entry that blocks (Spark); SIGTERM raises SystemExit in it."""
+    """Like `run_process` for a blocking entry (Spark); SIGTERM raises SystemExit in it."""
     log_events()
     signal.signal(signal.SIGTERM, _exit)
     try:
-        with locked_part(home, name):
+        with process_lock(home, name):
             entry(_ready(home, name))
     except LaunchError:
         raise
@@ -87,14 +87,14 @@ def _ready(home: Path, name: str) -> Ready:
     return ready
 
 
-async def _until_cancelled(work: Coroutine[object, object, None], leave: Callable[[], None] | None) -> int:
+async def _until_cancelled(work: Coroutine[object, object, None], drain: Callable[[], None] | None) -> int:
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
-    gentle = [] if leave is None else [leave]
+    drains = [] if drain is None else [drain]
 
     def stop() -> None:
-        if gentle:
-            gentle.pop()()
+        if drains:
+            drains.pop()()
         else:
             task.cancel()
 

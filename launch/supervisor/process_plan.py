@@ -1,4 +1,4 @@
-"""The parts of a session as processes: what is started how, and after what."""
+"""The processes of a session: their commands, and their start order."""
 
 import sys
 from collections.abc import Callable
@@ -24,31 +24,31 @@ from streams.errors import StreamError
 from streams.topic_admin import ensure_topics
 
 ATTEMPT_SECONDS = 10.0
-"""How long Kafka or mongod may take to answer one attempt; another follows while they work."""
+"""Time limit of one attempt to reach Kafka or mongod; others follow while they work."""
 
 
-async def service_parts(
-    session: Session, told: Configuration, settings: Settings, say: Callable[[str], None] = lambda _: None
+async def service_processes(
+    session: Session, config: Configuration, settings: Settings, echo: Callable[[str], None] = lambda _: None
 ) -> tuple[ProcessSpec, ...]:
-    """Kafka and mongod of our own, unless others are configured: those are made ready at once. `session` is the
+    """Our own Kafka and mongod, unless others are configured, which are prepared at once. `session` is the
     supervisor's.
 
-    Raises CannotStartError where a configured one is not reached.
+    Raises CannotStartError if a configured one cannot be reached.
     """
     parts: list[ProcessSpec] = []
-    if told.kafka is None:
-        parts.append(kafka_part(session, say))
+    if config.kafka is None:
+        parts.append(kafka_process(session, echo))
     else:
         await _prepare_configured_kafka(session)
-    if told.mongodb is None:
-        parts.append(_mongodb_part(session, settings))
+    if config.mongodb is None:
+        parts.append(_mongodb_process(session, settings))
     else:
         await _prepare_configured_mongodb(session, settings)
     return tuple(parts)
 
 
-def kafka_part(session: Session, say: Callable[[str], None]) -> ProcessSpec:
-    """The embedded broker; ready once all topics are there, and who may use them."""
+def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
+    """The embedded broker; ready once its topics and users exist."""
     own = own_logins(session.home)
     (controller_port,) = free_ports(1)
     port = int(session.kafka.rpartition(":")[2])
@@ -60,7 +60,7 @@ def kafka_part(session: Session, say: Callable[[str], None]) -> ProcessSpec:
     except StreamError as error:
         raise CannotStartError(str(error)) from error
     if aside is not None:
-        say(f"Kafka's log of before knows no login of this data folder and was put aside: {aside}")
+        echo(f"Kafka's log has no login of this data folder and was moved to {aside}")
 
     async def probe() -> None:
         await wait_ready(session.kafka, ATTEMPT_SECONDS)
@@ -70,7 +70,7 @@ def kafka_part(session: Session, say: Callable[[str], None]) -> ProcessSpec:
     return ProcessSpec("kafka", broker.command(), probe=probe)
 
 
-def _mongodb_part(session: Session, settings: Settings) -> ProcessSpec:
+def _mongodb_process(session: Session, settings: Settings) -> ProcessSpec:
     """The embedded mongod; ready once it has a primary, indexes and settings."""
     own = own_logins(session.home)
     port = urlsplit(session.mongodb).port or 0
@@ -103,17 +103,17 @@ async def _prepare_configured_mongodb(session: Session, settings: Settings) -> N
         raise CannotStartError(f"mongodb: {error}") from error
 
 
-def own_parts(session: Session, services: tuple[str, ...], fed: bool, bots: int = 1) -> list[ProcessSpec]:
-    """Everything that is ours, in the order of the flow; `fed` False where a replayer writes the log instead.
+def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: int = 1) -> list[ProcessSpec]:
+    """All of our own processes, in the order of the data flow; `fed` False if a replayer writes the log instead.
 
-    `bots` of each exchange: one trades, the others stand by.
+    `bots` per exchange: one trades, the others are on standby.
     """
     kafka = tuple(name for name in services if name == "kafka")
     outside = ("exchanges",) if session.exchanges_url else ()
     parts: list[ProcessSpec] = []
     if session.exchanges_url:
         parts.append(_part(session, "exchanges", "exchanges", "--session"))
-    # Spark needs longest to start, so it comes first and waits for nothing but the log
+    # Spark takes longest to start, so it comes first and waits only for the log
     parts.append(_part(session, "cep", "cep", after=kafka, environment={"PYSPARK_PYTHON": sys.executable}))
     parts.append(_part(session, "publisher", "publisher", after=services))
     if session.recordings_mb is not None:
@@ -128,7 +128,7 @@ def own_parts(session: Session, services: tuple[str, ...], fed: bool, bots: int 
             _part(session, name, "bot", exchange, "--number", str(number), after=services + outside, exchange=exchange),
             stop_seconds=None,
         )
-        for name, exchange, number in bot_parts(session, bots)
+        for name, exchange, number in bot_processes(session, bots)
     ]
     parts.append(_part(session, "ui", "ui", after=services))
     if session.notices:
@@ -137,8 +137,8 @@ def own_parts(session: Session, services: tuple[str, ...], fed: bool, bots: int 
     return parts
 
 
-def bot_parts(session: Session, bots: int) -> list[tuple[str, str, int]]:
-    """(name of the part, exchange, number among the bots of that exchange)."""
+def bot_processes(session: Session, bots: int) -> list[tuple[str, str, int]]:
+    """(process name, exchange, number among the bots of that exchange)."""
     traded = dict.fromkeys(market.exchange for market in session.traded)
     return [(bot_name(exchange, number), exchange, number) for exchange in traded for number in range(1, bots + 1)]
 
@@ -151,5 +151,5 @@ def _part(
     environment: dict[str, str] | None = None,
     exchange: str | None = None,
 ) -> ProcessSpec:
-    told = {"ARBITRAGE_HOME": str(session.home)} | (environment or {})
-    return ProcessSpec(name, (sys.executable, "-m", "launch.cli.main", *words), after, told, exchange=exchange)
+    variables = {"ARBITRAGE_HOME": str(session.home)} | (environment or {})
+    return ProcessSpec(name, (sys.executable, "-m", "launch.cli.main", *words), after, variables, exchange=exchange)

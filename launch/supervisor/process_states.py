@@ -1,4 +1,4 @@
-"""What the supervisor knows of its parts: the state of each, and what a user wants of it. Nothing here waits."""
+"""The states of a session's processes, and a user's orders for them. No I/O."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,85 +18,85 @@ class _Entry:
     restarts: int = 0
     last_end: str | None = None
     order: ProcessOrder | None = None
-    """None while nobody knows yet what is wanted."""
-    barren: int = 0
-    """Starts in a row that never became ready."""
+    """None until the orders were read."""
+    failed_starts: int = 0
+    """Consecutive starts that never became ready."""
     version: int = 0
     """Grows with each change, so that a reader knows what is new."""
 
 
 class ProcessStates:
-    """The parts of one session by name. Where nobody can want anything (`is_ordered` False) all are to run."""
+    """The processes of one session by name. Without orders (`is_ordered` False) all are to run."""
 
     def __init__(self, *, is_ordered: bool = False) -> None:
         self._is_ordered = is_ordered
         self._entries: dict[str, _Entry] = {}
 
-    def enter(self, part: ProcessSpec) -> None:
+    def add(self, part: ProcessSpec) -> None:
         kind = kind_of(part.name)
         is_free = self._is_ordered and kind in STOPPABLE
         order = None if is_free else ProcessOrder()
         self._entries[part.name] = _Entry(kind, part.exchange, changed_at=steady_now(), order=order)
 
-    def note_start(self, name: str) -> None:
+    def set_starting(self, name: str) -> None:
         self._change(name, "starting")
 
-    def note_running(self, name: str, pid: int) -> None:
-        """It has a process, and is not ready yet."""
+    def set_running(self, name: str, pid: int) -> None:
+        """It has a process id and is not ready yet."""
         self._change(name, "starting", pid)
 
-    def note_ready(self, name: str) -> None:
+    def set_ready(self, name: str) -> None:
         entry = self._entries[name]
-        entry.barren = -1
+        entry.failed_starts = -1
         self._change(name, "ready", entry.pid)
 
-    def note_stopping(self, name: str) -> None:
+    def set_stopping(self, name: str) -> None:
         self._change(name, "stopping", self._entries[name].pid)
 
-    def note_stopped(self, name: str, why: str) -> None:
-        """It ended because it was to."""
+    def set_stopped(self, name: str, why: str) -> None:
+        """It ended on a user's order."""
         entry = self._entries[name]
-        entry.last_end, entry.barren = why, 0
+        entry.last_end, entry.failed_starts = why, 0
         self._change(name, "stopped")
 
-    def note_idle(self, name: str) -> None:
-        """It is not to run, and does not."""
+    def set_idle(self, name: str) -> None:
+        """It is not running and not to run."""
         self._change(name, "stopped")
 
-    def note_end(self, name: str, why: str) -> None:
-        """It ended though it was to run."""
+    def set_ended(self, name: str, why: str) -> None:
+        """It ended although it was to run."""
         entry = self._entries[name]
-        entry.last_end, entry.restarts, entry.barren = why, entry.restarts + 1, entry.barren + 1
-        self._change(name, "failed" if entry.barren >= MAX_STARTS else "restarting")
+        entry.last_end, entry.restarts, entry.failed_starts = why, entry.restarts + 1, entry.failed_starts + 1
+        self._change(name, "failed" if entry.failed_starts >= MAX_STARTS else "restarting")
 
     def is_wanted(self, name: str) -> bool:
-        """False also while nobody knows yet."""
+        """False also until the orders were read."""
         order = self._entries[name].order
         return order is not None and order.wanted == "running"
 
     def stop_order(self, name: str) -> ProcessOrder | None:
-        """Who wants it stopped; None where nobody does, or nobody knows yet."""
+        """The order to stop it; None if there is none, or until the orders were read."""
         order = self._entries[name].order
         return order if order is not None and order.wanted == "stopped" else None
 
-    def obey(self, orders: Mapping[str, ProcessOrder]) -> None:
-        """What is wanted now, as read where it is kept; a name that is not among them is to run."""
+    def apply_orders(self, orders: Mapping[str, ProcessOrder]) -> None:
+        """Apply the orders read from the store; a process without an order is to run."""
         for name, entry in self._entries.items():
             if entry.kind in STOPPABLE and self._is_ordered:
                 entry.order = orders.get(name, ProcessOrder())
 
     def idle_exchanges(self) -> frozenset[str]:
-        """Those all of whose bots are to stay stopped."""
+        """Exchanges all of whose bots are stopped on a user's order."""
         bots = [(name, entry.exchange) for name, entry in self._entries.items() if entry.kind == "bot"]
         served = {exchange for name, exchange in bots if self.stop_order(name) is None}
         return frozenset(exchange for _, exchange in bots if exchange is not None and exchange not in served)
 
     def versions(self) -> dict[str, int]:
-        """Of each part; one that grew has something new to tell."""
+        """The version of each process; a higher one than before means a change."""
         return {name: entry.version for name, entry in self._entries.items()}
 
-    def told(self, names: Iterable[str]) -> list[ProcessReport]:
-        """How these are now."""
+    def reports(self, names: Iterable[str]) -> list[ProcessReport]:
+        """The current states of `names`."""
         now = steady_now()
         return [
             ProcessReport(

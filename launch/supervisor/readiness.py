@@ -1,4 +1,4 @@
-"""How long a start is waited for: as long as what is missing works. A busy machine is slow; nothing is thrown away."""
+"""Decides when a start has failed: a slow process that still works is waited for, an idle one is not."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -13,22 +13,21 @@ from store.errors import StoreUnavailableError
 from streams.errors import StreamUnavailableError
 
 IDLE_SECONDS = 300.0
-"""A part that is not ready and does next to nothing for so long is given up: it waits for what does not come."""
+"""A process that is not ready and uses almost no CPU for so long counts as dead."""
 WORK_SHARE = 0.01
-"""Of a core. One that only asks again and again for what is not there uses less."""
-MOST_ENDS = 8
-"""A part that ended so often without having been ready will not get there either."""
+"""Of a core. A process that only retries a connection uses less."""
+MAX_ENDS = 8
+"""A process that ended so often without being ready counts as dead."""
 LONGEST_GAP = 60 * MICROSECONDS
-"""Between two looks. Of a longer one no more is counted: the machine slept, or this process was stopped, and neither
-says anything of a part."""
+"""Between two checks. Of a longer gap no more is counted: the machine was suspended, or this process was stopped."""
 PROBE_IDLE_SECONDS = 120.0
-"""As above, for one that has to be asked whether it works."""
+"""As above, for a process with a probe."""
 PROBE_PAUSE_SECONDS = 0.1
 NOT_YET = (StoreUnavailableError, StreamUnavailableError)
 
 
 def processor_seconds(group: int) -> float:
-    """Of all living processes of a group so far."""
+    """CPU time of all living processes of a group."""
     seconds = 0.0
     for process in group_members(group):
         try:
@@ -40,8 +39,8 @@ def processor_seconds(group: int) -> float:
 
 
 @dataclass(slots=True)
-class _Seen:
-    """One part when it last was seen to work: its group, processor seconds then, and the time, microseconds."""
+class _Activity:
+    """The last activity of a process: its group, CPU seconds and the time, microseconds."""
 
     group: int | None
     used: float
@@ -50,43 +49,43 @@ class _Seen:
 
 @dataclass(slots=True)
 class StartTimeouts:
-    """What the missing parts of a start have done since it began; `used` gives a process group's processor seconds."""
+    """Tracks the missing processes of a start; `used` gives a process group's CPU seconds."""
 
     idle_seconds: float
     restarts: Mapping[str, int]
-    """Of each part, as the supervisor counts them."""
+    """Restarts of each process, as the supervisor counts them."""
     used: Callable[[int], float] = processor_seconds
     _before: dict[str, int] = field(init=False)
-    _seen: dict[str, _Seen] = field(default_factory=dict)
-    _looked_at: int | None = None
+    _activity: dict[str, _Activity] = field(default_factory=dict)
+    _checked_at: int | None = None
 
     def __post_init__(self) -> None:
         self._before = dict(self.restarts)
 
     def check(self, missing: Mapping[str, int | None], now: int, may_idle: Collection[str] = ()) -> str | None:
-        """Why the start is to be given up, or None. `missing`: name → process group, None where none runs; `now` by a
-        clock that nobody sets; `may_idle`: those who wait for what is not ours."""
-        self._leave_out_gap(now)
-        for name in set(self._seen) - set(missing):
-            del self._seen[name]
+        """The reason why the start has failed, or None. `missing`: name → process group, None if none runs; `now` by
+        the monotonic clock; `may_idle`: processes that wait for an exchange."""
+        self._skip_gap(now)
+        for name in set(self._activity) - set(missing):
+            del self._activity[name]
         idle = [name for name, group in missing.items() if self._is_idle(name, group, now) and name not in may_idle]
         if idle:
             return f"not ready, and idle for {self.idle_seconds:.0f} s: {', '.join(idle)}"
-        ended = [name for name in missing if self._ends(name) >= MOST_ENDS]
-        return f"ended {MOST_ENDS} times before it was ready: {', '.join(ended)}" if ended else None
+        ended = [name for name in missing if self._ends(name) >= MAX_ENDS]
+        return f"ended {MAX_ENDS} times before it was ready: {', '.join(ended)}" if ended else None
 
-    def _leave_out_gap(self, now: int) -> None:
-        gap = 0 if self._looked_at is None else max(0, now - self._looked_at - LONGEST_GAP)
-        self._looked_at = now
-        for seen in self._seen.values():
+    def _skip_gap(self, now: int) -> None:
+        gap = 0 if self._checked_at is None else max(0, now - self._checked_at - LONGEST_GAP)
+        self._checked_at = now
+        for seen in self._activity.values():
             seen.at += gap
 
     def _is_idle(self, name: str, group: int | None, now: int) -> bool:
         used = 0.0 if group is None else self.used(group)
-        seen = self._seen.setdefault(name, _Seen(group, used, now))
-        wanted = WORK_SHARE * self.idle_seconds
-        if group != seen.group or used - seen.used >= wanted:
-            self._seen[name] = _Seen(group, used, now)
+        seen = self._activity.setdefault(name, _Activity(group, used, now))
+        minimum = WORK_SHARE * self.idle_seconds
+        if group != seen.group or used - seen.used >= minimum:
+            self._activity[name] = _Activity(group, used, now)
             return False
         return now - seen.at > self.idle_seconds * MICROSECONDS
 
@@ -101,14 +100,14 @@ async def until_it_works(
     idle_seconds: float = PROBE_IDLE_SECONDS,
     pause_seconds: float = PROBE_PAUSE_SECONDS,
 ) -> None:
-    """Ask again for as long as the part works on it. Raises LaunchError once it is idle, and what says that trying
-    again changes nothing."""
-    patience = StartTimeouts(idle_seconds, {})
+    """Repeat `attempt` for as long as the process works. Raises LaunchError once it is idle, and passes on permanent
+    errors of `attempt`."""
+    timeouts = StartTimeouts(idle_seconds, {})
     while True:
         try:
             return await attempt()
         except NOT_YET as error:
-            why = patience.check({name: group}, steady_now())
+            why = timeouts.check({name: group}, steady_now())
             if why is not None:
                 raise LaunchError(f"{why} ({error})") from error
         await SystemClock().sleep(pause_seconds)

@@ -1,4 +1,4 @@
-"""Spark in a backtest's commands: silent at a terminal, and gone with the command."""
+"""Spark in the backtest commands: silent on the terminal, and stopped with the command."""
 
 import logging
 from collections.abc import Iterator
@@ -8,17 +8,17 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from backtest.detect.batch_session import MASTER, backtest_session
-from launch.supervisor.clean_stop import said_to, signals_held_back
+from launch.supervisor.clean_stop import signals_deferred, stderr_to
 
 
 def spark_log(home: Path) -> Path:
-    """What Spark says, in all runs one after the other."""
+    """Spark's log, appended to by every run."""
     return home / "logs" / "backtest-spark.log"
 
 
 @contextmanager
-def bridge_said_to(path: Path) -> Iterator[None]:
-    """What is noted of a JVM that is gone, with py4j's traces: the command says it in one sentence."""
+def py4j_log_to(path: Path) -> Iterator[None]:
+    """Log py4j's traces to `path`: the command itself reports a lost JVM in one sentence."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handler, loggers = logging.FileHandler(path, delay=True), [logging.getLogger(name) for name in ("py4j", "cep")]
     for one in loggers:
@@ -35,9 +35,9 @@ def bridge_said_to(path: Path) -> Iterator[None]:
 
 @contextmanager
 def quiet_session(home: Path, master: str = MASTER) -> Iterator[SparkSession]:
-    """`backtest_session` that says what it has to say in `spark_log`. Raises CepCannotStartError."""
+    """`backtest_session` that logs to `spark_log`. Raises CepCannotStartError."""
     with ExitStack() as stack:
-        stack.enter_context(bridge_said_to(spark_log(home)))
-        with signals_held_back(), said_to(spark_log(home)):
+        stack.enter_context(py4j_log_to(spark_log(home)))
+        with signals_deferred(), stderr_to(spark_log(home)):
             spark = stack.enter_context(backtest_session(home, master))
         yield spark

@@ -1,7 +1,6 @@
-"""Tells the store how the parts are, and hears what is wanted of them; beside the supervisor, never in its way.
+"""Writes process states to the store and reads the users' orders, without ever blocking the supervisor.
 
-MongoDB is one of the parts. While it is away nothing is told and nothing new is wanted: what the supervisor knows
-holds.
+MongoDB is one of the processes: while it is down nothing is written, and the orders read last stay in force.
 """
 
 import logging
@@ -17,24 +16,24 @@ from store.operations.mongo_processes import MongoProcesses, open_processes
 
 ROUND_SECONDS = 0.5
 LONGEST_WAIT = 2.0
-"""Between two attempts to reach a store that is away."""
+"""Longest pause between two attempts to reach an unavailable store."""
 QUIET_SECONDS = 60.0
-"""At a start MongoDB is not up yet, and it comes back from a crash within seconds: both are nobody's concern."""
+"""Shorter outages are not worth a warning: MongoDB is just starting, or restarting after a crash."""
 
 log = logging.getLogger("launch")
 
 
 class StatusWriter:
-    """The way of one roll into the store of `session`, and of what is wanted back."""
+    """Synchronises `states` with the store of `session`."""
 
-    def __init__(self, session: Session, roll: ProcessStates, quiet_seconds: float = QUIET_SECONDS) -> None:
+    def __init__(self, session: Session, states: ProcessStates, quiet_seconds: float = QUIET_SECONDS) -> None:
         self._session = session
-        self._roll = roll
+        self._states = states
         self._quiet_us = int(quiet_seconds * MICROSECONDS)
-        self._told: dict[str, int] = {}
-        """Which version of each part the store has."""
-        self._silent_since: int | None = None
-        self._is_said = False
+        self._written: dict[str, int] = {}
+        """The version of each process that the store has."""
+        self._outage_since: int | None = None
+        self._is_logged = False
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -42,32 +41,32 @@ class StatusWriter:
         while True:
             try:
                 async with open_processes(self._session) as processes:
-                    # what was written before an outage may be lost, or be of another life of the database
-                    self._told = {}
+                    # what was written before an outage may be lost
+                    self._written = {}
                     while True:
                         await self.round(processes)
                         delays = backoff(longest=LONGEST_WAIT)
                         await SystemClock().sleep(ROUND_SECONDS)
             except StoreError as error:
-                self._note_silence(error)
+                self._log_outage(error)
             await SystemClock().sleep(next(delays))
 
     async def round(self, processes: MongoProcesses) -> None:
-        """Once: a sign of life, what is new, what is wanted. Raises StoreError."""
+        """One round: heartbeat, changed states, orders. Raises StoreError."""
         now = await processes.beat(os.getpid())
-        versions = self._roll.versions()
-        news = [name for name, version in versions.items() if self._told.get(name) != version]
-        await processes.report(self._roll.told(news), now)
-        self._told = versions
-        self._roll.obey(await processes.orders())
-        self._silent_since, self._is_said = None, False
+        versions = self._states.versions()
+        changed = [name for name, version in versions.items() if self._written.get(name) != version]
+        await processes.report(self._states.reports(changed), now)
+        self._written = versions
+        self._states.apply_orders(await processes.orders())
+        self._outage_since, self._is_logged = None, False
 
-    def _note_silence(self, error: StoreError) -> None:
-        """Once an outage, and only of one that lasts."""
+    def _log_outage(self, error: StoreError) -> None:
+        """Log an outage once, and warn only if it lasts."""
         now = wall_now()
-        if self._silent_since is None:
-            self._silent_since = now
-            log.info("the state of the parts is not told yet", extra={"error": str(error)})
-        elif not self._is_said and now - self._silent_since > self._quiet_us:
-            self._is_said = True
-            log.warning("MongoDB does not answer; the dashboard shows old states of the parts: %s", error)
+        if self._outage_since is None:
+            self._outage_since = now
+            log.info("process states not written yet", extra={"error": str(error)})
+        elif not self._is_logged and now - self._outage_since > self._quiet_us:
+            self._is_logged = True
+            log.warning("MongoDB does not answer; the dashboard shows stale process states: %s", error)

@@ -1,4 +1,4 @@
-"""Keeps the parts of a session running: starts them in order, restarts what dies, leaves nothing behind."""
+"""Keeps the processes of a session running: starts them in order, restarts those that die, leaves none behind."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ import psutil
 
 from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file, write_atomically
-from launch.supervisor.failure_log import last_words
+from launch.supervisor.failure_log import last_log_lines
 from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_members, signal_group, spawn
 from launch.supervisor.process_states import ProcessStates
 from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_works
@@ -22,132 +22,133 @@ from session.backoff import backoff
 from session.clock import SystemClock, steady_now, wall_now
 from session.session import Session
 
-PATIENT_SECONDS = 60.0
-"""Who waits so long reads for what, and again after as long. Spark takes most of a minute on an idle machine."""
+PROGRESS_SECONDS = 60.0
+"""Interval of the progress messages during a start. Spark takes most of a minute on an idle machine."""
 POLL_SECONDS = 0.1
 CHECK_SECONDS = 2.0
 STEADY_SECONDS = 30.0
-"""A part that ran this long starts over with the shortest back-off."""
-NOT_WANTED = "not wanted any more"
+"""A process that ran this long restarts with the shortest back-off."""
+STOP_REQUESTED = "not wanted any more"
 
 log = logging.getLogger("launch")
 
 
 class Supervisor:
-    """Runs the parts of one session. `say` gets a line for the user at each start and restart.
+    """Runs the processes of one session. `echo` prints a line for the user at each start and restart.
 
-    With `session` it tells the store how they are, and stops and starts those of which a user wants it.
+    With `session` it reports their states to the store, and stops and starts those that a user ordered to.
     """
 
     def __init__(
-        self, home: Path, parts: Iterable[ProcessSpec], say: Callable[[str], None], session: Session | None = None
+        self, home: Path, parts: Iterable[ProcessSpec], echo: Callable[[str], None], session: Session | None = None
     ) -> None:
         self._home = home
         self._parts = tuple(parts)
-        self._say = say
+        self._say = echo
         self._clock = SystemClock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
-        self._keepers: dict[str, asyncio.Task[None]] = {}
-        self.roll = ProcessStates(is_ordered=session is not None)
-        self._teller = None if session is None else StatusWriter(session, self.roll)
-        self._telling: asyncio.Task[None] | None = None
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self.states = ProcessStates(is_ordered=session is not None)
+        self._status_writer = None if session is None else StatusWriter(session, self.states)
+        self._status_task: asyncio.Task[None] | None = None
         self.restarts: dict[str, int] = {}
 
     async def start(self) -> None:
         kill_leftovers(self._home)
         parts, self._parts = self._parts, ()
         self.add(parts)
-        if self._teller is not None:
-            self._telling = asyncio.create_task(self._teller.run())
+        if self._status_writer is not None:
+            self._status_task = asyncio.create_task(self._status_writer.run())
 
     def add(self, parts: Iterable[ProcessSpec]) -> None:
-        """Start further parts beside those that run."""
+        """Start further processes."""
         for part in parts:
             ready_file(self._home, part.name).unlink(missing_ok=True)
             self._parts = (*self._parts, part)
-            self.roll.enter(part)
-            self._keepers[part.name] = asyncio.create_task(self._keep(part))
+            self.states.add(part)
+            self._tasks[part.name] = asyncio.create_task(self._supervise(part))
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(part.name for part in self._parts)
 
     def group_of(self, name: str) -> int | None:
-        """The process group of a part, which is its own process's id; None where it is down just now."""
+        """The process group of a process, which equals its process id; None while it is down."""
         child = self._children.get(name)
         return None if child is None or child.poll() is not None else child.pid
 
     async def all_ready(
         self,
         idle_seconds: float = IDLE_SECONDS,
-        patient_seconds: float = PATIENT_SECONDS,
+        progress_seconds: float = PROGRESS_SECONDS,
         exchange_seconds: float | None = None,
     ) -> None:
-        """Wait until every part that is to run has reported ready, and say now and then what is missing.
+        """Wait until every process that is to run has reported ready, and print every `progress_seconds` what is
+        missing.
 
-        With `exchange_seconds`, no longer than that for parts of single exchanges once all others are ready: these
-        wait for theirs, which nobody here can hurry.
+        With `exchange_seconds`, wait no longer than that for the processes of single exchanges once all others are
+        ready: these wait for an exchange that may be down.
 
-        Raises LaunchError, with what is known of why, only where a missing part is dead: it did nothing for
-        `idle_seconds`, or ends again and again.
+        Raises LaunchError with the likely cause only if a missing process is dead: it was idle for `idle_seconds`, or
+        keeps ending.
         """
-        began, said_at = wall_now(), steady_now()
-        checked_at = others_at = said_at
+        began, reported_at = wall_now(), steady_now()
+        checked_at = others_at = reported_at
         of_exchanges = self._of_exchanges() if exchange_seconds is not None else frozenset()
-        patience, logs = StartTimeouts(idle_seconds, self.restarts), self._home / "logs"
+        timeouts, logs = StartTimeouts(idle_seconds, self.restarts), self._home / "logs"
         while missing := self._missing():
             now = steady_now()
             others_at = others_at if of_exchanges.issuperset(missing) else now
             if exchange_seconds is not None and now - others_at > exchange_seconds * MICROSECONDS:
-                self._say(begun_without(missing, last_words(logs, missing, began)))
+                self._say(started_without(missing, last_log_lines(logs, missing, began)))
                 return
             if now - checked_at >= min(CHECK_SECONDS, idle_seconds) * MICROSECONDS:
                 checked_at = now
                 groups = {name: self.group_of(name) for name in self._startable(missing)}
-                why = patience.check(groups, now, may_idle=of_exchanges)
+                why = timeouts.check(groups, now, may_idle=of_exchanges)
                 if why is not None:
-                    raise LaunchError(f"{why}. {last_words(logs, missing, began)}. Logs: {logs}")
-            if now - said_at >= patient_seconds * MICROSECONDS:
-                said_at = now
-                self._say(f"still waiting for {', '.join(missing)}: {last_words(logs, missing, began)}")
+                    raise LaunchError(f"{why}. {last_log_lines(logs, missing, began)}. Logs: {logs}")
+            if now - reported_at >= progress_seconds * MICROSECONDS:
+                reported_at = now
+                self._say(f"still waiting for {', '.join(missing)}: {last_log_lines(logs, missing, began)}")
             await self._clock.sleep(POLL_SECONDS)
 
     def _of_exchanges(self) -> frozenset[str]:
         return frozenset(part.name for part in self._parts if part.exchange is not None)
 
     def _missing(self) -> list[str]:
-        return [part.name for part in self._parts if not self._is_as_wanted(part.name)]
+        return [part.name for part in self._parts if not self._is_settled(part.name)]
 
     def _startable(self, missing: list[str]) -> list[str]:
-        """Without those that wait for others that are missing themselves."""
+        """The missing processes that do not wait for other missing ones."""
         waiting = {part.name for part in self._parts if any(not self._is_ready(name) for name in part.after)}
         return [name for name in missing if name not in waiting]
 
     async def stop(self) -> None:
-        """End all parts, those that depend on others first."""
-        for keeper in self._keepers.values():
-            keeper.cancel()
-        await asyncio.gather(*self._keepers.values(), return_exceptions=True)
+        """Stop all processes, those that depend on others first."""
+        for task in self._tasks.values():
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         for part in self._parts:
-            self.roll.note_stopping(part.name)
+            self.states.set_stopping(part.name)
         depended_on = {name for part in self._parts for name in part.after}
         first = [part.name for part in self._parts if part.name not in depended_on]
         await asyncio.gather(*(self._end(name) for name in first))
-        if self._telling is not None:
-            # MongoDB goes with the second
-            self._telling.cancel()
-            await asyncio.gather(self._telling, return_exceptions=True)
+        if self._status_task is not None:
+            # MongoDB is stopped with the second group
+            self._status_task.cancel()
+            await asyncio.gather(self._status_task, return_exceptions=True)
         await asyncio.gather(*(self._end(part.name) for part in self._parts if part.name in depended_on))
         (self._home / "processes.json").unlink(missing_ok=True)
 
-    async def _keep(self, part: ProcessSpec) -> None:
+    async def _supervise(self, part: ProcessSpec) -> None:
         delays = backoff()
         while True:
-            await self._due(part)
+            await self._wait_until_due(part)
             started = steady_now()
-            self.roll.note_start(part.name)
+            self.states.set_starting(part.name)
             why = await self._run_once(part)
-            if why == NOT_WANTED:
+            if why == STOP_REQUESTED:
                 await self._stop_part(part)
                 delays = backoff()
                 continue
@@ -155,63 +156,63 @@ class Supervisor:
                 delays = backoff()
             delay = next(delays)
             self.restarts[part.name] = self.restarts.get(part.name, 0) + 1
-            self.roll.note_end(part.name, why)
-            self._say(f"{part.name} ended ({why}); starting it again in {delay:.1f} s")
-            # never two writers on one checkpoint or data folder: the whole group goes before the next start
+            self.states.set_ended(part.name, why)
+            self._say(f"{part.name} ended ({why}); restarting in {delay:.1f} s")
+            # never two writers on one checkpoint or data folder: kill the whole group before the next start
             await self._end(part.name)
             await self._pause(part.name, delay)
 
     async def _stop_part(self, part: ProcessSpec) -> None:
-        """Since a user wants it; it gets the time that it needs."""
-        order = self.roll.stop_order(part.name)
-        why = NOT_WANTED if order is None else f"stopped by {order.by}"
+        """Stop a process on a user's order, within its own `stop_seconds`."""
+        order = self.states.stop_order(part.name)
+        why = STOP_REQUESTED if order is None else f"stopped by {order.by}"
         self._say(f"{part.name}: {why}")
-        self.roll.note_stopping(part.name)
+        self.states.set_stopping(part.name)
         await self._end(part.name, part.stop_seconds)
-        self.roll.note_stopped(part.name, why)
+        self.states.set_stopped(part.name, why)
 
-    async def _due(self, part: ProcessSpec) -> None:
-        """Wait until it is to run, and what it needs is ready."""
-        is_said = False
-        while not (self.roll.is_wanted(part.name) and all(self._is_ready(name) for name in part.after)):
-            order = self.roll.stop_order(part.name)
+    async def _wait_until_due(self, part: ProcessSpec) -> None:
+        """Wait until the process is to run and everything it depends on is ready."""
+        is_reported = False
+        while not (self.states.is_wanted(part.name) and all(self._is_ready(name) for name in part.after)):
+            order = self.states.stop_order(part.name)
             if order is not None:
-                self.roll.note_idle(part.name)
-                if not is_said:
-                    # also one that was stopped before this session began
-                    is_said = True
-                    self._say(f"{part.name} stays stopped, as {order.by} wanted, until it is started on the dashboard")
+                self.states.set_idle(part.name)
+                if not is_reported:
+                    # a stop order may be older than this session
+                    is_reported = True
+                    self._say(f"{part.name} stays stopped ({order.by} stopped it); start it on the dashboard")
             await self._clock.sleep(POLL_SECONDS)
 
     async def _pause(self, name: str, seconds: float) -> None:
-        """Before the next start; no longer where it is not to run any more."""
+        """Wait before the next start, or until the process is not to run any more."""
         deadline = steady_now() + int(seconds * MICROSECONDS)
-        while steady_now() < deadline and self.roll.is_wanted(name):
+        while steady_now() < deadline and self.states.is_wanted(name):
             await self._clock.sleep(min(POLL_SECONDS, seconds))
 
     async def _run_once(self, part: ProcessSpec) -> str:
-        """Start a part and stay until it ends, its probe gives up or it is not wanted any more; why."""
+        """Start a process and wait until it ends, its probe fails or it is to stop; returns the reason."""
         try:
             child = spawn(part, self._home / "logs" / f"{part.name}.log")
             self._children[part.name] = child
-            self.roll.note_running(part.name, child.pid)
-            self._note_children()
+            self.states.set_running(part.name, child.pid)
+            self._write_process_ids()
             return await self._until_exit(part, child)
         except OSError as error:
             return f"{error.strerror}: {error.filename or part.command[0]}"
 
     async def _until_exit(self, part: ProcessSpec, child: subprocess.Popen[bytes]) -> str:
         probe = asyncio.create_task(self._probe(part, child.pid))
-        told, started = False, steady_now()
+        is_reported, started = False, steady_now()
         try:
             while child.poll() is None:
                 if probe.done() and (fault := probe.exception()) is not None:
                     return str(fault)
-                if self.roll.stop_order(part.name) is not None:
-                    return NOT_WANTED
-                if not told and self._is_ready(part.name):
-                    told = True
-                    self.roll.note_ready(part.name)
+                if self.states.stop_order(part.name) is not None:
+                    return STOP_REQUESTED
+                if not is_reported and self._is_ready(part.name):
+                    is_reported = True
+                    self.states.set_ready(part.name)
                     self._say(f"{part.name} ready after {(steady_now() - started) / MICROSECONDS:.1f} s")
                 await self._clock.sleep(POLL_SECONDS)
         finally:
@@ -226,18 +227,18 @@ class Supervisor:
             write_atomically(ready_file(self._home, part.name), b"probed")
 
     async def ready_of(self, names: tuple[str, ...]) -> None:
-        """Wait until these parts have reported ready."""
+        """Wait until these processes have reported ready."""
         while not all(self._is_ready(name) for name in names):
             await self._clock.sleep(POLL_SECONDS)
 
     def _is_ready(self, name: str) -> bool:
         return ready_file(self._home, name).exists()
 
-    def _is_as_wanted(self, name: str) -> bool:
-        return self._is_ready(name) or self.roll.stop_order(name) is not None
+    def _is_settled(self, name: str) -> bool:
+        return self._is_ready(name) or self.states.stop_order(name) is not None
 
     async def _end(self, name: str, seconds: float | None = STOP_SECONDS) -> None:
-        """Ask it to end, and kill what is left of its group after so many seconds, or once it has ended."""
+        """Send SIGTERM, and kill the rest of its group after `seconds`, or once the process has ended."""
         child = self._children.get(name)
         if child is None:
             return
@@ -253,33 +254,33 @@ class Supervisor:
             child.poll()
             await self._clock.sleep(POLL_SECONDS)
         child.wait()
-        # known until its whole group is gone: a cancelled restart must leave it to `stop`
+        # kept until its whole group is gone: after a cancelled restart, `stop` needs it
         self._children.pop(name, None)
 
-    def _note_children(self) -> None:
-        noted = {}
+    def _write_process_ids(self) -> None:
+        running = {}
         for name, child in self._children.items():
             try:
-                noted[name] = [child.pid, psutil.Process(child.pid).create_time()]
+                running[name] = [child.pid, psutil.Process(child.pid).create_time()]
             except psutil.NoSuchProcess:
                 continue
-        write_atomically(self._home / "processes.json", json.dumps(noted).encode())
+        write_atomically(self._home / "processes.json", json.dumps(running).encode())
 
 
-def begun_without(missing: Iterable[str], why: str) -> str:
-    """What is said where a session begins though an exchange does not answer."""
-    return f"beginning without {', '.join(missing)}, which wait for their exchange and join once it answers: {why}"
+def started_without(missing: Iterable[str], why: str) -> str:
+    """The message of a session that starts although an exchange does not answer."""
+    return f"starting without {', '.join(missing)}; they wait for their exchange and join once it answers: {why}"
 
 
 def kill_leftovers(home: Path) -> None:
-    """End what a killed supervisor may have left running; the process ids are checked by their start time."""
+    """Kill processes that a killed supervisor left running; process ids are checked by their start times."""
     try:
-        noted: dict[str, tuple[int, float]] = json.loads((home / "processes.json").read_text())
+        left: dict[str, tuple[int, float]] = json.loads((home / "processes.json").read_text())
     except (FileNotFoundError, ValueError):
         return
-    for name, (group, created) in noted.items():
+    for name, (group, created) in left.items():
         living = group_members(group)
         if any(process.create_time() >= created for process in living):
-            log.warning("left over from a killed session", extra={"part": name, "group": group})
+            log.warning("killing a process left over from a killed session", extra={"part": name, "group": group})
             signal_group(group, signal.SIGKILL)
             psutil.wait_procs(living, timeout=STOP_SECONDS)

@@ -18,16 +18,16 @@ BEGIN = 1_723_075_200 * SECOND
 RATE = replace(USD_MARKET, exchange="bank", symbol="EUR/USD", base="EUR", quote_currency="USD", is_fx=True)
 MARKETS = (USD_MARKET, EUR_MARKET, RATE)
 
-Shown = tuple[Market, float, float, float]
+KnownQuote = tuple[Market, float, float, float]
 """Market, seconds after BEGIN, bid, ask."""
 
 
-def steady(market: Market, every: float, until: float, bid: float = 100.0) -> list[Shown]:
+def steady(market: Market, every: float, until: float, bid: float = 100.0) -> list[KnownQuote]:
     """A quote each `every` seconds, each of another price."""
     return [(market, number * every, bid + number, bid + number + 2) for number in range(int(until / every) + 1)]
 
 
-def set_of(folder: Path, shown: Iterable[Shown], *, is_of_bars: bool, origin: Origin = "import") -> TickSet:
+def set_of(folder: Path, shown: Iterable[KnownQuote], *, is_of_bars: bool, origin: Origin = "import") -> TickSet:
     rows = [_row(*one) for one in sorted(shown, key=lambda one: one[1])]
     sources = tuple(
         ImportedSource("a.csv", "csv", None, 1, exchange=one.exchange, symbol=one.symbol, is_of_bars=is_of_bars)

@@ -8,13 +8,13 @@ import pytest
 
 from backtest.result.asset_marks import INTERVALS, marks_of, worth_of
 from tests.backtest.detected_sets import Cut, recut
-from tests.backtest.made_up_bars import BEGIN, RATE, SECOND, Shown, set_of, steady
+from tests.backtest.made_up_bars import BEGIN, RATE, SECOND, KnownQuote, set_of, steady
 from tests.market.samples import EUR_MARKET, JPY_MARKET, MARKETS, USD_MARKET
 
 
 def test_an_asset_is_marked_once_wherever_it_lies(tmp_path: Path) -> None:
     """BTC at 101 USD and at 91 EUR of 1.2 USD: the middle of 101 and 109.2."""
-    shown: list[Shown] = [(USD_MARKET, 0, 100.0, 102.0), (EUR_MARKET, 1, 90.0, 92.0), (RATE, 2, 1.1, 1.3)]
+    shown: list[KnownQuote] = [(USD_MARKET, 0, 100.0, 102.0), (EUR_MARKET, 1, 90.0, 92.0), (RATE, 2, 1.1, 1.3)]
     shown += [(RATE, 3, 1.3, 1.5), (USD_MARKET, 4, 110.0, 112.0)]
     marks = marks_of(set_of(tmp_path / "set", shown, is_of_bars=False))
     assert marks.opening == {"USD": 1, "EUR": Decimal("1.2"), "BTC": Decimal("105.1")}
@@ -41,7 +41,7 @@ def test_an_inverted_rate_is_turned_round(tmp_path: Path) -> None:
 def test_the_interval_is_the_longest_of_which_there_are_thirty(
     tmp_path: Path, minutes: int, interval: int | None
 ) -> None:
-    shown: list[Shown] = [(USD_MARKET, 0, 1.0, 2.0), (USD_MARKET, minutes * 60.0, 2.0, 3.0)]
+    shown: list[KnownQuote] = [(USD_MARKET, 0, 1.0, 2.0), (USD_MARKET, minutes * 60.0, 2.0, 3.0)]
     marks = marks_of(set_of(tmp_path / "set", shown, is_of_bars=False))
     assert marks.interval == interval
     assert len(marks.times) == (2 if interval is None else 31)

@@ -38,8 +38,8 @@ def test_the_deepest_fall(nets: tuple[int, ...], drawdown: Drawdown) -> None:
 @given(st.lists(st.integers(-100, 100), max_size=40))
 def test_no_fall_is_deeper_than_the_deepest(nets: Sequence[int]) -> None:
     known = [0, *nets]
-    falls = [known[earlier] - known[later] for later in range(len(known)) for earlier in range(later + 1)]
-    assert drawdown_of(equity(*nets)).depth == max(falls)
+    drawdowns = [known[earlier] - known[later] for later in range(len(known)) for earlier in range(later + 1)]
+    assert drawdown_of(equity(*nets)).depth == max(drawdowns)
 
 
 def test_the_document_has_what_was_promised() -> None:
@@ -81,7 +81,7 @@ def test_the_lines_add_up_and_a_fall_is_below_zero_as_on_the_page() -> None:
     lines = result_lines(result_of(replace(whole, opportunities=21, arbitrages=(*whole.arbitrages, half))))
     assert "opportunities   21  (traded 3, rejected 17, neither 1)" in lines
     assert "trades          3  (closed 3)" in lines
-    assert "begun, no fill  1  (expired 1): among those that were not traded" in lines
+    assert "no fill         1  (expired 1): not counted as trades" in lines
     assert "opportunities   20  (traded 3, rejected 17)" in result_lines(result_of())
     assert any(line.startswith("max drawdown") and "-4.00 USD" in line for line in lines)
 
@@ -98,7 +98,7 @@ def test_assumptions_say_what_depth_and_settings_there_were() -> None:
     assert any("beta BTC/EUR" in words for words in result.assumptions)
     deep = replace(result, without_depth=(), parameters=replace(result.parameters, follow_logged_settings=True))
     assert any("walk the recorded levels" in words for words in deep.assumptions)
-    assert "the settings of the log hold as they did then" in deep.assumptions
+    assert "the settings follow the recorded log" in deep.assumptions
     failing = replace(result, parameters=replace(result.parameters, failed_share=0.05))
     assert "5.0% of orders are rejected by the exchange, drawn by seed" in failing.assumptions
 

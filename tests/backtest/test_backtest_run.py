@@ -28,7 +28,7 @@ def test_a_set_that_was_built_anew_meanwhile_gives_no_result(tmp_path: Path) -> 
     tick_set = open_tick_set(folder)
     check_unchanged(tick_set)
     add_file(folder, "b.csv", "coinbase")
-    with pytest.raises(BacktestError, match="mine: was built anew while it was read"):
+    with pytest.raises(BacktestError, match="mine: was rebuilt while it was read"):
         check_unchanged(tick_set)
     check_unchanged(open_tick_set(folder))
 
@@ -45,7 +45,7 @@ datasets.errors.ImportRejectedError: /x/ticks.parquet: cannot be read as a part 
     [
         (WORKER, "/x/ticks.parquet: cannot be read as a part of a tick set (EOF)"),
         ("Error while sending or receiving\nmore", "Error while sending or receiving"),
-        ("", "without a word"),
+        ("", "no message"),
     ],
 )
 def test_what_spark_says_is_one_sentence(text: str, told: str) -> None:

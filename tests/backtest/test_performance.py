@@ -74,7 +74,7 @@ def test_inventory_is_marked_at_the_opening_through_time_and_at_the_end() -> Non
     marked = told.marked
     # 1,000 + 100 × 1.1 + 2 × 100
     assert told.capital == marked.opening == Decimal(1_310)
-    # 900 + 200 × 1.1 + 2 × 90; had nothing been traded: 1,000 + 110 + 180
+    # 900 + 200 × 1.1 + 2 × 90; value without trading: 1,000 + 110 + 180
     assert (marked.closing, marked.held, marked.gain) == (Decimal(1_300), Decimal(1_290), Decimal(10))
     # minute 1: 1 BTC at 110 for 100; from minute 2 on the pair is closed: 110 of EUR for 100
     assert [point.gain for point in marked.points] == [0, 10, 10, 10]

@@ -73,7 +73,7 @@ def test_fx_quotes_without_trading_at_their_time_are_left_out(tmp_path: Path) ->
 LACKING: dict[str, tuple[ReplayProfile, list[str], str]] = {
     "one exchange": (LEAN_BTC, ["btcusd"], "a replay of lean-btc needs usable quotes of two of coinbase, coinbase-eur"),
     "no rate": (LEAN_BTC, ["btcusd", "btceur"], "coinbase-eur BTC/EUR needs FX quotes to become USD"),
-    "other profile": (BINANCE_BTC, ["btcusd"], "is no recording of binance-btc"),
+    "other profile": (BINANCE_BTC, ["btcusd"], "is not a recording of binance-btc"),
 }
 
 

@@ -147,8 +147,8 @@ def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
 @pytest.mark.parametrize(
     ("wish", "sentence"),
     [
-        (RequestedBacktest(values={"speed": "1"}), "'speed' is no setting that a backtest can change"),
-        (RequestedBacktest(values={"version": "2"}), "'version' is no setting"),
+        (RequestedBacktest(values={"speed": "1"}), "'speed' is not a setting that a backtest can change"),
+        (RequestedBacktest(values={"version": "2"}), "'version' is not a setting"),
         (RequestedBacktest(values={"min_net_bps": "high"}), "min_net_bps: must be a number"),
         (RequestedBacktest(values={"min_net_bps": "-5"}), "min_net_bps must not be below emit_net_bps"),
         (RequestedBacktest(values={"enabled_exchanges": "kraken"}), "kraken, which has no taker fee"),

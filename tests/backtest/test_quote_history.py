@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from backtest.simulate.quote_history import QuoteHistory, tape_of
+from backtest.simulate.quote_history import QuoteHistory, quote_history_of
 from datasets.ticksets.manifest import Manifest
 from datasets.ticksets.tick_set import open_tick_set
 from datasets.ticksets.tick_set_builder import TickSetBuilder
@@ -140,7 +140,7 @@ def test_a_tick_set_over_two_days(tmp_path: Path) -> None:
         builder.add(pa.Table.from_pylist(source, SOURCE_SCHEMA))
         manifest = builder.finish(Manifest("set", "set", "generated", "USD", MARKETS, (), (), len(rows)))
     assert len(manifest.partitions) == 2
-    tape = tape_of(open_tick_set(tmp_path / "set"), kept=1)
+    tape = quote_history_of(open_tick_set(tmp_path / "set"), kept=1)
     for time in (day + 45_000_000, day - 1, day + 5_000_000, day - 45_000_000):
         arrived = time // 10_000_000 * 10_000_000
         assert known(tape, USD_MARKET, time) == (arrived, arrived)

@@ -1,4 +1,4 @@
-"""How far apart quotes lie, how old one may be where nobody says, and what bars cannot tell."""
+"""How far apart quotes lie, how old one may be where nobody says, and what unknown from bars."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -151,7 +151,7 @@ def test_results_from_bars_say_so_everywhere() -> None:
     )
     lines = result_lines(result)
     assert lines[1].startswith("NOTE: from bars, one each 60 s:")
-    assert any("25 ms later" in line and "bars cannot tell" in line for line in lines)
+    assert any("25 ms added" in line and "unknown from bars" in line for line in lines)
     document = result_document(result)
     assert document["is_of_bars"] is True
     assert document["latency_costs"] == [
@@ -159,7 +159,7 @@ def test_results_from_bars_say_so_everywhere() -> None:
         {"added_ms": 25, "net": None, "trades": None},
     ]
     page = report_page(result)
-    for words in ("Not fills.", "trades, from bars", "bars cannot tell", "<td>bars</td>"):
+    for words in ("Not fills.", "trades, from bars", "unknown from bars", "<td>bars</td>"):
         assert words in page
     assert figures_of(result).is_of_bars
     assert any("from bars" in words for words in result.assumptions)
@@ -169,7 +169,7 @@ def test_results_from_quotes_are_not_called_bars() -> None:
     result = result_of()
     assert not any("bars" in line for line in result_lines(result))
     assert result_document(result)["is_of_bars"] is False
-    assert "bars cannot tell" not in report_page(result)
+    assert "unknown from bars" not in report_page(result)
     assert bars_words((spacing(60, bars=False),)) is None
 
 

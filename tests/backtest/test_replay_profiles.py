@@ -35,7 +35,7 @@ def test_an_unknown_file_is_rejected_in_one_sentence(name: str, tmp_path: Path) 
     path.parent.mkdir(exist_ok=True)
     if name:
         path.touch()
-    with pytest.raises(ImportRejectedError, match="is none of the recordings known here") as rejected:
+    with pytest.raises(ImportRejectedError, match="matches no replay profile") as rejected:
         profile_for((path,))
     assert str(rejected.value).startswith(f"{path}: ")
     assert "btcusd/…_quote.zip" in str(rejected.value)
@@ -67,8 +67,8 @@ def test_a_profile_is_whole(profile: ReplayProfile) -> None:
 def test_another_fee_is_told_with_the_assumptions() -> None:
     profile = LEAN_BTC.with_fee_bps(Decimal("2.5"))
     assert set(profile.settings.taker_fees.values()) == {Decimal("0.00025")}
-    assert profile.told_assumptions[-1] == "taker fees in bps a side: coinbase 2.5, coinbase-eur 2.5"
-    assert LEAN_BTC.told_assumptions[-1] == "taker fees in bps a side: coinbase 10, coinbase-eur 10"
+    assert profile.all_assumptions[-1] == "taker fees in bps a side: coinbase 2.5, coinbase-eur 2.5"
+    assert LEAN_BTC.all_assumptions[-1] == "taker fees in bps a side: coinbase 10, coinbase-eur 10"
 
 
 @pytest.mark.parametrize("fee_bps", ["-1", "1001"])

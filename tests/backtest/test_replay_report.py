@@ -56,14 +56,14 @@ def test_lines_say_what_came_in_what_came_out_and_what_was_assumed(recording: Re
         "quotes rejected 1  (crossed 1)",
         "left out        1  (FX quotes at times without a traded quote)",
         "opportunities   7",
-        "trades          3  (closed 2, held 1)",
-        "begun, no fill  1  (expired 1): among those that were not traded",
+        "trades          3  (closed 2, residual 1)",
+        "no fill         1  (expired 1): not counted as trades",
         "rejections        4  (below_threshold 3, pair_busy 1)",
         "p&l net                  -1.25 USD",
         "p&l fees                 -3.00 USD",
     ):
         assert part in text
-    for assumption in LEAN_BTC.told_assumptions:
+    for assumption in LEAN_BTC.all_assumptions:
         assert f"  - {assumption}" in text
 
 
@@ -82,7 +82,7 @@ def test_json_has_the_same_and_survives_json(recording: Recording) -> None:
         "unwinding": "0",
         "net": "-1.25",
     }
-    assert report["assumptions"] == list(LEAN_BTC.told_assumptions)
+    assert report["assumptions"] == list(LEAN_BTC.all_assumptions)
 
 
 def test_the_parts_of_the_profit_sum_to_its_net(recording: Recording) -> None:

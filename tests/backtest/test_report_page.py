@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from backtest.report.report_charts import falls, net_bps_chart, rejection_chart, short_amount, thinned
+from backtest.report.report_charts import drawdowns, net_bps_chart, rejection_chart, short_amount, thinned
 from backtest.report.report_page import report_page
 from backtest.report.report_tables import (
     PAGE_TRADES,
@@ -91,7 +91,7 @@ def test_what_others_wrote_stands_as_text(page: str) -> None:
         "arbitrage backtest made-up --seed 1",
         "5.0 s from 2023-11-14 22:13:20",
         "ab" * 32,
-        "Rows left out",
+        "Rejected rows",
     ],
 )
 def test_the_page_says(page: str, words: str) -> None:
@@ -108,13 +108,13 @@ def test_nothing_traded_is_a_page_too() -> None:
     parsed = Page()
     parsed.feed(page)
     assert parsed.open == []
-    assert "Nothing was rejected." in page
+    assert "No rejections." in page
     assert parsed.tags.count("svg") == 1
 
 
 def test_books_that_do_not_balance_are_told_first() -> None:
-    assert "do not balance" in report_page(result_of(replace(outcome_of(), is_balanced=False)))
-    assert "do not balance" not in report_page(result_of())
+    assert "Ledger not reconciled" in report_page(result_of(replace(outcome_of(), is_balanced=False)))
+    assert "Ledger not reconciled" not in report_page(result_of())
 
 
 def test_all_trades_are_in_the_page_in_tables_that_can_be_looked_through() -> None:
@@ -191,7 +191,7 @@ def test_a_long_equity_keeps_its_peaks_and_its_end() -> None:
 
 
 def test_falls_are_from_the_highest_before() -> None:
-    assert [point.net for point in falls(points(-1, 3, 1, 4, 4, -2))] == [-1, 0, -2, 0, 0, -6]
+    assert [point.net for point in drawdowns(points(-1, 3, 1, 4, 4, -2))] == [-1, 0, -2, 0, 0, -6]
 
 
 def test_bars_of_a_wide_range_are_few() -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from backtest.backtest_parameters import FeeTier
-from backtest.simulate.quote_history import QuoteHistory, tape_of
+from backtest.simulate.quote_history import QuoteHistory, quote_history_of
 from backtest.simulate.trade_simulation import trade
 from datasets.ticksets.manifest import Manifest
 from datasets.ticksets.tick_set import open_tick_set
@@ -48,7 +48,7 @@ def _tape(folder: Path, rows: list[dict[str, object]]) -> QuoteHistory:
     with TickSetBuilder(folder / "set", ("BTC",)) as builder:
         builder.add(pa.Table.from_pylist(source, SOURCE_SCHEMA))
         builder.finish(Manifest("set", "set", "session", "USD", MARKETS, (), (), 2))
-    return tape_of(open_tick_set(folder / "set"))
+    return quote_history_of(open_tick_set(folder / "set"))
 
 
 @pytest.fixture

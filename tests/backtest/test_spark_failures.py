@@ -10,9 +10,9 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.sql import SparkSession
 
-from backtest.detect.spark_failures import LOST, first_words
-from backtest.detect.spark_progress import watched_jobs
-from launch.supervisor.spark_command import bridge_said_to
+from backtest.detect.spark_failures import LOST, first_line
+from backtest.detect.spark_progress import jobs_with_progress
+from launch.supervisor.spark_command import py4j_log_to
 
 
 class GoneTracker:
@@ -40,13 +40,13 @@ class GoneTracker:
 def test_who_watches_a_job_ends_with_the_jvm(error: Exception) -> None:
     """Where its thread would end by the error, pytest makes this test fail."""
     gone = GoneTracker(error)
-    with watched_jobs(cast("SparkSession", gone), lambda _: None):
+    with jobs_with_progress(cast("SparkSession", gone), lambda _: None):
         assert gone.asked.wait(60)
 
 
 def test_what_py4j_notes_goes_into_the_log_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "logs" / "spark.log"
-    with bridge_said_to(log):
+    with py4j_log_to(log):
         try:
             raise ConnectionRefusedError("gone")
         except ConnectionRefusedError:
@@ -63,5 +63,5 @@ def test_what_py4j_notes_goes_into_the_log_alone(tmp_path: Path, capfd: pytest.C
 def test_an_answer_that_breaks_off_is_a_lost_spark(error: Exception) -> None:
     with pytest.raises(LOST):
         raise error
-    assert first_words(str(error))
-    assert "\n" not in first_words(str(error))
+    assert first_line(str(error))
+    assert "\n" not in first_line(str(error))

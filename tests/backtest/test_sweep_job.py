@@ -78,7 +78,7 @@ def test_sixty_sets_are_what_each_comes_to_alone(spark: SparkSession, tick_set: 
 
 def test_a_sweep_without_a_set_is_rejected(spark: SparkSession, tick_set: TickSet, tmp_path: Path) -> None:
     grid = Grid((axis_of("min_net_bps=-5,-3"),))
-    with pytest.raises(SweepRejectedError, match="no set is left"):
+    with pytest.raises(SweepRejectedError, match="no set is valid"):
         swept(spark, tick_set, definition_of(tick_set, grid, "none"), tmp_path)
 
 

@@ -54,9 +54,9 @@ def test_settings_that_do_not_go_together_make_no_set() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("min_net_pbs=1", "'min_net_pbs' is no parameter of a sweep; there are min_net_bps,"),
-        ("version=1", "'version' is no parameter of a sweep"),
-        ("single_leg_policy=1", "'single_leg_policy' is no parameter of a sweep"),
+        ("min_net_pbs=1", "'min_net_pbs' is not a sweep parameter; known are min_net_bps,"),
+        ("version=1", "'version' is not a sweep parameter"),
+        ("single_leg_policy=1", "'single_leg_policy' is not a sweep parameter"),
         ("latency_ms.binance=1", "as in latency_ms.NAME"),
         ("min_net_bps=0,10001", "min_net_bps=10001: must be at most 10,000"),
         ("max_notional=0", "max_notional=0: must be more than 0"),

@@ -54,7 +54,7 @@ CHANGES: list[tuple[Callable[[SweepDefinition], SweepDefinition], str]] = [
     (lambda one: replace(one, folds=None), "(the walk-forward split differs)"),
     (
         lambda one: replace(one, parameters=replace(one.parameters, decision_ms=6.0), versions={}),
-        "(what is not varied and the version of the program differ)",
+        "(the fixed parameters and the version of the program differ)",
     ),
 ]
 
@@ -73,7 +73,7 @@ def test_another_definition_is_rejected_under_the_same_name(
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", ".hidden", "a b", "x" * 101])
 def test_a_name_that_is_no_folder_is_rejected(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SweepRejectedError, match="is no name for a sweep"):
+    with pytest.raises(SweepRejectedError, match="is not a valid sweep name"):
         sweep_store(tmp_path, name)
 
 
@@ -148,7 +148,7 @@ def test_nothing_is_kept_of_a_set_that_was_built_anew_meanwhile(tmp_path: Path) 
     assert store.results() == [*results_of(0), *results_of(1)]
     shutil.rmtree(tmp_path / "set")
     tick_set_of(log_of(seed=11, rows=50), tmp_path / "set")
-    with pytest.raises(SweepRejectedError, match="was built anew while it was read"):
+    with pytest.raises(SweepRejectedError, match="was rebuilt while it was read"):
         check_unchanged(tick_set, store, [1])
     assert store.results() == results_of(0)
 

@@ -50,7 +50,7 @@ def test_results_from_bars_are_marked_in_every_ranking() -> None:
     assert lines[1] == "NOTE: from bars, one each 60 s"
     assert [line for line in lines if line.startswith(("best by", "smallest", "most trades"))] == [
         "best by net profit (from bars)",
-        "smallest drawdown of those that earn (from bars)",
+        "smallest max drawdown among profitable sets (from bars)",
         "most trades (from bars)",
     ]
     assert sweep_json(marked)["is_of_bars"] is True
@@ -60,7 +60,7 @@ def test_bars_tell_nothing_of_what_latency_costs() -> None:
     found = [replace(one, point=(("latency_ms", Decimal(10 * one.number)),)) for one in results(NETS)]
     grid = Grid((axis_of("latency_ms=0,10,20,30,40,50"),))
     swept = table_of_sweep(replace(DEFINITION, grid=grid), "USD", found, 0, ())
-    words = "latency_ms: bars cannot tell what it costs below their spacing"
+    words = "latency_ms: unknown from bars what latency below their spacing costs"
     assert words in sweep_lines(replace(swept, bars="from bars"))
     assert words not in sweep_lines(swept)
 
@@ -105,20 +105,20 @@ def test_many_values_are_shown_in_groups() -> None:
 
 def test_what_makes_no_difference_is_said_so() -> None:
     lines = sweep_lines(table(results(["3"] * 6)))
-    assert "a: makes no difference here" in lines
+    assert "a: makes no difference" in lines
 
 
 def test_what_is_missing_and_what_was_left_out_is_said() -> None:
     lines = sweep_lines(table(results(NETS[:3]), missing=2))
-    assert "not finished: 2 sets are missing; the same command goes on with them" in lines
-    assert "left out: 1 sets whose settings do not go together" in lines
+    assert "not finished: 2 sets are missing; run the same command again to continue" in lines
+    assert "skipped: 1 sets with inconsistent settings" in lines
     assert sweep_lines(table([], missing=6))[0] == "sweep mine: 0 of 6 sets, money in USD"
 
 
 def test_books_that_do_not_balance_are_said() -> None:
     found = results(NETS)
     lines = sweep_lines(table([replace(found[0], is_balanced=False), *found[1:]]))
-    assert "THE BOOKS OF 1 SETS DO NOT BALANCE" in lines
+    assert "LEDGER NOT RECONCILED IN 1 SETS" in lines
 
 
 def test_the_walk_forward_split_is_shown_beside_what_was_chosen() -> None:
@@ -131,8 +131,9 @@ def test_the_walk_forward_split_is_shown_beside_what_was_chosen() -> None:
     ]
     shown = table_of_sweep(replace(DEFINITION, folds=2), "USD", found, 0, spans)
     assert sweep_lines(shown)[-1] == (
-        "in sample 3.00 USD: what was chosen, where it was chosen; out of sample -8.00 USD: what it made afterwards, "
-        "the figure to believe"
+        "in sample 3.00 USD: the chosen sets on their training spans; out of sample -8.00 USD: the same sets "
+        "on the test spans, "
+        "the figure to trust"
     )
     forward = sweep_json(shown)["walk_forward"]
     assert isinstance(forward, dict)

@@ -8,7 +8,7 @@ import pytest
 from backtest.backtest_parameters import Parameters
 from backtest.result.asset_marks import marks_of
 from backtest.result.performance import performance_of
-from backtest.simulate.quote_history import tape_of
+from backtest.simulate.quote_history import quote_history_of
 from backtest.simulate.trade_simulation import trade
 from backtest.sweep.parameter_grids import Grid, axis_of
 from backtest.sweep.sweep_candidates import rate_ages, widest
@@ -77,7 +77,7 @@ def test_a_set_is_what_it_would_be_alone(number: int, store: SweepStore, message
     definition, parameters = store.definition(), parameters_at(store, number)
     tick_set = open_tick_set(definition.tick_set)
     outcome = trade(
-        found_alone(messages, parameters.settings), tape_of(tick_set), tick_set.manifest.markets, parameters
+        found_alone(messages, parameters.settings), quote_history_of(tick_set), tick_set.manifest.markets, parameters
     )
     point = list(definition.grid.points())[number]
     (mine,) = [one for one in store.results() if (one.number, one.span) == (number, WHOLE)]
@@ -104,7 +104,7 @@ def test_a_span_is_what_a_log_that_ended_there_gives(store: SweepStore, messages
     cut = tick_set_of(kept, tmp_path / "cut")
     for number in (0, 3):
         parameters = parameters_at(store, number)
-        outcome = trade(found_alone(kept, parameters.settings), tape_of(cut), manifest.markets, parameters)
+        outcome = trade(found_alone(kept, parameters.settings), quote_history_of(cut), manifest.markets, parameters)
         point = list(definition.grid.points())[number]
         (mine,) = [one for one in store.results() if (one.number, one.span) == (number, 0)]
         assert mine == result_of(number, 0, point, outcome)
@@ -114,7 +114,10 @@ def test_a_span_is_what_a_log_that_ended_there_gives(store: SweepStore, messages
 def test_a_cut_tape_knows_what_a_log_that_ended_there_tells(messages: list[bytes], tmp_path: Path) -> None:
     end = time_of(messages[len(messages) // 2])
     kept = [message for message in messages if time_of(message) < end]
-    whole, cut = tape_of(tick_set_of(messages, tmp_path / "set")), tape_of(tick_set_of(kept, tmp_path / "cut"))
+    whole, cut = (
+        quote_history_of(tick_set_of(messages, tmp_path / "set")),
+        quote_history_of(tick_set_of(kept, tmp_path / "cut")),
+    )
     differing = 0
     for market in (market for market in MARKETS if not market.is_fx):
         for time in range(time_of(messages[0]), time_of(messages[-1]), 20_000):

@@ -51,7 +51,7 @@ def test_each_span_is_judged_with_what_was_best_before_it() -> None:
     found = walk_forward(spans, results)
     assert [(fold.training.number, fold.test.number) for fold in found.folds] == [(0, 1), (1, 2)]
     assert [fold.chosen.number for fold in found.folds] == [1, 2]
-    assert [fold.judged.net for fold in found.folds] == [Decimal(-3), Decimal(2)]
+    assert [fold.tested.net for fold in found.folds] == [Decimal(-3), Decimal(2)]
     assert (found.in_sample, found.out_of_sample) == (Decimal(17), Decimal(-1))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from launch.chaos.audit_records import AuditedAccount, Violation
-from launch.chaos.books_audit import audited
+from launch.chaos.books_audit import violations_of
 from market.instruments.orders import Fill, Side
 from market.money import ZERO, Amount, Price
 from market.trade.arbitrages import Arbitrage, Leg, LegRole, Transition
@@ -30,7 +30,7 @@ class World:
     snapshot: StoreSnapshot
 
     def violations(self) -> list[Violation]:
-        return audited(list(self.accounts.values()), self.snapshot, MARKETS)
+        return violations_of(list(self.accounts.values()), self.snapshot, MARKETS)
 
     def with_account(self, exchange: str, **changes: object) -> "World":
         changed = replace(self.accounts[exchange], **changes)  # type: ignore[arg-type]  # fields by their names

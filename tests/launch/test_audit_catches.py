@@ -18,7 +18,7 @@ from bots.execute.leg_executor import LegExecutor
 from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
 from exchanges.simulated_markets import taker_fees
 from launch.chaos.audit_records import Violation
-from launch.chaos.books_audit import account_of, audited
+from launch.chaos.books_audit import account_of, violations_of
 from market.decide.settings import Settings
 from market.trade.arbitrages import Leg, LegRole
 from market.trade.leases import UNFENCED, Actor
@@ -69,7 +69,7 @@ class Stage:
     async def violations(self) -> list[Violation]:
         folder = self.world.home / ACCOUNTS
         accounts = [account_of(name, read_journal(folder / f"{name}.jsonl")) for name in TRADED]
-        return audited(accounts, await read_snapshot(self.session), MARKETS)
+        return violations_of(accounts, await read_snapshot(self.session), MARKETS)
 
 
 @pytest.fixture

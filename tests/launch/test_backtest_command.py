@@ -11,12 +11,12 @@ import pytest
 from backtest.backtest_parameters import FeeTier
 from backtest.requested_backtest import RequestedBacktest, parameters_for
 from datasets.errors import ImportRejectedError
-from launch.cli.backtest_command import BacktestOptions, recorded_latencies, repeating, wish_of
+from launch.cli.backtest_command import BacktestOptions, recorded_latencies, reproducing_command, requested_backtest
 from launch.cli.main import run
 from launch.errors import CannotStartError
 from launch.sessions.tick_set_names import known_sets, manifests, named_set
 from launch.supervisor.backtest_progress import Progress
-from launch.supervisor.clean_stop import said_to
+from launch.supervisor.clean_stop import stderr_to
 from market.prices.quotes import Quote
 from tests.backtest.made_up_set import made_up_files
 from tests.backtest.verify.made_up import SESSION_ID, VERSIONS, made_up_session, rows, write_feed
@@ -33,27 +33,27 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("backtest nowhere", "nowhere is no tick set, no folder and no file; the data folder has none"),
-        ("backtest nowhere other", "nowhere is no tick set"),
+        ("backtest nowhere", "nowhere is not a tick set, a folder or a file; the data folder has no tick sets"),
+        ("backtest nowhere other", "nowhere is not a tick set"),
         ("backtest {files} --json {folder}", "is a folder; name a file"),
         ("backtest {files} --report /nowhere/report.html", "can be written to; choose another for --report."),
-        ("backtest {files} --json {folder}/a --report {folder}/../empty/a", "is named by --json and --report"),
+        ("backtest {files} --json {folder}/a --report {folder}/../empty/a", "is named by both --json and --report"),
         ("backtest {files} --set-value min_net_bps", "is not of the form name=value"),
-        ("backtest {files} --set-value speed=3", "'speed' is no setting that a backtest can change"),
+        ("backtest {files} --set-value speed=3", "'speed' is not a setting that a backtest can change"),
         ("backtest {files} --set-value min_net_bps=-9", "min_net_bps must not be below emit_net_bps"),
-        ("backtest {files} --latency-ms fast", "'fast' is no number of milliseconds"),
+        ("backtest {files} --latency-ms fast", "'fast' is not a number of milliseconds"),
         ("backtest {files} --latency-ms kraken=3", "latency of 'kraken'"),
         ("backtest {files} --latency-ms -3", "-3 ms is outside 0 to 60,000"),
         ("backtest {files} --fee-tiers kraken", "is not of the form kraken=0:26,50000:24"),
         ("backtest {files} --fee-tiers binance=0:x", "'0:x' is not of the form volume:bps"),
-        ("backtest {files} --fee-tiers binance=0:10,0:9", "names one volume twice"),
+        ("backtest {files} --fee-tiers binance=0:10,0:9", "repeats a volume"),
         ("backtest {files} --fee-tiers binance=0:2000", "needs a volume of 0 or more and 0 to 1000 bps"),
         ("backtest {files} --fee-tiers kraken=0:26", "fees by volume of 'kraken'"),
         ("backtest {files} --failed-percent 101", "101 percent of orders is outside 0 to 100"),
         ("backtest {files} --latency-from {folder}/none.json", "cannot be read"),
-        ("backtest {files} --latency-from {garbage}", "is no JSON object of exchanges and their milliseconds"),
-        ("backtest {garbage}", "is none of the recordings known here"),
-        ("backtest {folder}", "contains no recording"),
+        ("backtest {files} --latency-from {garbage}", "is not a JSON object of exchanges and milliseconds"),
+        ("backtest {garbage}", "matches no replay profile"),
+        ("backtest {folder}", "holds no recording"),
     ],
 )
 def test_what_cannot_be_run_is_one_sentence(
@@ -157,12 +157,12 @@ def test_options_become_a_wish_and_a_command_that_repeats_it(tmp_path: Path) -> 
         follow_settings=True,
         json=tmp_path / "out.json",
     )
-    wish = wish_of(options)
+    wish = requested_backtest(options)
     assert (dict(wish.values), dict(wish.latency_ms)) == ({"min_net_bps": "7.5"}, {"*": 80.0, "binance": 10.0})
     tiers = (FeeTier(Decimal(0), Decimal("0.001")), FeeTier(Decimal(50_000), Decimal("0.0008")))
     assert (dict(wish.fee_tiers), wish.failed_share) == ({"binance": tiers}, 0.025)
     assert (dict(wish.latency_samples), wish.seed, wish.follow_logged_settings) == ({"kraken": (41.5, 60.0)}, 9, True)
-    assert repeating(options) == (
+    assert reproducing_command(options) == (
         "arbitrage backtest 'a set' --set-value 'min_net_bps = 7.5' --fee-bps 2.5 --latency-ms 80 "
         f"--latency-ms binance=10 --latency-from {recorded} --fee-tiers binance=50000:8,0:10 "
         "--failed-percent 2.5 --follow-settings --seed 9"
@@ -187,7 +187,7 @@ def test_progress_is_written_where_the_supervisor_looks(tmp_path: Path) -> None:
 
 def test_what_a_jvm_says_stays_off_the_terminal(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "logs" / "spark.log"
-    with said_to(log):
+    with stderr_to(log):
         os.write(2, b"noise\n")
     os.write(2, b"heard\n")
     assert log.read_text() == "noise\n"

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from backtest.profile_sets import set_of_files
 from backtest.report.trade_files import trade_rows, trades_file
 from launch.cli.arguments import add_backtest
-from launch.sessions.backtest_runner import JobFiles, JobRunner, data_home, job_words, told_tick_sets
+from launch.sessions.backtest_runner import JobFiles, JobRunner, data_home, job_arguments, publish_tick_sets
 from market.accounting.equity_curve import EquityPoint
 from market.time_units import MICROSECONDS
 from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest
@@ -68,15 +68,15 @@ async def until(condition: Callable[[], Coroutine[object, object, bool]]) -> Non
 def test_a_request_becomes_the_words_of_the_command(tmp_path: Path) -> None:
     request = BacktestRequest("made-up", {"min_net_bps": "7.5"}, Decimal("2.5"), 80.0, seed=3, cores=2)
     exact = replace(request, latency_ms=12_345.678)
-    assert "12345.678" in job_words(exact, JobFiles(tmp_path))
+    assert "12345.678" in job_arguments(exact, JobFiles(tmp_path))
     further = replace(request, fee_tiers={"kraken": "0:26,50000:24"}, failed_percent=0.5)
-    words = job_words(further, JobFiles(tmp_path))
+    words = job_arguments(further, JobFiles(tmp_path))
     assert words[words.index("--fee-tiers") :][:4] == ["--fee-tiers", "kraken=0:26,50000:24", "--failed-percent", "0.5"]
     parser = ArgumentParser()
     add_backtest(parser)
     parsed = parser.parse_args(words[1:])
     assert (parsed.fee_tiers, parsed.failed_percent) == (["kraken=0:26,50000:24"], 0.5)
-    assert job_words(request, JobFiles(tmp_path))[:13] == [
+    assert job_arguments(request, JobFiles(tmp_path))[:13] == [
         *("backtest", "made-up", "--master", "local[2]", "--seed", "3"),
         *("--set-value", "min_net_bps=7.5", "--fee-bps", "2.5", "--latency-ms", "80", "--report"),
     ]
@@ -94,10 +94,10 @@ async def test_nothing_is_run_where_nothing_waits(tmp_path: Path, store: MemoryT
 
 async def test_tick_sets_are_told(tmp_path: Path, store: MemoryTradeStore) -> None:
     runner = JobRunner(tmp_path, store.backtests, "one")
-    await runner.report_tick_sets()
+    await runner.publish_tick_sets()
     assert await store.backtests.tick_sets() == []
     made = set_of_files(tmp_path, made_up_files(tmp_path / "raw"))
-    await runner.report_tick_sets()
+    await runner.publish_tick_sets()
     assert [one.name for one in await store.backtests.tick_sets()] == [made.folder.name]
 
 
@@ -107,7 +107,7 @@ async def test_tick_sets_are_told_before_any_job_is_taken(tmp_path: Path, mongod
     session = replace(session_of(tmp_path), mongodb=mongodb_uri, database=f"told-{uuid.uuid4().hex}")
     async with await open_store(session) as mongo:
         await mongo.backtests.ask("1", BacktestRequest("made-up"), "rest")
-        await told_tick_sets(session)
+        await publish_tick_sets(session)
         assert [one.name for one in await mongo.backtests.tick_sets()] == [made.folder.name]
         assert [job.state for job in await mongo.backtests.jobs()] == ["queued"]
 
@@ -118,7 +118,7 @@ async def test_a_command_that_rejects_has_failed_with_its_sentence(tmp_path: Pat
     job = await job_of(store)
     assert (job.state, job.attempts) == ("failed", 1)
     assert job.reason is not None
-    assert job.reason.startswith("made-up is no tick set, no folder and no file")
+    assert job.reason.startswith("made-up is not a tick set, a folder or a file")
     assert not (tmp_path / "backtests" / "1").exists()
 
 
@@ -149,7 +149,7 @@ async def test_what_cannot_be_read_fails_its_own_job_alone(
     figures = json.dumps(TypeAdapter(BacktestFigures).dump_python(FIGURES, mode="json"))
     assert await RecordingRunner(tmp_path, store, script.replace("{figures}", figures)).run_next()
     job = await job_of(store)
-    assert (job.state, job.reason) == ("failed", "what it wrote at its end cannot be read; ask for it again")
+    assert (job.state, job.reason) == ("failed", "its results cannot be read; request it again")
 
 
 async def test_all_trades_are_kept(tmp_path: Path, store: MemoryTradeStore) -> None:
@@ -186,7 +186,7 @@ async def test_one_that_cannot_begin_has_failed_and_the_next_is_run(tmp_path: Pa
     (tmp_path / "backtests").write_text("no folder")
     assert await RecordingRunner(tmp_path, store, "exit 3").run_next()
     job = await job_of(store)
-    assert (job.state, job.reason) == ("failed", "its process could not begin (Not a directory)")
+    assert (job.state, job.reason) == ("failed", "its process could not start (Not a directory)")
     (tmp_path / "backtests").unlink()
     assert await RecordingRunner(tmp_path, store, "exit 3").run_next()
     assert (await job_of(store, "2")).reason == "it ended with exit code 3"

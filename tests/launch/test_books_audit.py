@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from launch.chaos.audit_records import ViolationKind
-from launch.chaos.audit_replacements import IN_TIME
+from launch.chaos.audit_replacements import SEARCH_TIME
 from launch.chaos.books_audit import account_of
 from market.money import Amount, Price
 from market.trade.arbitrages import Arbitrage, Transition
@@ -307,7 +307,7 @@ def test_a_leg_that_counted_as_rejected_and_was_replaced_is_looked_at_too() -> N
         # after it was found: what flattens it
         (NOON + 15, NOON + 31, NOON + 30, False),
         # under way for longer than anybody waits
-        (NOON + 10 + IN_TIME + 1, NOON + 26, NOON + 30, False),
+        (NOON + 10 + SEARCH_TIME + 1, NOON + 26, NOON + 30, False),
     ],
 )
 def test_replaced_is_what_was_sent_after_it_was_given_up_and_before_it_was_found(

@@ -17,8 +17,8 @@ import pytest
 from exchanges.simulated_markets import paper_markets
 from launch.chaos.audit_records import Violation
 from launch.chaos.chaos_report import AuditReport, ChaosRun
-from launch.chaos.chaos_run import SETTINGS, ChaosOptions, chaos_home, emptied, not_recovered, report
-from launch.chaos.chaos_schedule import Blow, InjectedFault, InjectedSetting, Kill, Pause, schedule_of
+from launch.chaos.chaos_run import SETTINGS, ChaosOptions, chaos_home, empty_home, not_recovered, report
+from launch.chaos.chaos_schedule import InjectedFault, InjectedSetting, Injection, Kill, Pause, schedule_of
 from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.cli.main import run
@@ -56,8 +56,8 @@ def session_of(home: Path, exchanges_url: str | None = None, mongodb: str = "mon
 
 
 @asynccontextmanager
-async def struck_parts(home: Path) -> AsyncIterator[tuple[Supervisor, FaultInjector]]:
-    """Two parts that sleep, ready to be struck."""
+async def running_targets(home: Path) -> AsyncIterator[tuple[Supervisor, FaultInjector]]:
+    """Two sleeping processes, to inject faults into."""
     supervisor = Supervisor(home, [sleeper(home, "bot-kraken"), sleeper(home, "ui")], lambda _: None)
     await supervisor.start()
     try:
@@ -75,34 +75,34 @@ async def until(done: Callable[[], bool]) -> None:
 
 
 async def test_a_kill_is_a_kill_and_the_part_comes_back(tmp_path: Path) -> None:
-    async with struck_parts(tmp_path) as (supervisor, blows):
+    async with running_targets(tmp_path) as (supervisor, injector):
         first = process_of(tmp_path, "bot-kraken")
         other = process_of(tmp_path, "ui")
-        await blows.carry_out([Kill(0.0, "bot-kraken")])
+        await injector.run([Kill(0.0, "bot-kraken")])
         assert await eventually_restarted(tmp_path, "bot-kraken", first) != first
         assert process_of(tmp_path, "ui") == other
-        assert blows.dealt == {"kill bot": 1}
+        assert injector.injected == {"kill bot": 1}
         assert supervisor.restarts == {"bot-kraken": 1}
 
 
-async def test_a_blow_at_a_part_that_is_not_there_is_not_counted(tmp_path: Path) -> None:
-    async with struck_parts(tmp_path) as (_, blows):
-        await blows.carry_out([Kill(0.0, "cep"), Kill(0.0, "ui", "jvm"), Pause(0.0, "kafka", 3.5)])
-        assert +blows.dealt == Counter()
+async def test_a_fault_for_a_process_that_is_down_is_not_counted(tmp_path: Path) -> None:
+    async with running_targets(tmp_path) as (_, injector):
+        await injector.run([Kill(0.0, "cep"), Kill(0.0, "ui", "jvm"), Pause(0.0, "kafka", 3.5)])
+        assert +injector.injected == Counter()
 
 
 async def test_a_paused_part_stands_still_and_goes_on(tmp_path: Path) -> None:
-    async with struck_parts(tmp_path) as (_, blows):
+    async with running_targets(tmp_path) as (_, injector):
         process = psutil.Process(process_of(tmp_path, "ui"))
-        pausing = asyncio.create_task(blows.carry_out([Pause(0.0, "ui", 0.5)]))
+        pausing = asyncio.create_task(injector.run([Pause(0.0, "ui", 0.5)]))
         await until(lambda: process.status() == psutil.STATUS_STOPPED)
         await pausing
         await until(lambda: process.status() != psutil.STATUS_STOPPED)
-        assert blows.dealt == {"pause ui": 1}
+        assert injector.injected == {"pause ui": 1}
 
 
 @asynccontextmanager
-async def misbehaving(home: Path) -> AsyncIterator[tuple[Served, FaultInjector]]:
+async def faulty_exchanges(home: Path) -> AsyncIterator[tuple[Served, FaultInjector]]:
     async with served(home, only=("kraken",)) as world:
         session = session_of(home, world.url)
         yield (
@@ -112,13 +112,13 @@ async def misbehaving(home: Path) -> AsyncIterator[tuple[Served, FaultInjector]]
 
 
 async def test_exchanges_misbehave_when_told_to(tmp_path: Path) -> None:
-    async with misbehaving(tmp_path) as (world, blows):
-        await blows.carry_out([InjectedFault(0.0, Fault("kraken", "rejected_order", count=2))])
+    async with faulty_exchanges(tmp_path) as (world, injector):
+        await injector.run([InjectedFault(0.0, Fault("kraken", "rejected_order", count=2))])
         (active,) = world.faults.active()
         assert (active.fault.kind, active.left) == ("rejected_order", 2)
-        assert await blows.struck() == {}
+        assert await injector.observed_faults() == {}
         world.faults.of("kraken").strike("rejected_order")
-        assert await blows.struck() == {"rejected_order": 1}
+        assert await injector.observed_faults() == {"rejected_order": 1}
 
 
 async def test_settings_are_changed_by_the_store_where_the_web_is_down_and_come_back(
@@ -142,25 +142,25 @@ async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: 
     async with served(tmp_path, only=("kraken",)) as world:
         session = session_of(tmp_path, world.url, mongodb_uri)
         supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "ui")], lambda _: None)
-        blows = FaultInjector(session, supervisor, SettingsTuner(session, BASE), lambda _: None)
+        injector = FaultInjector(session, supervisor, SettingsTuner(session, BASE), lambda _: None)
         async with await open_store(session) as store:
             await store.create_settings(BASE)
             await supervisor.start()
             await supervisor.all_ready(WAIT_SECONDS)
             process = psutil.Process(process_of(tmp_path, "ui"))
-            schedule: list[Blow] = [
+            schedule: list[Injection] = [
                 Pause(0.0, "ui", 600.0),
                 InjectedFault(0.0, Fault("kraken", "maintenance", seconds=600.0)),
                 InjectedSetting(0.0, (("trading_state", "halted"),), 600.0),
             ]
-            striking = asyncio.create_task(blows.carry_out(schedule))
+            injecting = asyncio.create_task(injector.run(schedule))
             async with asyncio.timeout(WAIT_SECONDS):
                 while (current := await store.settings()) is None or current.trading_state != "halted":
                     await SystemClock().sleep(0.02)
             await until(lambda: process.status() == psutil.STATUS_STOPPED and bool(world.faults.active()))
-            striking.cancel()
-            await asyncio.gather(striking, return_exceptions=True)
-            await blows.take_back()
+            injecting.cancel()
+            await asyncio.gather(injecting, return_exceptions=True)
+            await injector.clear()
             await until(lambda: process.status() != psutil.STATUS_STOPPED)
             assert world.faults.active() == []
             assert await store.settings() == BASE.model_copy(update={"version": 3})
@@ -168,7 +168,7 @@ async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: 
 
 
 async def test_a_part_that_does_not_come_back_is_a_violation(tmp_path: Path) -> None:
-    async with struck_parts(tmp_path) as (supervisor, _):
+    async with running_targets(tmp_path) as (supervisor, _):
         assert await not_recovered(supervisor) == ()
         never = ProcessSpec("publisher", (sys.executable, "-c", "import time; time.sleep(1000)"))
         supervisor.add([never])
@@ -176,9 +176,9 @@ async def test_a_part_that_does_not_come_back_is_a_violation(tmp_path: Path) -> 
         assert (violation.kind, "publisher" in violation.detail) == ("not_recovered", True)
 
 
-def ordeal_with(*violations: Violation) -> ChaosRun:
+def run_with(*violations: Violation) -> ChaosRun:
     world = clean_world()
-    schedule: tuple[Blow, ...] = schedule_of(4, 30, ("kraken",), ("bot-kraken",))
+    schedule: tuple[Injection, ...] = schedule_of(4, 30, ("kraken",), ("bot-kraken",))
     snapshot = replace(world.snapshot, leases={"kraken": 3})
     finding = AuditReport(tuple(world.accounts.values()), snapshot, violations)
     return ChaosRun(4, 30.0, schedule, {"kill bot": 2}, finding, {"bot-kraken": 2}, 1)
@@ -192,14 +192,14 @@ def test_the_exit_code_and_the_document_say_whether_anything_was_wrong(
 ) -> None:
     said: list[str] = []
     file = tmp_path / "out.json"
-    ordeal = ordeal_with(*violations)
-    assert report(ordeal, ChaosOptions(30.0, 4, file), said.append) == code
+    run = run_with(*violations)
+    assert report(run, ChaosOptions(30.0, 4, file), said.append) == code
     document = json.loads(file.read_text())
     assert (document["seed"], document["seconds"], document["faults"]) == (4, 30.0, {"kill bot": 2})
     assert (document["orders"], document["fills"], document["arbitrages"]) == (2, 2, {"closed": 1})
     assert document["takeovers"] == {"kraken": 2}, "its first bot took over from nobody"
     assert [row["kind"] for row in document["violations"]] == [violation.kind for violation in violations]
-    assert len(document["schedule"]) == len(ordeal.schedule)
+    assert len(document["schedule"]) == len(run.schedule)
     assert any("posted_twice" in line for line in said) == bool(violations)
 
 
@@ -213,7 +213,7 @@ def test_its_folder_is_its_own_and_starts_empty(tmp_path: Path) -> None:
         (own / name).touch()
     (own / "exchanges").mkdir()
     (own / "exchanges" / "kraken.jsonl").write_text("of the run before")
-    emptied(own)
+    empty_home(own)
     assert {path.name for path in own.iterdir()} == {"lock", "jars", "api_key"}
     assert (tmp_path / "exchanges" / "kraken.jsonl").read_text() == "a user's"
     assert (tmp_path / "jars").is_dir()

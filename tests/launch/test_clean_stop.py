@@ -13,7 +13,7 @@ import pytest
 from backtest.detect.batch_session import scratch_folder
 from launch.errors import StoppedError, TerminatedError
 from launch.supervisor.backtest_progress import Progress
-from launch.supervisor.clean_stop import Stopping, signals_held_back
+from launch.supervisor.clean_stop import Stopping, signals_deferred
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from tests.backtest.sweep_samples import log_of, tick_set_of
@@ -60,7 +60,7 @@ def test_another_thread_hears_no_signals_and_sets_no_handlers(tmp_path: Path) ->
     passed = Event()
 
     def work() -> None:
-        with Stopping(tmp_path / "spark.log"), signals_held_back():
+        with Stopping(tmp_path / "spark.log"), signals_deferred():
             passed.set()
 
     thread = Thread(target=work)
@@ -81,7 +81,7 @@ def test_a_signal_while_a_child_starts_ends_the_child_and_is_heard_afterwards(tm
         # as pyspark does at the end of its start
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
-    with pytest.raises(StoppedError), Stopping(tmp_path / "spark.log"), signals_held_back():
+    with pytest.raises(StoppedError), Stopping(tmp_path / "spark.log"), signals_deferred():
         start()
     assert ended == [-signal.SIGKILL]
     assert signal.getsignal(signal.SIGINT) is before

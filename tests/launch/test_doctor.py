@@ -54,7 +54,7 @@ def test_the_worst_finding_decides_the_exit_code(states: list[State], code: int)
 @pytest.mark.parametrize(
     ("installed", "state", "words"),
     [
-        ({"alpha": "1.0", "beta": "2.0rc1"}, "ok", "2 at their pins"),
+        ({"alpha": "1.0", "beta": "2.0rc1"}, "ok", "2 at their pinned versions"),
         ({"alpha": "1.0"}, "missing", "beta not installed"),
         ({"alpha": "1.1", "beta": "2.0rc1"}, "advice", "alpha not at the pinned version"),
         ({}, "missing", "alpha, beta not installed"),
@@ -175,7 +175,7 @@ mode = "live"
         (LIVE.replace("live", "public", 1), False, "missing", "kraken is public, bitstamp is live"),
         (LIVE, False, "missing", "ARBITRAGE_ARM_LIVE=yes"),
         (LIVE, True, "missing", "needs ARBITRAGE_BITSTAMP_KEY and ARBITRAGE_BITSTAMP_SECRET"),
-        ('[exchange.kraken]\nurl = "https://gateway.example"\n', False, "missing", "url is for real exchanges"),
+        ('[exchange.kraken]\nurl = "https://gateway.example"\n', False, "missing", "url is only for real exchanges"),
         ('[transfers.krakn.BTC]\nfee = "1"\n', False, "missing", "krakn is not traded"),
     ],
 )

@@ -145,10 +145,10 @@ async def test_a_session_has_its_own_exchanges_and_no_others(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--only", "mtgox"), "'mtgox' is not simulated; choose from"),
-        (("--faults", "1:much"), "is not a number of faults a minute"),
+        (("--only", "mtgox"), "'mtgox' is not simulated; known are"),
+        (("--faults", "1:much"), "is no number of faults a minute"),
         (("--faults", "no/such/file.json"), "cannot be read"),
-        (("--json", "no/such/folder/file.json"), "is no folder that can be written to"),
+        (("--json", "no/such/folder/file.json"), "is not a writable folder"),
         (("--session",), "no session runs"),
     ],
 )
@@ -174,4 +174,4 @@ async def test_two_at_once_would_spoil_each_others_accounts(tmp_path: Path) -> N
     async with exchanges(tmp_path, "--port", str(free_port())):
         code, said = await failed(tmp_path, "--port", str(free_port()))
     assert code == 2
-    assert "runs already" in said
+    assert "is already running" in said

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.supervisor.failure_log import busy_machine, last_words
+from launch.supervisor.failure_log import busy_machine, last_log_lines
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 
@@ -13,12 +13,12 @@ from session.clock import wall_now
 @pytest.mark.parametrize(
     ("log", "words"),
     [
-        (b"WARN old\nSpark is up\n\n", "cep last said: Spark is up"),
-        (json.dumps({"event": "opening", "level": "INFO"}).encode(), "cep last said: opening"),
-        (json.dumps({"event": "failed", "error": "no jars"}).encode(), "cep last said: failed (no jars)"),
-        (b'{"a": 1}', 'cep last said: {"a": 1}'),
-        (b"[1]", "cep last said: [1]"),
-        (b"x" * 20_000, f"cep last said: {'x' * 200}"),
+        (b"WARN old\nSpark is up\n\n", "cep last logged: Spark is up"),
+        (json.dumps({"event": "opening", "level": "INFO"}).encode(), "cep last logged: opening"),
+        (json.dumps({"event": "failed", "error": "no jars"}).encode(), "cep last logged: failed (no jars)"),
+        (b'{"a": 1}', 'cep last logged: {"a": 1}'),
+        (b"[1]", "cep last logged: [1]"),
+        (b"x" * 20_000, f"cep last logged: {'x' * 200}"),
         (b"\n\n", "cep has logged nothing yet"),
         (None, "cep has logged nothing yet"),
     ],
@@ -26,12 +26,12 @@ from session.clock import wall_now
 def test_the_end_of_a_log(tmp_path: Path, log: bytes | None, words: str) -> None:
     if log is not None:
         (tmp_path / "cep.log").write_bytes(log)
-    assert last_words(tmp_path, ["cep"], 0).split("; ")[0] == words
+    assert last_log_lines(tmp_path, ["cep"], 0).split("; ")[0] == words
 
 
 def test_what_another_session_said_is_not_repeated(tmp_path: Path) -> None:
     (tmp_path / "cep.log").write_text("stopped\n")
-    told = last_words(tmp_path, ["cep", "ui"], wall_now() + 60 * MICROSECONDS)
+    told = last_log_lines(tmp_path, ["cep", "ui"], wall_now() + 60 * MICROSECONDS)
     assert told.split("; ")[:2] == ["cep has logged nothing yet", "ui has logged nothing yet"]
 
 

@@ -59,7 +59,7 @@ def test_a_folder_without_files_is_rejected(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     assert run(["import", "tardis-quotes", words]) == 2
-    assert f"{words}: there is no file in this " in capsys.readouterr().err
+    assert f"{words}: this " in capsys.readouterr().err
 
 
 def test_what_a_contract_is_worth_is_said_or_asked_for(
@@ -91,15 +91,15 @@ def test_the_list_names_every_format_and_its_needs(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["parquet", "FILE"], "'parquet' is no format; there are binance-aggtrades,"),
+        (["parquet", "FILE"], "'parquet' is not a format; known are binance-aggtrades,"),
         (["tardis-trades", "FILE"], "tardis-trades needs --half-spread-bps"),
-        (["tardis-trades", "FILE", "--half-spread-bps", "0"], "equal bid and ask are no quote"),
+        (["tardis-trades", "FILE", "--half-spread-bps", "0"], "a bid equal to the ask is not a quote"),
         (["kraken-trades", "FILE", "--half-spread-bps", "1"], "kraken-trades needs --exchange"),
         (["csv", "FILE"], "csv needs --mapping FILE"),
-        (["tardis-quotes", "FILE", "--set=--master"], "--set '--master' is no name of a folder"),
-        (["tardis-quotes", "FILE", "--alike", "BTC=../../x"], "'../../x': is not the name of an exchange or an asset"),
+        (["tardis-quotes", "FILE", "--set=--master"], "--set '--master' is not a valid folder name"),
+        (["tardis-quotes", "FILE", "--alike", "BTC=../../x"], "'../../x': is no name of an exchange or an asset"),
         (["tardis-quotes", "FILE", "--alike", "USDT"], "--alike 'USDT' is not of the form ASSET=ASSET"),
-        (["tardis-quotes", "FILE", "--set", "../x"], "--set '../x' is no name of a folder"),
+        (["tardis-quotes", "FILE", "--set", "../x"], "--set '../x' is not a valid folder name"),
         (["tardis-quotes", "absent.csv"], "absent.csv: cannot be read (No such file or directory)."),
         (["kaiko-tob", "FILE"], "is no kaiko-tob; it looks like tardis-quotes."),
     ],

@@ -68,7 +68,7 @@ def test_a_differing_checksum_is_one_sentence_and_moves_nothing(
 ) -> None:
     second = fetched / TWO.file_name
     second.unlink() if content is None else second.write_bytes(content)
-    with pytest.raises(CannotStartError, match=r"org\.example\.deep:two_2\.13:2\.0-preview1 does not have the pinned"):
+    with pytest.raises(CannotStartError, match=r"org\.example\.deep:two_2\.13:2\.0-preview1 does not match its pinned"):
         install_jars(fetched, tmp_path / "jars", PAIR)
     assert not (tmp_path / "jars").exists()
 
@@ -85,7 +85,7 @@ def test_what_is_there_is_not_fetched_again(set_up_home: Path, monkeypatch: pyte
     monkeypatch.setenv("JAVA_HOME", str(set_up_home / "nowhere"))
     said: list[str] = []
     resolve_jars(set_up_home, said.append)
-    assert said == ["48 jars are there, checksums right"]
+    assert said == ["48 jars present, checksums match"]
     assert not (set_up_home / "jars" / "lock").exists()
 
 

@@ -18,7 +18,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_key_is_shown_once_and_works(home: Path, capsys: pytest.CaptureFixture[str], role: str) -> None:
     assert run_words(["keys", "add", "desk", "--role", role]) == 0
     said, key = capsys.readouterr().out.splitlines()
-    assert said == f"key of desk ({role}), shown this once and kept as a hash alone:"
+    assert said == f"key of desk ({role}), shown only once and stored as a hash:"
     found = known_key(home, key)
     assert found is not None
     assert (found.name, found.role) == ("desk", role)

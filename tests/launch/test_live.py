@@ -12,13 +12,13 @@ from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.live import (
-    as_the_exchanges_say,
     check_accounts,
     live_session,
     live_settings,
-    own_home,
+    make_own_home,
     real_mode,
     run_live,
+    with_exchange_rules,
 )
 from launch.sessions.paper import PaperOptions, check_simulated, run_paper
 from launch.setup.data_layout import database_name
@@ -42,7 +42,7 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def say(_: str) -> None:
+def echo(_: str) -> None:
     raise AssertionError("nothing is said before all is checked")
 
 
@@ -80,7 +80,7 @@ def say(_: str) -> None:
         (
             told({"kraken": {"mode": "live"}}, exchanges=BOTH),
             ARMED,
-            "one session trades in one mode, but kraken is live, bitstamp is simulated",
+            "all exchanges of a session must have one mode, but kraken is live, bitstamp is simulated",
         ),
         (told({"kraken": {"mode": "live"}, "bitstamp": {"mode": "sandbox"}}), ARMED, "bitstamp is sandbox"),
         (
@@ -115,7 +115,7 @@ async def test_real_trading_is_rejected_in_one_sentence(
     configuration: Configuration, environment: dict[str, str], sentence: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CannotStartError, match=sentence) as rejected:
-        await run_live(tmp_path, OPTIONS, configuration, environment, say)
+        await run_live(tmp_path, OPTIONS, configuration, environment, echo)
     assert rejected.value.exit_code == 2
     assert "\n" not in str(rejected.value)
     assert "key-" not in str(rejected.value)
@@ -126,8 +126,8 @@ async def test_real_trading_is_rejected_in_one_sentence(
 async def test_paper_never_trades_for_real(mode: str, tmp_path: Path) -> None:
     for configuration in (told({"kraken": {"mode": mode}}), told({"kraken": {"mode": mode}}, exchanges=BOTH)):
         with pytest.raises(CannotStartError, match=f'mode = "{mode}" is not paper trading'):
-            await run_paper(tmp_path, OPTIONS, configuration, say)
-    with pytest.raises(CannotStartError, match="url is for real exchanges"):
+            await run_paper(tmp_path, OPTIONS, configuration, echo)
+    with pytest.raises(CannotStartError, match="url is only for real exchanges"):
         check_simulated(told({"kraken": {"url": "https://gateway.example"}}))
     check_simulated(told({"kraken": {"mode": "simulated"}}))
 
@@ -189,7 +189,7 @@ def test_a_real_session_records_where_it_is_told_to(flag: bool, configured: bool
 
 def test_a_link_to_jars_that_are_not_there_is_no_obstacle(tmp_path: Path) -> None:
     for _ in range(2):
-        own_home(tmp_path, tmp_path / "live")
+        make_own_home(tmp_path, tmp_path / "live")
     assert (tmp_path / "live" / "jars").is_symlink()
 
 
@@ -214,7 +214,7 @@ async def test_what_the_exchanges_say_goes_into_the_session(tmp_path: Path) -> N
         session = live_session(tmp_path, OPTIONS, LIVE)
         stand_in = replace(session, mode="paper", exchanges_url=outside.url, home=tmp_path)
         coarse = tuple(replace(market, tick_size=Decimal(1)) for market in session.markets)
-        asked, fees = await as_the_exchanges_say(replace(stand_in, markets=coarse), {})
+        asked, fees = await with_exchange_rules(replace(stand_in, markets=coarse), {})
     assert [market for market in asked.markets if not market.is_fx] == list(session.traded)
     assert fees == {"bitstamp": Decimal("0.0012"), "kraken": Decimal("0.001")}
 
@@ -224,7 +224,7 @@ async def test_an_exchange_that_is_not_there_is_one_sentence(tmp_path: Path) -> 
         url = outside.url
     session = replace(live_session(tmp_path, OPTIONS, LIVE), mode="paper", exchanges_url=url, home=tmp_path)
     with pytest.raises(CannotStartError, match="bitstamp did not answer") as rejected:
-        await as_the_exchanges_say(session, {})
+        await with_exchange_rules(session, {})
     assert "\n" not in str(rejected.value)
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from launch.cli.main import run
-from launch.cli.notice_test_command import say_what_arrives
+from launch.cli.notice_test_command import report_test_messages
 from launch.config.configuration import read_configuration
-from launch.config.notice_destinations import told_destinations
+from launch.config.notice_destinations import configured_destinations
 from launch.errors import CannotStartError
 from launch.supervisor.process_groups import child_environment
-from launch.supervisor.process_plan import own_parts
+from launch.supervisor.process_plan import own_processes
 from notices.channels.channel_secrets import PROJECT
 from session.session import Session
 from tests.market.samples import EUR_MARKET, USD_MARKET
@@ -27,7 +27,7 @@ CHAT_OF = {"ARBITRAGE_NOTICES_TELEGRAM_TOKEN": TOKEN, "ARBITRAGE_NOTICES_TELEGRA
 def told(folder: Path, text: str, environment: dict[str, str]) -> object:
     path = folder / "arbitrage.toml"
     path.write_text(text)
-    return told_destinations(read_configuration(path, {}).notices, environment)
+    return configured_destinations(read_configuration(path, {}).notices, environment)
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,13 @@ def test_a_session_holds_no_secret(tmp_path: Path) -> None:
     text = session.to_json()
     assert Session.from_json(text) == session
     assert not [secret for secret in (URL, KEY, TOKEN, CHAT) if secret.encode() in text]
-    names = [part.name for part in own_parts(session, ("kafka", "mongodb"), fed=True)]
+    names = [part.name for part in own_processes(session, ("kafka", "mongodb"), fed=True)]
     assert "notifier" in names
 
 
 def test_nobody_is_told_where_nothing_is_configured(tmp_path: Path) -> None:
     session = Session("one", "paper", tmp_path, "k:1", "m", "d", (USD_MARKET, EUR_MARKET), "USD")
-    assert "notifier" not in [part.name for part in own_parts(session, ("kafka", "mongodb"), fed=True)]
+    assert "notifier" not in [part.name for part in own_processes(session, ("kafka", "mongodb"), fed=True)]
 
 
 def test_no_other_process_gets_the_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,15 +133,15 @@ async def test_each_destination_says_what_became_of_the_test(tmp_path: Path) -> 
         environment = CHAT_OF | {"ARBITRAGE_NOTICES_DESK_URL": f"{receiver.url}/AAtheKey"}
         destinations = told(tmp_path, text, environment)
         assert isinstance(destinations, tuple)
-        assert await say_what_arrives(destinations, environment, "paper", said.append) == 0
+        assert await report_test_messages(destinations, environment, "paper", said.append) == 0
         receiver.answer = lambda got: Answer(
             404 if got.path.startswith("/bot") else 200, '{"description": "Not Found"}'
         )
-        assert await say_what_arrives(destinations, environment, "live", said.append) == 1
+        assert await report_test_messages(destinations, environment, "live", said.append) == 1
     assert said == [
-        "desk: the test message was taken",
-        "telegram: the test message was taken",
-        "desk: the test message was taken",
+        "desk: test message accepted",
+        "telegram: test message accepted",
+        "desk: test message accepted",
         "telegram: FAILED: HTTP 404 Not Found: Not Found",
     ]
     assert b"LIVE" in receiver.received[-1].body

@@ -39,7 +39,7 @@ def test_a_new_enough_java_is_no_fault(output: str) -> None:
 
 @pytest.mark.parametrize(
     ("output", "words"),
-    [(None, "none was found"), (ORACLE_8, "this is Java 8"), (NO_RUNTIME, "does not say its version")],
+    [(None, "none was found"), (ORACLE_8, "this is Java 8"), (NO_RUNTIME, "version of the java found is unknown")],
 )
 def test_a_java_fault_is_one_sentence_with_its_remedy(output: str | None, words: str) -> None:
     fault = java_fault(output)

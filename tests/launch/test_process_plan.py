@@ -8,14 +8,16 @@ import pytest
 from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.sessions.paper import PaperOptions, paper_session
-from launch.supervisor.process_plan import own_parts
+from launch.supervisor.process_plan import own_processes
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
 
 
 def bots_of(home: Path, bots: int) -> dict[str, tuple[str, ...]]:
     session = paper_session(home, PaperOptions(None, None, None, None), Configuration())
-    return {part.name: part.command for part in own_parts(session, (), fed=True, bots=bots) if "bot" in part.command}
+    return {
+        part.name: part.command for part in own_processes(session, (), fed=True, bots=bots) if "bot" in part.command
+    }
 
 
 def test_one_bot_an_exchange_by_default(tmp_path: Path) -> None:
@@ -39,6 +41,8 @@ def test_a_number_that_is_none_is_rejected(number: str, capsys: pytest.CaptureFi
 
 def test_the_log_is_recorded_by_a_part_of_its_own_where_the_session_records(tmp_path: Path) -> None:
     session = paper_session(tmp_path, PaperOptions(None, None, None, None, record=True), Configuration())
-    parts = {part.name: part for part in own_parts(session, ("kafka", "mongodb"), fed=True)}
+    parts = {part.name: part for part in own_processes(session, ("kafka", "mongodb"), fed=True)}
     assert parts["logrecorder"].after == ("kafka",)
-    assert "logrecorder" not in {part.name for part in own_parts(replace(session, recordings_mb=None), (), fed=True)}
+    assert "logrecorder" not in {
+        part.name for part in own_processes(replace(session, recordings_mb=None), (), fed=True)
+    }

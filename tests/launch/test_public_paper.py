@@ -15,7 +15,7 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.live import live_session
 from launch.sessions.paper import PaperOptions, check_simulated
-from launch.sessions.public_paper import OPENING, as_listed, public_session, public_settings, run_public
+from launch.sessions.public_paper import OPENING, public_session, public_settings, run_public, with_listed_rules
 from launch.setup.data_layout import database_name
 from pricefeeds.feed.endpoints import endpoints_of
 from session.clock import SystemClock
@@ -40,7 +40,7 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def say(_: str) -> None:
+def echo(_: str) -> None:
     """Nobody listens."""
 
 
@@ -50,14 +50,20 @@ BOTH = dict.fromkeys(("kraken", "bitstamp"), PUBLIC)
 @pytest.mark.parametrize(
     ("configuration", "sentence"),
     [
-        (told(BOTH | {"bitflyer": {"mode": "live"}}), "one session trades in one mode, but kraken is public, bitst"),
-        (told(BOTH, exchanges=(*BOTH, "bitflyer")), "one session trades in one mode, .* bitflyer is simulated"),
+        (
+            told(BOTH | {"bitflyer": {"mode": "live"}}),
+            "all exchanges of a session must have one mode, but kraken is public, bitst",
+        ),
+        (
+            told(BOTH, exchanges=(*BOTH, "bitflyer")),
+            "all exchanges of a session must have one mode, .* bitflyer is simulated",
+        ),
         (told({"kraken": PUBLIC}, exchanges=("bitstamp", "bitflyer")), "bitstamp is simulated, .* kraken is public"),
         (
             told(BOTH | {"kraken": {"mode": "live"}, "bitflyer": PUBLIC}, exchanges=("bitstamp", "bitflyer")),
             "kraken is live",
         ),
-        (told({"kraken": PUBLIC}), "names one exchange alone"),
+        (told({"kraken": PUBLIC}), "names only one exchange"),
         (told(BOTH | {"mtgox": PUBLIC}), "unknown exchange 'mtgox'"),
         (told(BOTH | {"binance": PUBLIC}, exchanges=tuple(BOTH)), "`exchanges` does not name binance"),
         (told(BOTH, kafka="10.0.0.1:9092"), "`kafka` is set"),
@@ -77,7 +83,7 @@ async def test_what_cannot_be_is_rejected_in_one_sentence(
     configuration: Configuration, sentence: str, tmp_path: Path
 ) -> None:
     with pytest.raises(CannotStartError, match=sentence) as rejected:
-        await run_public(tmp_path, OPTIONS, configuration, say)
+        await run_public(tmp_path, OPTIONS, configuration, echo)
     assert rejected.value.exit_code == 2
     assert "\n" not in str(rejected.value)
     assert names_in(tmp_path) == []
@@ -139,7 +145,7 @@ async def test_sizes_and_fees_are_those_that_anybody_is_told(tmp_path: Path) -> 
     """Through a gateway; each exchange answers without a key."""
     async with served(tmp_path / "outside") as outside:
         session = public_session(tmp_path, OPTIONS, through(outside.url, PARTS))
-        listed, fees = await as_listed(session)
+        listed, fees = await with_listed_rules(session)
         assert [market.symbol for market in listed.markets] == [market.symbol for market in session.markets]
         settings = public_settings(through(outside.url), fees)
         assert not any(gateway.exchange.customer.orders for gateway in outside.world.gateways.values())

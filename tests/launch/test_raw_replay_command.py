@@ -8,7 +8,7 @@ import pytest
 from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.sessions.paper import PaperOptions, room_for_recordings
+from launch.sessions.paper import PaperOptions, recordings_limit_mb
 from pricefeeds.quoting.symbol_feed import SymbolFeed
 from pricefeeds.recording.feed_recorder import FileRecorder, recordings_folder
 from pricefeeds.recording.feed_recording import parts_of
@@ -35,7 +35,7 @@ def test_equal_rows_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[st
     recorded(tmp_path)
     assert run(["reenact", str(tmp_path)]) == 0
     assert capsys.readouterr().out == (
-        "bitstamp: 0 messages and 0 REST answers in 1 files, 0 of them rejected; rows equal byte for byte: BTC/EUR 1\n"
+        "bitstamp: 0 messages and 0 REST responses in 1 files, 0 rejected; identical rows: BTC/EUR 1\n"
     )
 
 
@@ -43,7 +43,7 @@ def test_a_difference_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str
     recorded(tmp_path, last_sequence=99)
     assert run(["reenact", str(tmp_path)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].endswith("rows equal byte for byte: none")
+    assert lines[0].endswith("identical rows: none")
     assert lines[1] == "  DIFFERENT: row 1 of BTC/EUR, at 3"
     assert '"sequence":100' in lines[2]
     assert '"sequence":3' in lines[3]
@@ -53,14 +53,14 @@ def test_a_file_that_was_cut_off_is_named(tmp_path: Path, capsys: pytest.Capture
     (part,) = parts_of(recorded(tmp_path))
     part.write_bytes(part.read_bytes()[:-20])
     assert run(["reenact", str(tmp_path)]) == 0
-    assert f"{part.name} was cut off and is read up to its last whole line" in capsys.readouterr().out
+    assert f"{part.name} is truncated; read up to its last complete line" in capsys.readouterr().out
 
 
 def test_a_recording_that_was_emptied_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for part in parts_of(recorded(tmp_path)):
         part.write_bytes(b"")
     assert run(["reenact", str(tmp_path)]) == 2
-    assert "nothing can be lived again" in capsys.readouterr().err
+    assert "there is nothing to replay" in capsys.readouterr().err
 
 
 def test_a_damaged_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -72,15 +72,15 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_no_session_records_unless_told_to(tmp_path: Path) -> None:
-    assert room_for_recordings(tmp_path, replace(RECORDING, record=False), Configuration()) is None
-    assert room_for_recordings(tmp_path, RECORDING, Configuration(recordings_mb=7)) == 7
+    assert recordings_limit_mb(tmp_path, replace(RECORDING, record=False), Configuration()) is None
+    assert recordings_limit_mb(tmp_path, RECORDING, Configuration(recordings_mb=7)) == 7
     told = Configuration(record=True, recordings_mb=7)
-    assert room_for_recordings(tmp_path, replace(RECORDING, record=False), told) == 7
+    assert recordings_limit_mb(tmp_path, replace(RECORDING, record=False), told) == 7
 
 
 def test_no_session_starts_to_record_where_there_is_no_room(tmp_path: Path) -> None:
     folder = recorded(recordings_folder(tmp_path))
     (folder / "bitstamp-0002.jsonl.gz").write_bytes(bytes(1_000_000))
-    with pytest.raises(CannotStartError, match="holds 1 MB of recordings and `recordings_mb` is 1") as caught:
-        room_for_recordings(tmp_path, RECORDING, Configuration(recordings_mb=1))
+    with pytest.raises(CannotStartError, match="holds 1 MB of recordings, and `recordings_mb` is 1") as caught:
+        recordings_limit_mb(tmp_path, RECORDING, Configuration(recordings_mb=1))
     assert "\n" not in str(caught.value)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from launch.errors import LaunchError
-from launch.supervisor.readiness import IDLE_SECONDS, MOST_ENDS, StartTimeouts, until_it_works
+from launch.supervisor.readiness import IDLE_SECONDS, MAX_ENDS, StartTimeouts, until_it_works
 from market.time_units import MICROSECONDS
 from store.errors import StoreUnavailableError
 from streams.errors import StreamRejectedError, StreamUnavailableError
@@ -60,10 +60,10 @@ def test_a_part_that_ends_again_and_again_is_given_up_however_much_it_works() ->
     restarts = {"cep": 5}
     used = iter(range(1_000))
     patience = StartTimeouts(IDLE_SECONDS, restarts, used=lambda _: 10.0 * next(used))
-    for second in range(MOST_ENDS):
+    for second in range(MAX_ENDS):
         assert patience.check(CEP, second * MICROSECONDS) is None
         restarts["cep"] += 1
-    assert patience.check(CEP, 60 * MICROSECONDS) == f"ended {MOST_ENDS} times before it was ready: cep"
+    assert patience.check(CEP, 60 * MICROSECONDS) == f"ended {MAX_ENDS} times before it was ready: cep"
 
 
 def test_nobody_is_idle_while_nobody_looks() -> None:

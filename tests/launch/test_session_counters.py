@@ -10,6 +10,6 @@ from tests.ui.samples import session_of
 def test_opportunities_of_the_warm_up_stay_counted_as_their_rejections_do(tmp_path: Path) -> None:
     meter = SessionCounters(session_of(tmp_path))
     found = opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))))
-    meter._note(found)
-    meter.start_counting_afresh()
+    meter._record_opportunity(found)
+    meter.reset()
     assert (meter.opportunities, meter.opportunity_latencies) == (1, [])

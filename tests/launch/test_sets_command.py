@@ -33,7 +33,7 @@ def test_the_list_tells_what_is_in_the_way(mine: Path, capsys: pytest.CaptureFix
     line = "mine: 2 quotes of BTC on binance, kraken, 2024-08-08 23:54 to 2024-08-08 23:54 UTC"
     told = said(capsys, f"sets list --json {tmp_path / 'out.json'}")
     assert told.startswith(line)
-    assert "cannot be backtested as it is" in told
+    assert "cannot be backtested yet" in told
     assert said(capsys, "sets") == told
     (row,) = json.loads((tmp_path / "out.json").read_bytes())
     assert (row["name"], row["quotes"], row["exchanges"], len(row["problems"])) == ("mine", 2, ["binance", "kraken"], 1)
@@ -48,14 +48,14 @@ def test_a_set_is_shown_repaired_and_removed(mine: Path, capsys: pytest.CaptureF
     assert "assumed: USDT counts as USD: they are compared 1:1" in told
     assert "cannot be backtested" not in told
     assert [one.quote_currency for one in open_tick_set(mine).manifest.markets] == ["USD", "USD"]
-    assert "nothing was to be done" in said(capsys, "sets repair mine")
+    assert "nothing to repair" in said(capsys, "sets repair mine")
     assert "dropped: 1 quotes of binance BTC/USDT of a.csv" in said(capsys, "sets repair mine --drop a.csv")
-    assert said(capsys, "sets remove mine --yes") == "removed: mine\n"
-    assert "there is no tick set yet" in said(capsys, "sets")
+    assert said(capsys, "sets remove mine --yes") == "deleted: mine\n"
+    assert "no tick sets yet" in said(capsys, "sets")
     assert run(["sets", "show", "nosuch"]) == 2
     said_then = capsys.readouterr().err
     assert said_then == (
-        "arbitrage: nosuch is no tick set; the data folder has none yet; `arbitrage import` makes one.\n"
+        "arbitrage: nosuch is not a tick set; the data folder has none yet; create one with `arbitrage import`.\n"
     )
     assert list(mine.parent.iterdir()) == []
 
@@ -70,22 +70,22 @@ def test_it_asks_before_it_removes(mine: Path, home: Path, answer: str, stays: b
 
     code = run_sets(home, SetsOptions("remove", ("mine",)), lambda _: None, ask)
     assert (mine.exists(), code) == (stays, int(stays))
-    assert asked[0].startswith("remove mine (0.0 MB) for good?")
+    assert asked[0].startswith("delete mine (0.0 MB) permanently?")
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("sets show other", "other is no tick set; the data folder has mine."),
-        ("sets repair other", "other is no tick set; the data folder has mine."),
-        ("sets remove other --yes", "other is no tick set; the data folder has mine."),
-        ("sets remove ../home --yes", "../home is no tick set"),
+        ("sets show other", "other is not a tick set; the data folder has mine."),
+        ("sets repair other", "other is not a tick set; the data folder has mine."),
+        ("sets remove other --yes", "other is not a tick set; the data folder has mine."),
+        ("sets remove ../home --yes", "../home is not a tick set"),
         ("sets repair mine --alike USDT", "--alike 'USDT' is not of the form ASSET=ASSET"),
         ("sets repair mine --unlike USDT", "mine: does not count USDT as another asset; it counts nothing as another."),
         ("sets repair mine --drop c.csv", "mine: has no import c.csv; it has a.csv, b.csv."),
         ("sets repair mine --drop-market kraken", "--drop-market 'kraken' is not of the form 'EXCHANGE SYMBOL'"),
         ("sets repair mine --drop a.csv --drop b.csv", "no traded market would be left"),
-        ("sets remove mine", "mine (0.0 MB): would be removed for good; say --yes where nobody can be asked."),
+        ("sets remove mine", "mine (0.0 MB): would be deleted permanently; without a terminal, confirm with --yes."),
         ("sets list --json /nowhere/out.json", "/nowhere"),
     ],
 )
@@ -105,13 +105,13 @@ def test_what_is_half_done_or_broken_is_listed(mine: Path, home: Path, capsys: p
     told = said(capsys, "sets").splitlines()
     assert "broken: " in told[0]
     assert "is no tick set (it has no manifest.json)" in told[0]
-    assert told[1] == "mine: a killed import left it half done; `arbitrage sets repair mine`"
-    assert "it was restored" in said(capsys, "sets repair mine")
-    assert "removed: broken" in said(capsys, "sets remove broken --yes")
+    assert told[1] == "mine: an interrupted import left it incomplete; run `arbitrage sets repair mine`"
+    assert "it is back, as it was before" in said(capsys, "sets repair mine")
+    assert "deleted: broken" in said(capsys, "sets remove broken --yes")
 
 
 def test_a_set_of_one_exchange_is_no_backtest(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It came to zeros without a word."""
+    """It came to zeros no message."""
     said(capsys, "sets repair mine --drop a.csv")
     for command in ("backtest mine", "sweep mine --grid min_net_bps=1:3:1"):
         told = said(capsys, command, code=2)

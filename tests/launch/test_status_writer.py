@@ -40,5 +40,5 @@ async def test_an_absent_database(
         await notes(caplog, logging.INFO)
         if is_said:
             (told,) = await notes(caplog, logging.WARNING)
-            assert told.startswith("MongoDB does not answer; the dashboard shows old states of the parts")
+            assert told.startswith("MongoDB does not answer; the dashboard shows stale process states")
     assert any(record.levelno == logging.WARNING for record in caplog.records) == is_said

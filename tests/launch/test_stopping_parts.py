@@ -73,9 +73,9 @@ async def processes(session: Session) -> AsyncIterator[MongoProcesses]:
 
 @asynccontextmanager
 async def supervised(
-    session: Session, *parts: ProcessSpec, say: Callable[[str], None] = lambda _: None
+    session: Session, *parts: ProcessSpec, echo: Callable[[str], None] = lambda _: None
 ) -> AsyncIterator[Supervisor]:
-    supervisor = Supervisor(session.home, parts, say, session)
+    supervisor = Supervisor(session.home, parts, echo, session)
     await supervisor.start()
     try:
         yield supervisor
@@ -115,7 +115,7 @@ async def _is_told(processes: MongoProcesses, name: str, pid: int) -> bool:
 async def test_a_user_stops_a_bot_and_starts_it_again(session: Session, processes: MongoProcesses) -> None:
     said: list[str] = []
     parts = (sleeper(session.home, "cep"), sleeper(session.home, "bot-alpha"))
-    async with supervised(session, *parts, say=said.append) as supervisor:
+    async with supervised(session, *parts, echo=said.append) as supervisor:
         await supervisor.all_ready(20)
         first = process_of(session.home, "bot-alpha")
         await becomes(processes, "bot-alpha", "ready")
@@ -142,13 +142,13 @@ async def test_what_was_stopped_stays_so_in_the_next_session_and_is_said(
         await becomes(processes, "bot-alpha", "stopped")
     said: list[str] = []
     parts = (sleeper(session.home, "bot-alpha"), sleeper(session.home, "bot-beta"))
-    async with supervised(session, *parts, say=said.append) as supervisor:
+    async with supervised(session, *parts, echo=said.append) as supervisor:
         await supervisor.all_ready(20)
         await becomes(processes, "bot-alpha", "stopped")
         assert not ready_file(session.home, "bot-alpha").exists()
         assert supervisor.group_of("bot-alpha") is None
         assert supervisor.group_of("bot-beta") is not None
-    assert "bot-alpha stays stopped, as erika wanted, until it is started on the dashboard" in said
+    assert "bot-alpha stays stopped (erika stopped it); start it on the dashboard" in said
 
 
 async def test_one_with_things_in_flight_is_not_killed_for_being_slow(

@@ -22,18 +22,18 @@ SUMMARY: dict[str, object] = {
 
 def test_the_end_of_a_session_is_said_in_words_and_short_figures() -> None:
     assert summary_lines(SUMMARY) == [
-        "quotes since all was ready  Coinbase 1,204, bitFlyer 2",
+        "quotes since ready          Coinbase 1,204, bitFlyer 2",
         "opportunities               12,331",
-        "arbitrages by how they end  closed 52, residual 1, awaiting second leg 1",
-        "rejections by reason",
-        "  Pair already has an open arbitrage  2,273  missed $12.30",
-        "  A new one                               1  missed $0.00",
-        "  Stale quote                             0  missed $1.50",
-        "profit and loss             Theoretical gross $0.00, Latency decay $0.00, Slippage $0.00, Fees $0.00, "
-        "FX $0.00, Unwinding $0.00, Net +$224.11",
+        "arbitrages by end state     closed 52, residual 1, awaiting second leg 1",
+        "rejection reasons",
+        "  This pair has one open  2,273  missed profit $12.30",
+        "  A new one                   1  missed profit $0.00",
+        "  A quote is too old          0  missed profit $1.50",
+        "P&L attribution             Gross seen $0.00, Latency $0.00, Depth $0.00, Fees $0.00, FX $0.00, "
+        "Unwinding $0.00, Net +$224.11",
         "ms from tick to opportunity p50 3.1, p95 5.0, p99 12,345.7",
         "ms from tick to shown       not measured",
-        "the books balance",
+        "ledger reconciled",
     ]
 
 
@@ -46,8 +46,8 @@ def test_no_line_has_a_name_of_the_program_or_more_digits_than_a_cent() -> None:
 def test_nothing_is_said_to_be_nothing_and_books_that_differ_are_named() -> None:
     empty = SUMMARY | {"quotes": {}, "arbitrages": {}, "rejections": {}, "rejected_profit": {}, "balanced": False}
     lines = summary_lines(empty | {"balance_differences": [{"exchange": "kraken"}]})
-    assert lines[0] == "quotes since all was ready  none"
-    assert lines[-1] == "THE BOOKS DO NOT BALANCE: [{'exchange': 'kraken'}]"
+    assert lines[0] == "quotes since ready          none"
+    assert lines[-1] == "LEDGER NOT RECONCILED: [{'exchange': 'kraken'}]"
 
 
 @pytest.mark.parametrize(
@@ -62,4 +62,4 @@ def test_books_that_could_not_be_compared_are_said_to_be_that(
     before: dict[str, object], after: dict[str, object], unknown: str
 ) -> None:
     silent = SUMMARY | {"balanced": False, "balances_before": before, "balances_after": after}
-    assert summary_lines(silent)[-1] == f"THE BOOKS WERE NOT COMPARED: the balances of {unknown} are unknown"
+    assert summary_lines(silent)[-1] == f"LEDGER NOT CHECKED: the balances of {unknown} are unknown"

@@ -48,7 +48,7 @@ async def test_a_killed_part_comes_back_and_stop_leaves_nothing(tmp_path: Path) 
     assert supervisor.restarts == {"bot": 1}
     assert not psutil.pid_exists(first)
     assert not psutil.pid_exists(second)
-    assert any("starting it again" in line for line in said)
+    assert any("restarting in" in line for line in said)
 
 
 async def test_the_whole_group_goes_before_a_restart(tmp_path: Path) -> None:
@@ -85,12 +85,12 @@ async def test_a_part_that_never_gets_ready_is_named_with_its_last_words(tmp_pat
             await SystemClock().sleep(0.02)
     since = wall_now()
     os.utime(tmp_path / "logs" / "cep.log", (since / 1e6 + 60, since / 1e6 + 60))
-    with pytest.raises(LaunchError, match=r"idle for 0 s: cep\. cep last said: waiting for Kafka") as gave_up:
-        await supervisor.all_ready(0.4, patient_seconds=0.1)
+    with pytest.raises(LaunchError, match=r"idle for 0 s: cep\. cep last logged: waiting for Kafka") as gave_up:
+        await supervisor.all_ready(0.4, progress_seconds=0.1)
     await supervisor.stop()
     assert str(tmp_path / "logs") in str(gave_up.value)
     waiting = [line for line in said if "still waiting" in line]
-    assert waiting[0].startswith("still waiting for cep: cep last said: waiting for Kafka")
+    assert waiting[0].startswith("still waiting for cep: cep last logged: waiting for Kafka")
 
 
 async def test_a_part_that_works_is_waited_for_however_long(tmp_path: Path) -> None:
@@ -121,8 +121,8 @@ async def test_who_waits_for_its_exchange_holds_up_nobody(tmp_path: Path) -> Non
     pid = supervisor.group_of("bot-kraken")
     await supervisor.stop()
     assert pid is not None
-    line = next(line for line in said if line.startswith("beginning without"))
-    assert line.startswith("beginning without bot-kraken, which wait for their exchange and join once it answers: bot-")
+    line = next(line for line in said if line.startswith("starting without"))
+    assert line.startswith("starting without bot-kraken; they wait for their exchange and join once it answers: bot-")
 
 
 async def test_who_is_ready_soon_hears_of_no_waiting(tmp_path: Path) -> None:

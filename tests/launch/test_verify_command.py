@@ -14,7 +14,7 @@ from datasets.ticksets.tick_set import TickSet
 from launch.cli.main import run
 from launch.cli.verify_command import outcome_lines, session_folder, verify_session
 from launch.errors import CannotStartError
-from launch.sessions.session_recording import RAW, RAW_HEAD, finish_recording, put_together
+from launch.sessions.session_recording import RAW, RAW_HEAD, build_log, finish_recording
 from streams.records import Record
 from streams.topics import OPPORTUNITIES as TOPIC
 from tests.backtest.verify.derivation import plainly_derived
@@ -45,7 +45,7 @@ def derived(_: Path, tick_set: TickSet) -> Iterable[tuple[str, int, bytes]]:
 def test_no_difference_ends_with_0(home: Path) -> None:
     said: list[str] = []
     assert verify_session(home, SESSION_ID, (), said.append, derived) == 0
-    assert said[-1] == "no difference: 5 opportunities, 3 rejections, 3 arbitrages re-derived"
+    assert said[-1] == "no difference: 5 opportunities, 3 rejections, 3 arbitrages verified"
 
 
 def test_a_difference_ends_with_1_and_is_named(home: Path) -> None:
@@ -68,9 +68,9 @@ def test_what_earlier_versions_wrote_is_said(home: Path) -> None:
     ("words", "sentence"),
     [
         (["replay"], "name recorded files, or a recorded session with --verify"),
-        (["replay", "--verify", "nobody"], "holds no session nobody"),
-        (["replay", "--verify", "./nowhere"], "is no folder"),
-        (["replay", "--verify", "nobody", "ticks.gz"], "one too many"),
+        (["replay", "--verify", "nobody"], "has no session nobody"),
+        (["replay", "--verify", "./nowhere"], "is not a folder"),
+        (["replay", "--verify", "nobody", "ticks.gz"], "and no files"),
     ],
 )
 def test_mistakes_get_one_sentence_and_2(
@@ -113,25 +113,25 @@ def test_what_was_not_put_together_any_more_is_put_together_by_the_verification(
     assert verify_session(home, SESSION_ID, (), said.append, derived) == 0
     assert open_session(log.parent).head == head
     assert not (log / RAW).exists()
-    assert put_together(log)
+    assert build_log(log)
 
 
 def test_a_log_that_was_not_ended_is_left_as_it_is(home: Path) -> None:
     log = home / "recordings" / SESSION_ID / "log"
     raw_again(log)
     (log / RAW / RAW_HEAD).unlink()
-    assert not put_together(log)
-    with pytest.raises(CannotStartError, match="was cut off before its log was put together"):
+    assert not build_log(log)
+    with pytest.raises(CannotStartError, match="ended before its log was complete"):
         verify_session(home, SESSION_ID, (), print, derived)
 
 
 def test_the_end_of_a_session_says_how_to_verify_it_or_why_not(home: Path) -> None:
     said: list[str] = []
     finish_recording(session_of(home, session_id=SESSION_ID), said.append)
-    assert said == [f"the session can be derived again: arbitrage replay --verify {SESSION_ID}"]
+    assert said == [f"verify this session with: arbitrage replay --verify {SESSION_ID}"]
     log = home / "recordings" / SESSION_ID / "log"
     raw_again(log)
     (first,) = LogParts(log / RAW).of("ticks")
     first.unlink()
     finish_recording(session_of(home, session_id=SESSION_ID), said.append)
-    assert "the recorded log cannot be verified" in said[-1]
+    assert "this session cannot be verified" in said[-1]

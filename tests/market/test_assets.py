@@ -100,6 +100,6 @@ def test_our_own_markets_are_identified(markets: tuple[Market, ...]) -> None:
 def test_a_profile_assumes_what_it_compares_and_says_so(profile: ReplayProfile) -> None:
     assert identity_fault(profile.markets, profile.alike) is None
     for one in profile.alike:
-        assert one.said in profile.told_assumptions
+        assert one.said in profile.all_assumptions
         fewer = [other for other in profile.alike if other != one]
         assert identity_fault(profile.markets, fewer) is not None

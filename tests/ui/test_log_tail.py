@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.setup.login_files import keep_logins, own_logins
+from launch.setup.login_files import own_logins, write_logins
 from session.logins import Login
 from ui.services.log_tail import MAX_BYTES, MAX_CHARACTERS, Level, LogQuestion, NoLogError, log_names, log_tail
 
@@ -178,7 +178,7 @@ def test_a_path_of_the_data_folder_is_no_secret(home: Path) -> None:
 
 
 def test_passwords_of_the_services_are_hidden_however_they_are_named(home: Path) -> None:
-    keep_logins(home, "ui", Login("ui", "wide-open", "PLAIN", "SASL_SSL"), Login("ui", "wide-open-door"))
+    write_logins(home, "ui", Login("ui", "wide-open", "PLAIN", "SASL_SSL"), Login("ui", "wide-open-door"))
     own = own_logins(home)
     secrets = ["wide-open", "wide-open-door", own.controller, own.mongodb_key, *own.passwords.values()]
     (home / "logins" / "bot.json").write_text("{ cut of")

@@ -1,4 +1,4 @@
-"""The crash fuzzer on the whole system: one schedule here, ten in the long form; whatever dies, the books are right."""
+"""The crash fuzzer on the whole system: one schedule here, ten in the soak test; the audit must find no violation."""
 
 import json
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from launch.chaos.chaos_schedule import FAULT_EVERY, ROOMS
+from launch.chaos.chaos_schedule import FAULT_EVERY, PROCESS_ROLES
 from tests.whole.running import new_home, ours_running, run_command
 
 SECONDS = 180
 LIMIT_SECONDS = 960
-"""The blows, and what a loaded machine takes to start everything and to come to rest."""
-FEWEST_ORDERS = 20
-"""Of a run: a busy machine made 33, an idle one hundreds."""
+"""The chaos run, and the time a loaded machine needs to start and to recover."""
+MIN_ORDERS = 20
+"""Per run: a busy machine made 33, an idle one hundreds."""
 RARE = {
     "maintenance",
     "silent_stream",
@@ -23,10 +23,10 @@ RARE = {
     "http_5xx",
     "duplicate_fill_report",
 }
-"""Faults that need somebody to ask, or to fill, just then: a run may pass without."""
+"""Faults that take effect only on a request or a fill at that moment, so a run may lack them."""
 
 
-def ordeal(folder: Path, seed: int) -> dict[str, Any]:
+def chaos_document_of(folder: Path, seed: int) -> dict[str, Any]:
     """The document of a run without violations."""
     home = new_home(folder / "home")
     out = home / "out.json"
@@ -34,7 +34,7 @@ def ordeal(folder: Path, seed: int) -> dict[str, Any]:
     done = run_command(home, *words, seconds=LIMIT_SECONDS)
     assert out.exists(), done.stdout + done.stderr
     document: dict[str, Any] = json.loads(out.read_text())
-    # alone: behind hundreds of lines of blows they would be cut off
+    # on their own: behind hundreds of lines of injected faults they would be cut off
     violations = [f"{one['kind']}: {one['detail']} [{one['arbitrage_id']}]" for one in document["violations"]]
     assert violations == [], "\n".join(violations)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -43,17 +43,17 @@ def ordeal(folder: Path, seed: int) -> dict[str, Any]:
 
 
 @pytest.mark.whole
-def test_three_minutes_of_blows_leave_the_books_right(tmp_path: Path) -> None:
-    document = ordeal(tmp_path, 1)
+def test_three_minutes_of_injected_faults_leave_the_ledger_right(tmp_path: Path) -> None:
+    document = chaos_document_of(tmp_path, 1)
     assert (document["seed"], document["seconds"]) == (1, SECONDS)
     faults = document["faults"]
-    assert {f"kill {room}" for room in ROOMS if room != "cep"} <= faults.keys()
+    assert {f"kill {role}" for role in PROCESS_ROLES if role != "cep"} <= faults.keys()
     assert {"kill cep python", "kill cep jvm"} & faults.keys()
-    assert {f"pause {room}" for room in ROOMS} <= faults.keys()
+    assert {f"pause {role}" for role in PROCESS_ROLES} <= faults.keys()
     assert set(FAULT_EVERY) - RARE <= faults.keys()
     assert "settings trading_state" in faults
-    # it did trade, however slow the machine: and somebody took over from whom was struck
-    assert document["orders"] >= FEWEST_ORDERS
+    # it traded, however slow the machine, and every lease was taken over at least once
+    assert document["orders"] >= MIN_ORDERS
     assert document["arbitrages"].get("closed", 0) > 0
     assert all(count > 0 for count in document["takeovers"].values())
     assert document["settings_by_rest"] > 0
@@ -61,6 +61,6 @@ def test_three_minutes_of_blows_leave_the_books_right(tmp_path: Path) -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(1, 11))
-def test_ten_schedules_leave_the_books_right(tmp_path: Path, seed: int) -> None:
-    document = ordeal(tmp_path, seed)
-    assert document["orders"] >= FEWEST_ORDERS
+def test_ten_schedules_leave_the_ledger_right(tmp_path: Path, seed: int) -> None:
+    document = chaos_document_of(tmp_path, seed)
+    assert document["orders"] >= MIN_ORDERS

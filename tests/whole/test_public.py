@@ -98,8 +98,8 @@ def test_the_books_balance(lived: Lived) -> None:
 
 def test_the_accounts_outlive_the_session(lived: Lived) -> None:
     assert lived.second["balances_before"] == lived.first["balances_after"]
-    assert "the paper accounts of before go on" not in lived.told[0]
-    assert "the paper accounts of before go on" in lived.told[1]
+    assert "the resuming the paper accounts" not in lived.told[0]
+    assert "the resuming the paper accounts" in lived.told[1]
 
 
 def test_no_order_ever_reached_an_exchange(lived: Lived) -> None:

@@ -104,4 +104,4 @@ def test_a_run_that_was_killed_is_named_in_one_sentence(tmp_path: Path) -> None:
     done = verify(home, "cut")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert "was cut off before its log was put together" in done.stderr
+    assert "ended before its log was complete" in done.stderr

@@ -13,10 +13,10 @@ from pydantic import TypeAdapter
 
 from backtest.verify.recorded_session import (
     ARBITRAGES,
+    EXPORTED_ARBITRAGE,
+    EXPORTED_FILL,
     FILLS,
     HEAD,
-    KEPT_ARBITRAGE,
-    KEPT_FILL,
     OPPORTUNITIES,
     REJECTION,
     REJECTIONS,
@@ -128,9 +128,9 @@ async def made_up_session(folder: Path) -> None:
     messages = list(plainly_derived(open_tick_set(log / TICK_SET)))
     write_messages(log / OPPORTUNITIES, [(START + offset * STEP, value) for _, offset, value in messages])
     world = await World.traded([_opportunity(value, offset) for _, offset, value in messages])
-    write_lines(log / ARBITRAGES, world.arbitrages(), KEPT_ARBITRAGE)
+    write_lines(log / ARBITRAGES, world.arbitrages(), EXPORTED_ARBITRAGE)
     write_lines(log / REJECTIONS, world.store.rejections.values(), REJECTION)
-    write_lines(log / FILLS, world.fills(), KEPT_FILL)
+    write_lines(log / FILLS, world.fills(), EXPORTED_FILL)
     before = (None, *VERSIONS)
     versions = [
         SettingsVersion(one.version, START - 10 * MICROSECONDS, "test", before[one.version - 1], one)

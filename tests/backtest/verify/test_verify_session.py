@@ -365,9 +365,9 @@ def without_partitions(folder: Path) -> None:
 
 
 CANNOT: tuple[tuple[str, Alter, str], ...] = (
-    ("no folder", lambda folder: folder.rename(folder.with_name("elsewhere")), "is no folder"),
+    ("no folder", lambda folder: folder.rename(folder.with_name("elsewhere")), "is not a folder"),
     ("no log", lambda folder: shutil.rmtree(folder / "log"), "holds no recorded log"),
-    ("cut off", lambda folder: (folder / "log" / SESSION).unlink(), "was cut off before its log was put together"),
+    ("cut off", lambda folder: (folder / "log" / SESSION).unlink(), "ended before its log was complete"),
     ("another format", lambda folder: edit_head(folder, format=9), "is of format 9"),
     ("a damaged line", lambda folder: (folder / "log" / FILLS).write_text("{}\n"), "line 1: is not as this version"),
     ("books gone", lambda folder: (folder / "log" / REJECTIONS).unlink(), "cannot be read"),
