@@ -105,7 +105,7 @@ REASONS: Mapping[str, str] = {
     # what an exchange did badly
     "order_rejected": "Order rejected by the exchange",
     "outcome_unknown": "Order outcome unknown",
-    "look_up_unanswered": "Order lookup not retry_on",
+    "look_up_unanswered": "Order lookup not answered",
     "account_rejected": "Account rejected by the exchange",
 }
 

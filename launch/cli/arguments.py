@@ -145,7 +145,7 @@ def add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--settlement", metavar="CURRENCY", help="settlement currency of a new set (default USD)")
 
 
-def add_reenact(parser: argparse.ArgumentParser) -> None:
+def add_raw_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder of one exchange, one session or all recordings"
     )

@@ -15,7 +15,7 @@ from launch.cli.arguments import (
     add_keys,
     add_nothing,
     add_paper,
-    add_reenact,
+    add_raw_replay,
     add_replay,
     add_session,
     add_sweep,
@@ -75,7 +75,7 @@ def _commands() -> tuple[Command, ...]:
             add_sets,
             lambda arguments: run_sets_command(arguments, echo),
         ),
-        ("reenact", "raw replay: recorded messages through today's feed code", add_reenact, _reenact),
+        ("raw-replay", "raw replay: recorded messages through today's feed code", add_raw_replay, _raw_replay),
         (
             "chaos",
             "chaos run: inject faults by a seed, then audit the ledger against the exchanges' records",
@@ -175,10 +175,10 @@ def _sweep(arguments: argparse.Namespace) -> int:
     return run_sweep_command(home_folder(), options, echo)
 
 
-def _reenact(arguments: argparse.Namespace) -> int:
-    from launch.cli.raw_replay_command import reenact_folder
+def _raw_replay(arguments: argparse.Namespace) -> int:
+    from launch.cli.raw_replay_command import raw_replay_folder
 
-    return reenact_folder(arguments.folder, echo)
+    return raw_replay_folder(arguments.folder, echo)
 
 
 def _chaos(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`arbitrage reenact`, the raw replay: recorded messages through today's feed code, and the rows compared."""
+"""`arbitrage raw-replay`, the raw replay: recorded messages through today's feed code, and the rows compared."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from pricefeeds.recording.feed_recording import read_recording, recorded_folders
 Echo = Callable[[str], None]
 
 
-def reenact_folder(folder: Path, echo: Echo) -> int:
+def raw_replay_folder(folder: Path, echo: Echo) -> int:
     """Replay every exchange recorded at or below `folder`; exit code 1 if a row differs. Raises CannotStartError."""
     differs = False
     try:

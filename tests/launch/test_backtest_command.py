@@ -36,7 +36,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("backtest nowhere", "nowhere is not a tick set, a folder or a file; the data folder has no tick sets"),
         ("backtest nowhere other", "nowhere is not a tick set"),
         ("backtest {files} --json {folder}", "is a folder; name a file"),
-        ("backtest {files} --report /nowhere/report.html", "can be written to; choose another for --report."),
+        ("backtest {files} --report /nowhere/report.html", "is not a writable folder; choose another for --report."),
         ("backtest {files} --json {folder}/a --report {folder}/../empty/a", "is named by both --json and --report"),
         ("backtest {files} --set-value min_net_bps", "is not of the form name=value"),
         ("backtest {files} --set-value speed=3", "'speed' is not a setting that a backtest can change"),
@@ -53,7 +53,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("backtest {files} --latency-from {folder}/none.json", "cannot be read"),
         ("backtest {files} --latency-from {garbage}", "is not a JSON object of exchanges and milliseconds"),
         ("backtest {garbage}", "matches no replay profile"),
-        ("backtest {folder}", "holds no recording"),
+        ("backtest {folder}", "contains no recording"),
     ],
 )
 def test_what_cannot_be_run_is_one_sentence(

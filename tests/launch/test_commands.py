@@ -42,9 +42,9 @@ def test_a_mistake_is_told_beside_a_running_session(
 def test_the_page_of_commands_lists_every_one() -> None:
     rows = re.findall(r"^\| (`arbitrage .*?`) \|", COMMANDS.read_text(), re.MULTILINE)
     listed = {
-        name for row in rows for words in re.findall(r"arbitrage ([a-z|\\]+)", row) for name in words.split("\\|")
+        name for row in rows for words in re.findall(r"arbitrage ([a-z|\\-]+)", row) for name in words.split("\\|")
     }
     usage = parser_of_commands().format_help().partition("COMMAND\n")[2]
-    known = set(re.findall(r"^    ([a-z]+)", usage, re.MULTILINE))
+    known = set(re.findall(r"^    ([a-z-]+)", usage, re.MULTILINE))
     assert "logrecorder" in known
     assert known - listed == set()

@@ -146,7 +146,7 @@ async def test_a_session_has_its_own_exchanges_and_no_others(tmp_path: Path) -> 
     ("words", "sentence"),
     [
         (("--only", "mtgox"), "'mtgox' is not simulated; known are"),
-        (("--faults", "1:much"), "is no number of faults a minute"),
+        (("--faults", "1:much"), "is not a number of faults a minute"),
         (("--faults", "no/such/file.json"), "cannot be read"),
         (("--json", "no/such/folder/file.json"), "is not a writable folder"),
         (("--session",), "no session runs"),

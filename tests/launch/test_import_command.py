@@ -97,7 +97,7 @@ def test_the_list_names_every_format_and_its_needs(capsys: pytest.CaptureFixture
         (["kraken-trades", "FILE", "--half-spread-bps", "1"], "kraken-trades needs --exchange"),
         (["csv", "FILE"], "csv needs --mapping FILE"),
         (["tardis-quotes", "FILE", "--set=--master"], "--set '--master' is not a valid folder name"),
-        (["tardis-quotes", "FILE", "--alike", "BTC=../../x"], "'../../x': is no name of an exchange or an asset"),
+        (["tardis-quotes", "FILE", "--alike", "BTC=../../x"], "'../../x': is not the name of an exchange or an asset"),
         (["tardis-quotes", "FILE", "--alike", "USDT"], "--alike 'USDT' is not of the form ASSET=ASSET"),
         (["tardis-quotes", "FILE", "--set", "../x"], "--set '../x' is not a valid folder name"),
         (["tardis-quotes", "absent.csv"], "absent.csv: cannot be read (No such file or directory)."),

@@ -53,7 +53,7 @@ def told(folder: Path, text: str, environment: dict[str, str]) -> object:
         (WEBHOOK + WEBHOOK, DESK, "two destinations are called 'desk'"),
         (WEBHOOK, {}, "needs ARBITRAGE_NOTICES_DESK_URL in the environment, or a secrets_file"),
         (TELEGRAM, {}, "needs ARBITRAGE_NOTICES_TELEGRAM_TOKEN and ARBITRAGE_NOTICES_TELEGRAM_CHAT"),
-        (TELEGRAM, CHAT_OF | {"ARBITRAGE_NOTICES_TELEGRAM_TOKEN": "AAnumber"}, "its token is none"),
+        (TELEGRAM, CHAT_OF | {"ARBITRAGE_NOTICES_TELEGRAM_TOKEN": "AAnumber"}, "its token is not a @BotFather token"),
         (TELEGRAM + 'telegram_url = "http://example.com"', CHAT_OF, "telegram_url must begin with https://"),
         (WEBHOOK, {"ARBITRAGE_NOTICES_DESK_URL": "http://example.com/AAtheKey"}, "must begin with https://"),
         (WEBHOOK, {"ARBITRAGE_NOTICES_DESK_URL": "ftp://example.com/AAtheKey"}, "is no address"),

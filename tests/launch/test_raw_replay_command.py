@@ -1,4 +1,4 @@
-"""`arbitrage reenact` says what came out again and what did not, and ends with 1 only for a difference or damage."""
+"""`arbitrage raw-replay` says what came out again and what did not, and ends with 1 only for a difference or damage."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +33,7 @@ def recorded(root: Path, last_sequence: int = 0) -> Path:
 
 def test_equal_rows_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded(tmp_path)
-    assert run(["reenact", str(tmp_path)]) == 0
+    assert run(["raw-replay", str(tmp_path)]) == 0
     assert capsys.readouterr().out == (
         "bitstamp: 0 messages and 0 REST responses in 1 files, 0 rejected; identical rows: BTC/EUR 1\n"
     )
@@ -41,7 +41,7 @@ def test_equal_rows_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_a_difference_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recorded(tmp_path, last_sequence=99)
-    assert run(["reenact", str(tmp_path)]) == 1
+    assert run(["raw-replay", str(tmp_path)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("identical rows: none")
     assert lines[1] == "  DIFFERENT: row 1 of BTC/EUR, at 3"
@@ -52,14 +52,14 @@ def test_a_difference_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_a_file_that_was_cut_off_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (part,) = parts_of(recorded(tmp_path))
     part.write_bytes(part.read_bytes()[:-20])
-    assert run(["reenact", str(tmp_path)]) == 0
+    assert run(["raw-replay", str(tmp_path)]) == 0
     assert f"{part.name} is truncated; read up to its last complete line" in capsys.readouterr().out
 
 
 def test_a_recording_that_was_emptied_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for part in parts_of(recorded(tmp_path)):
         part.write_bytes(b"")
-    assert run(["reenact", str(tmp_path)]) == 2
+    assert run(["raw-replay", str(tmp_path)]) == 2
     assert "there is nothing to replay" in capsys.readouterr().err
 
 
@@ -67,7 +67,7 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFi
     (part,) = parts_of(recorded(tmp_path))
     part.write_bytes(b"nonsense")
     for folder in (tmp_path, tmp_path / "none"):
-        assert run(["reenact", str(folder)]) == 2
+        assert run(["raw-replay", str(folder)]) == 2
         assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -106,7 +106,7 @@ def test_what_is_half_done_or_broken_is_listed(mine: Path, home: Path, capsys: p
     assert "broken: " in told[0]
     assert "is no tick set (it has no manifest.json)" in told[0]
     assert told[1] == "mine: an interrupted import left it incomplete; run `arbitrage sets repair mine`"
-    assert "it is back, as it was before" in said(capsys, "sets repair mine")
+    assert "it was restored" in said(capsys, "sets repair mine")
     assert "deleted: broken" in said(capsys, "sets remove broken --yes")
 
 

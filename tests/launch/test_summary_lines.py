@@ -26,11 +26,11 @@ def test_the_end_of_a_session_is_said_in_words_and_short_figures() -> None:
         "opportunities               12,331",
         "arbitrages by end state     closed 52, residual 1, awaiting second leg 1",
         "rejection reasons",
-        "  This pair has one open  2,273  missed profit $12.30",
-        "  A new one                   1  missed profit $0.00",
-        "  A quote is too old          0  missed profit $1.50",
-        "P&L attribution             Gross seen $0.00, Latency $0.00, Depth $0.00, Fees $0.00, FX $0.00, "
-        "Unwinding $0.00, Net +$224.11",
+        "  Pair already has an open arbitrage  2,273  missed profit $12.30",
+        "  A new one                               1  missed profit $0.00",
+        "  Stale quote                             0  missed profit $1.50",
+        "P&L attribution             Theoretical gross $0.00, Latency decay $0.00, Slippage $0.00, Fees $0.00, "
+        "FX $0.00, Unwinding $0.00, Net +$224.11",
         "ms from tick to opportunity p50 3.1, p95 5.0, p99 12,345.7",
         "ms from tick to shown       not measured",
         "ledger reconciled",

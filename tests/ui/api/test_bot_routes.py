@@ -116,7 +116,7 @@ async def test_nobody_obeys_a_silent_supervisor(supervised: httpx.AsyncClient, s
     assert (row["state"], row["activity"]) == ("unknown", "unknown")
     answer = await supervised.post("/api/bots/bot-alpha/stop", headers={"X-API-Key": key})
     assert answer.status_code == 409
-    assert "nobody would obey" in answer.json()["detail"]
+    assert "would not be carried out" in answer.json()["detail"]
     assert (await process_named(session, "bot-alpha")).order.wanted == "running"
 
 
