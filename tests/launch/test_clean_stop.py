@@ -141,7 +141,7 @@ def test_ctrl_c_in_a_sweep_is_one_line_and_leaves_nothing(
         if _is_alive(sweep.pid):
             os.killpg(sweep.pid, signal.SIGKILL)
     said = [line for line in told.splitlines() if not line.startswith(("starting", "detection", "trading"))]
-    kept = " What is finished is kept: go on with `arbitrage sweep --resume mine`."
+    kept = " Finished sets are stored: continue with `arbitrage sweep --resume mine`."
     assert said in ([SENTENCE + kept], [SENTENCE] if advice is None else [])
     assert sweep.returncode == 130
     assert list(home.glob("spark-backtest/tmp*")) == list((tmp_path / "tmp").iterdir()) == []

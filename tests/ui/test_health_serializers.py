@@ -7,7 +7,7 @@ from session.session import Session
 from store.server.change_streams import ChangeStreamProgress
 from tests.ui.samples import SETTINGS, START, session_of
 from ui.live.consumer_lag import DetectionLag, SettingsRow, StreamLag
-from ui.rows.health_serializers import bridge_row, change_stream_rows, detection_rows, query_row, topic_rows
+from ui.rows.health_serializers import change_stream_rows, detection_rows, publisher_row, query_row, topic_rows
 
 SECOND = 1_000_000
 BOT = ConsumerPosition("bot-alpha", "alpha", START, 2 * SECOND, {"opportunities/0": 90}, 1)
@@ -67,11 +67,11 @@ def test_a_query_before_its_first_batch_says_nothing_of_batches() -> None:
     assert (row["report_age"], row["batch"], row["batch_age"], row["state_rows"]) == (1.0, None, None, None)
 
 
-def test_the_bridge_is_as_far_as_its_slowest_partition(tmp_path: Path) -> None:
+def test_the_publisher_is_as_far_as_its_slowest_partition(tmp_path: Path) -> None:
     signs = signs_of(session_of(tmp_path))
-    assert bridge_row(SETTINGS, signs, START) == {"version": 1, "version_in_log": None, "repeated_age": None}
+    assert publisher_row(SETTINGS, signs, START) == {"version": 1, "version_in_log": None, "repeated_age": None}
     signs.settings = {0: SettingsRow(3, START - SECOND), 1: SettingsRow(2, START - 5 * SECOND)}
-    assert bridge_row(None, signs, START) == {"version": None, "version_in_log": 2, "repeated_age": 5.0}
+    assert publisher_row(None, signs, START) == {"version": None, "version_in_log": 2, "repeated_age": 5.0}
 
 
 def test_lags_of_change_streams_are_by_one_clock() -> None:

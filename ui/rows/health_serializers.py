@@ -125,7 +125,7 @@ def query_row(query: QueryProgress, now: int) -> QueryRow:
     )
 
 
-def bridge_row(settings: Settings | None, signs: StreamLag, now: int) -> SettingsPublisherRow:
+def publisher_row(settings: Settings | None, signs: StreamLag, now: int) -> SettingsPublisherRow:
     rows = signs.settings.values()
     return SettingsPublisherRow(
         version=None if settings is None else settings.version,

@@ -18,12 +18,12 @@ from streams.records import Position
 from streams.topics import ALL_TOPICS
 from ui.rows.health_rows import HealthReportRow
 from ui.rows.health_serializers import (
-    bridge_row,
     change_stream_rows,
     detection_rows,
     feed_health_row,
     latency_rows,
     part_row,
+    publisher_row,
     query_row,
     topic_rows,
 )
@@ -102,7 +102,7 @@ class HealthService:
             topics=topic_rows(self._session, hub.stream_lag, ends, self._rates if ends else {}, telling),
             detection=detection_rows(hub.stream_lag, now),
             queries=[query_row(query, now) for _, query in sorted(hub.stream_lag.queries.items())],
-            publisher=bridge_row(hub.settings, hub.stream_lag, now),
+            publisher=publisher_row(hub.settings, hub.stream_lag, now),
             change_streams=change_stream_rows(self._reader.change_progress, telling, now, server_ahead),
             latencies=latency_rows(hub.latencies, hub.broadcaster.deliveries),
             processes=[part_row(process) for process in processes],

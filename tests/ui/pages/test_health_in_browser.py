@@ -41,7 +41,7 @@ def test_what_is_wrong_and_the_log_are_shown_on_a_phone_too(chromium: Browser, s
         # nobody runs the feeds of this session, and its supervisor falls silent after 5 s
         expect(page.locator("[data-verdict]")).to_contain_text("feed", timeout=PAINT_MS)
         expect(page.get_by_role("region", name="Kafka lag")).to_contain_text("ticks/0", timeout=NEWS_MS)
-        shown = page.get_by_role("region", name="Log of bridge")
+        shown = page.get_by_role("region", name="Log of publisher")
         expect(shown).to_contain_text("settings in the log", timeout=NEWS_MS)
         expect(shown).to_contain_text("apiKey=[hidden]")
         page.get_by_label("Contains").fill("rejected")

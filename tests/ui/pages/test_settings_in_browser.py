@@ -115,6 +115,8 @@ def steering(chromium: Browser, served_dashboard: Served) -> Iterator[Steering]:
     with opened(chromium, served_dashboard, path="bots", zone="Asia/Tokyo") as watched:
         made = Steering(watched, served_dashboard)
         made.sign_in()
+        # the form is drawn by a script of its own, which may come later
+        expect(made.page.locator("[data-setting]").first).to_be_visible(timeout=PAINT_MS)
         yield made
 
 
@@ -231,8 +233,8 @@ def test_what_is_wrong_is_said_at_the_field_and_saved_by_nobody(steering: Steeri
     version = steering.settings()["version"]
     for text, words in (
         ("20000", "Out of range: −1,000 to 10,000 bps."),
-        ("a lot", "Type a number: −1,000 to 10,000 bps."),
-        ("", "Type a number: −1,000 to 10,000 bps."),
+        ("a lot", "Enter a number: −1,000 to 10,000 bps."),
+        ("", "Enter a number: −1,000 to 10,000 bps."),
     ):
         steering.type("min_net_bps", text)
         expect(steering.page.locator('[data-setting="min_net_bps"]')).to_contain_text(words)
