@@ -34,6 +34,9 @@ GUARDED = (
     # on loopback it gains nothing, and unpacking is where strangers could read memory (CVE-2025-14847)
     *("--networkMessageCompressors", "disabled"),
 )
+ABANDONED = ("--setParameter", "transactionLifetimeLimitSeconds=3")
+"""A process that is killed in a transaction leaves what it wrote locked; mongod's default is a minute, in which nobody
+could take over a trade, or halt. No longer than a lease; our own transactions last milliseconds."""
 POLL_SECONDS = 0.02
 SELECTION_MS = 500
 
@@ -96,6 +99,7 @@ class EmbeddedMongod:
             *("--dbpath", str(self.folder), "--replSet", REPLICA_SET),
             *("--keyFile", str(self.key_file)),
             *GUARDED,
+            *ABANDONED,
             *("--wiredTigerCacheSizeGB", str(CACHE_GB), "--quiet"),
             *("--setParameter", "diagnosticDataCollectionEnabled=false"),
             *self.options,

@@ -13,7 +13,7 @@ from session.logins import Address, Login
 from store.errors import StoreError, StoreUnavailableError
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import EmbeddedMongod, mongod_program, prepare, system_client
-from store.server.mongo_client import connect
+from store.server.mongo_client import Session, connect, in_transaction
 from tests.services import MONGODB_KEY, mongod_process, wait_primary
 
 DEADLINE_SECONDS = 60
@@ -30,6 +30,25 @@ async def test_it_stops_cleanly_and_comes_back_with_its_data(tmp_path: Path) -> 
         await wait_primary(process)
         assert await client["kept"]["rows"].count_documents({}) == 1
         client.close()
+
+
+async def test_what_a_dead_process_left_open_holds_nobody_up(tmp_path: Path) -> None:
+    """As after kill -9 in the middle of a transaction: the rows that it wrote are free again within seconds."""
+    with mongod_process(tmp_path) as process:
+        await wait_primary(process)
+        dead, alive = connect(process.address), connect(process.address)
+        await alive["kept"]["rows"].insert_one({"_id": 1, "by": "nobody"})
+        session = await dead.start_session()
+        session.start_transaction()
+        await dead["kept"]["rows"].update_one({"_id": 1}, {"$set": {"by": "dead"}}, session=session)
+
+        async def step(own: Session) -> None:
+            await alive["kept"]["rows"].update_one({"_id": 1}, {"$set": {"by": "alive"}}, session=own)
+
+        await in_transaction(alive, step)
+        assert await alive["kept"]["rows"].find_one() == {"_id": 1, "by": "alive"}
+        alive.close()
+        dead.close()
 
 
 async def test_roles_that_are_gone_are_let_in_no_more(tmp_path: Path) -> None:
