@@ -1,13 +1,13 @@
-# `make` lists the targets. Each of them does its own set-up; a second time that is a look and no work.
+# `make` lists the targets. Each sets up what it needs; once that is done, it only checks.
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
-# byte code on disk is worth 10 s at every start, whatever the environment says
+# byte code on disk makes every start faster, so it is written whatever the environment says
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
-# tests wait for disks and services more than they compute; each worker has services of its own, which take memory
-WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); [ $$cores -gt 2 ] && echo $$cores || echo $$((2 * cores)))
+# tests wait for disks, services and timeouts more than they compute; each worker has a MongoDB, which takes memory
+WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); [ $$cores -gt 2 ] && echo $$((2 * cores)) || echo 6)
 
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
@@ -32,18 +32,19 @@ test: setup ## lint, types, import rules, all quick tests, one run of the whole 
 	$(BIN)/pytest -q -m whole tests/whole/test_paper.py
 
 quick: setup ## all quick tests
-	$(BIN)/pytest -q -m "not whole and not soak and not browser" -n $(WORKERS) --dist loadfile --durations 25
+	$(BIN)/pytest -q -m "not (whole or slow or browser or soak)" -n $(WORKERS) --dist loadscope \
+	  --no-loadscope-reorder --durations 25
 
-whole: setup ## kills, chaos and the browser against the whole system
-	$(BIN)/pytest -q -m "(whole or browser) and not soak" --ignore=tests/whole/test_paper.py --durations 25
+whole: setup ## kills, chaos and the browser against the whole system; slow tests
+	$(BIN)/pytest -q -m "(whole or slow or browser) and not soak" --ignore=tests/whole/test_paper.py --durations 25
 
 soak: setup ## the long forms
-	$(BIN)/pytest -q -m soak
+	$(BIN)/pytest -q -m soak --hypothesis-profile searching
 
 screenshots: setup ## pictures of every page, dark and light, wide and narrow; ADDRESS=http://… of a running one
 	$(BIN)/python -m tests.ui.pages.screenshots $(if $(ADDRESS),--address $(ADDRESS)) --into screenshots
 
-bench: setup ## what messages, simulator and other parts cost beside a peer measured in the same run
+bench: setup ## feeds, simulator, two legs and dashboard, each beside a peer measured in the same run
 	$(BIN)/python -m benchmarks.feed_path
 	$(BIN)/python -m benchmarks.simulator
 	$(BIN)/python -m benchmarks.two_legs
@@ -53,17 +54,18 @@ bench-backtest: setup ## detection over 10 and 100 million quotes beside other e
 	$(BIN)/python -m benchmarks.backtests --rows 10000000
 	$(BIN)/python -m benchmarks.backtests --rows 100000000
 
-lint: setup ## format, style, types, who may import whom, our own rules
+lint: setup ## format, style, types, import rules, our own rules
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy .
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.house_rules
+	$(BIN)/python -m tests.plain_words
 
-format: setup ## put the code into its form
+format: setup ## format the code
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-clean: ## remove the environment and all caches; .data (books, keys, jars) stays
+clean: ## remove the environment and all caches; .data (ledger, keys, jars) stays
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -path ./.data -prune -o -name __pycache__ -type d -exec rm -rf {} +

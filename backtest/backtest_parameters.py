@@ -41,12 +41,12 @@ class Parameters:
     decision_ms: float = 5.0
     """From the row that made an opportunity to the bots' decision."""
     failed_share: float = 0.0
-    """Of orders that the exchange rejects, drawn by seed."""
+    """The share of orders that the exchange rejects, drawn by seed."""
     seed: int = 1
     follow_logged_settings: bool = False
     """Settings rows of the log change thresholds as they did then; else `settings` hold from end to end."""
     fee_tiers: dict[str, tuple[FeeTier, ...]] = field(default_factory=dict)
-    """Exchange → its tiers, in place of its taker fee in the settings from the first day on, anew at the first
-    opportunity of each day (UTC). What was detected was detected at the fees of the settings."""
+    """Exchange → its tiers, in place of its taker fee in the settings from the first day on; the tier is determined
+    again at the first opportunity of each day (UTC). Detection uses the fees of the settings."""
     volumes: dict[str, BoundedDecimal] = field(default_factory=dict)
     """Exchange → traded there in the 30 days before, in the settlement currency."""

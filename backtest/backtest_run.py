@@ -75,7 +75,7 @@ def run_backtest(
     meanwhile (the system's temporary folder). Memory does not grow with the rows, but with the arbitrages.
 
     Raises ImportRejectedError where the tick set cannot be read, LookupError where a currency of it cannot be
-    converted, BacktestError where it cannot be traded, Spark stops, or the set is built anew meanwhile.
+    converted, BacktestError where it cannot be traded, Spark stops, or the set is rebuilt meanwhile.
     """
     course, scratch = _Stages(watch), Path(mkdtemp(prefix="backtest-", dir=work))
     try:

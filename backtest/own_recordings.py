@@ -27,14 +27,14 @@ from streams.message_format import WireError, mark_of, quote_of, row_of
 
 SETTLEMENT_CURRENCY = "USD"
 TRADED_UNITS = Decimal(10)
-"""Of the base that each paper account begins with."""
+"""Opening balance of each base on a paper account."""
 WORTH = {"USD": Decimal(1_000_000), "USDT": Decimal(1_000_000), "EUR": Decimal(925_000), "JPY": Decimal(150_000_000)}
-"""Of the quote currency: about a million dollars."""
+"""Opening balance of each quote currency: about a million dollars."""
 
 
 @dataclass(slots=True)
 class _ExchangeRows:
-    """What one exchange's feeder published, in its order."""
+    """The rows that one exchange's feed published, in order."""
 
     header: RecordingHeader
     rows: list[Quote | FeedMark] = field(default_factory=list)

@@ -52,7 +52,7 @@ class Recording:
 
 
 def load_recording(profile: ReplayProfile, files: tuple[Path, ...]) -> Recording:
-    """Read all files. Raises ImportRejectedError: one sentence that names the file, or says what is lacking."""
+    """Read all files. Raises ImportRejectedError: one sentence that names the file, or what is missing."""
     recorded_files = _recorded_files(profile, files)
     rejections: Rejections = Counter()
     streams = [_quotes_of(path, recorded, rejections) for path, recorded in recorded_files]

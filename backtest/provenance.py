@@ -1,4 +1,4 @@
-"""What a result depends on beside its parameters: the interpreter, the packages, this project's commit, the data."""
+"""Provenance of a result: the interpreter, the packages, this project's commit and the data."""
 
 import hashlib
 import platform
@@ -29,7 +29,7 @@ def versions_of(tick_set: TickSet) -> dict[str, str]:
 
 
 def checksum_of(tick_set: TickSet) -> str:
-    """Of the manifest and every file of ticks: another one means other data."""
+    """Checksum of the manifest and every file of ticks: another one means other data."""
     digest = hashlib.sha256((tick_set.folder / MANIFEST).read_bytes())
     for partition in tick_set.manifest.partitions:
         with tick_set.path(partition).open("rb") as file:

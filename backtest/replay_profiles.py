@@ -24,7 +24,7 @@ FEE_RATE = Decimal("0.0010")
 
 @dataclass(frozen=True, slots=True)
 class RecordedMarket:
-    """One market of a profile and how its files are told: by the folder they lie in and the end of their names."""
+    """One market of a profile; its files are recognised by their folder and the end of their names."""
 
     market: Market
     folder: str

@@ -29,7 +29,7 @@ HOLDING = Decimal("0.000001")
 
 @dataclass(frozen=True, slots=True)
 class RequestedBacktest:
-    """Nothing said: the tick set's own settings, fees and balances, and `Latency()` everywhere."""
+    """Defaults: the tick set's own settings, fees and balances, and `Latency()` everywhere."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     """Setting → its value, as text."""
@@ -41,7 +41,7 @@ class RequestedBacktest:
     fee_tiers: Mapping[str, tuple[FeeTier, ...]] = field(default_factory=dict)
     """Exchange → its fees by volume, in place of its taker fee."""
     failed_share: float = 0.0
-    """Of orders that the exchange rejects."""
+    """The share of orders that the exchange rejects."""
     seed: int = 1
     follow_logged_settings: bool = False
 
@@ -100,21 +100,22 @@ def own_settings(manifest: Manifest) -> Settings:
 
 def changed_settings(settings: Settings, values: Mapping[str, str]) -> Settings:
     """Raises ImportRejectedError naming what is wrong."""
-    told: dict[str, object] = {}
+    changes: dict[str, object] = {}
     for name, text in values.items():
         if name not in Settings.model_fields or name in ("version", "taker_fees"):
             raise ImportRejectedError(f"{name!r} is not a setting that a backtest can change; {_known_settings()}")
-        told[name] = tuple(filter(None, text.split(","))) if name == "enabled_exchanges" else text
+        changes[name] = tuple(filter(None, text.split(","))) if name == "enabled_exchanges" else text
     try:
-        return Settings.model_validate(settings.model_dump() | told)
+        return Settings.model_validate(settings.model_dump() | changes)
     except ValidationError as error:
         raise ImportRejectedError(error_text(error, "settings")) from None
 
 
 def latencies(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[str, Latency]:
-    """Of every exchange. Raises ImportRejectedError for one that the set does not have, or that is out of bounds."""
-    for told in (request.latency_ms, request.latency_samples):
-        unknown = sorted(set(told) - {*exchanges, "*"})
+    """The latency of every exchange. Raises ImportRejectedError for an exchange that the set does not have, and for a
+    latency out of bounds."""
+    for given in (request.latency_ms, request.latency_samples):
+        unknown = sorted(set(given) - {*exchanges, "*"})
         if unknown:
             raise ImportRejectedError(f"latency of {unknown[0]!r}: the tick set has {', '.join(exchanges)}")
     every = [*request.latency_ms.values(), *(one for some in request.latency_samples.values() for one in some)]

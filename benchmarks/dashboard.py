@@ -24,13 +24,14 @@ import websockets
 from playwright.async_api import Page, async_playwright
 
 from market.time_units import MICROSECONDS
+from market.trade.leases import UNFENCED
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.server.documents import ARBITRAGES
 from store.server.mongo_client import connect, database_of
 from tests.services import embedded_kafka, embedded_mongodb
-from tests.store.wishes import close, filled, opportunity, reserve_both, sent
+from tests.store.reservation_requests import close, filled, opportunity, reserve_both, sent
 from tests.ui.pages.browser import ARGUMENTS, CHROMIUM, prepare
 from tests.ui.samples import session_of
 from tests.ui.serving import Served, served
@@ -93,9 +94,9 @@ async def watch_socket(dashboard: Served, measured: Measured, ready: asyncio.Eve
     async with websockets.connect(f"ws://{dashboard.address}/ws/live", max_size=None, compression=None) as socket:
         async for message in socket:
             ready.set()
-            told = orjson.loads(message)
-            if told["type"] == "trade" and told["state"] == "closed":
-                measured.note("socket", told["arbitrage_id"])
+            reported = orjson.loads(message)
+            if reported["type"] == "trade" and reported["state"] == "closed":
+                measured.note("socket", reported["arbitrage_id"])
 
 
 @asynccontextmanager
@@ -117,9 +118,9 @@ async def trade(store: MongoTradeStore, identity: str, measured: Measured) -> No
     of = opportunity(identity, wall_now())
     await reserve_both(store, of, ("0.001", "0.001"))
     buy, sell = await sent(store, identity, "buy"), await sent(store, identity, "sell")
-    await store.finish_leg(identity, "buy", filled(buy), close)
+    await store.finish_leg(identity, "buy", filled(buy), close, UNFENCED)
     measured.begun[identity] = wall_now()
-    await store.finish_leg(identity, "sell", filled(sell), close)
+    await store.finish_leg(identity, "sell", filled(sell), close, UNFENCED)
     measured.note("stored", identity)
 
 

@@ -122,9 +122,9 @@ async def _follow_book(port: int, heard: Heard, begun: asyncio.Barrier) -> None:
     """Subscribe as a feeder does, and keep the frames."""
     wire, market = wire_of(heard.market.exchange), heard.market
     async with _opened(f"ws://127.0.0.1:{port}{wire.ws_path}") as connection:
-        for wish in wire.conversation(market, None).open(wall_now()):
-            if isinstance(wish, Send):
-                await connection.send(wish.text)
+        for requested in wire.conversation(market, None).open(wall_now()):
+            if isinstance(requested, Send):
+                await connection.send(requested.text)
         frames = connection.frames()
         await anext(frames)
         await begun.wait()

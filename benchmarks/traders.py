@@ -27,7 +27,8 @@ from market.decide.sizing import SizedLeg, Sizing, SizingSide, size
 from market.instruments.orders import LimitOrder, OrderReport, Side
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, Leg, LegRole
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
+from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import client_order_id, markets_by_symbol
 from market.trade.reservations import Reservation, ReservationResult
 from session.clock import wall_now
@@ -35,7 +36,6 @@ from session.session import Session
 from session.tasks import run_all
 from store.mongo.mongo_store import MongoTradeStore
 from store.server.mongo_client import connect
-from store.store_port import Advance
 
 StepName = Literal["reserved", "sent", "closed"]
 FLOOR = "floor"
@@ -58,20 +58,20 @@ class Step:
 class NotingStore(MongoTradeStore):
     """The real store, which also says when a bot knew of a step."""
 
-    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
+    async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
         result = await super().reserve(reservation, by)
         if result.arbitrage is not None and result.arbitrage.state == "reserved":
             note(result.arbitrage.arbitrage_id, "reserved")
         return result
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
         leg = await super().start_sending(arbitrage_id, role, by)
         if leg is not None and role in ("buy", "sell"):
             note(arbitrage_id, "sent")
         return leg
 
     async def finish_leg(
-        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance, by: Actor = UNFENCED
+        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance, by: Actor
     ) -> Arbitrage:
         arbitrage = await super().finish_leg(arbitrage_id, role, report, advance, by)
         if arbitrage.state in FINAL_STATES:
@@ -89,7 +89,7 @@ async def trade_as_bot(session: Session, exchange: str) -> None:
         stack.push_async_callback(account.close)
         lease = LeaseKeeper(store, exchange, holder_name(exchange))
         by = await lease.acquire()
-        settings = await store.settings()
+        settings = await store.settings.current()
         assert settings is not None
         bot_loop = BotLoop(store, account, session.traded, session.clock(), StateCache(settings), by=by)
         await run_all(lease.keep_renewing(), bot_loop.run(signals(), ready))
@@ -162,14 +162,14 @@ async def signals() -> AsyncIterator[Signal]:
 
 
 def note(arbitrage_id: str, name: StepName, outcome: str = "") -> None:
-    _tell(orjson.dumps(asdict(Step(arbitrage_id, name, wall_now(), outcome))))
+    _report(orjson.dumps(asdict(Step(arbitrage_id, name, wall_now(), outcome))))
 
 
 def ready() -> None:
-    _tell(READY)
+    _report(READY)
 
 
-def _tell(line: bytes) -> None:
+def _report(line: bytes) -> None:
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
 

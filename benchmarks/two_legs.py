@@ -53,7 +53,7 @@ class Side:
     offers: Offers
     parts: dict[str, list[psutil.Process]]
     """What it consists of → its processes."""
-    told: list[Process] = field(default_factory=list)
+    arguments: list[Process] = field(default_factory=list)
     closed: dict[str, asyncio.Event] = field(default_factory=dict)
     moments: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     """Opportunity → step → when, microseconds after its detection."""
@@ -69,7 +69,7 @@ class Side:
         closed = self.closed[identity] = asyncio.Event()
         self.detected[identity] = opportunity.detected_time
         line = OPPORTUNITY.dump_json(opportunity) + b"\n"
-        for process in self.told:
+        for process in self.arguments:
             assert process.stdin is not None
             process.stdin.write(line)
         with suppress(TimeoutError):
@@ -107,10 +107,11 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200, help="opportunities for each")
     parser.add_argument("--block", type=int, default=20, help="opportunities in a row for one of them")
     parser.add_argument("--pause", type=float, default=0.1, help="seconds between two opportunities")
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        bots, floor = asyncio.run(_measured(Path(folder), told.count, told.block, told.pause))
-    print(f"{told.count} opportunities each, {told.block} in a row, one at a time, {told.pause} s between them")
+        bots, floor = asyncio.run(_measured(Path(folder), arguments.count, arguments.block, arguments.pause))
+    asked = f"{arguments.count} opportunities each, {arguments.block} in a row, one at a time"
+    print(f"{asked}, {arguments.pause} s between them")
     _show(bots, floor)
     print("load average", *(f"{load:.2f}" for load in os.getloadavg()), f"on {os.cpu_count()} cores")
 
@@ -147,10 +148,10 @@ async def _opened(home: Path, mongodb: str, stack: AsyncExitStack) -> tuple[Side
 async def _started(side: Side, session: Session, traders: Sequence[str], stack: AsyncExitStack) -> None:
     if FLOOR not in traders:
         async with await open_store(session) as store:
-            await store.create_settings(SETTINGS)
+            await store.settings.create(SETTINGS)
     for name in traders:
         process = await stack.enter_async_context(_trader(name, session.home))
-        side.told.append(process)
+        side.arguments.append(process)
         side.parts.setdefault("traders", []).append(psutil.Process(process.pid))
         listening = asyncio.create_task(side.listen(process))
         stack.callback(listening.cancel)

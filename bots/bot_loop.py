@@ -12,9 +12,10 @@ from functools import partial
 from bots.account_lockout import AccountLockout
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
-from bots.execute.leg_executor import UNKNOWN_AFTER_SECONDS, LegExecutor, LegKey
+from bots.execute.due_actions import DueAction, due_actions, expired_awaiting_second_leg, has_leg_at, is_in_flight_at
+from bots.execute.leg_executor import LegExecutor, LegKey
 from bots.execute.leg_reserver import LegReserver
-from bots.execute.pending_legs import PendingLeg, due_legs, expired_awaiting_second_leg, has_leg_at, is_in_flight_at
+from bots.execute.order_lookup import UNKNOWN_AFTER_SECONDS
 from bots.execute.rejection_log import RejectionLog
 from bots.reconcile.balance_snapshots import BalanceSnapshots
 from bots.retry import BackgroundTask, retry_until_done, run_forever
@@ -25,7 +26,7 @@ from market.instruments.markets import Market
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, LegRole
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
 from market.trade.leg_planning import HALTED, advancing, markets_by_symbol
 from session.clock import Clock, SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
@@ -66,8 +67,8 @@ class BotLoop:
         markets: tuple[Market, ...],
         clock: Clock,
         cache: StateCache,
+        by: Actor,
         pace: Pace = DEFAULT_PACE,
-        by: Actor = UNFENCED,
         background_tasks: tuple[BackgroundTask, ...] = (),
     ) -> None:
         self.exchange = account.exchange
@@ -78,7 +79,7 @@ class BotLoop:
         self.health = ExchangeHealthWatch(self.exchange, store, cache, pace.wall_clock)
         self._lockout = AccountLockout(account, self.health, cache, pace.steady_clock)
         hooks = self.health.record_failure, cache.send_block
-        self.trader = LegExecutor(store, account, advancing(markets), pace.unknown_after, by, pace.steady_clock, *hooks)
+        self.trader = LegExecutor(store, account, advancing(markets), by, pace.unknown_after, pace.steady_clock, *hooks)
         self.reserver = LegReserver(
             exchange=self.exchange,
             store=store,
@@ -148,7 +149,7 @@ class BotLoop:
         return is_late
 
     async def _follow_settings(self) -> None:
-        async for settings in self.store.watch_settings():
+        async for settings in self.store.settings.watch():
             self.cache.settings = settings
 
     async def _follow_arbitrages(self) -> None:
@@ -188,11 +189,11 @@ class BotLoop:
         now = await self.store.server_now()
         self.cache.replace_open(arbitrages)
         self.cache.server_ahead = now - self._pace.wall_clock()
-        self.cache.update_balances(await self.store.balance_rows())
+        self.cache.update_balances(await self.store.balances.rows())
         for arbitrage in expired_awaiting_second_leg(arbitrages, now):
             await self.store.expire(arbitrage.arbitrage_id, self._by)
-        for pending in due_legs(arbitrages, self.exchange, self._markets, now):
-            self._start_pending(pending)
+        for pending in due_actions(arbitrages, self.exchange, self._markets, now):
+            self._start_action(pending)
 
     async def _resume(self) -> None:
         """Resume what a halt stopped, once at the start and after each change of the settings; and unwinding orders
@@ -209,14 +210,14 @@ class BotLoop:
         self._resumed_version = settings.version
 
     def _execute_own(self, arbitrage: Arbitrage) -> None:
-        for pending in due_legs([arbitrage], self.exchange, self._markets, arbitrage.send_by):
+        for pending in due_actions([arbitrage], self.exchange, self._markets, arbitrage.send_by):
             if pending.what == "execute":
-                self._start_pending(pending)
+                self._start_action(pending)
 
     def _execute(self, arbitrage_id: str, role: LegRole) -> None:
         self._start((arbitrage_id, role), lambda: self.trader.execute(arbitrage_id, role))
 
-    def _start_pending(self, pending: PendingLeg) -> None:
+    def _start_action(self, pending: DueAction) -> None:
         """While the account is rejected, whatever needs it waits for the next round."""
         identity, leg = pending.arbitrage_id, pending.leg
         if self._lockout.is_on and pending.what in ("execute", "resolve"):
@@ -226,7 +227,7 @@ class BotLoop:
         elif pending.what == "lapse":
             self._start((identity, leg.role), lambda: self.trader.lapse(identity, leg.role))
         else:
-            work = {"resolve": self.trader.resolve, "settle": self.trader.settle, "abandon": self.trader.abandon}
+            work = {"resolve": self.trader.lookup.resolve, "settle": self.trader.settle, "abandon": self.trader.abandon}
             self._start((identity, leg.role), lambda: work[pending.what](identity, leg))
 
     def _start(self, key: LegKey, work: BackgroundTask) -> None:

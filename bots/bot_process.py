@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack, suppress
 
 from bots.bot_loop import BotLoop
 from bots.dead_mans_switch import DeadMansSwitch
+from bots.decide.newest_quotes import NewestQuotes
 from bots.decide.partner_budgets import partners_of
-from bots.decide.quote_lookup import NewestQuotes
 from bots.decide.state_cache import StateCache
 from bots.draining import Draining, run_until_drained
 from bots.errors import BotError
@@ -194,7 +194,7 @@ async def _release_lease(lease: LeaseKeeper) -> None:
 async def _settings(store: TradeStore) -> Settings:
     """The settings in force. Another process creates the first ones of a session."""
     while True:
-        settings = await retry_until_done(store.settings)
+        settings = await retry_until_done(store.settings.current)
         if settings is not None:
             return settings
         await SystemClock().sleep(SETTINGS_POLL_SECONDS)

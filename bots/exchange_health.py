@@ -56,13 +56,13 @@ class ExchangeHealthWatch:
     async def round(self) -> None:
         """Raises StoreUnavailableError."""
         await self._write()
-        self._cache.paused_until = {one.exchange: one.paused_until for one in await self._store.health()}
-        opening, _ = await self._store.session_balances()
+        self._cache.paused_until = {one.exchange: one.paused_until for one in await self._store.health.all()}
+        opening, _ = await self._store.balances.of_session()
         self._cache.update_opening(opening)
 
     async def _write(self) -> None:
         for failure_id, failure in list(self._failures.items()):
-            health = await self._store.record_failure(self._exchange, failure)
+            health = await self._store.health.record(self._exchange, failure)
             del self._failures[failure_id]
             if health.paused_until > self._cache.paused_until.get(self._exchange, 0):
                 self._cache.paused_until[self._exchange] = health.paused_until

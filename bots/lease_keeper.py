@@ -64,7 +64,7 @@ class LeaseKeeper:
         started_at, is_reported = self.steady_clock(), False
         while True:
             requested_at = self.steady_clock()
-            self._lease = await self.store.acquire_lease(self.exchange, self.holder)
+            self._lease = await self.store.leases.acquire(self.exchange, self.holder)
             if self._lease is not None:
                 self._extend(requested_at)
                 return self._lease.actor
@@ -98,7 +98,7 @@ class LeaseKeeper:
             raise BotError(f"{self.holder} has not acquired the lease of {self.exchange}")
         requested_at = self.steady_clock()
         try:
-            renewed = await self.store.renew_lease(lease, self._used())
+            renewed = await self.store.leases.renew(lease, self._used())
         except StoreUnavailableError as error:
             log.warning("lease not renewed, retrying: %s", error, extra={"exchange": self.exchange})
             return
@@ -114,7 +114,7 @@ class LeaseKeeper:
         """Release the lease, so that the next holder need not wait. Raises StoreUnavailableError."""
         lease, self._lease = self._lease, None
         if lease is not None:
-            await self.store.release_lease(lease, self._used())
+            await self.store.leases.release(lease, self._used())
 
 
 def holder_name(exchange: str) -> str:

@@ -48,8 +48,8 @@ class PositionReporter:
         return ConsumerPosition(
             part=f"bot-{self._exchange}",
             exchange=self._exchange,
-            told_at=0,
+            reported_at=0,
             change_lag=max(known) if len(known) == len(lags) else None,
             offsets={f"{topic}/{partition}": at for (topic, partition), at in self._reader.next_offsets.items()},
-            streams_lost=sum(one.lost for one in self._progress),
+            lost_streams=sum(one.lost for one in self._progress),
         )

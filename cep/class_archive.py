@@ -14,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from cep.detection.detection_job import probed, start_opportunities
 from cep.detection.log_start import Checkpoint, LogStart
 from cep.detection.market_layout import layout_of
-from cep.detection.spread_query import start_spreads
+from cep.detection.window_query import start_spreads
 from cep.errors import CepStoppedError
 from cep.spark_session import archive_path, connector_jars, spark_session, stop_in_order
 from session.clock import SystemClock

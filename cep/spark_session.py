@@ -159,7 +159,7 @@ def started_session(master: str, name: str, scratch: Path, settings: Mapping[str
 def listen_on_loopback(spark: SparkSession) -> None:
     """Make this JVM's servers on "any address" listen on loopback only.
 
-    The server of each exchange between tasks in real-time mode (one a partition, made anew with each batch) names no
+    The server of each exchange between tasks in real-time mode (one a partition, a new one with each batch) names no
     address, and no setting of Spark gives it one; so the JVM's own idea of "any address" is changed, which Spark opens
     to reflection. Raises CepCannotStartError where this Java keeps it elsewhere.
     """

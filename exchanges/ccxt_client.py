@@ -144,6 +144,9 @@ def _settings(config: ExchangeConfig) -> dict[str, object]:
         # Compression costs a tenth of a core and saves little.
         "options": {"ws": {"compress": 0, "options": {"compress": 0}}, "maxRetriesOnFailure": 0},
     }
+    if config.mode == "simulated":
+        # ccxt waits so long at the end of each client for TLS connections to close; here there is no TLS
+        settings["timeout_on_exit"] = 0
     keys = config.credentials
     if keys is not None:
         settings |= {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}

@@ -17,7 +17,7 @@ _HIDDEN = "***"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """As ccxt names them; `password` is coinbaseexchange's passphrase."""
+    """The fields as ccxt names them; `password` is coinbaseexchange's passphrase."""
 
     api_key: str = field(repr=False)
     secret: str = field(repr=False)

@@ -128,6 +128,10 @@ def text_of(number: Decimal) -> str:
     return "0" if text in ("", "-0") else text
 
 
+def optional_text(number: Decimal | None) -> str | None:
+    return None if number is None else text_of(number)
+
+
 def floor_to_step(number: Decimal, step: Decimal) -> Decimal:
     """Round down to a whole number of steps; an exchange rejects the rest."""
     return (number / step).to_integral_value(rounding=ROUND_DOWN) * step

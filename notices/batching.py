@@ -40,7 +40,7 @@ def next_batch(
         return BatchPlan(tuple(urgent[:MAX_IN_ONE]), _free_at(sent_at, most, now))
     if not waiting:
         return BatchPlan()
-    gathered = waiting[0].noted_at + int(destination.gather_seconds * MICROSECONDS)
+    gathered = waiting[0].recorded_at + int(destination.batch_seconds * MICROSECONDS)
     free = _free_at(sent_at, max(1, most - -(-most // KEPT_FREE)), now)
     return BatchPlan(tuple(waiting[:MAX_IN_ONE]), max(gathered, free))
 

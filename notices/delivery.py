@@ -88,22 +88,22 @@ class Delivery:
         try:
             await self._sender.send(message)
         except DestinationUnavailableError as error:
-            await self._failed(name, min(row.noted_at for row in batch), error)
+            await self._failed(name, min(row.recorded_at for row in batch), error)
         except DestinationRejectedError as error:
             await self._give_up(name, str(error))
         else:
             self._failures = self._next_try_at = 0
             await read_until_reachable(lambda: self._notices.record_sent(self._name, name))
 
-    async def _failed(self, name: str, noted_at: int, error: DestinationUnavailableError) -> None:
+    async def _failed(self, name: str, recorded_at: int, error: DestinationUnavailableError) -> None:
         self._failures += 1
         delay = retry_delay(self._failures, error.retry_after)
         self._next_try_at = at = wall_now() + int(delay * MICROSECONDS)
         noted = {"destination": self._name, "batch": name, "error": str(error), "seconds": round(delay, 1)}
         log.warning("notice not delivered, retrying", extra=noted)
         await read_until_reachable(lambda: self._notices.record_failure(self._name, str(error), at))
-        if wall_now() - noted_at >= self._destination.give_up_minutes * 60 * MICROSECONDS:
-            await self._give_up(name, f"not delivered within {self._destination.give_up_minutes:g} minutes: {error}")
+        if wall_now() - recorded_at >= self._destination.drop_after_minutes * 60 * MICROSECONDS:
+            await self._give_up(name, f"not delivered within {self._destination.drop_after_minutes:g} minutes: {error}")
 
     async def _give_up(self, name: str, reason: str) -> None:
         count = await read_until_reachable(lambda: self._notices.mark_failed(self._name, name, reason))

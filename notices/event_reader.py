@@ -12,7 +12,7 @@ from notices.notice_format import date_and_time, plural, signed_money
 from notices.ongoing_alerts import AlertWatch, faults_now
 from notices.routing import is_wanted
 from notices.trade_notices import notices_of_arbitrage
-from notices.trading_notices import notice_of_loss, notice_of_pause, notice_of_reopening, notice_of_version
+from notices.trading_state_notices import notice_of_loss, notice_of_pause, notice_of_reopening, notice_of_version
 from session.clock import SystemClock, wall_now
 from session.notices import Destination, Notice
 from session.session import Session

@@ -29,12 +29,12 @@ class NoticeMessage:
     @property
     def lines(self) -> list[str]:
         """The lines, most important first, without the badge."""
-        told = [f"{clock_time(notice.at)} {notice.line}" for notice in self.notices]
-        if len(told) == 1:
-            return told
-        shown = [_summary(self.notices), *told[:MAX_LINES]]
-        if len(told) > MAX_LINES:
-            shown.append(f"… and {len(told) - MAX_LINES} more")
+        lines = [f"{clock_time(notice.at)} {notice.line}" for notice in self.notices]
+        if len(lines) == 1:
+            return lines
+        shown = [_summary(self.notices), *lines[:MAX_LINES]]
+        if len(lines) > MAX_LINES:
+            shown.append(f"… and {len(lines) - MAX_LINES} more")
         return shown
 
     @property

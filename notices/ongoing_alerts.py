@@ -47,7 +47,7 @@ def _feed_faults(present: CurrentState, session: Session, now: int) -> Iterable[
         names = ", ".join(sorted(symbols))
         yield Alert(
             key=f"feed:{exchange}",
-            kind="venues",
+            kind="exchanges",
             event="feed_down",
             exchange=exchange,
             line=f"{exchange_name(exchange)} FEED DOWN: no prices of {names}",
@@ -104,7 +104,7 @@ class AlertWatch:
     def _ended(self, key: str, now: int) -> Notice:
         since = self.ongoing.pop(key)
         what, _, exchange = key.partition(":")
-        kind: NoticeKind = "venues" if what == "feed" else "bots"
+        kind: NoticeKind = "exchanges" if what == "feed" else "bots"
         line = "prices again" if what == "feed" else "its bot is back"
         return Notice(
             notice_id=f"{key}:{since}:back",

@@ -29,4 +29,4 @@ def _is_large_enough(notice: Notice, destination: Destination) -> bool:
     if "net" not in notice.facts:
         return True
     net = decimal_of(notice.facts["net"])
-    return net >= destination.least_profit if net >= 0 else -net >= destination.least_loss
+    return net >= destination.min_profit if net >= 0 else -net >= destination.min_loss

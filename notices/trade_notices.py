@@ -42,9 +42,9 @@ def _notice_of(arbitrage: Arbitrage, step: Transition, is_alarmed: bool) -> Noti
     """`is_alarmed`: a notice of the single leg was made."""
     kind: NoticeKind = "single_legs"
     if step.what == SINGLE:
-        event, line = "single_leg_begun", _begun_line(arbitrage, step)
+        event, line = "single_leg_opened", _begun_line(arbitrage, step)
     elif step.what == "residual":
-        event, line = "single_leg_held", _residual_line(arbitrage, step)
+        event, line = "single_leg_residual", _residual_line(arbitrage, step)
     elif is_alarmed:
         event, line = "single_leg_resolved", _resolved_line(arbitrage, step.what)
     elif step.what in ("closed", "unwound"):

@@ -6,7 +6,7 @@ FrameFault = Literal["malformed", "sequence_gap", "checksum"]
 
 
 class FeedError(Exception):
-    """A price feed cannot go on."""
+    """A price feed cannot continue."""
 
 
 class FeedDroppedError(FeedError):

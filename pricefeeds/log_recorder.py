@@ -23,7 +23,7 @@ POLL_SECONDS = 1.0
 FLUSH_SECONDS = 10.0
 """After a kill, rows that were not written yet are read again."""
 MAX_ROWS, MAX_BYTES = 20_000, 16 * MEGABYTE
-"""In memory, of both topics together."""
+"""Rows in memory, of both topics together."""
 MARGIN = 300 * MICROSECONDS
 """Reading starts this much before the recorder's own start minus the maximum quote age: CEP may have started that
 much earlier."""

@@ -13,7 +13,7 @@ from streams.topic_writer import TopicWriter
 
 END_KIND = "end"
 LONGEST_PAUSE_SECONDS = 60.0
-"""In market time."""
+"""Seconds of market time."""
 ROWS_BETWEEN_FLUSHES = 5_000
 """Far below the writer's buffer size."""
 

@@ -116,7 +116,7 @@ class SettingsPublisher:
         delays = backoff()
         while True:
             try:
-                async for settings in self._store.watch_settings():
+                async for settings in self._store.settings.watch():
                     delays = backoff()
                     await self._take(settings)
             except (StoreUnavailableError, HistoryLostError) as error:

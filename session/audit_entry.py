@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-AuditOutcome = Literal["begun", "done", "rejected", "failed"]
-"""`begun`: under way, or interrupted. `rejected`: nothing was changed. `failed`: it is unknown whether something
+AuditOutcome = Literal["started", "done", "rejected", "failed"]
+"""`started`: under way, or interrupted. `rejected`: nothing was changed. `failed`: it is unknown whether something
 was."""
 
 
@@ -22,7 +22,7 @@ class AuditEntry:
     """What was done: `settings.change`, `trading.switch`, `backtest.ask`, `key.add`."""
     target: str
     """To what: `settings`, a backtest's id, a bot's name."""
-    outcome: AuditOutcome = "begun"
+    outcome: AuditOutcome = "started"
     before: Mapping[str, object] = field(default_factory=dict)
     after: Mapping[str, object] = field(default_factory=dict)
     reason: str = ""

@@ -103,8 +103,8 @@ class BacktestJob:
     """Of that stage, 0 to 1."""
     attempts: int = 0
     runner: str | None = None
-    """The runner; others leave the job alone while its heartbeat `beat_at` is recent."""
-    beat_at: int | None = None
+    """The runner; others leave the job alone while its heartbeat `heartbeat_at` is recent."""
+    heartbeat_at: int | None = None
     started_at: int | None = None
     ended_at: int | None = None
     is_cancel_asked: bool = False

@@ -49,7 +49,7 @@ STATES: Mapping[str, str] = {
     "unknown": "unknown",
     "trading": "trading",
     "standby": "standby",
-    "reducing": "reduce-only",
+    "reduce_only": "reduce-only",
     "halted": "halted",
     # of a feed
     "live": "live",
@@ -61,7 +61,7 @@ STATES: Mapping[str, str] = {
 REASONS: Mapping[str, str] = {
     # against a trade, in the order of docs/risk.md
     "halted": "Trading is halted",
-    "reducing": "Reduce-only: no new arbitrages",
+    "reduce_only": "Reduce-only: no new arbitrages",
     "exchange_disabled": "Exchange disabled",
     "below_threshold": "Below the threshold",
     "stale": "Stale quote",
@@ -99,7 +99,7 @@ REASONS: Mapping[str, str] = {
     # why a transfer of the rebalancing plan is left out
     "terms_unknown": "Transfer terms unknown",
     "not_free": "Held by open orders",
-    "fee_eats_it": "Fee is as large as the amount",
+    "fee_exceeds_amount": "Fee is as large as the amount",
     "no_price": "No fresh quote to value the fee",
     "costs_more_than_earned": "Costs more than was earned",
     # what an exchange did badly

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class QueryProgress:
-    """One of Spark's queries, as its driver knows it at `told_at`. Wall clock, microseconds UTC.
+    """One of Spark's queries, as its driver knows it at `reported_at`. Wall clock, microseconds UTC.
 
     A real-time query ends a batch every few minutes and reports nothing in between: until its first batch has
     ended, the batch fields are None. Between batches only probe rows show that it works.
@@ -15,7 +15,7 @@ class QueryProgress:
     query: str
     is_real_time: bool
     is_active: bool
-    told_at: int
+    reported_at: int
     started_at: int
     """When this run of the query began; a restart is a new one."""
     message: str
@@ -43,11 +43,11 @@ class ConsumerPosition:
 
     part: str
     exchange: str
-    told_at: int
+    reported_at: int
     """By the server's clock, microseconds."""
     change_lag: int | None
     """Microseconds by which the change streams were behind the server's; None before their first answer."""
     offsets: dict[str, int] = field(default_factory=dict)
     """`topic/partition` → the next row to read."""
-    streams_lost: int = 0
+    lost_streams: int = 0
     """How often a change stream could not be resumed, which takes a resync."""

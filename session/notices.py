@@ -7,9 +7,9 @@ from typing import Literal
 
 from market.money import ZERO, BoundedDecimal
 
-NoticeKind = Literal["trades", "single_legs", "venues", "trading", "limits", "bots", "notifier"]
+NoticeKind = Literal["trades", "single_legs", "exchanges", "trading", "limits", "bots", "notifier"]
 """The kinds that a destination can choose. `notifier`, about the notices themselves, goes to all."""
-KINDS: tuple[NoticeKind, ...] = ("trades", "single_legs", "venues", "trading", "limits", "bots")
+KINDS: tuple[NoticeKind, ...] = ("trades", "single_legs", "exchanges", "trading", "limits", "bots")
 DestinationKind = Literal["webhook", "telegram"]
 
 TELEGRAM_URL = "https://api.telegram.org"
@@ -25,7 +25,7 @@ class Notice:
     notice_id: str
     kind: NoticeKind
     event: str
-    """As `trade_closed` or `single_leg_begun`; docs/notices.md lists them."""
+    """As `trade_closed` or `single_leg_opened`; docs/notices.md lists them."""
     at: int
     line: str
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -47,17 +47,17 @@ class Destination:
     """Base assets whose trades and single legs it gets; empty: all."""
     pairs: tuple[str, ...] = ()
     """`kraken/bitflyer`: the same for pairs of exchanges, whichever of them sells."""
-    least_profit: BoundedDecimal = ZERO
+    min_profit: BoundedDecimal = ZERO
     """Minimum profit of a trade to be sent, in the settlement currency."""
-    least_loss: BoundedDecimal = ZERO
+    min_loss: BoundedDecimal = ZERO
     """Minimum loss of a trade to be sent."""
     secrets_file: Path | None = None
     telegram_url: str = TELEGRAM_URL
     per_minute: int = 20
     """So many messages at most within any minute."""
-    gather_seconds: float = 10.0
+    batch_seconds: float = 10.0
     """How long a trade waits for others that go into the same message."""
     single_leg_seconds: float = 10.0
     """A single leg resolved sooner is not sent; 0: each is sent at once."""
-    give_up_minutes: float = 60.0
+    drop_after_minutes: float = 60.0
     """How long delivery of a message is retried."""

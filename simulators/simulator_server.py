@@ -152,15 +152,15 @@ class SimulatedExchanges:
         for name, gateway in self.gateways.items():
             exchange = gateway.application()
             if self.is_limited:
-                RateGuard(name, self.clock).stand_before(exchange)
+                RateGuard(name, self.clock).install_on(exchange)
             elif isinstance(gateway, binance.BinanceGateway):
                 gateway.lift_limits()
-            FaultGuard(gateway, self.faults.of(name), self.clock).stand_before(exchange)
+            FaultGuard(gateway, self.faults.of(name), self.clock).install_on(exchange)
             application.add_subapp(f"/{name}", exchange)
         return application
 
     async def run(self, clock: Clock, schedule: FaultSchedule | None = None) -> None:
-        """Step for ever, each exchange once every STEP_SECONDS; after a stall it goes on without catching up.
+        """Step for ever, each exchange once every STEP_SECONDS; after a stall it continues without catching up.
 
         Faults of the `schedule` are injected when due. Raises OSError once a journal could not be written:
         the state in memory is then ahead of the journal.
@@ -220,7 +220,7 @@ class ExchangesOptions:
     faults: Iterable[ScheduledFault] = ()
     folder: str = ACCOUNTS
     is_limited: bool = True
-    """With the rate limits of the real ones."""
+    """Whether the rate limits of the real exchanges apply."""
 
 
 async def run_exchanges(home: Path, options: ExchangesOptions, ready: Callable[[], None]) -> None:

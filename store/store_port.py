@@ -4,7 +4,7 @@ Every write is idempotent by its id. Changes arrive at least once, in the order 
 connection the newest state is delivered again, states in between may be skipped.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
 from typing import Literal, Protocol
 
@@ -15,7 +15,8 @@ from market.instruments.orders import Fill, OrderReport
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole, Rejection
-from market.trade.leases import UNFENCED, Actor, Lease
+from market.trade.leases import Actor, Lease
+from market.trade.leg_lifecycle import Advance
 from market.trade.moving_average import AverageOrder, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
 from market.trade.reservations import Reservation, ReservationResult
@@ -28,28 +29,23 @@ from session.backtest_requests import (
     TickSetSummary,
 )
 
-__all__ = ["Advance", "BalanceRow", "Balances", "Reservation", "ReservationResult", "TradeStore"]
+__all__ = ["BalanceRow", "Balances", "Reservation", "ReservationResult", "TradeStore"]
 
 Balances = dict[str, dict[str, Decimal]]
 """Exchange → currency → amount."""
-
-Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
-"""(arbitrage whose legs are all final, settings, server time) → what follows: a final state with its profit, or one
-more leg to send. Pure; `store` holds the balance for a leg that was added; where it is lacking, the leg becomes
-`not_sent` and the next step is asked for."""
 
 
 class Averages(Protocol):
     """The moving average strategy's state of one session, so that bots keep none."""
 
-    async def record_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
+    async def record_close(self, close: Close, *, with_order: bool, by: Actor) -> AverageTrade | None:
         """Take the close into its market's average, once a period, and write the signal that it gives, if any, in the
         same transaction. None where there is no signal, or its period was recorded before. `with_order`: the signal's
         order is `wanted`.
         """
         ...
 
-    async def record_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+    async def record_order(self, trade_id: str, order: AverageOrder, by: Actor) -> None:
         """Record what became of a signal's order; no effect once it is settled."""
         ...
 
@@ -95,7 +91,7 @@ class Differences(Protocol):
         differences found since the exchange's balances were taken at the beginning of a session."""
         ...
 
-    async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
+    async def correct(self, correction: RowCorrection, by: Actor) -> bool:
         """Correct a balance row from the value that was compared; False if it has changed since. Raises
         FencedOutError."""
         ...
@@ -168,8 +164,92 @@ class Backtests(Protocol):
         ...
 
 
+class LeaseStore(Protocol):
+    """The right to act for an exchange."""
+
+    async def acquire(self, exchange: str, holder: str) -> Lease | None:
+        """With what its last holder had used of the rate limits; None while another holder's runs."""
+        ...
+
+    async def renew(self, lease: Lease, used: str | None = None) -> Lease | None:
+        """`used` is stored with it for the next holder. None if another holder has taken it: stop."""
+        ...
+
+    async def release(self, lease: Lease, used: str | None = None) -> None:
+        """Free for the next holder at once, which gets `used`."""
+        ...
+
+
+class SettingsStore(Protocol):
+    """The settings in force, and every version of them."""
+
+    async def current(self) -> Settings | None:
+        """Those in force."""
+        ...
+
+    async def create(self, settings: Settings) -> Settings:
+        """Store `settings` as version 1 unless there are any; returns those in force."""
+        ...
+
+    async def change(self, changed: Settings, expected_version: int, who: str) -> Settings:
+        """Replace them and increment the version; who, when, before and after are stored. Raises
+        VersionConflictError."""
+        ...
+
+    def watch(self) -> AsyncIterator[Settings]:
+        """The settings in force, then each later version, in version order."""
+        ...
+
+
+class BalanceStore(Protocol):
+    """Balance rows, and what the exchanges reported before and after a session."""
+
+    async def replace(
+        self,
+        exchange: str,
+        balances: dict[str, Decimal],
+        moment: Literal["before", "now", "after"],
+        by: Actor,
+    ) -> None:
+        """What the exchange itself reported while no order was open there; holds of open legs stay held (`now` alone
+        keeps none of it in the session's record; `before` only once a session). Raises FencedOutError."""
+        ...
+
+    async def rows(self) -> list[BalanceRow]:
+        """By exchange and currency."""
+        ...
+
+    async def of_session(self) -> tuple[Balances, Balances]:
+        """What was recorded `before` and `after` this session."""
+        ...
+
+
+class HealthStore(Protocol):
+    """Failures of exchanges, and their pauses."""
+
+    async def record(self, exchange: str, failure: Failure) -> Health:
+        """The exchange failed once more, counted once by its id; too many within the settings' window pause it."""
+        ...
+
+    async def all(self) -> list[Health]:
+        """Of each exchange that ever failed, by name."""
+        ...
+
+
 class TradeStore(Protocol):
     """Shared state of all bots of one session."""
+
+    @property
+    def leases(self) -> LeaseStore: ...
+
+    @property
+    def settings(self) -> SettingsStore: ...
+
+    @property
+    def balances(self) -> BalanceStore: ...
+
+    @property
+    def health(self) -> HealthStore: ...
 
     @property
     def averages(self) -> Averages: ...
@@ -192,36 +272,23 @@ class TradeStore(Protocol):
         """Store the first of each (pair, exchange, reason) per second in full, count the rest."""
         ...
 
-    async def acquire_lease(self, exchange: str, holder: str) -> Lease | None:
-        """The right to act for `exchange`, with what its last holder had used of the rate limits; None while another
-        holder's runs."""
-        ...
-
-    async def renew_lease(self, lease: Lease, used: str | None = None) -> Lease | None:
-        """`used` is stored with it for the next holder. None if another holder has taken it: stop."""
-        ...
-
-    async def release_lease(self, lease: Lease, used: str | None = None) -> None:
-        """Free for the next holder at once, which gets `used`."""
-        ...
-
-    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
+    async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
         """One transaction over arbitrage, balance, liquidity, counters and open pair (design: the two-leg protocol).
 
         This and every later step raises FencedOutError where another process acts for the exchange of `by`.
         """
         ...
 
-    async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
+    async def expire(self, arbitrage_id: str, by: Actor) -> bool:
         """End a reservation awaiting its second leg past `reserve_by` and release its hold; False if there was none."""
         ...
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
         """The step reserved → sending, allowed once ever. None where it was taken before, is too late (`send_by`) or
         trading is halted: then the leg is `not_sent` and `finish_leg` follows."""
         ...
 
-    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
+    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor) -> None:
         """The exchange acknowledged the order."""
         ...
 
@@ -231,14 +298,14 @@ class TradeStore(Protocol):
         role: LegRole,
         report: OrderReport | None,
         advance: Advance,
-        by: Actor = UNFENCED,
+        by: Actor,
     ) -> Arbitrage:
         """Nothing more can fill: book fills (by fill id, once), balances and ledger; where no leg is open any more,
         `advance`. `report` None: the order never reached the exchange (`not_sent`). A fill that is new to the books
         after the end opens the arbitrage again. Idempotent."""
         ...
 
-    async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
+    async def resume(self, arbitrage_id: str, advance: Advance, by: Actor) -> bool:
         """Resume a single leg that was stopped by a halt or whose order was not posted; False if there is none, or
         trading is still halted."""
         ...
@@ -260,54 +327,14 @@ class TradeStore(Protocol):
         """First those open, then each change of any arbitrage, in full; the states of one never go back."""
         ...
 
-    async def settings(self) -> Settings | None: ...
-
-    async def create_settings(self, settings: Settings) -> Settings:
-        """Store `settings` as version 1 unless there are any; returns those in force."""
-        ...
-
-    async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
-        """Replace them and increment the version; who, when, before and after are stored. Raises
-        VersionConflictError."""
-        ...
-
-    def watch_settings(self) -> AsyncIterator[Settings]:
-        """The settings in force, then each later version, in version order."""
-        ...
-
     async def stop_reservations(self) -> None:
         """No new arbitrage in this session from now on (`stopping`); open ones continue."""
         ...
 
     async def reservations_open(self) -> bool: ...
 
-    async def set_balances(
-        self,
-        exchange: str,
-        balances: dict[str, Decimal],
-        moment: Literal["before", "now", "after"],
-        by: Actor = UNFENCED,
-    ) -> None:
-        """What the exchange itself reported while no order was open there; replaces the balance rows (`now` alone keeps
-        none of it in the session's record; `before` only once a session)."""
-        ...
-
-    async def balance_rows(self) -> list[BalanceRow]: ...
-
-    async def session_balances(self) -> tuple[Balances, Balances]:
-        """What was recorded `before` and `after` this session."""
-        ...
-
     async def fills(self) -> list[Fill]:
         """The ledger of this session."""
-        ...
-
-    async def record_failure(self, exchange: str, failure: Failure) -> Health:
-        """The exchange failed once more, counted once by its id; too many within the settings' window pause it."""
-        ...
-
-    async def health(self) -> list[Health]:
-        """Of each exchange that ever failed, by name."""
         ...
 
     async def save_feed_state(self, state: FeedState) -> None: ...

@@ -32,4 +32,4 @@ class LogThrottle:
             return
         self._logged_at[cause] = now
         suppressed = self._suppressed.pop(cause, 0)
-        log.warning("kafka connection", extra={"address": self.address, "cause": cause, "times_before": suppressed})
+        log.warning("kafka connection", extra={"address": self.address, "cause": cause, "suppressed": suppressed})

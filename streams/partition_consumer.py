@@ -130,10 +130,12 @@ class PartitionConsumer:
             TopicPartition(partition_offset.topic, partition_offset.partition, time // 1_000)
             for partition_offset in offsets
         ]
+        # read first: a row that is written in between is after `time`, and must not be skipped
+        ends = [self._offset(partition_offset, "latest") for partition_offset in offsets]
         found = self._consumer.offsets_for_times(asked, timeout=ANSWER_SECONDS)
         return [
-            self._offset(partition_offset, "latest") if partition_offset.offset == OFFSET_END else partition_offset
-            for partition_offset in found
+            end if partition_offset.offset == OFFSET_END else partition_offset
+            for end, partition_offset in zip(ends, found, strict=True)
         ]
 
     def _offset(self, partition_offset: TopicPartition, start: Start) -> TopicPartition:

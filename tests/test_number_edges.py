@@ -7,9 +7,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from datasets.rows.quote_rows import level_of as imported_level
-from exchanges.order_api import AnswerNotUnderstoodError, number_in
+from exchanges.order_port import AnswerNotUnderstoodError, number_in
 from exchanges.paper.paper_journal import JournalRow
-from launch.cli.arguments import decimal_number
+from launch.cli.command_arguments import decimal_number
 from pricefeeds.errors import FrameRejectedError
 from pricefeeds.wire.frames import level_of
 from simulators.matching.order_records import RequestRejectedError

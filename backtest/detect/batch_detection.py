@@ -34,7 +34,7 @@ class DetectionSummary:
     """Counts are of distinct opportunity ids, the first message of each; pairs of exchanges as (buy, sell)."""
 
     rows: int
-    """Of the logs, those for every base counted once per base."""
+    """Rows of the logs; those for every base are counted once per base."""
     messages: int
     """Those of ids that came again with an FX or settings row included."""
     opportunities: int

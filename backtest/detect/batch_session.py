@@ -26,7 +26,7 @@ from cep.spark_session import (
 MASTER = "local[*]"
 LOOPBACK = "127.0.0.1"
 MEMORY = "1g"
-"""Of the JVM; ticks never enter it, only what was found in them."""
+"""Memory of the JVM; ticks never enter it, only the opportunities found in them."""
 
 JVM_OPTIONS = (
     # a backtest is over before the second compiler would have earned its keep: the work is done in Python's workers
@@ -65,7 +65,7 @@ def backtest_session(
         try:
             yield spark
         except (KeyboardInterrupt, SystemExit):
-            # nobody wants the rest any more, and a job at work would not hear of it soon
+            # the rest is not needed any more, and a running job would not notice that soon
             stop_at_once(spark)
             raise
         except BaseException:

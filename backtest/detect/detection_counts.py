@@ -22,7 +22,7 @@ BITS = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class FirstHit:
-    """Of one pair in one run: the sequences that its id is made of, and its net bps floored to whole ones."""
+    """The first hit of a pair in one run: the sequences that its id is made of, and its net bps, floored."""
 
     sequences: Sequences
     net_bps: int
@@ -30,7 +30,7 @@ class FirstHit:
 
 @dataclass(slots=True)
 class RunCounts:
-    """Of consecutive row groups of one base; pairs by their place in the layout. Counts are of ids new in the run."""
+    """Counts of ids that are new in a run of consecutive row groups; pairs by their place in the layout."""
 
     base: str
     rows: int = 0
@@ -45,7 +45,7 @@ class RunCounts:
     """Pair → the sequences of its last hit."""
     is_regular: bool = True
     first_sequences: Sequences = ()
-    """Of each slot, then of each route; NONE where the run knows none."""
+    """The first sequence of each slot, then of each route; NONE where the run has none."""
     last_sequences: Sequences = ()
     sources: tuple[str | None, ...] = ()
     """Per route the exchange that its rates came from."""

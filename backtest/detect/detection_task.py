@@ -31,7 +31,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class DetectionTask:
-    """The same for every task: which piece is whose is told by its number."""
+    """The same for every task: the task's number selects its piece."""
 
     pieces: tuple[Piece, ...]
     layout: Layout

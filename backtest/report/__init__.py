@@ -1,1 +1,1 @@
-"""A result as a page, as JSON, as lines."""
+"""The result of a backtest as an HTML page, JSON, text and files of trades."""

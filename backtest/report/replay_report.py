@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 
 from backtest.profile_recordings import Recording
-from backtest.result.trade_lines import bracketed, ends_of, trade_lines, traded_of
-from market.money import text_of, total
-from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
+from backtest.report.trade_lines import bracketed, ends_of, trade_lines
+from market.accounting.profit_groups import profit_of
+from market.money import text_of
+from market.trade.arbitrages import Arbitrage
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class ReplayOutcome:
 
 
 def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
-    """What `arbitrage replay` prints, a line each."""
+    """The lines that `arbitrage replay` prints."""
     profile = recording.profile
     recorded_seconds = (recording.end_time - recording.start_time) / 1_000_000
     lines = [
@@ -40,14 +40,16 @@ def report_lines(recording: Recording, outcome: ReplayOutcome) -> list[str]:
     ]
     if recording.outside:
         lines.insert(4, f"left out        {recording.outside}  (FX quotes at times without a traded quote)")
-    lines += [f"p&l {name:<11} {_money(amount)} {profile.settlement_currency}" for name, amount in _profit(outcome)]
+    profit = profit_of(outcome.arbitrages, profile.settlement_currency)
+    lines += [f"p&l {part:<11} {amount:>14.2f} {profit.currency}" for part, amount in profit.parts.items()]
     lines += ["assumed:", *(f"  - {assumption}" for assumption in profile.all_assumptions)]
     return lines
 
 
 def report_json(recording: Recording, outcome: ReplayOutcome) -> dict[str, object]:
-    """What `--json` writes; money as decimal strings, times in microseconds UTC."""
+    """The document of `--json`; money as decimal strings, times in microseconds UTC."""
     profile = recording.profile
+    profit = profit_of(outcome.arbitrages, profile.settlement_currency)
     return {
         "profile": profile.name,
         "title": profile.title,
@@ -63,29 +65,13 @@ def report_json(recording: Recording, outcome: ReplayOutcome) -> dict[str, objec
         "rejected_by_reason": dict(recording.rejected),
         "fx_quotes_left_out": recording.outside,
         "opportunities": outcome.opportunities,
-        "trades": len(traded_of(outcome.arbitrages)),
+        "trades": sum(arbitrage.is_filled for arbitrage in outcome.arbitrages),
         "arbitrages_by_end": ends_of(outcome.arbitrages),
         "rejections": sum(outcome.rejections.values()),
         "rejections_by_reason": dict(outcome.rejections),
-        "currency": profile.settlement_currency,
-        "profit": {name: text_of(amount) for name, amount in _profit(outcome)},
+        "currency": profit.currency,
+        "profit": {part: text_of(amount) for part, amount in profit.parts.items()},
     }
-
-
-def _profit(outcome: ReplayOutcome) -> list[tuple[str, Decimal]]:
-    profits = [arbitrage.profit for arbitrage in outcome.arbitrages if arbitrage.profit is not None]
-    return [(name, total(_part(profit, name) for profit in profits)) for name in PROFIT_PARTS]
-
-
-def _part(profit: ProfitAndLoss, name: str) -> Decimal:
-    part = getattr(profit, name)
-    if not isinstance(part, Decimal):
-        raise TypeError(f"{name} is no part of a profit")
-    return part
-
-
-def _money(amount: Decimal) -> str:
-    return f"{amount:>14.2f}"
 
 
 def _speed(speed: float) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from io import StringIO
+from itertools import accumulate
 
 import matplotlib as mpl
 import numpy as np
@@ -12,18 +13,23 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from backtest.report.figure_format import name_words
 from backtest.result.backtest_result import LatencyCost
 from backtest.result.performance import Performance
-from backtest.result.trading_outcome import Lifetime, RejectedSum, SimulatedEquityPoint
-from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
+from backtest.result.trading_outcome import Lifetime, RejectedSum
+from market.accounting.equity_curve import POINTS_A_SPAN, thinned
+from market.money import ZERO
+from market.trade.arbitrages import ProfitAndLoss
 
 INK, FAINT, LINE, GOOD, BAD = "#010101", "#020202", "#030303", "#040404", "#050505"
 """Placeholders for the page's colours, which differ by day and night."""
 VARIABLES = {INK: "--ink", FAINT: "--faint", LINE: "--line", GOOD: "--good", BAD: "--bad"}
 
 SIZE = (4.4, 2.5)
-"""Inches of 72 points: as wide as a telephone, so that words keep their size there."""
+"""Inches of 72 points: as wide as a telephone, so that text keeps its size there."""
 MAX_POINTS = 800
+"""Points of one line."""
+MAX_SPANS = MAX_POINTS // POINTS_A_SPAN
 MAX_BARS = 40
 
 STYLE = {
@@ -46,52 +52,37 @@ STYLE = {
 }
 
 Draw = Callable[[Axes], None]
+Point = tuple[int, Decimal]
+"""Microseconds UTC, amount."""
 
 
-def equity_chart(equity: Sequence[SimulatedEquityPoint], currency: str) -> str | None:
+def equity_chart(equity: Sequence[Point], currency: str) -> str | None:
     """Net profit over time; None with fewer than two points."""
-    return _over_time("equity", thinned(equity), currency, LINE)
+    return _over_time("equity", equity, currency, LINE)
 
 
-def drawdown_chart(equity: Sequence[SimulatedEquityPoint], currency: str) -> str | None:
-    """How far below its highest point the equity was; None with fewer than two points."""
-    return _over_time("drawdown", thinned(drawdowns(equity)), currency, BAD)
+def drawdown_chart(equity: Sequence[Point], currency: str) -> str | None:
+    """The equity below its previous high; None with fewer than two points."""
+    return _over_time("drawdown", drawdowns(equity), currency, BAD)
 
 
-def drawdowns(equity: Sequence[SimulatedEquityPoint]) -> list[SimulatedEquityPoint]:
-    """At each point what is lacking to the highest one before, at most 0."""
-    highest, found = Decimal(0), []
-    for point in equity:
-        highest = max(highest, point.net)
-        found.append(SimulatedEquityPoint(point.time, point.net - highest))
-    return found
-
-
-def thinned(points: Sequence[SimulatedEquityPoint], most: int = MAX_POINTS) -> list[SimulatedEquityPoint]:
-    """So few that a picture stays small; of each stretch the lowest and the highest stay, so that no peak is lost."""
-    if len(points) <= most:
-        return list(points)
-    length = -(-len(points) * 2 // most)
-    kept: list[SimulatedEquityPoint] = []
-    for start in range(0, len(points), length):
-        stretch = points[start : start + length]
-        places = sorted({_place(stretch, lowest=True), _place(stretch, lowest=False)})
-        kept += [stretch[place] for place in places]
-    return kept if kept[-1] == points[-1] else [*kept, points[-1]]
+def drawdowns(equity: Sequence[Point]) -> list[Point]:
+    """At each point how far it is below the highest one so far, or below the opening 0; at most 0."""
+    highest = [*accumulate((net for _, net in equity), max, initial=ZERO)][1:]
+    return [(time, net - high) for (time, net), high in zip(equity, highest, strict=True)]
 
 
 def marked_chart(performance: Performance | None, currency: str) -> str | None:
-    """What trading made of the inventory, at the marks of each sampled moment; None with fewer than three."""
+    """The marked gain at each sampled moment; None with fewer than three."""
     if performance is None or len(performance.marked.points) < 3:
         return None
-    points = [SimulatedEquityPoint(point.time, point.gain) for point in performance.marked.points]
-    return _over_time("marked", thinned(points), currency, LINE)
+    return _over_time("marked", performance.marked.points, currency, LINE)
 
 
 def profit_chart(profit: ProfitAndLoss) -> str:
     """Each part as a bar, and the net."""
-    amounts = [float(getattr(profit, part)) for part in PROFIT_PARTS]
-    names = [part.replace("_", " ") for part in PROFIT_PARTS]
+    amounts = [float(amount) for amount in profit.parts.values()]
+    names = [name_words(part) for part in profit.parts]
 
     def draw(axes: Axes) -> None:
         axes.barh(names, amounts, color=[GOOD if amount >= 0 else BAD for amount in amounts], height=0.65)
@@ -143,7 +134,7 @@ def lifetime_chart(lifetimes: Sequence[Lifetime]) -> str | None:
 
 
 def latency_chart(costs: Sequence[LatencyCost], currency: str) -> str | None:
-    """Net profit against added milliseconds, as far as the data tell; None with fewer than two points."""
+    """Net profit against added milliseconds, as far as it is known; None with fewer than two points."""
     known = [(cost.added_ms, float(cost.net)) for cost in costs if cost.net is not None]
     if len(known) < 2:
         return None
@@ -173,11 +164,12 @@ def rejection_chart(rejections: Mapping[str, RejectedSum], currency: str) -> str
     return _picture("rejections", draw)
 
 
-def _over_time(name: str, points: Sequence[SimulatedEquityPoint], currency: str, color: str) -> str | None:
+def _over_time(name: str, points: Sequence[Point], currency: str, color: str) -> str | None:
     if len(points) < 2:
         return None
-    times = np.array([point.time for point in points], dtype="datetime64[us]")
-    amounts = [float(point.net) for point in points]
+    shown = thinned(points, MAX_SPANS)
+    times = np.array([point.at for point in shown], dtype="datetime64[us]")
+    amounts = [float(point.net) for point in shown]
 
     def draw(axes: Axes) -> None:
         axes.step(times, amounts, where="post", color=color, linewidth=1.3)
@@ -206,11 +198,6 @@ def short_amount(amount: float) -> str:
             return f"{amount / size:.4g}{letter}"
     # a tick at 0.1 + 0.2 is 0.3
     return f"{amount:.4g}"
-
-
-def _place(stretch: Sequence[SimulatedEquityPoint], *, lowest: bool) -> int:
-    choose = min if lowest else max
-    return choose(range(len(stretch)), key=lambda place: stretch[place].net)
 
 
 def _picture(name: str, draw: Draw) -> str:

@@ -3,28 +3,28 @@
 from html import escape
 
 from backtest.report import report_charts as charts
-from backtest.report.performance_format import share_words
-from backtest.report.report_performance import day_table, inventory_table, pair_table, performance_table
+from backtest.report.figure_format import moment, money, share_words, with_minus
 from backtest.report.report_style import CSS
 from backtest.report.report_tables import (
     MAX_TRADES,
     PAGE_TRADES,
     ReportTable,
     balance_table,
+    day_table,
+    inventory_table,
     latency_table,
     lifetime_table,
-    moment,
-    money,
+    pair_table,
+    performance_table,
     profit_table,
     quality_table,
     rejected_table,
     rejection_table,
     setting_table,
     trade_tables,
-    traded,
     version_table,
 )
-from backtest.result.backtest_result import BacktestResult, drawdown_of
+from backtest.result.backtest_result import BacktestResult
 from backtest.result.quote_spacing import bars_words
 from market.time_units import MICROSECONDS
 
@@ -41,7 +41,7 @@ def report_page(result: BacktestResult) -> str:
 
 
 def _figures(result: BacktestResult) -> tuple[str, ...]:
-    """What it came to."""
+    """The figures."""
     inventory = inventory_table(result.performance, result.trading.profit.currency)
     return (
         _section("Performance", _table(performance_table(result), "Not computed."), _ratio_words(result)),
@@ -53,7 +53,7 @@ def _figures(result: BacktestResult) -> tuple[str, ...]:
 
 
 def _trading(result: BacktestResult) -> tuple[str, ...]:
-    """What was traded, and what was not."""
+    """Trades, missed profit and latency."""
     missed = _table(rejection_table(result), "No rejections.")
     return (
         _section("Trades", *_trades(result)),
@@ -64,7 +64,7 @@ def _trading(result: BacktestResult) -> tuple[str, ...]:
 
 
 def _basis(result: BacktestResult) -> tuple[str, ...]:
-    """What it rests on, and how to have it again."""
+    """Assumptions, data, and how to reproduce the result."""
     manifest = result.manifest
     recorded = (manifest.end_time - manifest.start_time) / MICROSECONDS
     return (
@@ -104,25 +104,25 @@ QUALITY_WORDS = (
 
 
 def _headline(result: BacktestResult) -> str:
-    manifest, trading = result.manifest, result.trading
-    currency, drawdown = trading.profit.currency, drawdown_of(trading.equity)
-    figures = (
-        (money(trading.profit.net), f"net, {currency}", "bad" if trading.profit.net < 0 else "good"),
-        (_return_words(result), "return on capital", ""),
-        (money(-drawdown.depth), f"max drawdown, {currency}", ""),
-        (f"{trading.trades:,}", "trades, from bars" if result.is_of_bars else "trades", ""),
-        (money(trading.missed), f"missed profit, {currency}", ""),
-        (f"{trading.opportunities:,}", "opportunities", ""),
-        (f"{sum(one.count for one in trading.rejections.values()):,}", "rejections", ""),
-        (f"{manifest.quotes:,}", "quotes", ""),
+    manifest, figures = result.manifest, result.figures
+    currency, share = figures.currency, figures.return_on_capital
+    shown = (
+        (money(figures.net), f"net, {currency}", "bad" if figures.net < 0 else "good"),
+        ("n/a" if share is None else with_minus(share_words(share)), "return on capital", ""),
+        (money(-figures.drawdown), f"max drawdown, {currency}", ""),
+        (f"{figures.trades:,}", "trades, from bars" if figures.is_of_bars else "trades", ""),
+        (money(result.trading.missed), f"missed profit, {currency}", ""),
+        (f"{figures.opportunities:,}", "opportunities", ""),
+        (f"{figures.rejections:,}", "rejections", ""),
+        (f"{figures.quotes:,}", "quotes", ""),
         (f"{sum(manifest.rejected.values()):,}", "rejected rows", ""),
     )
     cards = "".join(
         f'<div class="figure"><b class="{kind}">{escape(value)}</b><span>{escape(name)}</span></div>'
-        for value, name, kind in figures
+        for value, name, kind in shown
     )
     span = f"{moment(manifest.start_time)} to {moment(manifest.end_time)} UTC"
-    alarm = "" if trading.is_balanced else '<p class="alarm">Ledger not reconciled: do not trust these figures.</p>'
+    alarm = "" if figures.is_balanced else '<p class="alarm">Ledger not reconciled: do not trust these figures.</p>'
     return (
         f"<h1>Backtest {escape(manifest.name)}</h1>"
         f'<p class="faint">{escape(manifest.title)}<br>{span}</p>{alarm}{_bars(result)}'
@@ -137,11 +137,6 @@ def _ratio_words(result: BacktestResult) -> str:
 def _bars(result: BacktestResult) -> str:
     words = bars_words(result.spacing)
     return "" if words is None else f'<p class="notice"><b>Not fills.</b> {escape(words[0].upper() + words[1:])}.</p>'
-
-
-def _return_words(result: BacktestResult) -> str:
-    share = None if result.performance is None else result.performance.return_on_capital
-    return "n/a" if share is None else share_words(share).replace("-", "−")
 
 
 def _pictures(result: BacktestResult) -> str:
@@ -170,7 +165,7 @@ def _trades(result: BacktestResult) -> list[str]:
     tables = trade_tables(result.trading.arbitrages)
     if len(tables) < 2:
         return [_table(table) for table in tables] or [_paragraph("No trades.")]
-    count = len(traded(result.trading.arbitrages))
+    count = result.figures.trades
     rest = f" The first {MAX_TRADES:,} are listed." if count > MAX_TRADES else ""
     parts = [_paragraph(f"{count:,} trades.{rest} All as CSV: the same command with --trades FILE.")]
     for number, table in enumerate(tables):

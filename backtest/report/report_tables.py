@@ -1,30 +1,41 @@
 """The tables of a backtest's report. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from decimal import Decimal
 
-from backtest.report.performance_format import CANNOT_TELL
+from backtest.report.figure_format import (
+    CANNOT_TELL,
+    amount,
+    moment,
+    money,
+    name_words,
+    places,
+    ratio_words,
+    share_words,
+    with_minus,
+)
 from backtest.report.result_document import lifetime_row
+from backtest.report.trade_files import trade_rows
 from backtest.result.backtest_result import BacktestResult
+from backtest.result.performance import Performance
+from backtest.result.profit_breakdown import BreakdownLine, by_day, by_pair
 from backtest.result.quote_spacing import MarketSpacing, seconds_words
 from backtest.result.trading_outcome import Lifetime
-from market.money import text_of
-from market.time_units import MICROSECONDS
-from market.trade.arbitrages import PROFIT_PARTS, Arbitrage
+from market.money import total
+from market.trade.arbitrages import Arbitrage
+from session.backtest_requests import BacktestFigures, BacktestTrade
 
 PAGE_TRADES = 500
-"""In one of the page's folded tables."""
+"""Trades in one of the page's folded tables."""
 MAX_TRADES = 20_000
-"""In the page, some 5 MB; all of them stand in the JSON and in `--trades`."""
-MAX_DIGITS = 8
-"""Of amounts."""
+"""Trades in the page, about 5 MB; the JSON and `--trades` have all of them."""
+NUMBERS = frozenset({1})
 
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """`numbers`: which columns are set to the right; `has_sum`: the last row sums up the others."""
+    """`numbers`: the columns that are aligned to the right; `has_sum`: the last row is the sum of the others."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -32,17 +43,45 @@ class ReportTable:
     has_sum: bool = False
 
 
-def traded(arbitrages: Sequence[Arbitrage]) -> list[Arbitrage]:
-    """Arbitrages with a fill, by time."""
-    return [one for one in arbitrages if any(leg.fills for leg in one.legs)]
+def performance_table(result: BacktestResult) -> ReportTable:
+    """Figure, value, what it is."""
+    if result.performance is None:
+        return ReportTable((), ())
+    rows = (*_money_rows(result.performance, result.figures), *_ratio_rows(result.performance))
+    return ReportTable(("figure", "value", "what it is"), rows, NUMBERS)
 
 
-def trade_tables(arbitrages: Sequence[Arbitrage]) -> list[ReportTable]:
-    """All that were traded, so many in each; no more than fit into a page."""
-    found = traded(arbitrages)[:MAX_TRADES]
+def inventory_table(performance: Performance | None, currency: str) -> ReportTable:
+    """The inventory on all exchanges, marked to the market."""
+    if performance is None:
+        return ReportTable((), ())
+    marked = performance.marked
+    rows = [
+        ("opening inventory", money(marked.opening), "at the opening mid: the capital"),
+        ("closing inventory", money(marked.closing), "at the closing mid"),
+        ("value without trading", money(marked.held), "the opening inventory at the closing mid"),
+        ("marked gain", money(marked.gain), "closing inventory less the value without trading"),
+        ("max drawdown of the marked gain", money(-marked.drawdown), "over the sampled moments"),
+    ]
+    if marked.unmarked:
+        rows.append(("not marked", ", ".join(marked.unmarked), "no market prices it; it counts as zero"))
+    return ReportTable(("inventory", currency, "what it is"), tuple(rows), NUMBERS)
+
+
+def pair_table(result: BacktestResult) -> ReportTable:
+    return _breakdown(("asset", "bought on", "sold on"), by_pair(result.trading.arbitrages), result)
+
+
+def day_table(result: BacktestResult) -> ReportTable:
+    return _breakdown(("day, UTC",), by_day(result.trading.arbitrages), result)
+
+
+def trade_tables(arbitrages: Iterable[Arbitrage]) -> list[ReportTable]:
+    """The trades, PAGE_TRADES in each table; no more than fit into a page."""
+    found = trade_rows(arbitrages)[:MAX_TRADES]
     head = ("no.", "time, UTC", "asset", "bought on", "sold on", "amount", "net bps", "end state", "net")
-    digits = max((_digits(one.amount) for one in found), default=0)
-    rows = [_trade_row(number, one, digits) for number, one in enumerate(found, 1)]
+    digits = max((places(one.amount) for one in found), default=0)
+    rows = [_trade_row(one, digits) for one in found]
     pages = (rows[start : start + PAGE_TRADES] for start in range(0, len(rows), PAGE_TRADES))
     return [ReportTable(head, tuple(page), frozenset({0, 5, 6, 8})) for page in pages]
 
@@ -51,19 +90,17 @@ def rejection_table(result: BacktestResult) -> ReportTable:
     """Rejection reason, sightings, episodes and missed profit; the most missed first, the sum last."""
     rejections = result.trading.rejections
     ordered = sorted(rejections.items(), key=lambda item: (-item[1].missed, item[0]))
-    rows = [
-        (reason.replace("_", " "), f"{one.count:,}", f"{one.episodes:,}", money(one.missed)) for reason, one in ordered
-    ]
+    rows = [(name_words(reason), f"{one.count:,}", f"{one.episodes:,}", money(one.missed)) for reason, one in ordered]
     if len(rows) > 1:
-        counts = sum(one.count for one in rejections.values()), sum(one.episodes for one in rejections.values())
-        rows.append(("all", f"{counts[0]:,}", f"{counts[1]:,}", money(result.trading.missed)))
+        episodes = sum(one.episodes for one in rejections.values())
+        rows.append(("all", f"{result.trading.rejected:,}", f"{episodes:,}", money(result.trading.missed)))
     head = ("reason", "rejected sightings", "episodes", f"missed profit, {result.trading.profit.currency}")
     return ReportTable(head, tuple(rows), frozenset({1, 2, 3}), has_sum=len(rows) > 1)
 
 
 def profit_table(result: BacktestResult) -> ReportTable:
     profit = result.trading.profit
-    rows = tuple((part.replace("_", " "), money(getattr(profit, part))) for part in PROFIT_PARTS)
+    rows = tuple((name_words(part), money(amount)) for part, amount in profit.parts.items())
     return ReportTable(("part", profit.currency), rows, frozenset({1}), has_sum=True)
 
 
@@ -111,7 +148,7 @@ def quality_table(result: BacktestResult) -> ReportTable:
 def rejected_table(result: BacktestResult) -> ReportTable:
     """Rows of the sources that are no usable quotes."""
     rows = [
-        (source.name, reason.replace("_", " "), f"{count:,}")
+        (source.name, name_words(reason), f"{count:,}")
         for source in result.manifest.sources
         for reason, count in sorted(source.rejected.items())
     ]
@@ -138,19 +175,47 @@ def setting_table(result: BacktestResult) -> ReportTable:
     return ReportTable(("setting", "value"), tuple((name, _setting(value)) for name, value in document.items()))
 
 
-def moment(time: int | None) -> str:
-    """Of microseconds UTC, to the second."""
-    return "–" if time is None else f"{datetime.fromtimestamp(time / MICROSECONDS, UTC):%Y-%m-%d %H:%M:%S}"
+def _money_rows(performance: Performance, figures: BacktestFigures) -> tuple[tuple[str, str, str], ...]:
+    currency = figures.currency
+    return (
+        (f"capital, {currency}", money(performance.capital), "the opening balances at the opening mid"),
+        (
+            "return on capital",
+            with_minus(share_words(figures.return_on_capital)),
+            f"net {money(figures.net)} over capital; neither compounded nor annualised",
+        ),
+        (
+            f"max drawdown, {currency}",
+            money(-figures.drawdown),
+            f"{with_minus(share_words(figures.drawdown_share))} of capital and net profit at the highest point",
+        ),
+        (
+            f"turnover, {currency}",
+            money(performance.turnover),
+            f"{share_words(performance.turnover_of_capital)} of capital; all fills, bought and sold, at FX mid",
+        ),
+    )
 
 
-def money(amount: Decimal) -> str:
-    """To the cent, with a true minus sign; less than half a cent has none."""
-    return f"{amount:z,.2f}".replace("-", "−")
+def _ratio_rows(performance: Performance) -> tuple[tuple[str, str, str], ...]:
+    sharpe, sortino = with_minus(ratio_words(performance.sharpe)), with_minus(ratio_words(performance.sortino))
+    return (
+        ("Sharpe ratio", sharpe, "mean over standard deviation of returns, annualised"),
+        ("Sortino ratio", sortino, "mean over downside deviation of returns, annualised"),
+    )
 
 
-def amount(number: Decimal) -> str:
-    """Of an asset or currency, to 8 digits at the most, with a true minus sign."""
-    return f"{number:z,.{_digits(number)}f}".replace("-", "−")
+def _breakdown(names: tuple[str, ...], lines: Sequence[BreakdownLine], result: BacktestResult) -> ReportTable:
+    rows = [(*line.names, *_line(line.trades, line.turnover, line.fees, line.net)) for line in lines]
+    if len(rows) > 1:
+        sums = (total(getattr(line, name) for line in lines) for name in ("turnover", "fees", "net"))
+        rows.append(("all", *("" for _ in names[1:]), *_line(sum(line.trades for line in lines), *sums)))
+    head = (*names, "trades", "turnover", "fees", f"net, {result.trading.profit.currency}")
+    return ReportTable(head, tuple(rows), frozenset(range(len(names), len(head))), has_sum=len(rows) > 1)
+
+
+def _line(trades: int, *amounts: Decimal) -> tuple[str, ...]:
+    return f"{trades:,}", *map(money, amounts)
 
 
 def _amounts(before: Decimal, after: Decimal) -> tuple[str, str, str]:
@@ -164,24 +229,18 @@ def _made_of(spacing: MarketSpacing | None, quotes: str) -> tuple[str, str, str,
     return "bars" if spacing.is_of_bars else "quotes", quotes, median, p95
 
 
-def _digits(number: Decimal) -> int:
-    """Behind the point, without zeros at the end, 8 at the most."""
-    return min(len(text_of(number).partition(".")[2]), MAX_DIGITS)
-
-
-def _trade_row(number: int, arbitrage: Arbitrage, digits: int) -> tuple[str, ...]:
-    opportunity = arbitrage.opportunity
-    end = arbitrage.state if arbitrage.reason is None else f"{arbitrage.state}: {arbitrage.reason}"
+def _trade_row(trade: BacktestTrade, digits: int) -> tuple[str, ...]:
+    end = trade.state if trade.reason is None else f"{trade.state}: {trade.reason}"
     return (
-        f"{number:,}",
-        moment(opportunity.event_time),
-        arbitrage.base,
-        f"{opportunity.buy.exchange} {opportunity.buy.symbol}",
-        f"{opportunity.sell.exchange} {opportunity.sell.symbol}",
-        f"{arbitrage.amount:,.{digits}f}",
-        f"{opportunity.net_bps:.2f}".replace("-", "−"),
-        end.replace("_", " "),
-        "–" if arbitrage.profit is None else money(arbitrage.profit.net),
+        f"{trade.number:,}",
+        moment(trade.event_time),
+        trade.base,
+        trade.bought_on,
+        trade.sold_on,
+        f"{trade.amount:,.{digits}f}",
+        with_minus(f"{trade.net_bps:.2f}"),
+        name_words(end),
+        "–" if trade.net is None else money(trade.net),
     )
 
 

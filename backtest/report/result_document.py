@@ -1,31 +1,30 @@
-"""A backtest's result as `--json` writes it: money as decimal strings, times in microseconds UTC."""
+"""A backtest's result as `--json` writes it: money as decimal strings, times in microseconds UTC, shares as
+fractions.
+"""
 
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from backtest.backtest_parameters import Balances, Parameters
-from backtest.report.performance_document import bars_rows, performance_rows
+from backtest.report.trade_lines import ends_of
 from backtest.result.backtest_result import BacktestResult
-from backtest.result.trade_lines import ends_of
+from backtest.result.performance import MarkedInventory, Performance, Ratio
+from backtest.result.profit_breakdown import BreakdownLine, by_day, by_pair
+from backtest.result.quote_spacing import MarketSpacing
 from backtest.result.trading_outcome import Lifetime, TradingOutcome
-from market.money import BPS, text_of
-from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
+from market.money import BPS, optional_text, text_of
+from market.trade.arbitrages import Arbitrage, ProfitAndLoss
 
 
 def result_document(result: BacktestResult) -> dict[str, object]:
-    """Alike for the same command, all but `seconds`."""
+    """The same for the same command, all but `seconds`."""
     return {
         **_data_rows(result),
-        **bars_rows(result),
         **_trading_rows(result.trading),
-        **performance_rows(result),
+        **_performance_rows(result),
         "latency_costs": [
-            {
-                "added_ms": cost.added_ms,
-                # null: the data cannot tell
-                "net": None if cost.net is None else text_of(cost.net),
-                "trades": cost.trades,
-            }
+            # null: unknown from bars
+            {"added_ms": cost.added_ms, "net": optional_text(cost.net), "trades": cost.trades}
             for cost in result.latency_costs
         ],
         "assumptions": list(result.assumptions),
@@ -55,6 +54,8 @@ def _data_rows(result: BacktestResult) -> dict[str, object]:
             "by_base": detection.by_base,
             "by_pair": {f"{buy} > {sell}": count for (buy, sell), count in detection.by_pair.items()},
         },
+        "is_of_bars": result.is_of_bars,
+        "spacing": [_spacing_row(one) for one in result.spacing],
     }
 
 
@@ -63,7 +64,7 @@ def _trading_rows(trading: TradingOutcome) -> dict[str, object]:
         "opportunities": trading.opportunities,
         "trades": trading.trades,
         "arbitrages_by_end": ends_of(trading.arbitrages),
-        "rejections": sum(rejected.count for rejected in trading.rejections.values()),
+        "rejections": trading.rejected,
         "rejections_by_reason": {
             reason: {"count": rejected.count, "episodes": rejected.episodes, "missed": text_of(rejected.missed)}
             for reason, rejected in sorted(trading.rejections.items())
@@ -76,6 +77,67 @@ def _trading_rows(trading: TradingOutcome) -> dict[str, object]:
         "lifetimes_ms": lifetime_row(trading.lifetimes),
         "net_bps_counts": {str(bps): count for bps, count in sorted(trading.net_bps_counts.items())},
         "arbitrages": [_arbitrage_row(arbitrage) for arbitrage in trading.arbitrages],
+    }
+
+
+def _performance_rows(result: BacktestResult) -> dict[str, object]:
+    performance, trading, drawdown = result.performance, result.trading, result.trading.drawdown
+    return {
+        "drawdown": {
+            "depth": text_of(drawdown.depth),
+            "share": optional_text(result.figures.drawdown_share),
+            "start": drawdown.start,
+            "end": drawdown.end,
+        },
+        "missed": text_of(trading.missed),
+        "performance": None if performance is None else _performance_row(performance),
+        "by_pair": [
+            {"base": line.names[0], "buy": line.names[1], "sell": line.names[2], **_amounts(line)}
+            for line in by_pair(trading.arbitrages)
+        ],
+        "by_day": [{"day": line.names[0], **_amounts(line)} for line in by_day(trading.arbitrages)],
+    }
+
+
+def _performance_row(performance: Performance) -> dict[str, object]:
+    return {
+        "capital": text_of(performance.capital),
+        "return_on_capital": optional_text(performance.return_on_capital),
+        "turnover": text_of(performance.turnover),
+        "turnover_of_capital": optional_text(performance.turnover_of_capital),
+        "sharpe": _ratio(performance.sharpe),
+        "sortino": _ratio(performance.sortino),
+        "ratios": {
+            "definition": performance.definition,
+            "interval_seconds": performance.interval_seconds,
+            "returns": performance.returns,
+        },
+        "marked": _marked_row(performance.marked),
+    }
+
+
+def _marked_row(marked: MarkedInventory) -> dict[str, object]:
+    return {
+        "opening": text_of(marked.opening),
+        "closing": text_of(marked.closing),
+        "held": text_of(marked.held),
+        "gain": text_of(marked.gain),
+        "drawdown": text_of(marked.drawdown),
+        "unmarked": list(marked.unmarked),
+        "points": [[point.time, text_of(point.gain)] for point in marked.points],
+    }
+
+
+def _ratio(ratio: Ratio) -> dict[str, object]:
+    return {"value": None if ratio.value is None else round(ratio.value, 6), "why": ratio.reason}
+
+
+def _amounts(line: BreakdownLine) -> dict[str, object]:
+    return {
+        "trades": line.trades,
+        "turnover": text_of(line.turnover),
+        "fees": text_of(line.fees),
+        "net": text_of(line.net),
     }
 
 
@@ -95,12 +157,12 @@ def _parameter_rows(parameters: Parameters) -> dict[str, object]:
 
 
 def profit_row(profit: ProfitAndLoss) -> dict[str, str]:
-    """Its currency, and each part."""
-    return {"currency": profit.currency} | {part: text_of(getattr(profit, part)) for part in PROFIT_PARTS}
+    """Its currency and its parts."""
+    return {"currency": profit.currency} | {part: text_of(amount) for part, amount in profit.parts.items()}
 
 
 def lifetime_row(lifetimes: Sequence[Lifetime]) -> dict[str, float] | None:
-    """How many, and milliseconds by nearest rank; None without any."""
+    """The count, and percentiles in milliseconds by nearest rank; None without any."""
     if not lifetimes:
         return None
     ordered = sorted((one.end - one.start) / 1_000 for one in lifetimes)
@@ -108,13 +170,27 @@ def lifetime_row(lifetimes: Sequence[Lifetime]) -> dict[str, float] | None:
     return {"count": len(ordered), **ranks, "longest": ordered[-1]}
 
 
+def _spacing_row(one: MarketSpacing) -> dict[str, object]:
+    return {
+        "exchange": one.exchange,
+        "symbol": one.symbol,
+        "is_of_bars": one.is_of_bars,
+        "median_ms": _milliseconds(one.median),
+        "p95_ms": _milliseconds(one.p95),
+    }
+
+
+def _milliseconds(microseconds: int | None) -> float | None:
+    return None if microseconds is None else microseconds / 1_000
+
+
 def _arbitrage_row(arbitrage: Arbitrage) -> dict[str, object]:
     opportunity = arbitrage.opportunity
     return {
         "arbitrage_id": arbitrage.arbitrage_id,
         "base": arbitrage.base,
-        "buy": f"{opportunity.buy.exchange} {opportunity.buy.symbol}",
-        "sell": f"{opportunity.sell.exchange} {opportunity.sell.symbol}",
+        "buy": opportunity.buy.market_name,
+        "sell": opportunity.sell.market_name,
         "event_time": opportunity.event_time,
         "net_bps": opportunity.net_bps,
         "state": arbitrage.state,

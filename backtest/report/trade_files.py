@@ -1,4 +1,4 @@
-"""All trades of a backtest as rows of a file: CSV for people, JSON for the supervisor."""
+"""The trades of a backtest: as rows, and as a file of them, CSV for people and JSON for the supervisor."""
 
 import csv
 import io
@@ -16,8 +16,8 @@ TRADES = TypeAdapter(tuple[BacktestTrade, ...])
 
 
 def trade_rows(arbitrages: Iterable[Arbitrage]) -> tuple[BacktestTrade, ...]:
-    """Those of which anything was filled, in the order in which they began."""
-    traded = (one for one in arbitrages if any(leg.fills for leg in one.legs))
+    """The arbitrages with at least one fill, in the order in which they began."""
+    traded = (one for one in arbitrages if one.is_filled)
     return tuple(_row(number, one) for number, one in enumerate(traded, 1))
 
 
@@ -32,8 +32,8 @@ def _row(number: int, arbitrage: Arbitrage) -> BacktestTrade:
         number=number,
         event_time=opportunity.event_time,
         base=arbitrage.base,
-        bought_on=f"{opportunity.buy.exchange} {opportunity.buy.symbol}",
-        sold_on=f"{opportunity.sell.exchange} {opportunity.sell.symbol}",
+        bought_on=opportunity.buy.market_name,
+        sold_on=opportunity.sell.market_name,
         amount=arbitrage.amount,
         net_bps=opportunity.net_bps,
         state=arbitrage.state,

@@ -1,1 +1,1 @@
-"""What a backtest came to."""
+"""The result of a backtest."""

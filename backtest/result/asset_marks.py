@@ -1,25 +1,23 @@
-"""What one unit of each asset and currency was worth at regular moments of a recording: what inventory is marked with.
+"""Marks: the value of one unit of each asset and currency at regular moments of a recording.
 
-An asset is marked at the median over its markets of the middle between best bid and ask, in the settlement currency at
-FX mid: one price for the same thing wherever it lies, or a gap between two exchanges would count as a profit or a loss
-of whoever holds something there.
+The mark of an asset is the median mid price over its markets, in the settlement currency at FX mid. It is the same on
+every exchange: otherwise a gap between two exchanges would count as a profit or a loss of the inventory held there.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import groupby
+from itertools import accumulate, groupby
 from operator import itemgetter
 from statistics import median
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from datasets.ticksets.manifest import Manifest, Partition
-from datasets.ticksets.tick_set import TickSet, batches, read_opening, read_ticks
+from datasets.ticksets.manifest import Manifest
+from datasets.ticksets.tick_set import RowGroup, TickSet, batches, is_of_market, read_opening, read_ticks, row_groups
 from market.instruments.markets import Market
 from market.money import BoundedDecimal, decimal_of
 from market.time_units import MICROSECONDS
@@ -27,7 +25,7 @@ from market.time_units import MICROSECONDS
 INTERVALS = (86_400 * MICROSECONDS, 3_600 * MICROSECONDS, 60 * MICROSECONDS)
 """A day, an hour, a minute."""
 MIN_INTERVALS = 30
-"""Fewer returns say nothing of how they vary."""
+"""Fewer returns do not show how much they vary."""
 COLUMNS = ["kind", "exchange", "symbol", "received_time", "bid_price", "ask_price"]
 QUOTED = ("quote", "fx")
 TWO = Decimal(2)
@@ -52,7 +50,7 @@ class Marks:
 
 
 def marks_of(tick_set: TickSet) -> Marks:
-    """Reads the row groups that the moments lie in, nothing of the others. Raises ImportRejectedError."""
+    """Reads only the row groups of the sampled moments. Raises ImportRejectedError."""
     manifest = tick_set.manifest
     start, end = manifest.start_time, manifest.end_time
     interval = next((one for one in INTERVALS if (end - start) // one >= MIN_INTERVALS), None)
@@ -69,7 +67,7 @@ def marks_of(tick_set: TickSet) -> Marks:
 
 
 def worth_of(manifest: Manifest, mids: Mapping[tuple[str, str], Decimal]) -> dict[str, Decimal]:
-    """Of each asset and currency that these mids say anything of."""
+    """The value of each asset and currency that these mids price."""
     settlement = manifest.settlement_currency
     worth = {settlement: Decimal(1)}
     for market in manifest.markets:
@@ -88,7 +86,7 @@ def worth_of(manifest: Manifest, mids: Mapping[tuple[str, str], Decimal]) -> dic
 
 
 def _first_mids(tick_set: TickSet) -> Mids:
-    """Of each market's first quote; read until each has one."""
+    """The mid of each market's first quote; rows are read until each market has one."""
     found: Mids = {}
     for base in tick_set.manifest.bases:
         wanted = [one for one in tick_set.manifest.markets if one.is_fx or one.base == base]
@@ -102,14 +100,14 @@ def _first_mids(tick_set: TickSet) -> Mids:
 
 
 def _see_mids(tick_set: TickSet, base: str, times: Sequence[int], mids: Sequence[Mids]) -> None:
-    """Add to each of `mids` what the log of one base had shown last at its time; `times` ascend."""
+    """Adds to each of `mids` the mids that the log of one base last showed at its time; `times` ascend."""
     markets = [one for one in tick_set.manifest.markets if one.is_fx or one.base == base]
-    places = list(_places(tick_set, base))
-    since = [first for first, _, _ in places]
+    groups = list(row_groups(tick_set, base))
+    since = list(accumulate((group.since for group in groups), max))
     moments = sorted((max(bisect_right(since, time) - 1, 0), number) for number, time in enumerate(times))
     for place, its_moments in groupby(moments, key=itemgetter(0)):
         numbers = [number for _, number in its_moments]
-        rows = _known_rows(tick_set, *places[place][1:])
+        rows = _known_rows(tick_set, groups[place])
         for market in markets:
             shown = _shown(rows, market)
             # a feed's rows never go back in time; a log whose clock was set back is read as if it had stood still
@@ -119,31 +117,17 @@ def _see_mids(tick_set: TickSet, base: str, times: Sequence[int], mids: Sequence
                     mids[number][market.exchange, market.symbol] = _mid(shown, int(after) - 1)
 
 
-def _places(tick_set: TickSet, base: str) -> Iterator[tuple[int, Partition, int]]:
-    """Of each row group: its earliest time, which never falls, its file and its number there."""
-    latest = 0
-    for partition in tick_set.partitions_of(base):
-        with pq.ParquetFile(tick_set.path(partition)) as file:
-            column = file.schema_arrow.names.index("received_time")
-            for number in range(partition.row_groups):
-                statistics = file.metadata.row_group(number).column(column).statistics
-                least = latest if statistics is None else int(str(statistics.min))
-                latest = max(latest, least)
-                yield latest, partition, number
-
-
-def _known_rows(tick_set: TickSet, partition: Partition, number: int) -> pa.Table:
-    """A row group, behind what was known where it begins."""
-    opening = read_opening(tick_set.opening_path(partition), number).select(COLUMNS)
-    return pa.concat_tables([opening, read_ticks(tick_set.path(partition), [number], COLUMNS)]).unify_dictionaries()
+def _known_rows(tick_set: TickSet, group: RowGroup) -> pa.Table:
+    """What was known at the start of a row group, then its own rows."""
+    opening = read_opening(tick_set.opening_path(group.partition), group.number).select(COLUMNS)
+    own = read_ticks(tick_set.path(group.partition), [group.number], COLUMNS)
+    return pa.concat_tables([opening, own]).unify_dictionaries()
 
 
 def _shown(rows: pa.Table, market: Market) -> pa.Table:
     """The quotes of one market."""
-    own = (("kind", list(QUOTED)), ("exchange", [market.exchange]), ("symbol", [market.symbol]))
-    for column, words in own:
-        rows = rows.filter(pc.is_in(rows[column], pa.array(words)))
-    return rows
+    own = rows.filter(is_of_market(rows, market))
+    return own.filter(pc.is_in(own["kind"], pa.array(QUOTED)))
 
 
 def _mid(shown: pa.Table, row: int) -> Decimal:

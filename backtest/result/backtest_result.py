@@ -1,50 +1,41 @@
-"""The result of a backtest: data, parameters, detection, trading, and how to reproduce it."""
+"""The result of a backtest: data, parameters, detection, trading, and how to reproduce it. The one model that the page,
+the JSON, the lines and the dashboard's figures are made from.
+"""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, TypedDict
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from backtest.backtest_parameters import FeeTier, Latency, Parameters
 from backtest.result.data_quality import MarketQuality
 from backtest.result.performance import Performance, share_of
 from backtest.result.quote_spacing import MarketSpacing, age_words, bars_words, is_of_bars, rate_words
-from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
+from backtest.result.trading_outcome import TradingOutcome
 from datasets.ticksets.manifest import Manifest
 from market.accounting.equity_curve import thinned
-from market.money import BPS, ZERO, text_of
+from market.money import BPS, text_of
 from session.backtest_requests import BacktestFigures
 
-if TYPE_CHECKING:  # whoever reads results needs neither Spark nor the kernel
+if TYPE_CHECKING:  # reading results needs neither Spark nor the kernel
     from backtest.detect.batch_detection import DetectionSummary
 
 
 STORED_SPANS = 150
-"""Of the equity that is kept to be compared, which is read with others of its kind."""
-
-
-class _PerformanceFigures(TypedDict, total=False):
-    capital: Decimal
-    return_on_capital: Decimal | None
-    drawdown_share: Decimal | None
-    turnover: Decimal
-    marked_gain: Decimal
-    sharpe: float | None
-    sortino: float | None
-    ratios: str
+"""The equity in the figures has at most this many spans: several backtests are compared in one chart."""
 
 
 @dataclass(frozen=True, slots=True)
 class LatencyCost:
-    """The same backtest with every order `added_ms` later at its exchange. None: the data cannot tell, since nobody
-    knows what was quoted between two bars."""
+    """The same backtest with every order `added_ms` later at its exchange. None: unknown, since the data do not show
+    what was quoted between two bars."""
 
     added_ms: float
     net: Decimal | None
     trades: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BacktestResult:
     """All but `seconds` follows from the tick set, the parameters and the code."""
 
@@ -70,9 +61,41 @@ class BacktestResult:
         """Whether anything that was traded is known by bars alone."""
         return is_of_bars(self.manifest)
 
+    @cached_property
+    def figures(self) -> BacktestFigures:
+        """The headline figures, which are compared from one backtest to the next."""
+        trading, performance, drawdown = self.trading, self.performance, self.trading.drawdown
+        figures = BacktestFigures(
+            quotes=self.manifest.quotes,
+            opportunities=trading.opportunities,
+            trades=trading.trades,
+            rejections=trading.rejected,
+            net=trading.profit.net,
+            fees=trading.profit.fees,
+            drawdown=drawdown.depth,
+            currency=trading.profit.currency,
+            is_balanced=trading.is_balanced,
+            equity=thinned(trading.equity, STORED_SPANS),
+            is_of_bars=self.is_of_bars,
+            missed=trading.missed,
+        )
+        if performance is None:
+            return figures
+        return replace(
+            figures,
+            capital=performance.capital,
+            return_on_capital=performance.return_on_capital,
+            drawdown_share=share_of(drawdown.depth, performance.capital + drawdown.highest),
+            turnover=performance.turnover,
+            marked_gain=performance.marked.gain,
+            sharpe=performance.sharpe.value,
+            sortino=performance.sortino.value,
+            ratios=performance.definition,
+        )
+
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """Whatever the result rests on beside the ticks, in words."""
+        """Everything that the result rests on beside the ticks, as text."""
         bars = bars_words(self.spacing)
         return (
             *(() if bars is None else (bars,)),
@@ -85,75 +108,6 @@ class BacktestResult:
             *_further_words(self.parameters),
             *self.trading.assumptions,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Drawdown:
-    """The max drawdown of the equity; from and to, microseconds UTC."""
-
-    depth: Decimal = ZERO
-    start: int | None = None
-    end: int | None = None
-    highest: Decimal = ZERO
-    """The net profit that it fell from."""
-
-    def share(self, capital: Decimal) -> Decimal | None:
-        """Of all there was at the highest point, capital and net profit; None where that was nothing."""
-        return share_of(self.depth, capital + self.highest)
-
-
-@dataclass(slots=True)
-class _Fall:
-    """Follows the equity; before the first point it is 0."""
-
-    highest: Decimal = ZERO
-    since: int | None = None
-    deepest: Drawdown = field(default_factory=Drawdown)
-
-
-def drawdown_of(equity: Iterable[SimulatedEquityPoint]) -> Drawdown:
-    """`start` is None where it began at the opening."""
-    fall = _Fall()
-    for point in equity:
-        if point.net >= fall.highest:
-            fall.highest, fall.since = point.net, point.time
-        elif fall.highest - point.net > fall.deepest.depth:
-            fall.deepest = Drawdown(fall.highest - point.net, fall.since, point.time, fall.highest)
-    return fall.deepest
-
-
-def figures_of(result: BacktestResult) -> BacktestFigures:
-    """What is compared from one backtest to the next."""
-    trading, performance = result.trading, result.performance
-    drawdown = drawdown_of(trading.equity)
-    return BacktestFigures(
-        quotes=result.manifest.quotes,
-        opportunities=trading.opportunities,
-        trades=trading.trades,
-        rejections=sum(rejected.count for rejected in trading.rejections.values()),
-        net=trading.profit.net,
-        fees=trading.profit.fees,
-        drawdown=drawdown.depth,
-        currency=trading.profit.currency,
-        is_balanced=trading.is_balanced,
-        equity=thinned(((point.time, point.net) for point in trading.equity), STORED_SPANS),
-        is_of_bars=result.is_of_bars,
-        missed=trading.missed,
-        **({} if performance is None else _performance_figures(performance, drawdown)),
-    )
-
-
-def _performance_figures(performance: Performance, drawdown: Drawdown) -> _PerformanceFigures:
-    return _PerformanceFigures(
-        capital=performance.capital,
-        return_on_capital=performance.return_on_capital,
-        drawdown_share=drawdown.share(performance.capital),
-        turnover=performance.turnover,
-        marked_gain=performance.marked.gain,
-        sharpe=performance.sharpe.value,
-        sortino=performance.sortino.value,
-        ratios=performance.definition,
-    )
 
 
 def _depth_words(without_depth: tuple[str, ...]) -> str:

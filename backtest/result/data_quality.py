@@ -1,6 +1,5 @@
 """Data quality per market: row counts, time span and gaps."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import nlargest
 
@@ -9,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from datasets.rows.arrow_columns import coded, places_of_markets
 from datasets.ticksets.tick_set import TickSet, batches
 from market.instruments.markets import Market
 
@@ -73,7 +73,7 @@ class _MarketActivity:
 
 
 def quality_of(tick_set: TickSet, max_quote_age: int) -> tuple[MarketQuality, ...]:
-    """Of every market, in the manifest's order; `max_quote_age` in microseconds. Memory: one row group."""
+    """Quality of each market's data, in the manifest's order; `max_quote_age` in microseconds. Holds one row group."""
     manifest = tick_set.manifest
     activity = {(market.exchange, market.symbol): _MarketActivity() for market in manifest.markets}
     fx = {(market.exchange, market.symbol) for market in manifest.markets if market.is_fx}
@@ -81,9 +81,12 @@ def quality_of(tick_set: TickSet, max_quote_age: int) -> tuple[MarketQuality, ..
         # rates stand in the log of every base: they count once
         counted = {key: one for key, one in activity.items() if number == 0 or key not in fx}
         for rows in batches(tick_set, base, COLUMNS):
-            for key, kinds, times in _by_market(rows):
+            codes, names = coded(rows, "kind")
+            kinds, times = np.array(names, dtype=object)[codes], rows["received_time"].to_numpy()
+            for key, places in places_of_markets(rows):
                 if key in counted:
-                    _add_rows(counted[key], kinds, times, max_quote_age)
+                    mine = slice(None) if places is None else places
+                    _add_rows(counted[key], kinds[mine], times[mine], max_quote_age)
     return tuple(_quality(market, activity[market.exchange, market.symbol]) for market in manifest.markets)
 
 
@@ -93,32 +96,6 @@ def _add_rows(
     activity.quotes += int(np.isin(kinds, QUOTED).sum())
     activity.withdrawals += int(np.isin(kinds, WITHDRAWN).sum())
     activity.add(times[np.isin(kinds, ALIVE_KINDS)], max_quote_age)
-
-
-def _by_market(
-    rows: pa.Table,
-) -> Iterator[tuple[tuple[str, str], "npt.NDArray[np.object_]", npt.NDArray[np.int64]]]:
-    """Per (exchange, symbol): kinds and times of its rows, in their order."""
-    exchanges, exchange_names = _codes(rows, "exchange")
-    symbols, symbol_names = _codes(rows, "symbol")
-    kinds, kind_names = _codes(rows, "kind")
-    times = rows["received_time"].to_numpy()
-    markets = exchanges * len(symbol_names) + symbols
-    markets[(exchanges < 0) | (symbols < 0)] = -1
-    for code in np.unique(markets[markets >= 0]):
-        mine = markets == code
-        exchange, symbol = divmod(int(code), len(symbol_names))
-        yield (exchange_names[exchange], symbol_names[symbol]), kind_names[kinds[mine]], times[mine]
-
-
-def _codes(rows: pa.Table, column: str) -> tuple[npt.NDArray[np.int64], "npt.NDArray[np.object_]"]:
-    """Codes of a dictionary column, -1 for null, and what they mean."""
-    words = rows[column].combine_chunks()
-    if not isinstance(words, pa.DictionaryArray):
-        raise TypeError(f"{column} is not dictionary-coded")
-    indices = words.indices.fill_null(pa.scalar(-1, pa.int32()))
-    codes = indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes, np.array(words.dictionary.to_pylist(), dtype=object)
 
 
 def _quality(market: Market, activity: _MarketActivity) -> MarketQuality:

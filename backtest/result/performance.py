@@ -8,9 +8,11 @@ from decimal import Context, Decimal
 from itertools import pairwise
 from math import sqrt
 from statistics import fmean, stdev
+from typing import NamedTuple
 
 from backtest.result.asset_marks import MIN_INTERVALS, Marks
 from backtest.result.trading_outcome import TradingOutcome
+from market.accounting.equity_curve import drawdown_of
 from market.instruments.orders import Fill, changes_of
 from market.money import EXACT, ZERO
 from market.time_units import MICROSECONDS
@@ -32,11 +34,10 @@ class Ratio:
     """`value`, or the reason why there is none."""
 
     value: float | None
-    why: str | None = None
+    reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedPoint:
+class MarkedPoint(NamedTuple):
     """`gain` at `time`, microseconds UTC: see `MarkedInventory`."""
 
     time: int
@@ -56,13 +57,13 @@ class MarkedInventory:
     """At the opening marks: the capital."""
     closing: Decimal
     held: Decimal
-    """The opening inventory at the closing marks: what doing nothing would have come to."""
+    """The opening inventory at the closing marks: the value without trading."""
     gain: Decimal
     drawdown: Decimal
-    """The deepest fall of the gain below its highest value before, over the sampled moments."""
+    """The maximum drawdown of the gain, over the sampled moments."""
     points: tuple[MarkedPoint, ...]
     unmarked: tuple[str, ...] = ()
-    """What no market tells a price of; it counts for nothing."""
+    """Assets that no market has a price of; they count as zero."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +81,12 @@ class Performance:
     interval_seconds: int | None
     """Between two samples of the marked gain."""
     returns: int
-    """How many there are, one per whole interval."""
+    """The number of returns, one per whole interval."""
     marked: MarkedInventory
 
     @property
     def definition(self) -> str:
-        """What the ratios are made of, to be printed beside them."""
+        """The definition of the ratios, printed beside them."""
         if self.interval_seconds is None:
             return f"of returns over {MIN_INTERVALS} whole minutes or more, which this recording does not hold"
         unit, yearly = UNITS[self.interval_seconds], YEAR_SECONDS // self.interval_seconds
@@ -97,7 +98,7 @@ class Performance:
 
 
 def performance_of(outcome: TradingOutcome, marks: Marks, markets: Markets) -> Performance:
-    """Of the whole recording that `marks` were read of."""
+    """The performance over the whole recording that `marks` were read from."""
     marked = marked_inventory(outcome, marks, markets)
     capital, turned = marked.opening, rounded(turnover(outcome.arbitrages))
     returns = returns_of(marked.points, capital) if marks.interval is not None else []
@@ -127,7 +128,7 @@ def marked_inventory(outcome: TradingOutcome, marks: Marks, markets: Markets) ->
         closing=rounded(_valued(closing, last)),
         held=rounded(_valued(opening, last)),
         gain=points[-1].gain,
-        drawdown=deepest(point.gain for point in points),
+        drawdown=drawdown_of(points).depth,
         points=points,
         unmarked=tuple(name for name in names if name not in marks.worth),
     )
@@ -153,9 +154,9 @@ def returns_of(points: Sequence[MarkedPoint], capital: Decimal) -> list[float]:
 
 def sharpe_ratio(returns: Sequence[float], yearly: int) -> Ratio:
     """mean / standard deviation (n - 1) × √intervals a year (Sharpe 1994, at a risk-free rate of 0)."""
-    why = _too_few(returns)
-    if why is not None:
-        return Ratio(None, why)
+    too_few = _too_few(returns)
+    if too_few is not None:
+        return Ratio(None, too_few)
     deviation = stdev(returns)
     if deviation == 0:
         return Ratio(None, "the returns do not vary")
@@ -164,22 +165,13 @@ def sharpe_ratio(returns: Sequence[float], yearly: int) -> Ratio:
 
 def sortino_ratio(returns: Sequence[float], yearly: int) -> Ratio:
     """mean / √(mean of squared returns below 0, over all n) × √intervals a year (Sortino and Price 1994, target 0)."""
-    why = _too_few(returns)
-    if why is not None:
-        return Ratio(None, why)
+    too_few = _too_few(returns)
+    if too_few is not None:
+        return Ratio(None, too_few)
     downside = sqrt(fmean(min(one, 0.0) ** 2 for one in returns))
     if downside == 0:
         return Ratio(None, "no interval lost anything")
     return Ratio(fmean(returns) / downside * sqrt(yearly))
-
-
-def deepest(values: Iterable[Decimal]) -> Decimal:
-    """The deepest fall below the highest value before; it begins at 0."""
-    highest = fall = ZERO
-    for value in values:
-        highest = max(highest, value)
-        fall = max(fall, highest - value)
-    return fall
 
 
 def share_of(amount: Decimal, whole: Decimal) -> Decimal | None:

@@ -45,7 +45,7 @@ def _line(names: tuple[str, ...], group: Sequence[Arbitrage]) -> BreakdownLine:
     profits = [one.profit for one in group if one.profit is not None]
     return BreakdownLine(
         names=names,
-        trades=sum(any(leg.fills for leg in one.legs) for one in group),
+        trades=sum(one.is_filled for one in group),
         turnover=rounded(turnover(group)),
         fees=sum((one.fees for one in profits), ZERO),
         net=sum((one.net for one in profits), ZERO),
@@ -54,7 +54,7 @@ def _line(names: tuple[str, ...], group: Sequence[Arbitrage]) -> BreakdownLine:
 
 def _pair(arbitrage: Arbitrage) -> tuple[str, ...]:
     buy, sell = arbitrage.opportunity.buy, arbitrage.opportunity.sell
-    return arbitrage.base, f"{buy.exchange} {buy.symbol}", f"{sell.exchange} {sell.symbol}"
+    return arbitrage.base, buy.market_name, sell.market_name
 
 
 def _day(arbitrage: Arbitrage) -> tuple[str, ...]:

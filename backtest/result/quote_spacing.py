@@ -1,4 +1,4 @@
-"""How far apart in time the quotes of a tick set lie, which of its markets are bars, and what such data cannot tell."""
+"""The spacing of a tick set's quotes in time, which of its markets are bars, and what bars leave unknown."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ import pyarrow.compute as pc
 
 from backtest.replay_profiles import profile_of
 from datasets.ticksets.manifest import Manifest
-from datasets.ticksets.tick_set import TickSet, read_ticks
+from datasets.ticksets.tick_set import TickSet, is_of_market, read_ticks
 from market.instruments.markets import Market
 
 QUOTED = ("quote", "fx")
 SHOWN = ("bid_price", "ask_price", "bid_amount", "ask_amount")
 COLUMNS = ["kind", "exchange", "symbol", "received_time", *SHOWN]
 MAX_ROW_GROUPS = 24
-"""Read of a whole set, evenly over each base: what is asked for is the usual gap, not each one."""
+"""Row groups read of a whole set, evenly over each base: enough for the typical gap."""
 MIN_GAPS = 20
-"""Of a market that is not of bars, before its spacing is taken for its usual one."""
+"""Gaps of a market that is not of bars, before its spacing counts."""
 LONGEST_AGE_MS = 86_400_000
 
 Microseconds = npt.NDArray[np.int64]
@@ -55,7 +55,7 @@ def is_of_bars(manifest: Manifest) -> bool:
 
 
 def spacing_of(tick_set: TickSet) -> tuple[MarketSpacing, ...]:
-    """Of every market, in the manifest's order. Raises ImportRejectedError where the set cannot be read."""
+    """The spacing of every market, in the manifest's order. Raises ImportRejectedError if the set cannot be read."""
     manifest = tick_set.manifest
     of_bars = markets_of_bars(manifest)
     gaps: dict[tuple[str, str], list[Microseconds]] = {(one.exchange, one.symbol): [] for one in manifest.markets}
@@ -72,9 +72,9 @@ def spacing_of(tick_set: TickSet) -> tuple[MarketSpacing, ...]:
 
 
 def default_quote_age_ms(spacings: Sequence[MarketSpacing], usual_ms: int) -> int:
-    """How old a quote may be where nobody says: `usual_ms`, or twice the median spacing of the slowest traded market
-    where that is more, so that one late or missing row does not end a quote. Rates have no say: daily ones would let
-    quotes of an exchange grow a day old."""
+    """The default maximum quote age: `usual_ms`, or twice the median spacing of the slowest traded market if that is
+    more, so that one late or missing row does not end a quote. FX rates do not count: daily ones would let quotes of an
+    exchange grow a day old."""
     medians = [
         one.median
         for one in spacings
@@ -84,7 +84,7 @@ def default_quote_age_ms(spacings: Sequence[MarketSpacing], usual_ms: int) -> in
 
 
 def answers(spacings: Sequence[MarketSpacing], microseconds: int) -> bool:
-    """Whether the data can tell what happens so much later: between two bars nobody knows what was quoted."""
+    """Whether the data show what happens so much later: what was quoted between two bars is unknown."""
     bars = [one for one in spacings if one.is_of_bars and not one.is_fx]
     return all(one.median is not None and microseconds >= one.median for one in bars)
 
@@ -95,7 +95,7 @@ def coarsest_bar(spacings: Sequence[MarketSpacing]) -> int | None:
 
 
 def bars_words(spacings: Sequence[MarketSpacing]) -> str | None:
-    """What a reader must know of a result from bars; None where it is from quotes."""
+    """The caveat of a result from bars; None if it is from quotes."""
     coarsest = coarsest_bar(spacings)
     if coarsest is None:
         return None
@@ -106,14 +106,14 @@ def bars_words(spacings: Sequence[MarketSpacing]) -> str | None:
 
 
 def age_words(age_ms: int, spacings: Sequence[MarketSpacing]) -> str:
-    """How old a quote could be, beside how far apart quotes lie."""
+    """The maximum quote age, and the spacing of the slowest market."""
     medians = [one.median for one in spacings if not one.is_fx and one.median is not None]
     beside = f"; the slowest market quotes each {seconds_words(max(medians))} (median)" if medians else ""
     return f"a quote holds for {seconds_words(age_ms * 1_000)} unless a newer one comes{beside}"
 
 
 def rate_words(age_ms: int, spacings: Sequence[MarketSpacing]) -> tuple[str, ...]:
-    """Of rates that come more seldom than a quote may be old: in between nothing is converted."""
+    """Warnings about rates that arrive less often than the maximum quote age: in between nothing is converted."""
     return tuple(
         f"{one.exchange} {one.symbol} comes each {seconds_words(one.median)} (median), but a rate may be "
         f"{seconds_words(age_ms * 1_000)} old: in between nothing is converted; raise max_quote_age_ms"
@@ -139,11 +139,7 @@ def _sampled(tick_set: TickSet, base: str, most: int) -> Iterator[pa.Table]:
 
 def _gaps(quoted: pa.Table, market: Market) -> Microseconds:
     """Between the quotes of a market that show something else than the one before."""
-    is_own = pc.and_(
-        pc.is_in(quoted["exchange"], pa.array([market.exchange])),
-        pc.is_in(quoted["symbol"], pa.array([market.symbol])),
-    )
-    rows = quoted.filter(is_own).combine_chunks()
+    rows = quoted.filter(is_of_market(quoted, market)).combine_chunks()
     if len(rows) < 2:
         return np.array([], dtype=np.int64)
     is_new = np.ones(len(rows), dtype=np.bool_)

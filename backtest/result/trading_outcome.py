@@ -1,9 +1,12 @@
-"""What a backtest came to, as its report, its JSON and the sweeps read it. Money in the settlement currency."""
+"""The outcome of trading in a backtest, which its report, its JSON and the sweeps read. Money in the settlement
+currency.
+"""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import NamedTuple
 
-from backtest.result.trade_lines import traded_of
+from market.accounting.equity_curve import EquityDrawdown, drawdown_of
 from market.instruments.orders import Fill
 from market.money import ZERO, total
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss
@@ -11,17 +14,16 @@ from market.trade.arbitrages import Arbitrage, ProfitAndLoss
 
 @dataclass(frozen=True, slots=True)
 class RejectedSum:
-    """Opportunities rejected for one reason: `count` sightings. `episodes` of them that were traded at no sighting, and
-    what one trade on each would have brought at most (`market.accounting.episodes`); an episode counts under one
-    reason alone."""
+    """Opportunities rejected for one reason: `count` sightings, and the `episodes` without any trade. `missed`: the
+    most that one trade on each of these would have earned (`market.accounting.episodes`). An episode counts under one
+    reason only."""
 
     count: int
     episodes: int = 0
     missed: Decimal = ZERO
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedEquityPoint:
+class SimulatedEquityPoint(NamedTuple):
     """Net profit of all arbitrages that had ended at `time`, microseconds UTC."""
 
     time: int
@@ -42,14 +44,14 @@ class Lifetime:
 
 @dataclass(frozen=True, slots=True)
 class TradingOutcome:
-    """What trading on a row of opportunities came to."""
+    """The outcome of trading on a sequence of opportunities."""
 
     opportunities: int
     """Distinct ids."""
     arbitrages: tuple[Arbitrage, ...]
     """By the time they began."""
     rejections: dict[str, RejectedSum]
-    """By reason; `expired`: nobody had decided in time."""
+    """By reason; `expired`: no bot had decided in time."""
     profit: ProfitAndLoss
     """Sum over the arbitrages."""
     equity: tuple[SimulatedEquityPoint, ...]
@@ -59,11 +61,11 @@ class TradingOutcome:
     is_balanced: bool
     """Before + fills − fees = after, to the last digit, the two sides from different sources."""
     lifetimes: tuple[Lifetime, ...] = ()
-    """Of each episode."""
+    """One of each episode."""
     net_bps_counts: dict[int, int] = field(default_factory=dict)
     """Opportunities by net bps, floored to whole ones."""
     assumptions: tuple[str, ...] = ()
-    """What this very run took for granted, in words."""
+    """Assumptions of this run, as text."""
 
     @property
     def missed(self) -> Decimal:
@@ -71,6 +73,16 @@ class TradingOutcome:
         return total(rejected.missed for rejected in self.rejections.values())
 
     @property
+    def rejected(self) -> int:
+        """Opportunities rejected, for any reason."""
+        return sum(rejected.count for rejected in self.rejections.values())
+
+    @property
     def trades(self) -> int:
-        """Arbitrages of which anything was bought or sold."""
-        return len(traded_of(self.arbitrages))
+        """Arbitrages with at least one fill."""
+        return sum(arbitrage.is_filled for arbitrage in self.arbitrages)
+
+    @property
+    def drawdown(self) -> EquityDrawdown:
+        """The maximum drawdown of the equity."""
+        return drawdown_of(self.equity)

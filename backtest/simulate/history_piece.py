@@ -1,5 +1,5 @@
-"""One row group of a tape: of each market the times at which it was quoted, renewed or withdrawn; quotes are made of
-the rows that are asked for."""
+"""One row group of a quote history: when each market was quoted, confirmed or withdrawn. Quotes are made only of the
+rows that are asked for."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,38 +9,26 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from datasets.ticksets.tick_set import is_of_market
+from datasets.ticksets.tick_set_schema import TICK_FIELDS
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price, decimal_of
 from market.prices.quotes import Level, Quote
 from streams.message_format import levels_of
 
-COLUMNS = [
-    "offset",
-    "kind",
-    "exchange",
-    "symbol",
-    "received_time",
-    "exchange_time",
-    "sequence",
-    "bid",
-    "bid_amount",
-    "ask",
-    "ask_amount",
-    "bids",
-    "asks",
-]
-"""Of a tick set: what a tape reads."""
+COLUMNS = ["offset", *TICK_FIELDS]
+"""The columns of a tick set that a quote history reads."""
 
 MAX_QUOTES = 4_096
-"""Kept of one row group once they were made: many runs over one tape ask for the same ones."""
+"""Quotes kept per row group: many runs over one history ask for the same ones."""
 
 Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownQuote:
-    """A quote, and when its feed last said that it holds, microseconds; `place`: its position in the base's log."""
+    """A quote, and when its feed last confirmed it, microseconds; `place`: its position in the base's log."""
 
     quote: Quote
     verified: int
@@ -49,7 +37,7 @@ class KnownQuote:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Of one market, in the order of the log; those known where the row group begins come first."""
+    """The rows of one market in the order of the log; those known at the start of the row group come first."""
 
     rows: Integers
     """Positions in the row group."""
@@ -122,11 +110,10 @@ class HistoryPiece:
 
     def _gathered(self, market: Market) -> _Rows:
         table = self._table
-        is_quote = _equal(table, "kind", "quote")
-        is_stated = is_quote | _equal(table, "kind", "withdrawn")
-        is_told = is_stated | _equal(table, "kind", "alive")
-        is_own = _equal(table, "exchange", market.exchange) & _equal(table, "symbol", market.symbol)
-        rows = np.flatnonzero(is_own & is_told)
+        is_quote = _is_kind(table, "quote")
+        is_stated = is_quote | _is_kind(table, "withdrawn")
+        is_shown = is_stated | _is_kind(table, "alive")
+        rows = np.flatnonzero(is_of_market(table, market).to_numpy() & is_shown)
         stated = np.where(is_stated[rows], np.arange(len(rows)), -1)
         # a feed's rows never go back in time; a log whose clock was set back is read as if it had stood still
         times = np.maximum.accumulate(self._times[rows])
@@ -181,6 +168,6 @@ class QuotedRow:
         return all(text in self.piece.text(side, self.row) for side, texts in levels.items() for text in texts)
 
 
-def _equal(table: pa.Table, column: str, word: str) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = pc.is_in(table[column], pa.array([word])).to_numpy()
+def _is_kind(table: pa.Table, kind: str) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = pc.is_in(table["kind"], pa.array([kind])).to_numpy()
     return found

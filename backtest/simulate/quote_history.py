@@ -1,7 +1,7 @@
-"""The quotes of a backtest: which one of an exchange was known at a moment of market time. Read where it is asked for.
+"""The quotes of a backtest: which quote of an exchange was known at a moment of market time.
 
-What is asked for is seldom near to what was asked for last, so nothing is played through: the row group of the moment
-is read, with what was known where it begins (`opening.parquet`).
+Moments are asked for in any order, so nothing is replayed from the start: only the row group of the moment is read, and
+with it what was known at the start of the row group (`opening.parquet`).
 """
 
 from bisect import bisect_right
@@ -13,16 +13,14 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from backtest.simulate.history_piece import COLUMNS, HistoryPiece, KnownQuote, QuotedRow
 from backtest.simulate.settings_changes import SettingsChange, logged_settings
-from datasets.ticksets.manifest import Partition
-from datasets.ticksets.tick_set import TickSet, read_opening, read_ticks
+from datasets.ticksets.tick_set import RowGroup, TickSet, read_opening, read_ticks, row_groups
 from market.instruments.markets import Market
 
 PIECES = 32
-"""Row groups that a tape keeps, where it does not keep all: a few bases at a time, whatever the length of the set."""
+"""Row groups that a history keeps, unless it keeps all: enough for a few bases at a time, however long the set is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +38,26 @@ class QuoteHistory:
 
     def __init__(
         self,
-        places: Mapping[str, Sequence[HistoryPosition]],
+        positions: Mapping[str, Sequence[HistoryPosition]],
         markets: tuple[Market, ...],
         kept: int | None,
         changes: Callable[[], tuple[SettingsChange, ...]] = tuple,
     ) -> None:
-        """`places`: base → its row groups in the order of its log; `changes` reads those of the settings."""
+        """`positions`: base → its row groups in the order of its log; `changes` reads those of the settings."""
         self._changes = changes
-        self._places = places
-        self._since = {base: _from_here_on(rows) for base, rows in places.items()}
-        self._first = {base: [place.first for place in rows] for base, rows in places.items()}
+        self._positions = positions
+        self._since = {base: _from_here_on(rows) for base, rows in positions.items()}
+        self._first = {base: [position.first for position in rows] for base, rows in positions.items()}
         self._markets = {(market.exchange, market.symbol): market for market in markets if not market.is_fx}
         self._kept = kept
         self._pieces: OrderedDict[tuple[str, int], HistoryPiece] = OrderedDict()
         self._last: int | None = None
-        """Of a tape that was cut: the latest time of which it knows anything."""
+        """The latest time that a history cut by `until` knows anything of."""
 
     @property
     def settings_changes(self) -> tuple[SettingsChange, ...]:
-        """Of the recorded session, up to where the tape was cut. Raises ImportRejectedError."""
-        return tuple(change for change in self._changes() if self._told(change.time) == change.time)
+        """The settings changes of the recorded session, up to where the history was cut. Raises ImportRejectedError."""
+        return tuple(change for change in self._changes() if self._within(change.time) == change.time)
 
     def until(self, end: int) -> "QuoteHistory":
         """The same, as if nothing had been recorded at `end`, microseconds, or later; both share what was read."""
@@ -69,7 +67,7 @@ class QuoteHistory:
 
     def at(self, exchange: str, symbol: str, time: int) -> KnownQuote | None:
         """The newest quote that had arrived by `time`, microseconds; None where there was none, or it was withdrawn."""
-        market, time = self._markets.get((exchange, symbol)), self._told(time)
+        market, time = self._markets.get((exchange, symbol)), self._within(time)
         number = -1 if market is None else self._number(market.base, time)
         if market is None or number < 0:
             return None
@@ -80,25 +78,25 @@ class QuoteHistory:
 
     def between(self, exchange: str, symbol: str, place: int, time: int) -> Iterator[QuotedRow]:
         """Each quote behind `place` in its base's log that had arrived by `time`."""
-        market, time = self._markets[exchange, symbol], self._told(time)
+        market, time = self._markets[exchange, symbol], self._within(time)
         first = max(bisect_right(self._first.get(market.base, []), place) - 1, 0)
         for number in range(first, self._number(market.base, time) + 1):
             for row in self._piece(market.base, number).between(market, place, time):
                 place = row.place
                 yield row
 
-    def _told(self, time: int) -> int:
+    def _within(self, time: int) -> int:
         return time if self._last is None else min(time, self._last)
 
     def _number(self, base: str, time: int) -> int:
-        """Of the last row group with a row of `time` or before; -1 where there is none."""
+        """The number of the last row group with a row of `time` or before; -1 if there is none."""
         return bisect_right(self._since.get(base, []), time) - 1
 
     def _piece(self, base: str, number: int) -> HistoryPiece:
         key = (base, number)
         known = self._pieces.get(key)
         if known is None:
-            known = self._pieces[key] = HistoryPiece(*self._places[base][number].read())
+            known = self._pieces[key] = HistoryPiece(*self._positions[base][number].read())
             while self._kept is not None and len(self._pieces) > self._kept:
                 self._pieces.popitem(last=False)
         elif self._kept is not None:
@@ -106,45 +104,23 @@ class QuoteHistory:
         return known
 
 
-def _from_here_on(places: Sequence[HistoryPosition]) -> list[int]:
-    """Of each row group the earliest time of it or of any behind it: never falling."""
-    times = np.array([place.since for place in places], dtype=np.int64)
+def _from_here_on(positions: Sequence[HistoryPosition]) -> list[int]:
+    """For each row group the earliest time in it or in any later one: never falling."""
+    times = np.array([position.since for position in positions], dtype=np.int64)
     earliest: list[int] = np.minimum.accumulate(times[::-1])[::-1].tolist()
     return earliest
 
 
 def quote_history_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteHistory:
-    """Of a tick set; `kept` None keeps what was read once, for many runs over one set. Raises ImportRejectedError."""
-    places = {
-        base: [place for partition in tick_set.partitions_of(base) for place in _places(tick_set, partition)]
-        for base in tick_set.manifest.bases
-    }
-    return QuoteHistory(places, tick_set.manifest.markets, kept, partial(logged_settings, tick_set))
+    """The history of a tick set; `kept` None keeps all that was read, for many runs over one set. Raises
+    ImportRejectedError."""
+    positions = {base: _positions(tick_set, base) for base in tick_set.manifest.bases}
+    return QuoteHistory(positions, tick_set.manifest.markets, kept, partial(logged_settings, tick_set))
 
 
-def _places(tick_set: TickSet, partition: Partition) -> list[HistoryPosition]:
-    path, opening = tick_set.path(partition), tick_set.opening_path(partition)
+def _positions(tick_set: TickSet, base: str) -> list[HistoryPosition]:
+    def reader(group: RowGroup) -> Callable[[], tuple[pa.Table, pa.Table]]:
+        path, opening = tick_set.path(group.partition), tick_set.opening_path(group.partition)
+        return lambda: (read_opening(opening, group.number), read_ticks(path, [group.number], COLUMNS))
 
-    def reader(number: int) -> Callable[[], tuple[pa.Table, pa.Table]]:
-        return lambda: (
-            read_opening(opening, number),
-            read_ticks(path, [number], COLUMNS),
-        )
-
-    with pq.ParquetFile(path) as file:
-        names = file.schema_arrow.names
-        time, offset = names.index("received_time"), names.index("offset")
-        groups = [file.metadata.row_group(number) for number in range(partition.row_groups)]
-    return [
-        HistoryPosition(_least(group, time), _least(group, offset), reader(number))
-        for number, group in enumerate(groups)
-    ]
-
-
-def _least(group: pq.RowGroupMetaData, column: int) -> int:
-    """By the statistics that each writer of a tick set keeps."""
-    statistics = group.column(column).statistics
-    if statistics is None:
-        raise ValueError("a tick set without statistics of its row groups")
-    least: int = statistics.min  # type: ignore[assignment]  # the column holds integers
-    return least
+    return [HistoryPosition(group.since, group.first, reader(group)) for group in row_groups(tick_set, base)]

@@ -1,4 +1,4 @@
-"""What opportunities tell beside their trading: how long spreads paid, how much, and what of it was missed."""
+"""Statistics of the opportunities seen: how long spreads were profitable, by how much, and the missed profit."""
 
 from collections import Counter
 from collections.abc import Callable

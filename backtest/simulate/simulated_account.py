@@ -8,9 +8,8 @@ from backtest.backtest_parameters import Latency
 from backtest.simulate.order_latency import is_rejected, latency_microseconds
 from backtest.simulate.quote_history import QuoteHistory
 from exchanges.errors import OrderRejectedError
-from exchanges.paper.paper_journal import Accepted, Ended, JournalRow
+from exchanges.paper.paper_journal import JournalRow
 from exchanges.paper.paper_ledger import PaperLedger
-from exchanges.paper.paper_matching import executions, report_of, taken_by
 from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
@@ -26,7 +25,7 @@ class Conditions:
     """What all accounts of one backtest have in common."""
 
     markets: Markets
-    tape: QuoteHistory
+    history: QuoteHistory
     clock: Clock
     settings: Callable[[], Settings]
     seed: int
@@ -43,7 +42,7 @@ class SimulatedAccount:
         self._ledger = PaperLedger(exchange, conditions.markets)
         self._ledger.apply(JournalRow(opening=dict(opening)))
         self._seen: dict[str, int] = {}
-        """Symbol → place on the tape up to which its quotes were held against what was taken."""
+        """Symbol → place in its base's log up to which its quotes were compared with the taken amounts."""
         self.matched_on_depth = 0
         self.matched_on_best = 0
         """Orders matched against a quote with more than one level on the side they met, and with one alone."""
@@ -83,41 +82,27 @@ class SimulatedAccount:
     def _accept(self, order: LimitOrder) -> None:
         market = self._conditions.markets[order.exchange, order.symbol]
         fee_rate = self._conditions.settings().taker_fees[self._exchange]
-        rejection = self._ledger.rejection_of(order, market, fee_rate)
-        if rejection is not None:
-            raise OrderRejectedError(rejection)
         now = self._conditions.clock.now()
-        accepted = Accepted(
-            order=order,
-            exchange_order_id=self._ledger.next_order_id(),
-            fee_rate=fee_rate,
-            accepted_at=now,
-            ends_by=now,
-            base=market.base,
-            quote_currency=market.quote_currency,
-        )
-        self._ledger.apply(JournalRow(accepted=accepted))
+        self._ledger.apply(JournalRow(accepted=self._ledger.accepted(order, market, fee_rate, now, now)))
 
     def _match(self, order: LimitOrder) -> OrderReport:
         """Against what is known now, less what was taken of it; against nothing where that is withdrawn or too old."""
-        conditions, now = self._conditions, self._conditions.clock.now()
+        now = self._conditions.clock.now()
         accepted = self._ledger.open_order(order.client_order_id)
-        market = conditions.markets[order.exchange, order.symbol]
         if accepted is None:
             raise RuntimeError(f"{self._exchange} has lost order {order.client_order_id}")
         quote = self._quote(order.symbol, now)
-        found = () if quote is None else executions(order, quote, self._ledger.depth, market)
-        report = report_of(order, accepted.exchange_order_id, found, conditions.markets, accepted.fee_rate, now)
-        self._ledger.apply(JournalRow(ended=Ended(order.client_order_id, report, now, taken_by(found))))
+        ended = self._ledger.ended(accepted, quote, now, now)
+        self._ledger.apply(JournalRow(ended=ended))
         if quote is not None:
             has_depth = len(quote.asks if order.side == "buy" else quote.bids) > 1
             self.matched_on_depth += has_depth
             self.matched_on_best += not has_depth
-        return report
+        return ended.report
 
     def _quote(self, symbol: str, now: int) -> Quote | None:
         self._see_quotes(symbol, now)
-        shown = self._conditions.tape.at(self._exchange, symbol, now)
+        shown = self._conditions.history.at(self._exchange, symbol, now)
         if shown is None or now - shown.verified > self._conditions.settings().max_quote_age_ms * 1_000:
             return None
         self._seen[symbol] = shown.place
@@ -125,11 +110,11 @@ class SimulatedAccount:
 
     def _see_quotes(self, symbol: str, now: int) -> None:
         """Those since the last order, for as long as one of them may give back what was taken."""
-        depth, tape = self._ledger.depth, self._conditions.tape
+        depth, history = self._ledger.depth, self._conditions.history
         texts = _texts(depth.taken(symbol))
         if not texts:
             return
-        for row in tape.between(self._exchange, symbol, self._seen[symbol], now):
+        for row in history.between(self._exchange, symbol, self._seen[symbol], now):
             if row.shows(texts):
                 continue
             depth.update(row.quote)

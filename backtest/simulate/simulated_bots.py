@@ -10,13 +10,12 @@ from backtest.simulate.simulated_account import SimulatedAccount
 from backtest.simulate.simulated_rejections import EXPIRED, RejectionCounts
 from backtest.simulate.tiered_fees import TieredFees
 from bots.bot_loop import ROUND_SECONDS
-from bots.decide.opportunity_checks import is_expired
-from bots.decide.order_decision import settings_rejection
+from bots.decide.order_decision import is_expired, settings_rejection
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
+from bots.execute.due_actions import due_actions
 from bots.execute.leg_executor import LegExecutor, LegKey
 from bots.execute.leg_reserver import LegReserver
-from bots.execute.pending_legs import due_legs
 from market.accounting.episodes import TradeBounds
 from market.decide.circuit_breaker import FailureKind
 from market.decide.settings import Settings
@@ -25,6 +24,8 @@ from market.money import ZERO
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
+from market.trade.leases import UNFENCED
+from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import advancing, markets_by_symbol
 from store.memory.memory_store import MemoryTradeStore
 
@@ -49,7 +50,7 @@ class SimulatedBots:
         self._markets = markets_by_symbol(markets)
         self._decision = round(parameters.decision_ms * 1_000)
         self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
-        self.cache = StateCache(store.settings_in_force())
+        self.cache = StateCache(store.settings.in_force())
         self.rejections = RejectionCounts()
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
@@ -58,12 +59,7 @@ class SimulatedBots:
         advance = advancing(markets)
         self._health = {name: ExchangeHealthWatch(name, store, self.cache, wall_clock=agenda.now) for name in accounts}
         self._reservers = {name: self._reserver(name) for name in accounts}
-        self._traders = {
-            name: LegExecutor(
-                store, account, advance, steady_clock=agenda.now, record_failure=partial(self._record_failure, name)
-            )
-            for name, account in accounts.items()
-        }
+        self._traders = {name: self._executor(name, account, advance) for name, account in accounts.items()}
         self._anyone = next(iter(self._reservers.values()))
         self._begun: set[LegKey] = set()
         self._busy: set[LegKey] = set()
@@ -73,7 +69,7 @@ class SimulatedBots:
         self._update_balances()
 
     def decide(self, opportunity: Opportunity) -> str | None:
-        """What both bots make of it, now: why they do not trade it, or None where an arbitrage was begun."""
+        """The decision of both bots now: why they do not trade it, or None if an arbitrage was begun."""
         if self._fees.see_day(self._agenda.now()):
             self.change(self.cache.settings)
         if is_expired(opportunity, self._agenda.now()):
@@ -113,13 +109,13 @@ class SimulatedBots:
         """These are in force from now on, but for the fees of exchanges with tiers."""
         fees = {**settings.taker_fees, **self._fees.today}
         settings = settings.model_copy(update={"taker_fees": fees})
-        version = self._store.settings_in_force().version
-        self.cache.settings = run_to_end(self._store.change_settings(settings, version, "backtest"))
+        version = self._store.settings.in_force().version
+        self.cache.settings = run_to_end(self._store.settings.change(settings, version, "backtest"))
 
     def _rejection(self, opportunity: Opportunity) -> str | None:
         """Both bots come to the same answer here; most opportunities end at the settings, the cheapest to ask."""
-        rejected = settings_rejection(opportunity, self._markets, self.cache.settings)
-        return self._anyone.early_rejection(opportunity) if rejected is None else rejected.reason
+        reason = settings_rejection(opportunity, self._markets, self.cache.settings)
+        return self._anyone.early_rejection(opportunity) if reason is None else reason
 
     def _reserver(self, exchange: str) -> LegReserver:
         return LegReserver(
@@ -132,10 +128,17 @@ class SimulatedBots:
             # both legs are begun together, once both are reserved
             execute=lambda _identity, _role: None,
             wall_clock=self._agenda.now,
+            by=UNFENCED,
+        )
+
+    def _executor(self, exchange: str, account: SimulatedAccount, advance: Advance) -> LegExecutor:
+        record_failure = partial(self._record_failure, exchange)
+        return LegExecutor(
+            self._store, account, advance, UNFENCED, steady_clock=self._agenda.now, record_failure=record_failure
         )
 
     def _follow(self, identity: str) -> bool:
-        """As a bot does that is told of a change of this arbitrage; False where there is none."""
+        """Does what a bot does when it is notified of a change of this arbitrage; False if there is nothing to do."""
         arbitrage = run_to_end(self._store.arbitrage(identity))
         if arbitrage is None:
             return False
@@ -151,7 +154,7 @@ class SimulatedBots:
 
     def _work_on(self, arbitrage: Arbitrage, exchange: str) -> None:
         now = self._agenda.now()
-        for due in due_legs([arbitrage], exchange, self._markets, arbitrage.send_by):
+        for due in due_actions([arbitrage], exchange, self._markets, arbitrage.send_by):
             key = (due.arbitrage_id, due.leg.role)
             if due.what == "execute" and key not in self._busy:
                 self._busy.add(key)
@@ -177,7 +180,7 @@ class SimulatedBots:
         self._follow(identity)
 
     def _expire(self, identity: str) -> None:
-        run_to_end(self._store.expire(identity))
+        run_to_end(self._store.expire(identity, UNFENCED))
         self._follow(identity)
 
     def _record_failure(self, exchange: str, kind: FailureKind, subject: str) -> None:
@@ -185,4 +188,4 @@ class SimulatedBots:
         run_to_end(self._health[exchange].round())
 
     def _update_balances(self) -> None:
-        self.cache.update_balances(run_to_end(self._store.balance_rows()))
+        self.cache.update_balances(run_to_end(self._store.balances.rows()))

@@ -26,7 +26,7 @@ class RejectionCounts:
         opportunity: Opportunity,
         reason: str,
         rejected_at: int,
-        grounds: Callable[[], str] | None = None,
+        record: Callable[[], str] | None = None,
     ) -> None:
         # the store may reject both bots, yet it is one opportunity
         if self.newest_reason(opportunity.opportunity_id) is None:

@@ -19,20 +19,21 @@ from backtest.simulate.simulated_account import Conditions, SimulatedAccount
 from backtest.simulate.simulated_books import balances_of, is_balanced
 from backtest.simulate.simulated_bots import SimulatedBots
 from backtest.simulate.trading_assumptions import all_assumptions
-from market.accounting.profit_groups import added, profit_from
+from market.accounting.profit_groups import profit_of
 from market.instruments.markets import Market
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import Arbitrage, ProfitAndLoss
+from market.trade.arbitrages import Arbitrage
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import markets_by_symbol
 from store.memory.memory_store import MemoryTradeStore
 
 WINDOW_DELAY = 6 * MICROSECONDS
 """From the end of a spread window to when live bots have it at the latest: a row a second past it, then a trigger."""
 UNHEARD = logging.NullHandler()
-"""What the bots warn of happened to nobody here, and the outcome tells it all: no terminal is to show it."""
+"""The bots' warnings are about simulated events that the outcome has already: no terminal should show them."""
 
 
 class BacktestError(ValueError):
@@ -47,46 +48,46 @@ def trading_order(opportunity: Opportunity) -> tuple[int, str, int, str, str]:
 
 def trade(
     opportunities: Iterable[Opportunity],
-    tape: QuoteHistory,
+    history: QuoteHistory,
     markets: tuple[Market, ...],
     parameters: Parameters,
     windows: Iterable[SpreadWindow] | None = None,
 ) -> TradingOutcome:
-    """`opportunities` by `trading_order`; of several with one id the first counts. `windows` by their ends, as history
-    for the rules that ask for it; None: those rules know none. Raises BacktestError."""
+    """`opportunities` by `trading_order`; of several with one id the first counts. `windows` by their ends, for the
+    rules that need earlier spreads; None: those rules have none. Raises BacktestError."""
     # here, since a sweep trades in Spark's workers; a handler that is there already is not added again
     logging.getLogger("bots").addHandler(UNHEARD)
-    floor = _Floor(tape, tuple(market for market in markets if not market.is_fx), parameters)
+    simulation = _Simulation(history, tuple(market for market in markets if not market.is_fx), parameters)
     spreads = SpreadStatistics()
-    history = iter(windows or ())
-    following = next(history, None)
+    coming = iter(windows or ())
+    following = next(coming, None)
     for opportunity in _each_once(opportunities):
-        decided = opportunity.event_time + floor.decision
+        decided = opportunity.event_time + simulation.decision
         while following is not None and following.end + WINDOW_DELAY <= decided:
-            floor.bots.cache.update_window(following)
-            following = next(history, None)
-        floor.agenda.advance(decided)
-        spreads.see(opportunity, floor.bots.decide(opportunity), floor.bots.bounds)
-    floor.agenda.finish()
-    return floor.outcome(spreads, has_history=windows is not None)
+            simulation.bots.cache.update_window(following)
+            following = next(coming, None)
+        simulation.agenda.advance(decided)
+        spreads.see(opportunity, simulation.bots.decide(opportunity), simulation.bots.bounds)
+    simulation.agenda.finish()
+    return simulation.outcome(spreads, has_history=windows is not None)
 
 
-class _Floor:
-    """Where one backtest trades: time, store, accounts and bots, all of them new."""
+class _Simulation:
+    """The simulated time, store, accounts and bots of one backtest."""
 
-    def __init__(self, tape: QuoteHistory, markets: tuple[Market, ...], parameters: Parameters) -> None:
+    def __init__(self, history: QuoteHistory, markets: tuple[Market, ...], parameters: Parameters) -> None:
         self.agenda = EventQueue()
         self.decision = round(parameters.decision_ms * 1_000)
         self._parameters = parameters
         self._markets = markets_by_symbol(markets)
         self._store = MemoryTradeStore(self.agenda)
-        run_to_end(self._store.create_settings(parameters.settings))
+        run_to_end(self._store.settings.create(parameters.settings))
         self._before = _opening(markets, parameters)
         conditions = Conditions(
             markets=self._markets,
-            tape=tape,
+            history=history,
             clock=self.agenda,
-            settings=self._store.settings_in_force,
+            settings=self._store.settings.in_force,
             seed=parameters.seed,
             failed_share=parameters.failed_share,
         )
@@ -95,22 +96,22 @@ class _Floor:
             for exchange, balances in self._before.items()
         }
         for exchange, account in self._accounts.items():
-            run_to_end(self._store.set_balances(exchange, run_to_end(account.balances()), "before"))
+            run_to_end(self._store.balances.replace(exchange, run_to_end(account.balances()), "before", UNFENCED))
         self.bots = SimulatedBots(self.agenda, self._store, self._accounts, markets, parameters)
-        for change in tape.settings_changes if parameters.follow_logged_settings else ():
+        for change in history.settings_changes if parameters.follow_logged_settings else ():
             self.agenda.schedule(change.time, partial(self._change, change))
 
     def outcome(self, spreads: SpreadStatistics, *, has_history: bool) -> TradingOutcome:
         """Once all is over."""
         arbitrages = tuple(run_to_end(self._store.session_arbitrages()))
         fills = tuple(run_to_end(self._store.fills()))
-        after, rows = balances_of(self._accounts), run_to_end(self._store.balance_rows())
+        after, rows = balances_of(self._accounts), run_to_end(self._store.balances.rows())
         episodes = spreads.episodes()
         return TradingOutcome(
             opportunities=spreads.opportunities,
             arbitrages=arbitrages,
             rejections=self.bots.rejections.sums(episodes),
-            profit=_profit(arbitrages, spreads.currency),
+            profit=profit_of(arbitrages, spreads.currency),
             equity=tuple(_equity(arbitrages)),
             fills=fills,
             before=self._before,
@@ -128,7 +129,7 @@ class _Floor:
 
 
 def _opening(markets: tuple[Market, ...], parameters: Parameters) -> Balances:
-    """Of each exchange of `markets`; what no balance is given of is 0. Raises BacktestError."""
+    """The opening balances of each exchange of `markets`; 0 where none is given. Raises BacktestError."""
     exchanges = list(dict.fromkeys(market.exchange for market in markets))
     strangers = parameters.balances.keys() - set(exchanges)
     if strangers:
@@ -150,14 +151,6 @@ def _each_once(opportunities: Iterable[Opportunity]) -> Iterator[Opportunity]:
         if opportunity.opportunity_id not in seen:
             seen.add(opportunity.opportunity_id)
             yield opportunity
-
-
-def _profit(arbitrages: tuple[Arbitrage, ...], currency: str) -> ProfitAndLoss:
-    whole = profit_from(currency, {})
-    for arbitrage in arbitrages:
-        if arbitrage.profit is not None:
-            whole = added(whole, arbitrage.profit)
-    return whole
 
 
 def _equity(arbitrages: tuple[Arbitrage, ...]) -> Iterator[SimulatedEquityPoint]:

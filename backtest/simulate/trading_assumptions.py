@@ -1,4 +1,4 @@
-"""What only trading shows of what a backtest took for granted, in words that a report repeats."""
+"""The assumptions of a backtest that only trading reveals, as text for its report."""
 
 from collections.abc import Sequence
 

@@ -17,7 +17,7 @@ from market.money import BoundedDecimal, decimal_of, decimal_of_whole, text_of
 
 MAX_SETS = 100_000
 DRAWN_DIGITS = 6
-"""Of a drawn number: enough to tell sets apart, few enough to be read and typed again."""
+"""Digits of a drawn number: enough to distinguish sets, few enough to be read and typed again."""
 
 Point = tuple[tuple[str, Decimal], ...]
 """One value of every parameter that a sweep varies, always in the same order."""
@@ -38,7 +38,7 @@ class Range:
     name: str
     low: BoundedDecimal
     high: BoundedDecimal
-    is_whole: bool = False
+    is_integer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +123,12 @@ def range_of(text: str) -> Range:
 
 
 def _named(text: str, option: str, form: str) -> tuple[str, str]:
-    name, is_told, told = (part.strip() for part in text.partition("="))
-    if not name or not is_told:
+    name, mark, value = (part.strip() for part in text.partition("="))
+    if not name or not mark:
         raise SweepRejectedError(f"{option} {text}: is not {form}")
-    if not told:
+    if not value:
         raise SweepRejectedError(f"{option} {text}: has no values")
-    return name, told
+    return name, value
 
 
 def _number(text: str, word: str, option: str = "--grid") -> Decimal:
@@ -142,7 +142,7 @@ def _number(text: str, word: str, option: str = "--grid") -> Decimal:
 
 
 def _drawn(part: Range, chance: random.Random) -> Decimal:
-    if part.is_whole:
+    if part.is_integer:
         return decimal_of_whole(chance.randint(int(part.low), int(part.high)))
     # drawn as a whole number of tiny steps: exact in Decimal, and the same on every machine
     share = decimal_of_whole(chance.randrange(10**9 + 1)) / 10**9

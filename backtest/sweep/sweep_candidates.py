@@ -3,7 +3,7 @@
 Fees, thresholds, ages and lifetimes do not change which quotes stand beside each other at a row of the log: they
 decide what is emitted there, and the figures in it. So one detection with the lowest threshold, the lowest fees and
 the highest age finds all that any set would. What a set alone would have emitted follows by the formulas of
-`cep.detection.cross_spreads` in the same IEEE doubles and the same order of operations, to the last bit.
+`cep.detection.net_spreads` in the same IEEE doubles and the same order of operations, to the last bit.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ class _Columns:
     gross_bps: Doubles
     amount: Doubles
     age: Integers
-    """Of the oldest quote or rate used, microseconds."""
+    """The age of the oldest quote or rate used, microseconds."""
     buy_exchange: npt.NDArray[np.intp]
     sell_exchange: npt.NDArray[np.intp]
 

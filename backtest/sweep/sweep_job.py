@@ -56,7 +56,7 @@ def run_sweep(
 
 
 def check_unchanged(tick_set: TickSet, store: SweepStore, chunks: list[int]) -> None:
-    """Take back what was done meanwhile of a set that was built anew: some of it may have been read from either.
+    """Take back what was done meanwhile of a set that was rebuilt: some of it may have been read from either.
 
     Raises SweepRejectedError.
     """

@@ -37,7 +37,7 @@ class Variable:
     name: str
     adapter: TypeAdapter[Any]
     put: Set
-    is_whole: bool
+    is_integer: bool
 
     def checked(self, value: Decimal) -> Decimal:
         """Raises SweepRejectedError outside the setting's own bounds."""
@@ -101,7 +101,7 @@ def _checked_axis(axis: GridAxis, variable: Variable) -> GridAxis:
 def _checked_range(part: Range, variable: Variable) -> Range:
     variable.checked(part.low)
     variable.checked(part.high)
-    return replace(part, is_whole=variable.is_whole)
+    return replace(part, is_integer=variable.is_integer)
 
 
 def _is_number(name: str) -> bool:
@@ -113,14 +113,14 @@ def _setting(name: str) -> Variable:
     field = Settings.model_fields[name]
     # with the bounds that stand in the document's own definition
     adapter: TypeAdapter[Any] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type] # made here
-    is_whole = field.annotation is int
+    is_integer = field.annotation is int
 
     def put(parameters: Parameters, value: Decimal) -> Parameters:
-        told = adapter.validate_python(text_of(value))
+        given = adapter.validate_python(text_of(value))
         # not validated yet: two settings that bound each other are both put first
-        return replace(parameters, settings=parameters.settings.model_copy(update={name: told}))
+        return replace(parameters, settings=parameters.settings.model_copy(update={name: given}))
 
-    return Variable(name, adapter, put, is_whole)
+    return Variable(name, adapter, put, is_integer)
 
 
 def _fee_of(exchange: str | None) -> Set:
@@ -136,8 +136,8 @@ def _fee_of(exchange: str | None) -> Set:
 def _latency_of(exchange: str | None) -> Set:
     def put(parameters: Parameters, value: Decimal) -> Parameters:
         named = parameters.settings.taker_fees if exchange is None else (exchange,)
-        told = dict.fromkeys(named, Latency(constant_ms=float(value)))
-        return replace(parameters, latency={**parameters.latency, **told})
+        given = dict.fromkeys(named, Latency(constant_ms=float(value)))
+        return replace(parameters, latency={**parameters.latency, **given})
 
     return put
 

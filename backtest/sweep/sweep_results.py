@@ -1,4 +1,4 @@
-"""What one parameter set came to, on the whole tick set or on one span of it; as a row of Parquet and back."""
+"""The result of one parameter set on the whole tick set or on one span of it, as a row of Parquet and back."""
 
 import hashlib
 import json
@@ -9,11 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from backtest.result.backtest_result import drawdown_of
 from backtest.result.performance import Performance
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.sweep.parameter_grids import Point
-from market.money import ZERO, decimal_of, text_of
+from market.money import ZERO, decimal_of, optional_text, text_of
 from market.trade.arbitrages import PROFIT_PARTS
 
 WHOLE = -1
@@ -38,7 +37,7 @@ _FIELDS: dict[str, pa.DataType] = {
     "digest": pa.string(),
 }
 PERFORMANCE_AMOUNTS = ("return_on_capital", "turnover", "marked_gain")
-"""Of the performance, by their names there and here."""
+"""Fields of the performance, by the same names in both."""
 RESULT_SCHEMA = pa.schema(_FIELDS)
 """`span` -1: the whole set. Money as decimal strings, `parameters` as JSON; null: there is none, as of spans."""
 
@@ -48,7 +47,7 @@ class SetResult:
     """Money in the settlement currency; `profit` by the names of PROFIT_PARTS."""
 
     number: int
-    """Of the set, in the order of the grid."""
+    """The number of the set, in the order of the grid."""
     span: int
     point: Point
     opportunities: int
@@ -56,10 +55,10 @@ class SetResult:
     rejected: int
     profit: dict[str, Decimal]
     drawdown: Decimal
-    """The deepest fall of the net profit below its highest so far, as a positive number."""
+    """The maximum drawdown of the net profit, as a positive number."""
     is_balanced: bool
     digest: str
-    """Of every fill, rejection and closing balance: two runs with one digest did the same."""
+    """Digest of every fill, rejection and closing balance: two runs with one digest did the same."""
     missed: Decimal = ZERO
     """Once per episode that was not traded."""
     return_on_capital: Decimal | None = None
@@ -83,9 +82,9 @@ def result_of(
         point=point,
         opportunities=outcome.opportunities,
         trades=outcome.trades,
-        rejected=sum(rejected.count for rejected in outcome.rejections.values()),
-        profit={name: _part(outcome, name) for name in PROFIT_PARTS},
-        drawdown=drawdown_of(outcome.equity).depth,
+        rejected=outcome.rejected,
+        profit=outcome.profit.parts,
+        drawdown=outcome.drawdown.depth,
         missed=outcome.missed,
         is_balanced=outcome.is_balanced,
         digest=digest_of(outcome),
@@ -139,7 +138,7 @@ def _row_of(result: SetResult) -> dict[str, object]:
         **{name: text_of(amount) for name, amount in result.profit.items()},
         "drawdown": text_of(result.drawdown),
         "missed": text_of(result.missed),
-        **{name: None if (told := getattr(result, name)) is None else text_of(told) for name in PERFORMANCE_AMOUNTS},
+        **{name: optional_text(getattr(result, name)) for name in PERFORMANCE_AMOUNTS},
         "sharpe": result.sharpe,
         "sortino": result.sortino,
         "is_balanced": result.is_balanced,
@@ -165,10 +164,3 @@ def _result_of(row: dict[str, Any]) -> SetResult:
         sharpe=row["sharpe"],
         sortino=row["sortino"],
     )
-
-
-def _part(outcome: TradingOutcome, name: str) -> Decimal:
-    part = getattr(outcome.profit, name)
-    if not isinstance(part, Decimal):
-        raise TypeError(f"{name} is no part of a profit")
-    return part

@@ -38,12 +38,12 @@ class SweepDefinition:
     name: str
     tick_set: Path
     fingerprint: str
-    """Of the tick set's files."""
+    """Checksum of the tick set's files."""
     grid: Grid
     parameters: Parameters
     """Those that are not varied."""
     folds: int | None
-    """Of a walk-forward split."""
+    """The number of folds of a walk-forward split."""
     versions: dict[str, str]
     format: int = FORMAT
 
@@ -132,7 +132,7 @@ class SweepStore:
         return [age for age in ages if age is not None]
 
     def results(self) -> list[SetResult]:
-        """Of all finished chunks, by set and span. Raises SweepRejectedError where a part is damaged."""
+        """The results of all finished chunks, by set and span. Raises SweepRejectedError where a part is damaged."""
         found: list[SetResult] = []
         for path in sorted((self.folder / RESULTS).glob("part-*.parquet")):
             try:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 
-from backtest.report.performance_format import CANNOT_TELL, share_words
+from backtest.report.figure_format import CANNOT_TELL, share_words
 from backtest.sweep.sweep_results import WHOLE, SetResult, best_first
 from backtest.sweep.sweep_store import SweepDefinition
 from backtest.sweep.walk_forward import Fold, Span, WalkForward, walk_forward
-from market.money import ZERO, text_of, total
+from market.money import ZERO, optional_text, text_of, total
 
 SHOWN = 10
 """Sets in each table."""
@@ -253,18 +253,14 @@ def _set_json(result: SetResult) -> dict[str, object]:
         "pnl": {name: text_of(amount) for name, amount in result.profit.items()},
         "drawdown": text_of(result.drawdown),
         "missed": text_of(result.missed),
-        "return_on_capital": _optional(result.return_on_capital),
-        "turnover": _optional(result.turnover),
-        "marked_gain": _optional(result.marked_gain),
+        "return_on_capital": optional_text(result.return_on_capital),
+        "turnover": optional_text(result.turnover),
+        "marked_gain": optional_text(result.marked_gain),
         "sharpe": None if result.sharpe is None else round(result.sharpe, 6),
         "sortino": None if result.sortino is None else round(result.sortino, 6),
         "balanced": result.is_balanced,
         "digest": result.digest,
     }
-
-
-def _optional(amount: Decimal | None) -> str | None:
-    return None if amount is None else text_of(amount)
 
 
 def _effect_json(effect: Effect) -> dict[str, object]:

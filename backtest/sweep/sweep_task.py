@@ -21,7 +21,7 @@ from market.instruments.markets import Market
 from market.trade.leg_planning import markets_by_symbol
 
 MAX_ROWS_IN_MEMORY = 20_000_000
-"""Of a tick set: up to here a worker keeps each row group that it has read once; beyond, KEPT of them."""
+"""Rows of a tick set: up to here a worker keeps each row group that it has read; beyond, KEPT of them."""
 KEPT = 64
 
 
@@ -31,26 +31,26 @@ class SweepTask:
 
     definition: SweepDefinition
     points: tuple[Point, ...]
-    """Of all sets: drawn ones are drawn one after the other, and a chunk would draw all before its own again."""
+    """The points of all sets: they are drawn in sequence, so a chunk would have to draw all before its own again."""
     variables: dict[str, Variable]
     markets: tuple[Market, ...]
     candidates: Candidates
-    tape: QuoteHistory
+    history: QuoteHistory
     spans: tuple[Span, ...]
     marks: Marks
 
     def results_of(self, number: int, point: Point) -> list[SetResult]:
-        """Of the whole tick set, then of each span; nothing where the settings do not go together."""
+        """The results on the whole tick set, then on each span; none if the settings are inconsistent."""
         parameters = with_values(self.definition.parameters, point, self.variables)
         if parameters is None:
             return []
         found = self.candidates.under(parameters.settings)
-        whole = trade(found, self.tape, self.markets, parameters)
+        whole = trade(found, self.history, self.markets, parameters)
         performance = performance_of(whole, self.marks, markets_by_symbol(self.markets))
         results = [result_of(number, WHOLE, point, whole, performance)]
         for span in self.spans:
             mine = [one for one in found if span.start <= one.event_time < span.end]
-            outcome = trade(mine, self.tape.until(span.end), self.markets, parameters)
+            outcome = trade(mine, self.history.until(span.end), self.markets, parameters)
             results.append(result_of(number, span.number, point, outcome))
         return results
 
@@ -68,7 +68,7 @@ def run_chunk(folder: Path, chunk: int) -> int:
 
 @lru_cache(maxsize=1)
 def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
-    """The same for every chunk that one worker does. `fingerprint` and `written` only tell one sweep from another."""
+    """The same for every chunk that one worker does. `fingerprint` and `written` only distinguish sweeps."""
     store = SweepStore(folder)
     definition = store.definition()
     tick_set = open_tick_set(definition.tick_set)
@@ -81,7 +81,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
         variables=variables_of(definition.parameters),
         markets=manifest.markets,
         candidates=Candidates(list(opportunities_of(store.candidates)), store.rate_ages()),
-        tape=quote_history_of(tick_set, kept),
+        history=quote_history_of(tick_set, kept),
         spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
         marks=store.marks(),
     )

@@ -2,4 +2,4 @@
 
 
 class CannotVerifyError(Exception):
-    """One sentence, without its full stop, for whoever asked."""
+    """One sentence for the user, without its full stop."""

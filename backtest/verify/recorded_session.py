@@ -27,7 +27,8 @@ from market.validation_messages import sentence_of
 from store.queries.session_export import ExportedArbitrage, ExportedFill
 from store.server.documents import SettingsVersion
 
-FORMAT = 1
+FORMAT = 2
+"""Of the records of decisions; raised with each change of their names."""
 SESSION, TICK_SET, OPPORTUNITIES = "session.json", "ticks", "opportunities.parquet"
 BOOKS = Path("books")
 ARBITRAGES, REJECTIONS, SETTINGS, FILLS = (
@@ -154,7 +155,10 @@ def open_session(folder: Path) -> RecordedSession:
     except (OSError, ValidationError) as error:
         raise CannotVerifyError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from error
     if head.format != FORMAT:
-        raise CannotVerifyError(f"{path}: is of format {head.format}, while this version reads format {FORMAT}")
+        raise CannotVerifyError(
+            f"{path}: recorded by another version (format {head.format}; this one verifies format {FORMAT}); "
+            "verify it with that version, or replay it without --verify"
+        )
     return RecordedSession(folder / "log", head)
 
 

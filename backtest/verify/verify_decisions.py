@@ -5,24 +5,29 @@ from dataclasses import dataclass, field, replace
 
 from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import Key
-from bots.decide.decision_record import circumstances_of, free_of
-from bots.decide.order_decision import Rejected, decide, early_rejection, side_of
+from bots.decide.order_decision import Rejected, decide, side_of
+from market.decide.decision_context import RecordedContext
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import decimal_of_double
 from market.prices.opportunities import Opportunity
+from market.trade import leg_lifecycle as legs
 from market.trade import reservations
 from market.trade.arbitrages import Arbitrage, LegRole, Rejection
-from market.trade.decision_context import Sight
-from market.trade.decisions import Cause, DecisionStep, Grounds, NoRecordError, grounds_of, step_of
+from market.trade.decision_record import (
+    DecisionStep,
+    NoRecordError,
+    RejectionRecord,
+    StepRequest,
+    rejection_record_of,
+    step_of,
+)
+from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import EndAsResidual, Markets, advancing, markets_by_symbol
 from market.trade.lifecycle import IllegalStepError, Moment
 from market.trade.reservation_state import ReservationState, ReservationTerms
 from market.trade.reservations import Reservation
-from store import leg_lifecycle as legs
-from store.errors import StoreError
 from store.queries.session_export import ExportedArbitrage
-from store.store_port import Advance
 
 
 class NotReproducedError(Exception):
@@ -66,11 +71,11 @@ class Decisions:
             where = f"arbitrage {recorded.arbitrage_id}, step {number}"
             try:
                 step = step_of(text)
-                where += f" ({_named(step.cause)})"
+                where += f" ({_named(step.request)})"
                 state = self._after(step, state, recorded)
             except NotReproducedError as fault:
                 return FirstDifference(where, fault.field_name, fault.recorded, fault.derived)
-            except (NoRecordError, IllegalStepError, StoreError, ValueError) as fault:
+            except (NoRecordError, IllegalStepError, ValueError) as fault:
                 return FirstDifference(where, "step", "taken", f"{NOTHING}: {fault}")
         found = first_unlike(recorded, state.arbitrage)
         return None if found is None else FirstDifference(f"arbitrage {recorded.arbitrage_id}", *found)
@@ -83,49 +88,49 @@ class Decisions:
         """Compares a rejection with its recomputed reason; `half`: the arbitrage that it would have joined."""
         where = f"rejection {rejection.rejection_id}"
         try:
-            grounds = grounds_of(rejection.grounds or "")
-            opportunity = self._opportunity(rejection.opportunity_id, grounds.sight)
-            reason = self._reason(opportunity, grounds, half)
+            record = rejection_record_of(rejection.record or "")
+            opportunity = self._opportunity(rejection.opportunity_id, record.context)
+            reason = self._reason(opportunity, record, half)
         except NotReproducedError as fault:
             return FirstDifference(where, fault.field_name, fault.recorded, fault.derived)
         except (NoRecordError, ValueError) as fault:
-            return FirstDifference(where, "grounds", "kept", f"{NOTHING}: {fault}")
-        found = first_unlike(_stated(rejection), _derived(opportunity, grounds.sight.exchange, reason))
+            return FirstDifference(where, "record", "kept", f"{NOTHING}: {fault}")
+        found = first_unlike(_stated(rejection), _derived(opportunity, record.context.exchange, reason))
         return None if found is None else FirstDifference(where, *found)
 
     def _after(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
         if step.read.is_joined != (state.arbitrage is not None):
             raise NotReproducedError("arbitrage", _there(step.read.is_joined), _there(state.arbitrage is not None))
-        if step.cause.what == "reserve":
+        if step.request.kind == "reserve":
             return self._reserved(step, state, recorded)
         if state.arbitrage is None:
-            raise NotReproducedError("first step", step.cause.what, "reserve")
+            raise NotReproducedError("first step", step.request.kind, "reserve")
         settings = self._version(step.read.settings_version)
         rows = replace(step.read.rows(state.arbitrage.opportunity, settings), arbitrage=state.arbitrage)
-        after = self._stepped(replace(rows, terms=state.terms), step.cause, state.arbitrage, settings)
+        after = self._stepped(replace(rows, terms=state.terms), step.request, state.arbitrage, settings)
         if after.arbitrage == state.arbitrage:
             raise NotReproducedError("arbitrage", "changed", "unchanged")
         return State(after.arbitrage, after.terms)
 
     def _stepped(
-        self, rows: ReservationState, cause: Cause, arbitrage: Arbitrage, settings: Settings | None
+        self, rows: ReservationState, request: StepRequest, arbitrage: Arbitrage, settings: Settings | None
     ) -> ReservationState:
         moment = Moment(rows.now, rows.by)
-        if cause.what == "expire":
+        if request.kind == "expire":
             return reservations.expired(rows)
-        if cause.what == "send":
-            return replace(rows, arbitrage=legs.sending(arbitrage, _role(cause), moment, settings))
-        if cause.what == "acknowledge":
-            order_id = cause.exchange_order_id or ""
-            return replace(rows, arbitrage=legs.acknowledged(arbitrage, _role(cause), order_id, moment))
+        if request.kind == "send":
+            return replace(rows, arbitrage=legs.sending(arbitrage, _role(request), moment, settings))
+        if request.kind == "acknowledge":
+            order_id = request.exchange_order_id or ""
+            return replace(rows, arbitrage=legs.acknowledged(arbitrage, _role(request), order_id, moment))
         if settings is None:
             raise NotReproducedError("settings", NOTHING, "a version")
-        if cause.what == "resume":
-            return legs.resumed(rows, settings, self._advance(cause))
-        return legs.finished(rows, _role(cause), cause.report, settings, self._advance(cause))
+        if request.kind == "resume":
+            return legs.resumed(rows, settings, self._advance(request))
+        return legs.finished(rows, _role(request), request.report, settings, self._advance(request))
 
     def _reserved(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
-        request = self._request(step.cause, recorded)
+        request = self._reservation(step.request, recorded)
         settings = self._version(step.read.settings_version)
         rows = replace(step.read.rows(request.opportunity, settings), arbitrage=state.arbitrage, terms=state.terms)
         after, result = reservations.reserved(rows, request)
@@ -133,48 +138,47 @@ class Decisions:
             raise NotReproducedError("reservation", "reserved", result.rejection)
         return State(after.arbitrage, after.terms)
 
-    def _request(self, cause: Cause, recorded: Arbitrage) -> Reservation:
+    def _reservation(self, request: StepRequest, recorded: Arbitrage) -> Reservation:
         """The bot's request, decided again; a single-exchange strategy's request is taken as recorded."""
-        if cause.wish is not None:
-            return cause.wish
-        if cause.sight is None:
-            raise NotReproducedError("sight", NOTHING, "a bot's")
-        opportunity = self._opportunity(recorded.arbitrage_id, cause.sight)
+        if request.reservation is not None:
+            return request.reservation
+        if request.context is None:
+            raise NotReproducedError("context", NOTHING, "a bot's")
+        opportunity = self._opportunity(recorded.arbitrage_id, request.context)
         times = self.times.get((opportunity.offset, opportunity.opportunity_id), [])
-        if cause.sight.offset == recorded.opportunity.offset and recorded.opportunity.detected_time not in times:
+        if request.context.offset == recorded.opportunity.offset and recorded.opportunity.detected_time not in times:
             raise NotReproducedError("opportunity.detected_time", recorded.opportunity.detected_time, times)
         opportunity = replace(opportunity, detected_time=recorded.opportunity.detected_time)
-        decision = self._decision(opportunity, cause.sight)
+        decision = self._decision(opportunity, request.context)
         if isinstance(decision, Rejected):
             raise NotReproducedError("reservation", "requested", decision.reason)
-        return replace(decision, valid_until=cause.valid_until)
+        return replace(decision, valid_until=request.valid_until)
 
-    def _decision(self, opportunity: Opportunity, sight: Sight) -> Reservation | Rejected:
-        known = circumstances_of(sight, self._settings(sight.settings_version))
-        early = early_rejection(opportunity, self.by_symbol, known, is_used_up=sight.is_used_up)
-        side = side_of(opportunity, sight.exchange)
+    def _decision(self, opportunity: Opportunity, recorded: RecordedContext) -> Reservation | Rejected:
+        side = side_of(opportunity, recorded.exchange)
         if side is None:
             raise NotReproducedError(
-                "exchange", sight.exchange, f"{opportunity.buy.exchange}, {opportunity.sell.exchange}"
+                "exchange", recorded.exchange, f"{opportunity.buy.exchange}, {opportunity.sell.exchange}"
             )
-        return early or decide(opportunity, side, self.by_symbol, free_of(sight), known)
+        context = recorded.context(opportunity, self._settings(recorded.settings_version))
+        return decide(context, side, self.by_symbol)
 
-    def _reason(self, opportunity: Opportunity, grounds: Grounds, half: State) -> str:
-        decision = self._decision(opportunity, grounds.sight)
+    def _reason(self, opportunity: Opportunity, record: RejectionRecord, half: State) -> str:
+        decision = self._decision(opportunity, record.context)
         if isinstance(decision, Rejected):
             return decision.reason
-        if grounds.read is None:
+        if record.read is None:
             return NOTHING
-        request = replace(decision, valid_until=grounds.valid_until)
-        rows = grounds.read.rows(opportunity, self._version(grounds.read.settings_version))
-        if grounds.read.is_joined:
+        request = replace(decision, valid_until=record.valid_until)
+        rows = record.read.rows(opportunity, self._version(record.read.settings_version))
+        if record.read.is_joined:
             rows = replace(rows, arbitrage=half.arbitrage, terms=half.terms)
         return reservations.reserved(rows, request)[1].rejection or NOTHING
 
-    def _opportunity(self, identity: str, sight: Sight) -> Opportunity:
-        found = self.opportunities.get((sight.offset, identity))
+    def _opportunity(self, identity: str, context: RecordedContext) -> Opportunity:
+        found = self.opportunities.get((context.offset, identity))
         if found is None:
-            raise NotReproducedError("opportunity", f"{identity} at row {sight.offset:,}", NOTHING)
+            raise NotReproducedError("opportunity", f"{identity} at row {context.offset:,}", NOTHING)
         return found
 
     def _settings(self, version: int) -> Settings:
@@ -185,9 +189,9 @@ class Decisions:
     def _version(self, version: int | None) -> Settings | None:
         return None if version is None else self._settings(version)
 
-    def _advance(self, cause: Cause) -> Advance:
-        if cause.held_as is not None:
-            return EndAsResidual(cause.held_as)
+    def _advance(self, request: StepRequest) -> Advance:
+        if request.residual_reason is not None:
+            return EndAsResidual(request.residual_reason)
         return advancing(tuple(market for market in self.markets if not market.is_fx))
 
 
@@ -215,14 +219,14 @@ def _derived(opportunity: Opportunity, exchange: str, reason: str) -> dict[str, 
     }
 
 
-def _role(cause: Cause) -> LegRole:
-    if cause.role is None:
+def _role(request: StepRequest) -> LegRole:
+    if request.role is None:
         raise NotReproducedError("role", NOTHING, "a leg's")
-    return cause.role
+    return request.role
 
 
-def _named(cause: Cause) -> str:
-    return cause.what if cause.role is None else f"{cause.what} {cause.role}"
+def _named(request: StepRequest) -> str:
+    return request.kind if request.role is None else f"{request.kind} {request.role}"
 
 
 def _there(is_there: bool) -> str:

@@ -10,25 +10,12 @@ from backtest.verify.first_difference import FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import digest_of
 from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet, batches
+from datasets.ticksets.tick_set_schema import TICK_FIELDS
 from pricefeeds.recording.feed_recording import RecordedEvent, parts_of, read_recording
 from streams.message_format import row_of
 
 Place = tuple[str, str, int, int]
 """Symbol, kind, sequence, received time."""
-COLUMNS = (
-    "kind",
-    "exchange",
-    "symbol",
-    "received_time",
-    "exchange_time",
-    "sequence",
-    "bid",
-    "bid_amount",
-    "ask",
-    "ask_amount",
-    "bids",
-    "asks",
-)
 PRICES = {"bid_price": "bid", "ask_price": "ask"}
 
 
@@ -59,8 +46,8 @@ def _difference(exchange: Path, row: Mapping[str, object], place: Place, digest:
     original = next(
         (published for published in _rows(exchange) if _place(published) == place and _digest(published) == digest), {}
     )
-    own = {name: original.get(name) for name in COLUMNS}
-    found = first_unlike(own, {name: row.get(name) for name in COLUMNS})
+    own = {name: original.get(name) for name in TICK_FIELDS}
+    found = first_unlike(own, {name: row.get(name) for name in TICK_FIELDS})
     return (
         None
         if found is None
@@ -92,7 +79,7 @@ def _rows(exchange: Path) -> Iterator[Mapping[str, object]]:
 
 
 def _ticks(tick_set: TickSet, base: str, exchange: str) -> Iterator[Mapping[str, object]]:
-    for rows in batches(tick_set, base, [*COLUMNS, *PRICES]):
+    for rows in batches(tick_set, base, [*TICK_FIELDS, *PRICES]):
         for row in rows.to_pylist():
             if row["exchange"] == exchange:
                 yield row
@@ -103,7 +90,7 @@ def _place(row: Mapping[str, object]) -> Place:
 
 
 def _digest(row: Mapping[str, object]) -> bytes:
-    return digest_of(repr([row.get(name) for name in COLUMNS]).encode())
+    return digest_of(repr([row.get(name) for name in TICK_FIELDS]).encode())
 
 
 def _integer(value: object) -> int:

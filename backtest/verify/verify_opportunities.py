@@ -65,7 +65,7 @@ class Derived:
 
     @property
     def count(self) -> int:
-        """Of distinct ids."""
+        """The number of distinct ids."""
         return len(self.ids)
 
     def difference(

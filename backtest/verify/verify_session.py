@@ -15,7 +15,7 @@ from datasets.ticksets.tick_set import TickSet
 from market.instruments.orders import Fill
 from market.money import ZERO, decimal_of
 from market.trade.arbitrages import Rejection
-from market.trade.decisions import NoRecordError, grounds_of
+from market.trade.decision_record import NoRecordError, rejection_record_of
 from market.trade.reservation_state import fill_key
 from store.queries.session_export import ExportedArbitrage
 from streams.message_format import WireError, row_of
@@ -109,7 +109,7 @@ class _Referenced:
 
 def _is_joined(rejection: Rejection) -> bool:
     try:
-        read = None if rejection.grounds is None else grounds_of(rejection.grounds).read
+        read = None if rejection.record is None else rejection_record_of(rejection.record).read
     except NoRecordError:
         return False
     return read is not None and read.is_joined
@@ -148,7 +148,7 @@ def _rejection_differences(
     session: RecordedSession, decisions: Decisions, referenced: _Referenced, outcome: Verified
 ) -> Iterator[FirstDifference | None]:
     for rejection in session.rejections():
-        if rejection.grounds is None:
+        if rejection.record is None:
             outcome.older["rejections"] += 1
             continue
         half = State()

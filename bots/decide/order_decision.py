@@ -1,22 +1,18 @@
 """Decides on an opportunity: the reservation of this bot's leg, or the rejection reason. Pure."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
-from bots.decide.opportunity_checks import Circumstances, quick_rejection_of, rejection_of
-from market.decide.risk_checks import forbidden, notional_left
+from market.decide.decision_context import DecisionContext
+from market.decide.risk_checks import first_rejection, forbidden, notional_left
 from market.decide.settings import Settings
-from market.decide.sizing import Sizing, SizingSide, size
+from market.decide.sizing import Sizing, SizingSide, net_bps, size
 from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.trade.arbitrages import Leg
-from market.trade.fast_replace import replace
 from market.trade.leg_planning import Markets, client_order_id
-from store.store_port import Reservation
-
-FreeBalances = Mapping[tuple[str, str], Decimal]
-"""(exchange, currency) → free balance, as last seen."""
+from market.trade.reservations import Reservation
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,52 +29,42 @@ def side_of(opportunity: Opportunity, exchange: str) -> Side | None:
     return "sell" if opportunity.sell.exchange == exchange else None
 
 
-def settings_rejection(opportunity: Opportunity, markets: Markets, settings: Settings) -> Rejected | None:
-    """The first reason of `basic_rejection` that follows from the settings alone."""
-    if not _is_traded(opportunity, markets, settings):
-        return Rejected("exchange_disabled")
-    reason = forbidden(opportunity, settings)
-    return None if reason is None else Rejected(reason)
+def is_expired(opportunity: Opportunity, now: int) -> bool:
+    return now >= opportunity.expires_at
 
 
-def basic_rejection(opportunity: Opportunity, markets: Markets, circumstances: Circumstances) -> Rejected | None:
-    """The first reason that needs neither exact arithmetic nor sizing."""
-    if not _is_traded(opportunity, markets, circumstances.settings):
-        return Rejected("exchange_disabled")
-    reason = quick_rejection_of(opportunity, circumstances)
-    return None if reason is None else Rejected(reason)
+def settings_rejection(opportunity: Opportunity, markets: Markets, settings: Settings) -> str | None:
+    """The first reason of `early_rejection` that follows from the settings alone."""
+    return forbidden(opportunity, settings) if _is_traded(opportunity, markets, settings) else "exchange_disabled"
 
 
-def early_rejection(
-    opportunity: Opportunity, markets: Markets, circumstances: Circumstances, *, is_used_up: bool
-) -> Rejected | None:
-    """The first reason that needs neither sizing nor the store, except that the store said a quote is used up."""
-    rejected = basic_rejection(opportunity, markets, circumstances)
-    if rejected is None and circumstances.standing is not None and is_used_up:
-        return Rejected("liquidity_used")
-    return rejected
+def early_rejection(context: DecisionContext, markets: Markets) -> str | None:
+    """The first reason that needs neither exact arithmetic nor sizing: most opportunities end here, hundreds a second
+    in a fast market."""
+    if not _is_traded(context.opportunity, markets, context.settings):
+        return "exchange_disabled"
+    reason = first_rejection(context)
+    if reason is None and context.risk is not None and context.is_used_up:
+        return "liquidity_used"
+    return reason
 
 
-def decide(
-    opportunity: Opportunity, side: Side, markets: Markets, free: FreeBalances, circumstances: Circumstances
-) -> Reservation | Rejected:
+def decide(context: DecisionContext, side: Side, markets: Markets) -> Reservation | Rejected:
     """This bot's reservation. Both bots of an opportunity compute the same step and minimum, whatever their
-    balances."""
-    sides = _sides(opportunity, markets, circumstances)
-    if sides is None:
-        return Rejected("exchange_disabled")
-    buy, sell = sides
-    reason = rejection_of(opportunity, buy, sell, circumstances)
+    balances. The exact recomputation and sizing come last because they cost most."""
+    reason = early_rejection(context, markets)
     if reason is not None:
         return Rejected(reason)
-    buy = replace(buy, free=free.get((buy.market.exchange, buy.market.quote_currency)))
-    sell = replace(sell, free=free.get((sell.market.exchange, sell.market.base)))
-    standing = circumstances.standing
-    left, limit = (None, "") if standing is None else notional_left(opportunity, standing)
-    sizing = size(buy, sell, circumstances.settings, left)
+    opportunity = context.opportunity
+    buy = _book("buy", opportunity.buy, markets, context)
+    sell = _book("sell", opportunity.sell, markets, context)
+    if _fails_recheck(opportunity, buy, sell, context.settings):
+        return Rejected("recheck_failed")
+    left, limit = notional_left(context)
+    sizing = size(buy, sell, context.settings, left)
     if isinstance(sizing, str):
         return Rejected(limit if sizing == "limit_reached" else sizing)
-    return _reservation(opportunity, buy if side == "buy" else sell, sizing, circumstances)
+    return _reservation(opportunity, buy if side == "buy" else sell, sizing, context.settings)
 
 
 def _is_traded(opportunity: Opportunity, markets: Markets, settings: Settings) -> bool:
@@ -89,29 +75,28 @@ def _is_traded(opportunity: Opportunity, markets: Markets, settings: Settings) -
     )
 
 
-def _sides(
-    opportunity: Opportunity, markets: Markets, circumstances: Circumstances
-) -> tuple[SizingSide, SizingSide] | None:
-    """Both sides for sizing; None where this session does not trade one or knows no fee for it."""
-    if not _is_traded(opportunity, markets, circumstances.settings):
-        return None
-    return (
-        _book("buy", opportunity, opportunity.buy, markets, circumstances),
-        _book("sell", opportunity, opportunity.sell, markets, circumstances),
-    )
+def _fails_recheck(opportunity: Opportunity, buy: SizingSide, sell: SizingSide, settings: Settings) -> bool:
+    """Whether exact arithmetic on the quoted decimals, with the current fees, falls short of `min_net_bps`."""
+    if not all(_is_consistent(leg, opportunity) for leg in (opportunity.buy, opportunity.sell)):
+        return True
+    exact = net_bps(buy, sell, opportunity.buy.price, opportunity.sell.price)
+    return exact < Fraction(str(settings.min_net_bps))
 
 
-def _book(
-    side: Side, opportunity: Opportunity, leg: OpportunityLeg, markets: Markets, circumstances: Circumstances
-) -> SizingSide:
-    fee_rate = circumstances.settings.taker_fees[leg.exchange]
-    rate = opportunity.rate(leg.quote_currency)
-    return SizingSide(side, markets[leg.exchange, leg.symbol], leg.levels, fee_rate, rate)
+def _is_consistent(leg: OpportunityLeg, opportunity: Opportunity) -> bool:
+    """Rejects a leg without an FX rate, which would count as the settlement currency one for one."""
+    if leg.quote_currency != opportunity.currency and opportunity.rate(leg.quote_currency) is None:
+        return False
+    return bool(leg.levels) and leg.levels[0] == (leg.price, leg.amount) and leg.price > 0 and leg.amount > 0
 
 
-def _reservation(
-    opportunity: Opportunity, book: SizingSide, sizing: Sizing, circumstances: Circumstances
-) -> Reservation:
+def _book(side: Side, leg: OpportunityLeg, markets: Markets, context: DecisionContext) -> SizingSide:
+    market, fee_rate = markets[leg.exchange, leg.symbol], context.settings.taker_fees[leg.exchange]
+    free = context.free.get((leg.exchange, market.quote_currency if side == "buy" else market.base))
+    return SizingSide(side, market, leg.levels, fee_rate, context.opportunity.rate(leg.quote_currency), free)
+
+
+def _reservation(opportunity: Opportunity, book: SizingSide, sizing: Sizing, settings: Settings) -> Reservation:
     sized = sizing.buy if book.side == "buy" else sizing.sell
     market = book.market
     leg = Leg(
@@ -136,5 +121,5 @@ def _reservation(
         minimum_amount=sizing.minimum_amount,
         unit_notional=sizing.unit_notional,
         displayed_amount=sized.displayed,
-        settings=circumstances.settings,
+        settings=settings,
     )

@@ -9,8 +9,8 @@ from bots.decide.partner_budgets import PartnerBudgets
 from market.accounting.episodes import TradeBounds
 from market.accounting.inventory import exposures_of
 from market.accounting.missed_profit import bounds_now
+from market.decide.decision_context import RiskState, notional_keys
 from market.decide.quarantine import HISTORY_SECONDS, belongs_to_history
-from market.decide.risk_checks import Standing, notional_keys
 from market.decide.settings import Settings
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
@@ -161,20 +161,18 @@ class StateCache:
         """What one trade on it may use now: notional and balances."""
         return bounds_now(opportunity, self.settings, self.free)
 
-    def standing(self, opportunity: Opportunity, now: int) -> Standing | None:
+    def risk_state(self, opportunity: Opportunity, now: int) -> RiskState | None:
         """The exposure and counters that the store would most likely check at wall time `now`; None where it joins a
         reservation awaiting its second leg, to which they do not apply. The day's result is known to the store
         alone."""
         if opportunity.opportunity_id in self.open:
             return None
         pair = _pair_of(opportunity)
-        return Standing(
+        return RiskState(
             now=now + self.server_ahead,
-            settings=self.settings,
             reservations_open=not self.is_stopping,
             open_arbitrages=len(self.open),
             notional=self._notional(),
-            day_net=ZERO,
             paused_until=self.paused_until,
             pair_busy=any(_pair_of(one.opportunity) == pair for one in self.open.values()),
             pair_reserved_at=self._reserved_at.get(pair, 0),

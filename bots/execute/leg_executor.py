@@ -1,49 +1,38 @@
-"""Executes one leg: sends its order once, then looks it up until nothing more can fill."""
+"""Executes one leg: sends its order once, and follows it to its end."""
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from bots.execute.confirm_not_sent import doubt_not_sent, known_orders
+from bots.execute.order_lookup import UNKNOWN_AFTER_SECONDS, OrderLookup, RecordFailure, leg_ids, order_of
 from exchanges.account_port import TradingAccount
 from exchanges.errors import (
     AccountRejectedError,
-    ExchangeUnavailableError,
     NotPostedError,
     OrderRejectedError,
     OutcomeUnknownError,
 )
 from exchanges.requests.order_permits import Permit
 from market.decide.circuit_breaker import FailureKind
-from market.instruments.orders import LimitOrder, OrderReport
+from market.instruments.orders import OrderReport
 from market.money import ZERO, Amount
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg, LegRole
-from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
-from market.trade.leases import UNFENCED, Actor
-from market.trade.leg_planning import UNCONFIRMED, EndAsResidual
-from session.backoff import backoff
-from session.clock import SystemClock, steady_now
-from store.store_port import Advance, TradeStore
+from market.trade.leases import Actor
+from market.trade.leg_lifecycle import Advance
+from session.clock import steady_now
+from store.store_port import TradeStore
 
 log = logging.getLogger(__name__)
 
-UNKNOWN_AFTER_SECONDS = 5.0
 POST_WITHIN_SECONDS = 1.5
 """Longest time from the intent to posting the order. A later one must not be posted, since another process may soon
 treat the order as not sent."""
-MISSING_SECONDS = 1.0
-"""Minimum time between two answers that an order is unknown: a single one may come from a stale replica."""
-CONFIRM_SECONDS = 30.0
-"""How long a doubt about an unknown order may last on an exchange without client order ids: longer than the exchange
-takes to book pending changes."""
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
 
 LegKey = tuple[str, LegRole]
 SendBlock = Callable[[], str | None]
 """Returns why no order may be sent right now; None where it may."""
-RecordFailure = Callable[[FailureKind, str], None]
-"""Called with the kind of failure and the client order id."""
 
 
 def _ignore_failure(_kind: FailureKind, _client_order_id: str) -> None:
@@ -56,51 +45,37 @@ def _never_blocked() -> str | None:
 
 
 @dataclass(slots=True)
-class _Search:
-    """How long the exchange has not known an order, without interruption. Measured by the monotonic clock: if the wall
-    clock were set forward, an order under way would count as not sent."""
-
-    missing_since: int | None = None
-    """Time of the first of the current run of such answers, microseconds."""
-    doubted_since: int | None = None
-
-    def missing_for(self, asked_at: int, now: int) -> float:
-        """Seconds from the first such answer to the request of the current one; 0.0 at the first."""
-        if self.missing_since is None:
-            self.missing_since = now
-        return max(0, asked_at - self.missing_since) / MICROSECONDS
-
-    def doubted_for(self, now: int) -> float:
-        """Seconds; 0.0 at the first doubt."""
-        if self.doubted_since is None:
-            self.doubted_since = now
-        return (now - self.doubted_since) / MICROSECONDS
-
-    def reset(self) -> None:
-        """Start over: the order was found, or a look-up failed."""
-        self.missing_since = self.doubted_since = None
-
-
-@dataclass(slots=True)
 class LegExecutor:
     """Executes the legs of one exchange. The caller ensures that no leg is executed twice at a time in one process."""
 
     store: TradeStore
     account: TradingAccount
     advance: Advance
+    by: Actor
     unknown_after: float = UNKNOWN_AFTER_SECONDS
     """Seconds for which an order must be unknown to the exchange before it counts as not sent."""
-    by: Actor = UNFENCED
     steady_clock: Callable[[], int] = steady_now
     """Keeps running while the process is suspended."""
     record_failure: RecordFailure = _ignore_failure
     send_block: SendBlock = _never_blocked
     """Checked in the last step before an order is posted."""
+    lookup: OrderLookup = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lookup = OrderLookup(
+            self.store,
+            self.account,
+            self.advance,
+            self.by,
+            self.record_failure,
+            self.unknown_after,
+            self.steady_clock,
+        )
 
     async def execute(self, arbitrage_id: str, role: LegRole) -> None:
         """Send a reserved leg, unless another process already has, and follow it to its end.
 
-        Raises StoreUnavailableError, AccountRejectedError; the leg is then finished by `resolve`.
+        Raises StoreUnavailableError, AccountRejectedError; the leg is then finished by `OrderLookup.resolve`.
         """
         permit = self.permit()
         leg = await self.store.start_sending(arbitrage_id, role, self.by)
@@ -116,8 +91,8 @@ class LegExecutor:
 
     async def abandon(self, arbitrage_id: str, leg: Leg) -> None:
         """End a leg whose market is not in this session, whatever its order did. Raises StoreUnavailableError."""
-        log.error("leg abandoned: its market is not in this session", extra=_ids(arbitrage_id, leg))
-        await self._finish(arbitrage_id, leg, None)
+        log.error("leg abandoned: its market is not in this session", extra=leg_ids(arbitrage_id, leg))
+        await self.lookup.finish(arbitrage_id, leg, None)
 
     async def resume(self, arbitrage_id: str) -> None:
         """Resume unwinding a single leg that stopped because nothing could be sent. Raises StoreUnavailableError."""
@@ -127,7 +102,7 @@ class LegExecutor:
     async def settle(self, arbitrage_id: str, leg: Leg) -> None:
         """Advance an arbitrage whose last leg became final without that step. Raises StoreUnavailableError."""
         report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
-        await self._finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
+        await self.lookup.finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
 
     def permit(self) -> Permit:
         """The permit of an order intended now."""
@@ -147,121 +122,28 @@ class LegExecutor:
         try:
             report = await self.account.place(order_of(leg), permit)
         except NotPostedError as error:
-            log.warning("order not posted: %s", error, extra=_ids(arbitrage_id, leg))
-            await self._finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
+            log.warning("order not posted: %s", error, extra=leg_ids(arbitrage_id, leg))
+            await self.lookup.finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
         except OrderRejectedError as error:
             self.record_failure("order_rejected", leg.client_order_id)
-            log.warning("order rejected: %s", error, extra=_ids(arbitrage_id, leg))
-            await self._finish(arbitrage_id, leg, NOTHING_FILLED)
+            log.warning("order rejected: %s", error, extra=leg_ids(arbitrage_id, leg))
+            await self.lookup.finish(arbitrage_id, leg, NOTHING_FILLED)
         except OutcomeUnknownError as error:
             self.record_failure("outcome_unknown", leg.client_order_id)
-            log.warning("order outcome unknown: %s", error, extra=_ids(arbitrage_id, leg))
-            await self.resolve(arbitrage_id, leg)
+            log.warning("order outcome unknown: %s", error, extra=leg_ids(arbitrage_id, leg))
+            await self.lookup.resolve(arbitrage_id, leg)
         except AccountRejectedError:
-            await self._finish(arbitrage_id, leg, None)
+            await self.lookup.finish(arbitrage_id, leg, None)
             raise
         else:
             await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
             if report.is_final:
-                await self._finish(arbitrage_id, leg, report)
+                await self.lookup.finish(arbitrage_id, leg, report)
             else:
-                await self.resolve(arbitrage_id, leg)
-
-    async def resolve(self, arbitrage_id: str, leg: Leg) -> None:
-        """Follow a sent leg: look its order up until nothing more can fill, or the exchange has not known it for too
-        long.
-
-        Never sends. Raises StoreUnavailableError; call again.
-        """
-        waits = backoff(first=0.02, longest=1.0)
-        search = _Search()
-        while True:
-            try:
-                others, asked_at = await self._others(leg), self.steady_clock()
-                report = await self.account.look_up(order_of(leg), others)
-                if report is None:
-                    is_over = await self._is_lost(arbitrage_id, leg, search, asked_at)
-                else:
-                    search.reset()
-                    is_over = await self._is_booked(arbitrage_id, leg, report)
-                if is_over:
-                    return
-            except ExchangeUnavailableError as error:
-                search.reset()
-                self.record_failure("look_up_unanswered", leg.client_order_id)
-                log.warning("order look-up failed, retrying: %s", error, extra=_ids(arbitrage_id, leg))
-            except OutcomeUnknownError as error:
-                search.reset()
-                if await self._end_as_residual(arbitrage_id, leg, "ambiguous_order", str(error)):
-                    return
-            await SystemClock().sleep(next(waits))
-
-    async def _is_booked(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> bool:
-        """Book a found order; True if it is final."""
-        await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
-        if report.is_final:
-            await self._finish(arbitrage_id, leg, report)
-        return report.is_final
-
-    async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search, asked_at: int) -> bool:
-        """End a leg whose order was unknown for long enough: as not sent, or as residual where the order was once
-        acknowledged or the exchange's balances suggest that it exists."""
-        missing_for = search.missing_for(asked_at, self.steady_clock())
-        stored = await self.store.arbitrage(arbitrage_id)
-        known = None if stored is None else stored.leg(leg.role)
-        if known is not None and known.exchange_order_id is not None:
-            is_gone = missing_for >= max(2 * self.unknown_after, MISSING_SECONDS)
-            return is_gone and await self._end_as_residual(
-                arbitrage_id, leg, "order_lost", "acknowledged, then unknown"
-            )
-        if missing_for < max(self.unknown_after, MISSING_SECONDS):
-            return False
-        # an order sent in its place would double whatever it has filled
-        why = await doubt_not_sent(self.store, self.account, leg) if leg.exchange in WITHOUT_CLIENT_IDS else None
-        if why is not None:
-            is_hopeless = search.doubted_for(self.steady_clock()) >= CONFIRM_SECONDS
-            return is_hopeless and await self._end_as_residual(arbitrage_id, leg, UNCONFIRMED, why)
-        log.warning("order unknown to the exchange, counted as not sent", extra=_ids(arbitrage_id, leg))
-        await self._finish(arbitrage_id, leg, None)
-        return True
-
-    async def _others(self, leg: Leg) -> frozenset[str]:
-        """Orders that could be mistaken for this one on an exchange without client order ids."""
-        return await known_orders(self.store, leg) if leg.exchange in WITHOUT_CLIENT_IDS else frozenset()
-
-    async def _end_as_residual(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> bool:
-        """End the arbitrage as residual because the order's outcome is unknown; False while other legs are open."""
-        arbitrage = await self.store.arbitrage(arbitrage_id)
-        if arbitrage is not None and any(one.role != leg.role and not one.is_final for one in arbitrage.legs):
-            return False
-        log.error("order outcome stays unknown, arbitrage left residual: %s", why, extra=_ids(arbitrage_id, leg))
-        await self.store.finish_leg(arbitrage_id, leg.role, None, EndAsResidual(reason), self.by)
-        return True
+                await self.lookup.resolve(arbitrage_id, leg)
 
     async def _finish_late(self, arbitrage_id: str, role: LegRole) -> None:
         arbitrage = await self.store.arbitrage(arbitrage_id)
         late = None if arbitrage is None else arbitrage.leg(role)
         if late is not None and late.state == "not_sent":
-            await self._finish(arbitrage_id, late, None)
-
-    async def _finish(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> None:
-        arbitrage = await self.store.finish_leg(arbitrage_id, leg.role, report, self.advance, self.by)
-        if arbitrage.state == "residual":
-            log.error("arbitrage left residual, check it by hand: %s", arbitrage.reason, extra=_ids(arbitrage_id, leg))
-
-
-def order_of(leg: Leg) -> LimitOrder:
-    """The order of a leg in state `sending`."""
-    return LimitOrder(
-        client_order_id=leg.client_order_id,
-        exchange=leg.exchange,
-        symbol=leg.symbol,
-        side=leg.side,
-        amount=leg.amount,
-        price=leg.limit_price,
-        intended_at=leg.times["sending"],
-    )
-
-
-def _ids(arbitrage_id: str, leg: Leg) -> dict[str, str]:
-    return {"opportunity_id": arbitrage_id, "leg": leg.role, "client_order_id": leg.client_order_id}
+            await self.lookup.finish(arbitrage_id, late, None)

@@ -5,18 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from bots.decide.decision_record import sight_of
-from bots.decide.opportunity_checks import Circumstances, is_expired
-from bots.decide.order_decision import Rejected, decide, early_rejection, side_of
+from bots.decide.order_decision import Rejected, decide, early_rejection, is_expired, side_of
 from bots.decide.state_cache import StateCache
 from bots.execute.opportunity_queue import OpportunityQueue
+from market.decide.decision_context import DecisionContext, recorded_context
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, LegRole
-from market.trade.decision_context import Sight
-from market.trade.decisions import Grounds, grounds_text
+from market.trade.decision_record import RejectionRecord, rejection_text
 from market.trade.fast_replace import replace
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
 from market.trade.leg_planning import Markets
 from session.clock import Clock, wall_now, wall_seconds
 from store.errors import StoreUnavailableError
@@ -42,10 +40,10 @@ class RejectionSink(Protocol):
         ...
 
     def reject(
-        self, opportunity: Opportunity, reason: str, rejected_at: int, grounds: Callable[[], str] | None = None
+        self, opportunity: Opportunity, reason: str, rejected_at: int, record: Callable[[], str] | None = None
     ) -> None:
-        """`rejected_at` by this machine's clock, microseconds; `grounds` returns the decision's record and must be
-        called immediately."""
+        """`rejected_at` by this machine's clock, microseconds; `record` returns what the decision was made on and
+        must be called immediately."""
         ...
 
 
@@ -60,7 +58,7 @@ class LegReserver:
     cache: StateCache
     rejection_log: RejectionSink
     execute: Execute
-    by: Actor = UNFENCED
+    by: Actor
     wall_clock: Callable[[], int] = wall_now
     """This machine's clock, microseconds."""
     queue: OpportunityQueue = field(default_factory=OpportunityQueue)
@@ -73,12 +71,12 @@ class LegReserver:
             return
         if side_of(opportunity, self.exchange) is None or is_expired(opportunity, self.clock.now()):
             return
-        known = self._circumstances(opportunity)
-        reason = self.early_rejection(opportunity, known)
+        context = self._context(opportunity)
+        reason = early_rejection(context, self.markets)
         if reason is None:
             self.queue.push(opportunity)
         else:
-            self._reject(opportunity, reason, lambda: self._grounds(opportunity, known))
+            self._reject(opportunity, reason, lambda: self._record(context))
 
     def consider_second_leg(self, arbitrage: Arbitrage) -> None:
         """Take an arbitrage whose first leg is reserved and awaits this one."""
@@ -103,32 +101,28 @@ class LegReserver:
         is_obsolete = side is None or is_over or self.cache.is_reduce_only
         if side is None or is_obsolete or identity in self.reserving or self._is_reserved(identity):
             return
-        known = self._circumstances(opportunity)
-        reason = self.early_rejection(opportunity, known)
-        if reason is not None:
-            self._reject(opportunity, reason, lambda: self._grounds(opportunity, known))
-            return
-        decision = decide(opportunity, side, self.markets, self.cache.free, known)
+        context = self._context(opportunity)
+        decision = decide(context, side, self.markets)
         if isinstance(decision, Rejected):
-            self._reject(opportunity, decision.reason, lambda: self._grounds(opportunity, known))
+            self._reject(opportunity, decision.reason, lambda: self._record(context))
             return
         self.reserving.add(identity)
         try:
-            valid_until = self._valid_until(opportunity)
-            request = replace(decision, valid_until=valid_until, sight=self._sight(opportunity, known))
+            recorded = recorded_context(context, self.exchange)
+            request = replace(decision, valid_until=self._valid_until(opportunity), context=recorded)
             self._handle_result(request, await self.store.reserve(request, self.by))
         finally:
             self.reserving.discard(identity)
 
     def _handle_result(self, request: Reservation, result: ReservationResult) -> None:
-        opportunity, sight = request.opportunity, request.sight
+        opportunity, context = request.opportunity, request.context
         if result.arbitrage is None:
             if result.rejection == "liquidity_used":
                 is_buyer = opportunity.buy.exchange == self.exchange
                 self.cache.record_used_up((opportunity.buy if is_buyer else opportunity.sell).quote_id)
-            if result.rejection is not None and result.rejection != ENDED and sight is not None:
-                grounds = Grounds(sight, result.read, request.valid_until)
-                self._reject(opportunity, result.rejection, lambda: grounds)
+            if result.rejection is not None and result.rejection != ENDED and context is not None:
+                record = RejectionRecord(context, result.read, request.valid_until)
+                self._reject(opportunity, result.rejection, lambda: record)
             return
         self.rejection_log.record_opportunity(opportunity)
         self.cache.update_arbitrage(result.arbitrage)
@@ -136,12 +130,9 @@ class LegReserver:
         if own is not None and result.arbitrage.state == "reserved" and own.state == "reserved":
             self.execute(result.arbitrage.arbitrage_id, own.role)
 
-    def early_rejection(self, opportunity: Opportunity, known: Circumstances | None = None) -> str | None:
+    def early_rejection(self, opportunity: Opportunity) -> str | None:
         """The first reason that needs neither sizing nor the store; both bots find the same."""
-        known = known or self._circumstances(opportunity)
-        is_used_up = self.cache.is_used_up(opportunity)
-        rejected = early_rejection(opportunity, self.markets, known, is_used_up=is_used_up)
-        return None if rejected is None else rejected.reason
+        return early_rejection(self._context(opportunity), self.markets)
 
     def _valid_until(self, opportunity: Opportunity) -> int:
         """When the opportunity expires, by the store's clock."""
@@ -152,16 +143,19 @@ class LegReserver:
         known = self.cache.open.get(identity)
         return known is not None and any(leg.exchange == self.exchange for leg in known.legs)
 
-    def _circumstances(self, opportunity: Opportunity) -> Circumstances:
+    def _context(self, opportunity: Opportunity) -> DecisionContext:
         cache = self.cache
-        return Circumstances(
+        return DecisionContext(
+            opportunity=opportunity,
             settings=cache.settings,
-            window=cache.window_of(opportunity),
+            risk=cache.risk_state(opportunity, self.wall_clock()),
             now=self.clock.now(),
+            window=cache.window_of(opportunity),
             history=cache.history_of(opportunity),
             drift=cache.drift,
-            standing=cache.standing(opportunity, self.wall_clock()),
             legs_left=min(self._legs_left(opportunity), default=None),
+            free=cache.free,
+            is_used_up=cache.is_used_up(opportunity),
         )
 
     def _legs_left(self, opportunity: Opportunity) -> list[int]:
@@ -175,18 +169,14 @@ class LegReserver:
             other = None
         return [left for left in (own, other) if left is not None]
 
-    def _sight(self, opportunity: Opportunity, known: Circumstances) -> Sight:
-        is_used_up = self.cache.is_used_up(opportunity)
-        return sight_of(opportunity, self.exchange, known, self.cache.free, is_used_up=is_used_up)
+    def _record(self, context: DecisionContext) -> RejectionRecord:
+        return RejectionRecord(recorded_context(context, self.exchange))
 
-    def _grounds(self, opportunity: Opportunity, known: Circumstances) -> Grounds:
-        return Grounds(self._sight(opportunity, known))
-
-    def _reject(self, opportunity: Opportunity, reason: str, grounds: Callable[[], Grounds]) -> None:
+    def _reject(self, opportunity: Opportunity, reason: str, record: Callable[[], RejectionRecord]) -> None:
         """Record the rejection, by the buy side's bot alone so that it is counted once. The sell side's bot records it
         only where the buy leg is reserved already."""
         identity = opportunity.opportunity_id
         is_reporter = self.exchange == opportunity.buy.exchange or identity in self.cache.open
         if not is_reporter or self._is_reserved(identity):
             return
-        self.rejection_log.reject(opportunity, reason, self.wall_clock(), lambda: grounds_text(grounds()))
+        self.rejection_log.reject(opportunity, reason, self.wall_clock(), lambda: rejection_text(record()))

@@ -80,9 +80,9 @@ class RejectionLog:
         self._opportunities[opportunity.opportunity_id] = opportunity
 
     def reject(
-        self, opportunity: Opportunity, reason: str, rejected_at: int, grounds: Callable[[], str] | None = None
+        self, opportunity: Opportunity, reason: str, rejected_at: int, record: Callable[[], str] | None = None
     ) -> None:
-        """`rejected_at` is wall time, microseconds; `grounds` is called only for a rejection recorded in full."""
+        """`rejected_at` is wall time, microseconds; `record` is called only for a rejection recorded in full."""
         if not self._rejected.is_new(opportunity.opportunity_id):
             return
         pair = (opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange)
@@ -97,8 +97,8 @@ class RejectionLog:
             self.dropped += 1
             return
         is_first = self._recorded_in_full.is_new(key)
-        text = grounds() if is_first and grounds is not None else None
-        self._rejections[key] = replace(self._rejection(opportunity, reason, rejected_at), grounds=text)
+        text = record() if is_first and record is not None else None
+        self._rejections[key] = replace(self._rejection(opportunity, reason, rejected_at), record=text)
         if is_first and reason != BELOW_THRESHOLD:
             self.record_opportunity(opportunity)
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from bots.execute.pending_legs import is_open_at
+from bots.execute.due_actions import is_open_at
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeError
 from market.trade.arbitrages import Arbitrage
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
 from store.errors import StoreError
 from store.store_port import TradeStore
 
@@ -17,7 +17,7 @@ class BalanceSnapshots:
 
     store: TradeStore
     account: TradingAccount
-    by: Actor = UNFENCED
+    by: Actor
     closed: bool = False
 
     async def ensure_opening(self) -> bool:
@@ -28,12 +28,12 @@ class BalanceSnapshots:
         which would be counted again once it is booked. Reconciliation compares both.
         Raises StoreUnavailableError, ExchangeUnavailableError.
         """
-        before, _ = await self.store.session_balances()
+        before, _ = await self.store.balances.of_session()
         if self.account.exchange in before:
             return True
         if is_open_at(await self.store.open_arbitrages(), self.account.exchange):
             return False
-        await self.store.set_balances(self.account.exchange, await self.account.balances(), "before", self.by)
+        await self.store.balances.replace(self.account.exchange, await self.account.balances(), "before", self.by)
         return True
 
     def record_change(self, arbitrage: Arbitrage) -> None:
@@ -52,7 +52,7 @@ class BalanceSnapshots:
         self.closed = True
         try:
             balances = await self.account.balances()
-            await self.store.set_balances(self.account.exchange, balances, "after", self.by)
+            await self.store.balances.replace(self.account.exchange, balances, "after", self.by)
         except (StoreError, ExchangeError):
             self.closed = False
             raise
@@ -62,7 +62,7 @@ class BalanceSnapshots:
 
         Raises StoreError, ExchangeError.
         """
-        before, _ = await self.store.session_balances()
+        before, _ = await self.store.balances.of_session()
         if self.account.exchange in before:
             balances = await self.account.balances()
-            await self.store.set_balances(self.account.exchange, balances, "after", self.by)
+            await self.store.balances.replace(self.account.exchange, balances, "after", self.by)

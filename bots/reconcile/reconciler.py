@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bots.execute.leg_executor import order_of
-from bots.execute.pending_legs import is_open_at
+from bots.execute.due_actions import is_open_at
+from bots.execute.order_lookup import order_of
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from market.accounting.differences import HANDLING, Booking, Difference, RowCorrection, StoredDifference, confirmed
@@ -17,11 +17,12 @@ from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.inflight_orders import orders_of_others
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
+from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import HALTED, UNCONFIRMED
 from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock, wall_now
-from store.store_port import Advance, TradeStore
+from store.store_port import TradeStore
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ class Reconciliation:
     account: TradingAccount
     advance: Advance
     settings: Callable[[], Settings]
-    by: Actor = UNFENCED
+    by: Actor
     has_client_ids: bool = True
     wall_clock: Callable[[], int] = wall_now
     """This machine's clock, microseconds: used in requests to exchanges; the store's may differ."""
@@ -112,7 +113,7 @@ class Reconciliation:
         exchange = self.account.exchange
         if is_open_at(await self.store.open_arbitrages(), exchange):
             return None
-        return tuple(row for row in await self.store.balance_rows() if row.exchange == exchange)
+        return tuple(row for row in await self.store.balances.rows() if row.exchange == exchange)
 
     async def _search_orders(self, denied: list[tuple[str, Leg]], since: int) -> tuple[OrderSearch, ...]:
         exchange = self.account.exchange

@@ -8,14 +8,14 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
+from bots.decide.newest_quotes import LatestQuote, MarketKey
 from bots.decide.order_decision import Rejected
-from bots.decide.quote_lookup import LatestQuote, MarketKey
 from bots.decide.state_cache import StateCache
 from bots.strategies.single_order import OrderContext, single_order_request
 from market.instruments.markets import FxRoute, Market, fx_route
 from market.money import Price
 from market.time_units import MICROSECONDS
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
 from market.trade.moving_average import AverageOrder, AverageTrade, Close, order_of, period_of
 from session.clock import Clock, ReplayClock, SystemClock, wall_seconds
 from session.session import Session
@@ -33,7 +33,7 @@ TOO_LATE = "expired"
 
 
 class Quotes(Protocol):
-    """The part of `bots.decide.quote_lookup.NewestQuotes` that is used here."""
+    """The part of `bots.decide.newest_quotes.NewestQuotes` that is used here."""
 
     async def fetch(self, wanted: Collection[MarketKey]) -> dict[MarketKey, LatestQuote]: ...
 
@@ -49,7 +49,7 @@ class AverageTrader:
     quotes: Quotes
     clock: Clock
     cache: StateCache
-    by: Actor = UNFENCED
+    by: Actor
     _last_period: int = 0
     """The last period whose closes this process recorded; saves asking the store again."""
     _may_be_unsettled: bool = True

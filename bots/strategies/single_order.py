@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+from bots.decide.newest_quotes import LatestQuote, fx_rate_of
 from bots.decide.order_decision import Rejected
-from bots.decide.quote_lookup import LatestQuote, fx_rate_of
-from market.decide.risk_checks import Case, View, first_rejection
+from market.decide.decision_context import DecisionContext
+from market.decide.risk_checks import first_rejection
 from market.decide.settings import Settings
 from market.decide.sizing import displayed_amount
 from market.instruments.fees import hold_of
@@ -57,8 +58,10 @@ def single_order_request(trade: AverageTrade, context: OrderContext) -> Reservat
         return Rejected("stale")
     side = SIDES[trade.trade_type]
     opportunity = _opportunity(trade, latest, context)
-    view = View(context.now, drift=context.drift, legs_left=context.legs_left)
-    reason = first_rejection(Case(opportunity, settings, view=view, solo=side))
+    asked = DecisionContext(
+        opportunity, settings, now=context.now, drift=context.drift, legs_left=context.legs_left, only_side=side
+    )
+    reason = first_rejection(asked)
     return Rejected(reason) if reason is not None else _sized(opportunity, side, context)
 
 

@@ -16,7 +16,7 @@ from cep.detection.log_start import Checkpoint, checkpoint_of, opening_of
 from cep.detection.market_layout import Layout, layout_of
 from cep.detection.opportunity_messages import opportunity_messages
 from cep.detection.query_watch import HEARTBEAT_SECONDS, QueryHeartbeat, WatchedQuery
-from cep.detection.spread_query import LOOK_BACK, start_spreads
+from cep.detection.window_query import LOOK_BACK, start_spreads
 from cep.errors import CepCannotStartError, CepStoppedError
 from cep.spark_session import archive_options, archive_path, connector_jars, spark_session, stop_at_once
 from session.backoff import retry_on

@@ -3,9 +3,9 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cep.detection.cross_spreads import is_marker, pair_spreads, with_legs
 from cep.detection.latest import latest_by_state, with_slot
 from cep.detection.market_layout import Layout
+from cep.detection.net_spreads import is_marker, pair_spreads, with_legs
 from cep.detection.spark_schema import tick_rows
 
 

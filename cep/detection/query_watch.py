@@ -88,7 +88,7 @@ class QueryHeartbeat:
             query=watched.query.name,
             is_real_time=watched.is_real_time,
             is_active=watched.query.isActive,
-            told_at=now,
+            reported_at=now,
             started_at=watched.started_at,
             message=str(status["message"]),
             checkpoint_at=None if watched.checkpoint is None else newest_offsets_at(watched.checkpoint),

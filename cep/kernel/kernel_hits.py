@@ -3,9 +3,9 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cep.detection.cross_spreads import FX_TYPE, rate_used
 from cep.detection.latest import quote_id
 from cep.detection.market_layout import Layout
+from cep.detection.net_spreads import FX_TYPE, rate_used
 
 QUOTE_TYPE = (
     "struct<exchange:string,symbol:string,sequence:bigint,bid:string,bid_amount:string,ask:string,ask_amount:string,"

@@ -7,18 +7,16 @@ COIN-M amounts are contracts; they are converted to base amounts where rows are 
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from datasets.mapped.mapped_bars import BAR_ASSUMPTION
-from datasets.mapped.mapped_columns import Column, chunk_of_columns
-from datasets.mapped.mapped_prints import half_spread_of, side_columns
-from datasets.mapped.mapped_times import Cells, Lines
-from datasets.rows.csv_columns import CsvPart, csv_parts, demand_columns, whole_numbers
+from datasets.mapped.mapped_columns import Column, chunk_of_market
+from datasets.mapped.mapped_prints import half_spread_of, print_columns
+from datasets.mapped.mapped_times import Epochs
+from datasets.rows.csv_columns import FilePart, csv_parts, demand_columns, whole_numbers
 from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import Chunk, FileOptions, Format
 from datasets.rows.quote_rows import reject
@@ -34,41 +32,6 @@ TICKERS = ("update_id", "best_bid_price", "best_bid_qty", "best_ask_price", "bes
 TICKERS_WITH_EVENTS = (*TICKERS, "event_time")
 
 _IN_NAME = re.compile(r"^([A-Z0-9]+(?:_[A-Z0-9]+)?)-")
-_MILLISECONDS, _MICROSECONDS = (10**12, 10**13), (10**15, 10**16)
-"""From 2001 to 2286: no number is a time in both units."""
-
-
-@dataclass(slots=True)
-class Epochs:
-    """The unit of one file's times: detected from the first, the same for all."""
-
-    path: Path
-    factor: int = 0
-    """Microseconds in one unit; 0 before the first time."""
-
-    def microseconds(self, cells: Cells, lines: Lines) -> "pa.Int64Array":
-        """Null where a cell is no number. Raises ImportRejectedError."""
-        numbers = whole_numbers(cells)
-        known = numbers.fill_null(pa.scalar(0, pa.int64())).to_numpy()
-        is_known = numbers.is_valid().to_numpy()
-        for factor, (least, most) in ((1_000, _MILLISECONDS), (1, _MICROSECONDS)):
-            is_of_unit = (known >= least) & (known < most)
-            if self.factor == 0 and is_known.any() and is_of_unit[is_known][0]:
-                self.factor = factor
-            if self.factor == factor and not is_of_unit[is_known].all():
-                self._reject(int(np.flatnonzero(is_known & ~is_of_unit)[0]), known, lines)
-        if self.factor == 0 and is_known.any():
-            self._reject(int(np.flatnonzero(is_known)[0]), known, lines)
-        return pa.array(known * self.factor, pa.int64(), mask=~is_known)
-
-    def _reject(self, place: int, numbers: Lines, lines: Lines) -> None:
-        found, line = int(numbers[place]), int(lines[place])
-        unit = {1_000: "milliseconds", 1: "microseconds"}.get(self.factor)
-        if unit is None:
-            reject(self.path, line, f"its time {found} is neither in milliseconds nor in microseconds since 1970")
-        reject(
-            self.path, line, f"its time {found} is not in {unit}, in which the times before it are; cut the file there"
-        )
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
@@ -88,23 +51,19 @@ def _prints(
     market, half_spread, epochs = _market(path, options), half_spread_of(path, options), Epochs(path)
     for part in _parts(path, forms):
         times = epochs.microseconds(part.cells[names[2]], part.lines)
-        bids, asks = side_columns(part.cells["price"], half_spread)
-        amounts = part.cells[names[1]]
-        prices = {"bid": bids, "bid_amount": amounts, "ask": asks, "ask_amount": amounts}
+        prices = print_columns(part.cells["price"], part.cells[names[1]], half_spread)
         given = {"received_time": times, "exchange_time": times, "sequence": whole_numbers(part.cells[names[0]])}
-        yield _chunk(part, market, given | prices)
+        yield chunk_of_market(part, market, given | prices)
 
 
 def read_klines(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The close of each bar, at its end. Raises ImportRejectedError."""
     market, half_spread, epochs = _market(path, options), half_spread_of(path, options), Epochs(path)
     for part in _parts(path, (KLINES,)):
-        # the last moment of a bar is told, one unit before its end
+        # the file has a bar's last moment, one unit before its end
         ends = pc.add(epochs.microseconds(part.cells["close_time"], part.lines), pa.scalar(epochs.factor, pa.int64()))
-        bids, asks = side_columns(part.cells["close"], half_spread)
-        amounts = part.cells["volume"]
-        prices = {"bid": bids, "bid_amount": amounts, "ask": asks, "ask_amount": amounts}
-        yield _chunk(part, market, {"received_time": ends} | prices)
+        prices = print_columns(part.cells["close"], part.cells["volume"], half_spread)
+        yield chunk_of_market(part, market, {"received_time": ends} | prices)
 
 
 def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
@@ -120,11 +79,11 @@ def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
         for side in ("bid", "ask"):
             given[side] = part.cells[f"best_{side}_price"]
             given[f"{side}_amount"] = part.cells[f"best_{side}_qty"]
-        yield _chunk(part, market, given)
+        yield chunk_of_market(part, market, given)
 
 
-def _parts(path: Path, forms: tuple[tuple[str, ...], ...]) -> Iterator[CsvPart]:
-    """Of one of `forms`, by its number of columns. Raises ImportRejectedError."""
+def _parts(path: Path, forms: tuple[tuple[str, ...], ...]) -> Iterator[FilePart]:
+    """The parts of a file in one of `forms`, by its number of columns. Raises ImportRejectedError."""
     _check_sum(path)
     first = head_of(path).partition(b"\n")[0]
     width = first.count(b",") + 1
@@ -138,11 +97,6 @@ def _parts(path: Path, forms: tuple[tuple[str, ...], ...]) -> Iterator[CsvPart]:
     for part in csv_parts(path):
         demand_columns(path, part.cells.column_names, forms[0])
         yield part
-
-
-def _chunk(part: CsvPart, market: tuple[str, str], given: dict[str, Column]) -> Chunk:
-    named = {"line": part.lines, "exchange": market[0], "symbol": market[1]}
-    return chunk_of_columns(named | given, part.cells, part.rejected)
 
 
 def _market(path: Path, options: FileOptions) -> tuple[str, str]:

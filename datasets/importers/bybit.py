@@ -12,6 +12,7 @@ import orjson
 
 from datasets.mapped.mapped_books import (
     BEFORE_SNAPSHOT,
+    BOOK_CHUNK_ROWS,
     SEQUENCE_GAP,
     LevelPlace,
     book_row,
@@ -29,7 +30,6 @@ from datasets.rows.symbol_names import named_market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook
 
-CHUNK_ROWS = 16_384
 _START = re.compile(rb'\{"topic": ?"orderbook\.')
 REPEATED = "repeated"
 
@@ -76,11 +76,11 @@ class BybitBook:
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The book after each message. Raises ImportRejectedError."""
-    return chunks_of(_rows(path, *named_market(path, options)), CHUNK_ROWS)
+    return chunks_of(_rows(path, *named_market(path, options)), BOOK_CHUNK_ROWS)
 
 
 def _rows(path: Path, exchange: str, symbol: str) -> Iterator[ReadRow]:
-    """`sequence` stays 0: the exchange counts anew with some snapshots."""
+    """`sequence` stays 0: the exchange restarts its count with some snapshots."""
     book, ticker = BybitBook(), OneTicker(path, symbol)
     for line, message, text in _messages(path):
         place = LevelPlace(line, (exchange, symbol), None, text)

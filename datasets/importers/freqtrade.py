@@ -7,17 +7,15 @@ side, price, amount, cost]`, or columns of these names. Rows are counted, for th
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-
-from datasets.importers.ccxt_bars import BARS, chunk_of_bars, looks_like_bars
-from datasets.mapped.mapped_bars import BAR_ASSUMPTION
-from datasets.mapped.mapped_columns import chunk_of_columns
+from datasets.importers.ccxt_bars import BARS, json_bars, looks_like_bars
+from datasets.mapped.mapped_bars import BAR_ASSUMPTION, chunks_of_bars, named_bar_length
+from datasets.mapped.mapped_columns import chunk_of_market
 from datasets.mapped.mapped_feather import MAGIC, feather_rows
 from datasets.mapped.mapped_json import json_rows
-from datasets.mapped.mapped_prints import half_spread_of, side_columns
-from datasets.mapped.mapped_times import Lines, epoch_times
-from datasets.rows.csv_columns import whole_numbers
-from datasets.rows.import_format import Chunk, FileOptions, Format, RejectedRow
+from datasets.mapped.mapped_prints import half_spread_of, print_columns
+from datasets.mapped.mapped_times import Cells, epoch_times
+from datasets.rows.csv_columns import FilePart, whole_numbers
+from datasets.rows.import_format import Chunk, FileOptions, Format
 from datasets.rows.symbol_names import named_market
 
 TRADES = ("timestamp", "id", "type", "side", "price", "amount", "cost")
@@ -26,40 +24,22 @@ FEATHER_BARS = ("date", *BARS[1:])
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The close of each bar, at its end. Raises ImportRejectedError."""
-    if _is_feather(path):
-        cells, numbers = feather_rows(path, FEATHER_BARS)
-        yield chunk_of_bars(path, options, cells, (numbers, whole_numbers(cells["date"])))
-        return
-    cells, numbers, rejected = json_rows(path, BARS)
-    times = epoch_times(path, cells["timestamp"], numbers, "ms")
-    yield chunk_of_bars(path, options, cells, (numbers, times), rejected)
+    bars = _feather_bars(path) if _is_feather(path) else json_bars(path)
+    return chunks_of_bars(path, options, bars, named_bar_length(path))
+
+
+def _feather_bars(path: Path) -> Iterator[tuple[FilePart, Cells]]:
+    part = feather_rows(path, FEATHER_BARS)
+    yield part, whole_numbers(part.cells["date"])
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """Each print's price with the assumed half-spread. Raises ImportRejectedError."""
-    exchange, symbol = named_market(path, options)
-    half_spread = half_spread_of(path, options)
-    cells, numbers, rejected = _trades(path)
-    times = epoch_times(path, cells["timestamp"], numbers, "ms")
-    bids, asks = side_columns(cells["price"], half_spread)
-    given = {
-        "line": numbers,
-        "exchange": exchange,
-        "symbol": symbol,
-        "received_time": times,
-        "exchange_time": times,
-        "bid": bids,
-        "bid_amount": cells["amount"],
-        "ask": asks,
-        "ask_amount": cells["amount"],
-    }
-    yield chunk_of_columns(given, cells, rejected)
-
-
-def _trades(path: Path) -> tuple[pa.Table, Lines, tuple[RejectedRow, ...]]:
-    if _is_feather(path):
-        return *feather_rows(path, TRADES), ()
-    return json_rows(path, TRADES)
+    market, half_spread = named_market(path, options), half_spread_of(path, options)
+    part = feather_rows(path, TRADES) if _is_feather(path) else json_rows(path, TRADES)
+    times = epoch_times(path, part.cells["timestamp"], part.lines, "ms")
+    prices = print_columns(part.cells["price"], part.cells["amount"], half_spread)
+    yield chunk_of_market(part, market, {"received_time": times, "exchange_time": times} | prices)
 
 
 def _is_feather(path: Path) -> bool:

@@ -14,7 +14,7 @@ from market.prices.order_book import top_of
 
 
 def read_books(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Of the channel l2Book; what comes on others is no row of it. Raises ImportRejectedError."""
+    """Reads the channel l2Book; messages of other channels are ignored. Raises ImportRejectedError."""
     return chunks_of(_rows(path, *named_market(path, options)))
 
 

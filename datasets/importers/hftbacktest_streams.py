@@ -11,7 +11,7 @@ from typing import Any
 from datasets.importers.hftbacktest_depth import DepthBook
 from datasets.importers.hftbacktest_hyperliquid import read_books
 from datasets.importers.hftbacktest_lines import RawMessage, looks_raw, raw_messages
-from datasets.mapped.mapped_books import LevelPlace, book_row, faulty_row
+from datasets.mapped.mapped_books import BOOK_CHUNK_ROWS, LevelPlace, book_row, faulty_row
 from datasets.mapped.mapped_prints import half_spread_of, sides_of
 from datasets.mapped.mapped_symbols import OneTicker
 from datasets.rows.csv_columns import UNREADABLE
@@ -22,12 +22,10 @@ from datasets.rows.symbol_names import named_market
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError)
 """Exceptions of an invalid message."""
 
-DEPTH_CHUNK_ROWS = 16_384
-
 
 @dataclass(frozen=True, slots=True)
 class _RawFile:
-    """One file, what it is about, and the ticker that all its messages must name."""
+    """One file, its market, and the ticker that all its messages must name."""
 
     path: Path
     market: tuple[str, str]
@@ -35,7 +33,7 @@ class _RawFile:
     ticker: OneTicker
 
     def messages(self, stream: str) -> Iterator[RawMessage]:
-        """Those whose stream's name has `stream` behind its @, where it is `depth` REST snapshots, and damaged lines.
+        """Messages whose stream's name has `stream` behind its @, for `depth` also REST snapshots, and damaged lines.
 
         Raises ImportRejectedError where there is none."""
         is_empty = True
@@ -65,13 +63,13 @@ class _RawFile:
 
 
 def read_tickers(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Of the stream bookTicker; `sequence` is the exchange's update id. Raises ImportRejectedError."""
+    """Reads the stream bookTicker; `sequence` is the exchange's update id. Raises ImportRejectedError."""
     file = _raw_file(path, options)
     return chunks_of(_row_or_fault(file, raw, _ticker_row) for raw in file.messages("bookTicker"))
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Of the stream trade; `sequence` is the trade's id. Raises ImportRejectedError."""
+    """Reads the stream trade; `sequence` is the trade's id. Raises ImportRejectedError."""
     file, half_spread = _raw_file(path, options), half_spread_of(path, options)
 
     def trade_row(file: _RawFile, raw: RawMessage) -> ReadRow:
@@ -85,11 +83,11 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 
 def read_depth(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """Of the streams depth@…: the book after each message that is known from a REST snapshot on.
+    """Reads the streams depth@…: the book after each message that is known from a REST snapshot on.
 
     `sequence` is the exchange's update id. Raises ImportRejectedError.
     """
-    return chunks_of(_depth_rows(_raw_file(path, options)), DEPTH_CHUNK_ROWS)
+    return chunks_of(_depth_rows(_raw_file(path, options)), BOOK_CHUNK_ROWS)
 
 
 def _depth_rows(file: _RawFile) -> Iterator[ReadRow]:

@@ -6,7 +6,6 @@ within a file."""
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -14,14 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from datasets.importers.binance import Epochs
-from datasets.importers.tardis_books import BEFORE_SNAPSHOT
-from datasets.mapped.mapped_bars import BAR_ASSUMPTION, BarEnds, named_bar_length
-from datasets.mapped.mapped_books import LevelPlace, book_row, faulty_row
-from datasets.mapped.mapped_columns import chunk_of_columns
-from datasets.mapped.mapped_prints import half_spread_of, side_columns
+from datasets.mapped.mapped_bars import BAR_ASSUMPTION, chunks_of_bars, named_bar_length
+from datasets.mapped.mapped_books import BEFORE_SNAPSHOT, BOOK_CHUNK_ROWS, LevelPlace, book_row, faulty_row
+from datasets.mapped.mapped_times import Epochs, Moments
 from datasets.rows.arrow_columns import words_of
-from datasets.rows.csv_columns import UNREADABLE, csv_parts, demand_columns, header_names
+from datasets.rows.csv_columns import UNREADABLE, FilePart, csv_parts, demand_columns, header_names
 from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
 from datasets.rows.quote_rows import level_of, reject
@@ -35,30 +31,9 @@ BOOKS = ("timestamp", "type", "asks", "bids")
 SNAPSHOTS = ("date", "type", "price", "amount")
 BARS = ("timestamp", "open", "high", "low", "close", "volume")
 _BAR = re.compile(rb"[0-9]{13}(,[0-9]+(\.[0-9]+)?){5}\r?(\n|$)")
-CHUNK_ROWS = 16_384
 
 Cells = tuple[int, tuple[str, ...]]
 """(line, cells in the order of the wanted columns)"""
-
-
-@dataclass(slots=True)
-class Moments:
-    """One file's times, read one by one: their number of digits tells the unit, the same for all."""
-
-    path: Path
-    digits: int = 0
-
-    def microseconds(self, text: str, line: int) -> int | None:
-        """None for no number. Raises ImportRejectedError."""
-        text = text.strip().removeprefix("+")
-        if not (text.isascii() and text.isdigit()):
-            return None
-        self.digits = self.digits or len(text)
-        if len(text) not in (13, 16, 19):
-            reject(self.path, line, f"its time {text} is in no unit since 1970 that is known (ms, us or ns)")
-        if len(text) != self.digits:
-            reject(self.path, line, f"its time {text} is in another unit than those before it; cut the file there")
-        return int(text) * 10 ** (16 - len(text)) if len(text) < 19 else int(text) // 1_000
 
 
 def read_tops(path: Path, options: FileOptions) -> Iterator[Chunk]:
@@ -80,31 +55,22 @@ def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The close of each bar, at its end. Raises ImportRejectedError."""
-    exchange, symbol = named_market(path, options)
-    half_spread, epochs, ends = half_spread_of(path, options), Epochs(path), BarEnds(path, named_bar_length(path))
+    return chunks_of_bars(path, options, _bars(path), named_bar_length(path))
+
+
+def _bars(path: Path) -> Iterator[tuple[FilePart, "pa.Int64Array"]]:
+    epochs = Epochs(path)
     has_header = header_names(head_of(path).partition(b"\n")[0])[:1] == ["timestamp"]
     for part in csv_parts(path, None if has_header else BARS):
         demand_columns(path, part.cells.column_names, BARS)
-        begins = pa.chunked_array([epochs.microseconds(part.cells["timestamp"], part.lines)])
-        bids, asks = side_columns(part.cells["close"], half_spread)
-        given = {
-            "line": part.lines,
-            "exchange": exchange,
-            "symbol": symbol,
-            "received_time": ends.after(begins),
-            "bid": bids,
-            "bid_amount": part.cells["volume"],
-            "ask": asks,
-            "ask_amount": part.cells["volume"],
-        }
-        yield chunk_of_columns(given, part.cells, part.rejected)
+        yield part, epochs.microseconds(part.cells["timestamp"], part.lines)
 
 
 def _by_row(
     path: Path, columns: tuple[str, ...], delimiter: str, read: Callable[[Iterator[Cells]], Iterator[ReadRow]]
 ) -> Iterator[Chunk]:
     rejected_rows: list[RejectedRow] = []
-    return chunks_with(rejected_rows, read(_cells(path, columns, delimiter, rejected_rows)), CHUNK_ROWS)
+    return chunks_with(rejected_rows, read(_cells(path, columns, delimiter, rejected_rows)), BOOK_CHUNK_ROWS)
 
 
 def _cells(path: Path, columns: tuple[str, ...], delimiter: str, rejected_rows: list[RejectedRow]) -> Iterator[Cells]:

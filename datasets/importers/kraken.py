@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from datasets.mapped.mapped_bars import BAR_ASSUMPTION, BarEnds
-from datasets.mapped.mapped_columns import chunk_of_columns, headerless_parts
-from datasets.mapped.mapped_prints import half_spread_of, side_columns
+from datasets.mapped.mapped_bars import BAR_ASSUMPTION, chunks_of_bars
+from datasets.mapped.mapped_columns import chunk_of_market, headerless_parts
+from datasets.mapped.mapped_prints import half_spread_of, print_columns
 from datasets.mapped.mapped_times import epoch_times
 from datasets.rows.import_format import Chunk, FileOptions, Format
 from datasets.rows.symbol_names import named_market
@@ -27,44 +27,20 @@ _MINUTES_IN_NAME = re.compile(r"_(\d{1,5})\.")
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """Time and sales: each print's price with the assumed half-spread. Raises ImportRejectedError."""
-    exchange, symbol = named_market(path, options)
-    half_spread = half_spread_of(path, options)
+    market, half_spread = named_market(path, options), half_spread_of(path, options)
     for part in headerless_parts(path, TRADES):
         times = epoch_times(path, part.cells["unixtime"], part.lines, "s")
-        bids, asks = side_columns(part.cells["price"], half_spread)
-        given = {
-            "line": part.lines,
-            "exchange": exchange,
-            "symbol": symbol,
-            "received_time": times,
-            "exchange_time": times,
-            "bid": bids,
-            "bid_amount": part.cells["volume"],
-            "ask": asks,
-            "ask_amount": part.cells["volume"],
-        }
-        yield chunk_of_columns(given, part.cells, part.rejected)
+        prices = print_columns(part.cells["price"], part.cells["volume"], half_spread)
+        yield chunk_of_market(part, market, {"received_time": times, "exchange_time": times} | prices)
 
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """OHLCVT: the close of each bar, at its end. Raises ImportRejectedError."""
-    exchange, symbol = named_market(path, options)
-    half_spread = half_spread_of(path, options)
     minutes = _MINUTES_IN_NAME.search(path.name)
-    ends = BarEnds(path, int(minutes[1]) * 60 * MICROSECONDS if minutes else None)
-    for part in headerless_parts(path, BARS):
-        bids, asks = side_columns(part.cells["close"], half_spread)
-        given = {
-            "line": part.lines,
-            "exchange": exchange,
-            "symbol": symbol,
-            "received_time": ends.after(epoch_times(path, part.cells["unixtime"], part.lines, "s")),
-            "bid": bids,
-            "bid_amount": part.cells["volume"],
-            "ask": asks,
-            "ask_amount": part.cells["volume"],
-        }
-        yield chunk_of_columns(given, part.cells, part.rejected)
+    parts = (
+        (part, epoch_times(path, part.cells["unixtime"], part.lines, "s")) for part in headerless_parts(path, BARS)
+    )
+    return chunks_of_bars(path, options, parts, int(minutes[1]) * 60 * MICROSECONDS if minutes else None)
 
 
 KRAKEN_FORMATS = (

@@ -2,11 +2,12 @@
 
 Columns: milliseconds since midnight, bid open, high, low, close, last bid size, ask open, high, low, close, last ask
 size. The stamp is the minute's beginning while the close is known at its end, which is when the quote is received here:
-nobody sees a price before it was there.
+no price is known before it was there.
 """
 
 import csv
 import io
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -68,6 +69,8 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
                     yield number, fields
     except (zipfile.BadZipFile, zlib.error, EOFError):
         reject(path, number + 1 if number else None, "is not a valid zip file")
+    except (RuntimeError, lzma.LZMAError) as error:  # a password, or a version or compression that zipfile lacks
+        reject(path, None, f"is a zip file that cannot be unpacked ({error})")
     except (UnicodeDecodeError, csv.Error):
         reject(path, number + 1, "is not plain CSV text")
     except OSError as error:

@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from datasets.importers.lean import BAR_MICROSECONDS, DAY_MILLISECONDS, midnight_of
 from datasets.mapped.mapped_bars import BAR_ASSUMPTION
-from datasets.mapped.mapped_columns import chunk_of_columns, headerless_parts
-from datasets.mapped.mapped_prints import half_spread_of, side_columns
+from datasets.mapped.mapped_columns import chunk_of_market, headerless_parts
+from datasets.mapped.mapped_prints import half_spread_of, print_columns
 from datasets.mapped.mapped_symbols import OneTicker
-from datasets.rows.csv_columns import CsvPart, whole_numbers
+from datasets.rows.csv_columns import FilePart, whole_numbers
 from datasets.rows.import_format import Chunk, FileOptions, Format
 from datasets.rows.quote_rows import reject
 from datasets.rows.symbol_names import is_currency_pair, named_market
@@ -53,25 +53,18 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
     half_spread = half_spread_of(path, options)
     _check_member(path, symbol)
     for part in headerless_parts(path, TRADES):
-        bids, asks = side_columns(part.cells["close"], half_spread)
-        volume = part.cells["volume"]
-        given = {"bid": bids, "bid_amount": volume, "ask": asks, "ask_amount": volume}
-        yield _chunk(path, part, (exchange, symbol), given)
+        prices = print_columns(part.cells["close"], part.cells["volume"], half_spread)
+        yield _chunk(path, part, (exchange, symbol), prices)
 
 
-def _chunk(path: Path, part: CsvPart, market: tuple[str, str], given: dict[str, Any]) -> Chunk:
+def _chunk(path: Path, part: FilePart, market: tuple[str, str], given: dict[str, Any]) -> Chunk:
     midnight = midnight_of(path, FX_UTC_OFFSET_HOURS if is_currency_pair(*market) else 0)
     numbers = whole_numbers(part.cells["milliseconds"])
     milliseconds = numbers.fill_null(pa.scalar(-1, pa.int64())).to_numpy()
     is_of_day = (milliseconds >= 0) & (milliseconds < DAY_MILLISECONDS)
     times = midnight + milliseconds * 1_000 + BAR_MICROSECONDS
-    columns = {
-        "line": part.lines,
-        "exchange": market[0],
-        "symbol": market[1],
-        "received_time": pa.array(times, pa.int64(), mask=np.logical_not(is_of_day)),
-    }
-    return chunk_of_columns(columns | given, part.cells, part.rejected)
+    received = pa.array(times, pa.int64(), mask=np.logical_not(is_of_day))
+    return chunk_of_market(part, market, {"received_time": received} | given)
 
 
 def _check_member(path: Path, symbol: str) -> None:
@@ -83,6 +76,8 @@ def _check_member(path: Path, symbol: str) -> None:
             found = [_MEMBER.search(name) for name in archive.namelist()]
     except zipfile.BadZipFile as error:
         reject(path, None, f"is not a valid zip file; it is damaged or was cut off ({error})")
+    except NotImplementedError as error:
+        reject(path, None, f"is a zip file that cannot be unpacked ({error})")
     if len(found) != 1 or found[0] is None:
         return
     if found[0][2] != "minute":

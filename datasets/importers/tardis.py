@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 from datasets.mapped.mapped_columns import Column, chunk_of_columns
 from datasets.mapped.mapped_file import LevelColumns
 from datasets.mapped.mapped_levels import level_columns, names_of_levels
-from datasets.mapped.mapped_prints import half_spread_of, side_columns
-from datasets.rows.csv_columns import UNREADABLE, CsvPart, csv_parts, demand_columns, header_names, whole_numbers
+from datasets.mapped.mapped_prints import half_spread_of, print_columns
+from datasets.rows.arrow_columns import renamed
+from datasets.rows.csv_columns import UNREADABLE, FilePart, csv_parts, demand_columns, header_names, whole_numbers
 from datasets.rows.import_format import Chunk, FileOptions, Format
 from datasets.rows.quote_rows import reject
 from datasets.rows.symbol_names import our_exchange, our_symbol
@@ -63,9 +64,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
     half_spread = half_spread_of(path, options)
     for part in csv_parts(path):
         demand_columns(path, part.cells.column_names, TRADES)
-        bids, asks = side_columns(part.cells["price"], half_spread)
-        amounts = part.cells["amount"]
-        yield chunk_of(path, part, options, {"bid": bids, "bid_amount": amounts, "ask": asks, "ask_amount": amounts})
+        yield chunk_of(path, part, options, print_columns(part.cells["price"], part.cells["amount"], half_spread))
 
 
 def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
@@ -85,12 +84,11 @@ def read_snapshots(path: Path, options: FileOptions) -> Iterator[Chunk]:
         yield chunk_of(path, part, options, level_columns(part.cells, levels))
 
 
-def chunk_of(path: Path, part: CsvPart, options: FileOptions, columns: dict[str, Column]) -> Chunk:
+def chunk_of(path: Path, part: FilePart, options: FileOptions, columns: dict[str, Column]) -> Chunk:
     """`columns` of READ_SCHEMA beside what all of Tardis' files have. Raises ImportRejectedError."""
     exchange, symbol = market_columns(path, part.cells, options)
     exchange_time = whole_numbers(part.cells["timestamp"])
     given: dict[str, Column] = {
-        "line": part.lines,
         "exchange": exchange,
         "symbol": symbol,
         "received_time": whole_numbers(part.cells["local_timestamp"]),
@@ -98,7 +96,7 @@ def chunk_of(path: Path, part: CsvPart, options: FileOptions, columns: dict[str,
         "fault": pc.if_else(exchange_time.is_null(), UNREADABLE, pa.scalar(None, pa.string())),
         **columns,
     }
-    return chunk_of_columns(given, part.cells, part.rejected)
+    return chunk_of_columns(part, given)
 
 
 def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["pa.StringArray", "pa.StringArray"]:
@@ -106,16 +104,16 @@ def market_columns(path: Path, cells: pa.Table, options: FileOptions) -> tuple["
     unclear = sorted(OF_CONTRACTS & {str(name) for name in cells["exchange"].unique().to_pylist()})
     if unclear and kind_of(options.symbol or "") == "spot":
         reject(path, None, f"is of contracts on {unclear[0]}; say which, as in --symbol BTC/USDT:USDT")
-    exchanges = _renamed(cells["exchange"], lambda name: options.exchange or our_exchange(name))
+    exchanges = renamed(cells["exchange"], lambda name: options.exchange or our_exchange(name))
     if options.symbol is not None:
         names = [str(name) for name in cells["symbol"].unique().to_pylist()]
         if len(names) > 1:
             reject(path, None, f"holds {', '.join(names[:3])}; omit --symbol, or cut the file")
-        return exchanges, _renamed(cells["symbol"], lambda _: str(options.symbol))
+        return exchanges, renamed(cells["symbol"], lambda _: str(options.symbol))
     exchange_names = [str(name) for name in exchanges.unique().to_pylist()]
     if len(exchange_names) > 1:
         reject(path, None, f"holds rows of {', '.join(exchange_names[:3])}; {cutting_words(path, cells)}")
-    return exchanges, _renamed(cells["symbol"], lambda name: our_symbol(path, exchange_names[0], name))
+    return exchanges, renamed(cells["symbol"], lambda name: our_symbol(path, exchange_names[0], name))
 
 
 def cutting_words(path: Path, cells: pa.Table) -> str:
@@ -127,12 +125,6 @@ def cutting_words(path: Path, cells: pa.Table) -> str:
     cut = f"awk -F, 'NR==1 || ${place}==\"{name}\"'"
     line = f"zcat {source} | {cut} | gzip > {file}" if path.suffix == ".gz" else f"{cut} {source} > {file}"
     return f"import one exchange a file, each cut as here: {line}"
-
-
-def _renamed(cells: Cells, name_of: Callable[[str], str]) -> "pa.StringArray":
-    coded = cells.combine_chunks().dictionary_encode()
-    names = pa.array([name_of(str(name)) for name in coded.dictionary.to_pylist()], pa.string())
-    return names.take(coded.indices)
 
 
 def has_columns(names: tuple[str, ...]) -> Callable[[Path, bytes], bool]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from datasets.importers.tardis import COMMON, ONE_EACH, has_columns, market_columns
-from datasets.mapped.mapped_books import LevelPlace, book_row, faulty_row
+from datasets.mapped.mapped_books import BEFORE_SNAPSHOT, BOOK_CHUNK_ROWS, LevelPlace, book_row, faulty_row
 from datasets.rows.arrow_columns import words_of
 from datasets.rows.csv_columns import UNREADABLE, csv_parts, demand_columns
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
@@ -21,8 +21,6 @@ from market.prices.order_book import OrderBook
 from market.prices.quotes import Level
 
 UPDATES = (*COMMON, "is_snapshot", "side", "price", "amount")
-BEFORE_SNAPSHOT = "before_snapshot"
-CHUNK_ROWS = 16_384
 
 
 class _Change(NamedTuple):
@@ -48,7 +46,7 @@ _MESSAGE = attrgetter("exchange", "symbol", "local_timestamp")
 
 @dataclass(slots=True)
 class _Book:
-    """Of one symbol."""
+    """The book of one symbol."""
 
     levels: OrderBook = field(default_factory=OrderBook)
     is_known: bool = False
@@ -74,7 +72,7 @@ class _Book:
 def read_updates(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """The book after each message. Raises ImportRejectedError."""
     rejected_rows: list[RejectedRow] = []
-    return chunks_with(rejected_rows, _rows(path, options, rejected_rows), CHUNK_ROWS)
+    return chunks_with(rejected_rows, _rows(path, options, rejected_rows), BOOK_CHUNK_ROWS)
 
 
 def _rows(path: Path, options: FileOptions, rejected_rows: list[RejectedRow]) -> Iterator[ReadRow]:

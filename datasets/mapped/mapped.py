@@ -13,10 +13,11 @@ from datasets.mapped.mapped_bars import BAR_ASSUMPTION
 from datasets.mapped.mapped_columns import Column, chunk_of_columns, headerless_parts
 from datasets.mapped.mapped_file import ColumnName, Mapping, PriceColumns, TimeMapping, read_mapping
 from datasets.mapped.mapped_levels import level_columns, names_of_levels
-from datasets.mapped.mapped_prints import half_spread_of, side_columns
+from datasets.mapped.mapped_prints import half_spread_of, print_columns
 from datasets.mapped.mapped_times import Cells, epoch_times, text_times
 from datasets.mapped.mapped_where import rows_where
-from datasets.rows.csv_columns import CsvPart, csv_parts, demand_columns, header_names, whole_numbers
+from datasets.rows.arrow_columns import renamed
+from datasets.rows.csv_columns import FilePart, csv_parts, demand_columns, header_names, whole_numbers
 from datasets.rows.file_blocks import blocks, start_of
 from datasets.rows.import_format import OTHER_MARKET, Chunk, FileOptions, Format
 from datasets.rows.parquet_columns import is_parquet
@@ -61,12 +62,12 @@ def _chunks(file: _MappedFile) -> Iterator[Chunk]:
     return (_chunk(file, part, others) for part, others in _parts(file))
 
 
-def _parts(file: _MappedFile) -> Iterator[tuple[CsvPart, int]]:
+def _parts(file: _MappedFile) -> Iterator[tuple[FilePart, int]]:
     """Each with the number of its rows that the mapping passes over."""
     return (rows_where(part, file.mapping.where) for part in _whole_parts(file))
 
 
-def _whole_parts(file: _MappedFile) -> Iterator[CsvPart]:
+def _whole_parts(file: _MappedFile) -> Iterator[FilePart]:
     names, delimiter = named_columns(file.mapping), file.mapping.delimiter
     if file.mapping.header:
         for part in csv_parts(file.path, delimiter=delimiter):
@@ -102,25 +103,25 @@ def named_columns(mapping: Mapping) -> tuple[str, ...]:
     return (*names, *mapping.where)
 
 
-def _chunk(file: _MappedFile, part: CsvPart, other_rows: int) -> Chunk:
+def _chunk(file: _MappedFile, part: FilePart, other_rows: int) -> Chunk:
     mapping = file.mapping
     if not part.cells.num_rows:
-        return chunk_of_columns({}, part.cells, part.rejected, other_rows)
+        return chunk_of_columns(part, {}, other_rows)
     given = _market_columns(file, part) | _price_columns(file, part.cells)
     times, faults = _times(file, part, mapping.time)
     if mapping.bar_seconds is not None:
         times = pc.add(times, pa.scalar(mapping.bar_seconds * MICROSECONDS, pa.int64()))
-    given |= {"line": part.lines, "received_time": times}
+    given["received_time"] = times
     if mapping.exchange_time is not None:
         given["exchange_time"], _ = _times(file, part, mapping.exchange_time)
     if mapping.sequence is not None:
         given["sequence"] = whole_numbers(part.cells[mapping.sequence])
     if faults is not None:
         given["fault"] = pc.coalesce(given["fault"], faults) if "fault" in given else faults
-    return chunk_of_columns(given, part.cells, part.rejected, other_rows)
+    return chunk_of_columns(part, given, other_rows)
 
 
-def _times(file: _MappedFile, part: CsvPart, time: TimeMapping) -> tuple[Cells, Column]:
+def _times(file: _MappedFile, part: FilePart, time: TimeMapping) -> tuple[Cells, Column]:
     """Microseconds, and why a local time is none; None where times are numbers."""
     cells = part.cells[time.column]
     if time.unit == "text":
@@ -137,9 +138,7 @@ def _price_columns(file: _MappedFile, cells: pa.Table) -> dict[str, Column]:
     prices = mapping.print or mapping.bar
     if prices is None:
         raise ValueError("a mapping has one kind of prices")
-    bids, asks = side_columns(cells[prices.price], half_spread_of(file.path, file.options))
-    amount = _amounts(cells, prices)
-    return {"bid": bids, "bid_amount": amount, "ask": asks, "ask_amount": amount}
+    return print_columns(cells[prices.price], _amounts(cells, prices), half_spread_of(file.path, file.options))
 
 
 def _amounts(cells: pa.Table, prices: PriceColumns) -> Column:
@@ -148,7 +147,7 @@ def _amounts(cells: pa.Table, prices: PriceColumns) -> Column:
     return "" if prices.constant_amount is None else text_of(prices.constant_amount)
 
 
-def _market_columns(file: _MappedFile, part: CsvPart) -> dict[str, Column]:
+def _market_columns(file: _MappedFile, part: FilePart) -> dict[str, Column]:
     """Exchange and symbol by our names, and a fault for rows of other markets than the named one."""
     exchanges = _words(file, part, "exchange", our_exchange)
     given: dict[str, Column] = {"exchange": exchanges, "symbol": _symbols(file, part, exchanges)}
@@ -156,7 +155,7 @@ def _market_columns(file: _MappedFile, part: CsvPart) -> dict[str, Column]:
     for name, wanted in (("exchange", file.options.exchange), ("symbol", file.options.symbol)):
         if wanted is not None and not isinstance(given[name], str):
             faults |= given[name].to_numpy(zero_copy_only=False) != wanted
-            # what is left out is told with the market that was asked for, and makes no market of its own
+            # rows that are left out are reported with the requested market, and make no market of their own
             given[name] = wanted
     if faults.any():
         words = np.where(faults, OTHER_MARKET, "")
@@ -164,7 +163,7 @@ def _market_columns(file: _MappedFile, part: CsvPart) -> dict[str, Column]:
     return given
 
 
-def _symbols(file: _MappedFile, part: CsvPart, exchanges: Column) -> Column:
+def _symbols(file: _MappedFile, part: FilePart, exchanges: Column) -> Column:
     """Names of symbols depend on the exchange, so each exchange's rows are renamed separately."""
 
     def of(exchange: str) -> Column:
@@ -180,14 +179,12 @@ def _symbols(file: _MappedFile, part: CsvPart, exchanges: Column) -> Column:
     return found
 
 
-def _words(file: _MappedFile, part: CsvPart, name: str, rename: Callable[[str], str]) -> Column:
+def _words(file: _MappedFile, part: FilePart, name: str, rename: Callable[[str], str]) -> Column:
     """One word, or a column of them. Raises ImportRejectedError where it is not given."""
     named: str | None = getattr(file.options, name)
     mapped: str | ColumnName | None = getattr(file.mapping, name)
     if isinstance(mapped, ColumnName):
-        coded: Any = part.cells[mapped.column].combine_chunks().dictionary_encode()
-        names = pa.array([rename(str(word)) for word in coded.dictionary.to_pylist()], pa.string())
-        return names.take(coded.indices)
+        return renamed(part.cells[mapped.column], rename)
     word = named or mapped
     if word is None:
         reject(file.path, None, f"does not say its {name}; set it with --{name}, or in the mapping")

@@ -1,14 +1,20 @@
 """Bars as rows: a bar's closing price is known at its end, not before."""
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from datasets.mapped.mapped_columns import chunk_of_market
+from datasets.mapped.mapped_prints import half_spread_of, print_columns
 from datasets.mapped.mapped_times import Cells
+from datasets.rows.csv_columns import FilePart
+from datasets.rows.import_format import Chunk, FileOptions
 from datasets.rows.quote_rows import reject
+from datasets.rows.symbol_names import named_market
 from market.time_units import MICROSECONDS
 
 BAR_ASSUMPTION = "a bar's close is known at its end, and can be traded until the next bar, or until it is too old"
@@ -19,16 +25,27 @@ _IN_NAME = re.compile(r"-(\d{1,4})([smhdw])[-.]")
 
 
 def named_bar_length(path: Path) -> int | None:
-    """Microseconds of a bar as the file's name tells them."""
+    """The length of a bar by the file's name, microseconds."""
     found = _IN_NAME.search(path.name)
     return int(found[1]) * _UNITS[found[2]] * MICROSECONDS if found else None
 
 
+def chunks_of_bars(
+    path: Path, options: FileOptions, parts: Iterable[tuple[FilePart, "Cells | pa.Int64Array"]], length: int | None
+) -> Iterator[Chunk]:
+    """The close of each bar, at its end. `parts`: with `close` and `volume`, and when each bar begins; `length` as of
+    BarEnds. Raises ImportRejectedError."""
+    market, half_spread, ends = named_market(path, options), half_spread_of(path, options), BarEnds(path, length)
+    for part, begins in parts:
+        prices = print_columns(part.cells["close"], part.cells["volume"], half_spread)
+        yield chunk_of_market(part, market, {"received_time": ends.after(begins)} | prices)
+
+
 class BarEnds:
-    """When the bars of one file end, given when they begin; microseconds."""
+    """The end times of one file's bars from their begin times; microseconds."""
 
     def __init__(self, path: Path, length: int | None) -> None:
-        """`length`: of a bar, None where it is the smallest step from one to the next."""
+        """`length`: of a bar; None: the smallest step from one to the next."""
         self._path = path
         self._length = length
 

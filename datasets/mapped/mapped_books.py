@@ -13,8 +13,10 @@ from streams.message_format import levels_text
 BEFORE_SNAPSHOT, SEQUENCE_GAP = "before_snapshot", "sequence_gap"
 """Reject reason: there was no snapshot yet, or a message before was lost."""
 
+BOOK_CHUNK_ROWS = 16_384
+"""Rows of a chunk of books, fewer than of others: each row has up to ten levels a side."""
 SHOWN_CHARACTERS = 1_000
-"""Of a line that is rejected; one with a whole book is many times longer and says no more."""
+"""Characters kept of a rejected line; one with a whole book is many times longer and adds nothing."""
 
 
 def shown(line: bytes) -> str:
@@ -59,5 +61,5 @@ def book_row(
 
 
 def faulty_row(place: LevelPlace, fault: str) -> ReadRow:
-    """A row that tells no prices."""
+    """A row without prices."""
     return ReadRow(place.line, *place.market, place.received_time, "", "", "", "", place.text, fault=fault)

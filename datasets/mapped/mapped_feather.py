@@ -7,16 +7,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import feather
 
-from datasets.mapped.mapped_times import Lines
-from datasets.rows.csv_columns import demand_columns
+from datasets.rows.csv_columns import FilePart, demand_columns
 from datasets.rows.parquet_columns import text_column
 from datasets.rows.quote_rows import reject
 
 MAGIC = (b"ARROW1", b"FEA1")
 
 
-def feather_rows(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, Lines]:
-    """`columns` as strings, times as whole microseconds or as the numbers they are; each row's number from 1.
+def feather_rows(path: Path, columns: tuple[str, ...]) -> FilePart:
+    """`columns` as strings, times as whole microseconds or as the numbers they are; rows are counted from 1.
 
     Raises ImportRejectedError.
     """
@@ -34,4 +33,4 @@ def feather_rows(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, Lines]
     if not table.num_rows:
         reject(path, None, "contains no rows")
     cells = [text_column(path, name, table[name]) for name in columns]
-    return pa.Table.from_arrays(cells, names=list(columns)), np.arange(1, table.num_rows + 1, dtype=np.int64)
+    return FilePart(pa.Table.from_arrays(cells, names=list(columns)), np.arange(1, table.num_rows + 1), ())

@@ -40,11 +40,11 @@ class TimeMapping(_Strict):
     column: Name
     unit: Literal["s", "ms", "us", "ns", "text"]
     format: str | None = None
-    """Of text, as strptime has it; without one, ISO 8601."""
+    """For text: a format of strptime; without one, ISO 8601."""
     zone: str = "UTC"
-    """Of text that names none: a name like Asia/Tokyo."""
+    """For text that names none: a name like Asia/Tokyo."""
     fold: Fold = "reject"
-    """Of the hour in which clocks are put back, and each time comes twice."""
+    """For the hour in which clocks are put back, and each time occurs twice."""
 
     @field_validator("zone")
     @classmethod
@@ -89,7 +89,7 @@ class LevelColumns(SideColumns):
 
 
 class PriceColumns(_Strict):
-    """Of prints and bars: the column of the price, and what was traded, a column or the same for all."""
+    """For prints and bars: the column of the price, and the traded amount, a column or one for all."""
 
     price: Name
     amount: Name | None = None

@@ -1,4 +1,4 @@
-"""JSON files that hold one list of rows: each number stays the text that it is there."""
+"""JSON files that hold one list of rows: each number keeps its text."""
 
 import json
 from pathlib import Path
@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from datasets.mapped.mapped_times import Lines
-from datasets.rows.csv_columns import UNREADABLE
+from datasets.rows.csv_columns import UNREADABLE, FilePart
 from datasets.rows.file_blocks import opened
 from datasets.rows.import_format import RejectedRow
 from datasets.rows.quote_rows import reject
 
 
-def json_rows(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, Lines, tuple[RejectedRow, ...]]:
-    """`columns` as strings, the number of each row from 1, and rows of another form. Raises ImportRejectedError.
+def json_rows(path: Path, columns: tuple[str, ...]) -> FilePart:
+    """`columns` as strings; rows are counted from 1. Raises ImportRejectedError.
 
     Memory: the whole file; such files hold bars, or prints of one download.
     """
@@ -29,7 +28,7 @@ def json_rows(path: Path, columns: tuple[str, ...]) -> tuple[pa.Table, Lines, tu
     if not whole:
         reject(path, None, f"has no row [{', '.join(columns)}]")
     cells = [pa.array(column, pa.string()) for column in zip(*whole, strict=True)]
-    return pa.Table.from_arrays(cells, names=list(columns)), np.array(numbers, dtype=np.int64), tuple(rejected)
+    return FilePart(pa.Table.from_arrays(cells, names=list(columns)), np.array(numbers, np.int64), tuple(rejected))
 
 
 def _list_of(path: Path, columns: tuple[str, ...]) -> list[Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from datasets.mapped.mapped_columns import Column
 from datasets.rows.import_format import FileOptions
 from datasets.rows.quote_rows import reject
 from market.money import BPS, decimal_of, text_of
@@ -30,10 +31,12 @@ def sides_of(price: str, half_spread_bps: Decimal) -> tuple[str, str]:
     return text_of(number - distance), text_of(number + distance)
 
 
-def side_columns(prices: "pa.ChunkedArray[Any]", half_spread_bps: Decimal) -> tuple["pa.StringArray", "pa.StringArray"]:
-    """Bids and asks of a column of strings; each price that occurs is reckoned once. Null stays null, as ""."""
+def print_columns(prices: "pa.ChunkedArray[Any]", amounts: Column, half_spread_bps: Decimal) -> dict[str, Column]:
+    """Bids and asks of READ_SCHEMA for a column of prices as strings; each distinct price is computed once. A null
+    price becomes ""."""
     coded = prices.fill_null(pa.scalar("", pa.string())).combine_chunks().dictionary_encode()
     sides = [sides_of(str(price), half_spread_bps) for price in coded.dictionary.to_pylist()]
     bids = pa.array([bid for bid, _ in sides], pa.string())
     asks = pa.array([ask for _, ask in sides], pa.string())
-    return bids.take(coded.indices), asks.take(coded.indices)
+    bids, asks = bids.take(coded.indices), asks.take(coded.indices)
+    return {"bid": bids, "bid_amount": amounts, "ask": asks, "ask_amount": amounts}

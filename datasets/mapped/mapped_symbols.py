@@ -29,7 +29,7 @@ class OneTicker:
         self._checked = str(ticker)
 
     def _is_named(self, ticker: str) -> bool:
-        """BTCUSDT, BTC-USDT, BTCUSD_PERP: all begin with both currencies; what follows tells the contract."""
+        """BTCUSDT, BTC-USDT, BTCUSD_PERP: all begin with both currencies; the rest names the contract."""
         pair = _NO_LETTERS.sub("", self._symbol.partition(":")[0].upper())
         letters = _NO_LETTERS.sub("", ticker.upper())
         if ":" not in self._symbol:

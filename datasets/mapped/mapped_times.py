@@ -1,6 +1,7 @@
-"""Times of third-party files as microseconds UTC: numbers since 1970 in a unit that is known, or text."""
+"""Times of third-party files as microseconds UTC: numbers since 1970, in a known or a detected unit, or text."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -17,7 +18,7 @@ from market.time_units import MICROSECONDS
 
 Unit = Literal["s", "ms", "us", "ns"]
 Fold = Literal["reject", "first", "second"]
-"""Of an hour that comes twice on the clock: its rows are rejected, or are of the first or the second time."""
+"""For an hour that occurs twice on the clock: its rows are rejected, or belong to the first or the second one."""
 NO_SUCH_TIME, REPEATED_TIME = "no_such_local_time", "repeated_local_time"
 Cells: TypeAlias = "pa.ChunkedArray[Any]"
 Lines: TypeAlias = npt.NDArray[np.int64]
@@ -30,6 +31,8 @@ class TextTimes(NamedTuple):
     faults: "pa.StringArray"
 
 
+_MILLISECONDS, _MICROSECONDS = (10**12, 10**13), (10**15, 10**16)
+"""From 2001 to 2286: no number is a time in both units."""
 _NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 _PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _EARLIEST, _LATEST = 631_152_000, 4_102_444_800
@@ -49,6 +52,59 @@ def epoch_times(path: Path, cells: Cells, lines: Lines, unit: Unit) -> Cells:
     if unit == "ns":
         return pc.divide(numbers, pa.scalar(1_000, pa.int64()))
     return pc.multiply(numbers, pa.scalar(MICROSECONDS // per_second, pa.int64()))
+
+
+@dataclass(slots=True)
+class Epochs:
+    """The unit of one file's times: detected from the first, the same for all."""
+
+    path: Path
+    factor: int = 0
+    """Microseconds in one unit; 0 before the first time."""
+
+    def microseconds(self, cells: Cells, lines: Lines) -> "pa.Int64Array":
+        """Null where a cell is no number. Raises ImportRejectedError."""
+        numbers = whole_numbers(cells)
+        known = numbers.fill_null(pa.scalar(0, pa.int64())).to_numpy()
+        is_known = numbers.is_valid().to_numpy()
+        for factor, (least, most) in ((1_000, _MILLISECONDS), (1, _MICROSECONDS)):
+            is_of_unit = (known >= least) & (known < most)
+            if self.factor == 0 and is_known.any() and is_of_unit[is_known][0]:
+                self.factor = factor
+            if self.factor == factor and not is_of_unit[is_known].all():
+                self._reject(int(np.flatnonzero(is_known & ~is_of_unit)[0]), known, lines)
+        if self.factor == 0 and is_known.any():
+            self._reject(int(np.flatnonzero(is_known)[0]), known, lines)
+        return pa.array(known * self.factor, pa.int64(), mask=~is_known)
+
+    def _reject(self, place: int, numbers: Lines, lines: Lines) -> None:
+        found, line = int(numbers[place]), int(lines[place])
+        unit = {1_000: "milliseconds", 1: "microseconds"}.get(self.factor)
+        if unit is None:
+            reject(self.path, line, f"its time {found} is neither in milliseconds nor in microseconds since 1970")
+        reject(
+            self.path, line, f"its time {found} is not in {unit}, in which the times before it are; cut the file there"
+        )
+
+
+@dataclass(slots=True)
+class Moments:
+    """One file's times, read one by one: their number of digits gives the unit, the same for all."""
+
+    path: Path
+    digits: int = 0
+
+    def microseconds(self, text: str, line: int) -> int | None:
+        """None for no number. Raises ImportRejectedError."""
+        text = text.strip().removeprefix("+")
+        if not (text.isascii() and text.isdigit()):
+            return None
+        self.digits = self.digits or len(text)
+        if len(text) not in (13, 16, 19):
+            reject(self.path, line, f"its time {text} is in no unit since 1970 that is known (ms, us or ns)")
+        if len(text) != self.digits:
+            reject(self.path, line, f"its time {text} is in another unit than those before it; cut the file there")
+        return int(text) * 10 ** (16 - len(text)) if len(text) < 19 else int(text) // 1_000
 
 
 def text_times(cells: Cells, zone: tzinfo = UTC, form: str | None = None, fold: Fold = "reject") -> TextTimes:

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from datasets.mapped.mapped_file import Wanted, Word
-from datasets.rows.csv_columns import CsvPart
+from datasets.rows.csv_columns import FilePart
 
 
-def rows_where(part: CsvPart, where: Mapping[str, Wanted]) -> tuple[CsvPart, int]:
+def rows_where(part: FilePart, where: Mapping[str, Wanted]) -> tuple[FilePart, int]:
     """And how many of its rows are passed over. Words are compared letter by letter, blanks around them aside."""
     if not where or not part.cells.num_rows:
         return part, 0
@@ -22,7 +22,7 @@ def rows_where(part: CsvPart, where: Mapping[str, Wanted]) -> tuple[CsvPart, int
         fits &= is_one.to_numpy()
     if fits.all():
         return part, 0
-    return CsvPart(part.cells.filter(pa.array(fits)), part.lines[fits], part.rejected), int((~fits).sum())
+    return FilePart(part.cells.filter(pa.array(fits)), part.lines[fits], part.rejected), int((~fits).sum())
 
 
 def _text(word: Word) -> str:

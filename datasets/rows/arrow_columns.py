@@ -1,5 +1,6 @@
 """Columns of Arrow tables as NumPy arrays and back, for code that computes with whole columns."""
 
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -11,6 +12,8 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Words: TypeAlias = "pa.ChunkedArray[Any]"
+MarketKey: TypeAlias = tuple[str, str]
+"""(exchange, symbol)"""
 
 
 def words_of(rows: pa.Table, name: str) -> "pa.StringArray":
@@ -26,9 +29,37 @@ def integers_of(rows: pa.Table, name: str) -> Integers:
 
 
 def coded(rows: pa.Table, name: str) -> tuple[Integers, list[str]]:
-    """A number per row, and the words that the numbers stand for."""
-    words: Any = words_of(rows, name).dictionary_encode()
-    return words.indices.to_numpy().astype(np.int64), [str(word) for word in words.dictionary.to_pylist()]
+    """A number per row, and the words that the numbers stand for; null is the word ""."""
+    words: Any = rows[name].combine_chunks()
+    if not isinstance(words, pa.DictionaryArray):
+        words = words.dictionary_encode()
+    names, indices = [str(word) for word in words.dictionary.to_pylist()], words.indices
+    if indices.null_count:
+        names += [] if "" in names else [""]
+        indices = indices.fill_null(names.index(""))
+    return indices.to_numpy().astype(np.int64), names
+
+
+def market_codes(rows: pa.Table) -> tuple[Integers, list[MarketKey]]:
+    """A number per row for its market, and the markets that the numbers stand for; null names as ""."""
+    (exchange_codes, exchanges), (symbol_codes, symbols) = coded(rows, "exchange"), coded(rows, "symbol")
+    markets = [(exchange, symbol) for exchange in exchanges for symbol in symbols]
+    return exchange_codes * len(symbols) + symbol_codes, markets
+
+
+def places_of_markets(rows: pa.Table) -> Iterator[tuple[MarketKey, Integers | None]]:
+    """The places of each market's rows; None if all rows are of one market."""
+    codes, markets = market_codes(rows)
+    for code in np.unique(codes).tolist():
+        places = np.flatnonzero(codes == code)
+        yield markets[code], None if len(places) == len(codes) else places
+
+
+def renamed(words: "Words", name_of: Callable[[str], str]) -> "pa.StringArray":
+    """`words` under other names; each distinct word is looked up once."""
+    coded: Any = words.combine_chunks().dictionary_encode()
+    names = pa.array([name_of(str(word)) for word in coded.dictionary.to_pylist()], pa.string())
+    return names.take(coded.indices)
 
 
 def plain_numbers(cells: Any) -> Any:

@@ -19,7 +19,7 @@ _SIDES = ("bid", "ask")
 def in_base(rows: pa.Table, market: Market) -> pa.Table:
     """`rows` of READ_SCHEMA, all of `market`: each amount at its own price, rounded down to the market's lot.
 
-    What is no number stays what it is, for the judge to reject.
+    Invalid numbers stay as they are and are rejected later.
     """
     contract = market.contract
     if contract is None or contract.counts_base:
@@ -42,7 +42,7 @@ def level_in_base(level: Level, market: Market) -> Level:
 
 
 def amount_note(market: Market) -> str | None:
-    """What a report says of a market's amounts; None of spot, where nothing is to be said."""
+    """The note in a report about a market's amounts; None for spot."""
     contract, place = market.contract, f"{market.exchange} {market.symbol}"
     if contract is None:
         return None

@@ -26,13 +26,13 @@ UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True)
-class CsvPart:
-    """So many rows: `cells` all of strings, `lines` where they stand in the file."""
+class FilePart:
+    """Some rows of a file: `cells` are all strings, `lines` are their line or row numbers in the file."""
 
     cells: pa.Table
     lines: npt.NDArray[np.int64]
     rejected: tuple[RejectedRow, ...]
-    """Rows with more or fewer columns than the file has."""
+    """Rows of another form, such as those with more or fewer columns than the file has."""
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class _BadLines:
         return "skip"
 
 
-def csv_parts(path: Path, columns: tuple[str, ...] | None = None, delimiter: str = ",") -> Iterator[CsvPart]:
+def csv_parts(path: Path, columns: tuple[str, ...] | None = None, delimiter: str = ",") -> Iterator[FilePart]:
     """`columns`: the names, where the file has no header. Of Parquet its own names hold.
 
     Raises ImportRejectedError; a lone header is rejected, too.
@@ -60,14 +60,14 @@ def csv_parts(path: Path, columns: tuple[str, ...] | None = None, delimiter: str
         reject(path, None, "contains no rows")
 
 
-def _parquet_parts(path: Path, columns: tuple[str, ...] | None) -> Iterator[CsvPart]:
+def _parquet_parts(path: Path, columns: tuple[str, ...] | None) -> Iterator[FilePart]:
     for cells, lines in parquet_parts(path):
         names = unlike_names(cells.column_names)
         demand_columns(path, names, columns or ())
-        yield CsvPart(cells.rename_columns(names), lines, ())
+        yield FilePart(cells.rename_columns(names), lines, ())
 
 
-def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str) -> Iterator[CsvPart]:
+def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str) -> Iterator[FilePart]:
     names = list(columns) if columns else None
     for block in blocks(path):
         if b"\0" in block.data:
@@ -110,7 +110,7 @@ def demand_columns(path: Path, names: list[str], wanted: tuple[str, ...]) -> Non
             reject(path, 1, f"has several columns {name}, and nothing says which one is meant; rename the others")
 
 
-def _part(path: Path, block: Block, names: list[str], delimiter: str) -> CsvPart:
+def _part(path: Path, block: Block, names: list[str], delimiter: str) -> FilePart:
     rejected_rows = _BadLines(block.line)
     try:
         # before the parser meets it: where it hands over a line that is no text, the error is lost
@@ -133,7 +133,7 @@ def _part(path: Path, block: Block, names: list[str], delimiter: str) -> CsvPart
     lines = _lines(block.line, cells.num_rows, rejected_rows.found)
     cells, lines = _without_blank_lines(cells, lines)
     rejected = tuple(row for row in rejected_rows.found if row.text.strip())
-    return CsvPart(cells, lines, rejected)
+    return FilePart(cells, lines, rejected)
 
 
 def _without_blank_lines(cells: pa.Table, lines: npt.NDArray[np.int64]) -> tuple[pa.Table, npt.NDArray[np.int64]]:

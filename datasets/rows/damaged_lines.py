@@ -9,7 +9,7 @@ MIN_DAMAGED = 1_000
 
 
 class DamagedLines:
-    """Of one file. `lines`: all that were looked at."""
+    """The damaged lines of one file. `lines`: all lines read so far."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

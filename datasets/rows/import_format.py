@@ -29,10 +29,10 @@ _READ: list["pa.Field[Any]"] = [
     pa.field("fault", pa.string()),
 ]
 READ_SCHEMA = pa.schema(_READ)
-"""What a format gives, in the order of the file: times in microseconds UTC; prices and amounts as they stand there, ""
-where a side has none; levels as text of the log (`message_format.levels_text`), null where the best is all there is;
-`sequence` null or 0 where the source numbers nothing; `fault` the reason why a row is of no use, where the format
-itself finds one. Whoever takes the rows judges them by `market.prices.quotes.rejection_of`, so a format need not."""
+"""The rows that a format reads, in the order of the file: times in microseconds UTC; prices and amounts as in the file,
+"" where a side has none; levels as text of the log (`message_format.levels_text`), null where there is only the best
+one; `sequence` null or 0 where the source has no numbers; `fault` the reason why a row cannot be used, where the format
+itself finds one. The rows are checked later by `market.prices.quotes.rejection_of`, so a format need not do that."""
 
 CHUNK_ROWS = 65_536
 OTHER_MARKET = "other_market"
@@ -87,7 +87,7 @@ class FileOptions:
     symbol: str | None = None
     """As ours are named: BTC/USD, BTC/USDT:USDT."""
     half_spread_bps: Decimal | None = None
-    """Of prints and bars, which have no bid and ask: bid and ask lie so far below and above the price."""
+    """For prints and bars, which have no bid and ask: how far bid and ask are below and above the price."""
     mapping: Path | None = None
 
 

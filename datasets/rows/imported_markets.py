@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from datasets.errors import ImportRejectedError
+from datasets.rows.arrow_columns import MarketKey
 from datasets.rows.contract_amounts import amount_note
-from datasets.rows.row_checks import MarketKey
 from datasets.rows.symbol_names import is_currency_pair
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.assets import Asset, Assumption, assets_of, meanings
@@ -32,7 +32,7 @@ class MarketWords:
     is_fx: bool = False
     alike: tuple[Assumption, ...] = ()
     contract_size: Decimal | None = None
-    """Of the derivatives among their markets: quote currency of an inverse one, base of a linear one."""
+    """The contract size of derivatives: in quote currency of an inverse one, in base of a linear one."""
 
 
 class ImportedMarkets:

@@ -15,11 +15,12 @@ from datasets.rows.arrow_columns import (
     Flags,
     Floats,
     Integers,
-    coded,
+    MarketKey,
     floats_of,
     integers_of,
     kept,
     matching,
+    places_of_markets,
     plain_numbers,
     taken,
     with_column,
@@ -32,15 +33,13 @@ from market.instruments.markets import Market
 from market.money import decimal_of, text_of
 
 Reasons: TypeAlias = npt.NDArray[np.object_]
-MarketKey: TypeAlias = tuple[str, str]
-"""(exchange, symbol)"""
 
 NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
 SIDES = ("bid", "bid_amount", "ask", "ask_amount")
 EARLIEST, LATEST = 1_230_768_000_000_000, 4_102_444_800_000_000
 """2009 and 2100: a time outside is a number in another unit, or damaged."""
 HARMLESS = ("", "backwards", "repeated", "outdated", OTHER_MARKET)
-"""Reasons that say nothing against the quote before."""
+"""Reasons that leave the quote before valid."""
 MAX_TEXT = 4_000
 """Characters of a rejected row that are kept."""
 
@@ -54,11 +53,10 @@ class SeenMarket:
     first_backwards_line: int = 0
     first_time: int = 0
     last_time: int = 0
-    first_sequence: int = 0
     last_sequence: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
     other_rows: int = 0
-    """Rows of markets that were not asked for: nothing is wrong with them."""
+    """Rows of markets that were not requested: nothing is wrong with them."""
     has_quote: bool = False
     """Whether the last usable row is still valid."""
 
@@ -88,20 +86,20 @@ class Judged(NamedTuple):
 
 
 class Judge:
-    """Of one file, chunk by chunk."""
+    """Checks the rows of one file, chunk by chunk."""
 
     def __init__(self, market_of: Callable[[MarketKey], Market]) -> None:
         """`market_of`: says what a market's amounts count, and whether it is an FX rate, whose amounts may be 0."""
         self._market_of = market_of
         self.seen: dict[MarketKey, SeenMarket] = {}
         self.passed_over = 0
-        """Rows that no market has, since nobody asked for them."""
+        """Rows of markets that were not requested."""
 
     def judged(self, chunk: Chunk) -> Iterator[Judged]:
         """Per market that the chunk has rows of."""
         rows, originals = chunk.rows.combine_chunks(), chunk.originals
         self.passed_over += chunk.other_rows
-        for key, places in _places_of_markets(rows):
+        for key, places in places_of_markets(rows):
             market = self._market_of(key)
             mine = in_base(rows if places is None else taken(rows, places), market)
             seen = self.seen.setdefault(key, SeenMarket())
@@ -183,7 +181,7 @@ def _learn(seen: SeenMarket, times: Integers, sequences: Integers) -> None:
     if not len(times):
         return
     if not seen.rows:
-        seen.first_time, seen.first_sequence = int(times[0]), int(sequences[0])
+        seen.first_time = int(times[0])
     seen.rows += len(times)
     seen.last_time = int(times[-1])
     seen.last_sequence = max(seen.last_sequence, int(sequences.max()))
@@ -193,16 +191,6 @@ def _max_before(values: Integers, counts: Flags, start: int) -> Integers:
     """Before each row the greatest value of those rows that count."""
     maximum = np.maximum.accumulate(np.where(counts, values, start)) if len(values) else values
     return np.maximum(np.concatenate(([start], maximum[:-1])), start)
-
-
-def _places_of_markets(rows: pa.Table) -> Iterator[tuple[MarketKey, Integers | None]]:
-    """Places of each market's rows, None where all are of one."""
-    (exchange_codes, exchanges), (symbol_codes, symbols) = coded(rows, "exchange"), coded(rows, "symbol")
-    codes = exchange_codes * len(symbols) + symbol_codes
-    for code in np.unique(codes).tolist():
-        key = exchanges[code // len(symbols)], symbols[code % len(symbols)]
-        places = np.flatnonzero(codes == code)
-        yield key, None if len(places) == len(codes) else places
 
 
 def _numbers_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Floats]]:

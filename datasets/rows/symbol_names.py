@@ -25,7 +25,7 @@ _EXCHANGES = {
 _CODES = {"XBT": "BTC", "XXBT": "BTC", "XDG": "DOGE", "XXDG": "DOGE"}
 """Kraken's and BitMEX's old codes of coins whose common name is another."""
 _QUOTED_IN = ("USDT", "USDC", "FDUSD", "BUSD", "TUSD", "USD", "EUR", "GBP", "JPY", "KRW", "BTC", "ETH", "BNB")
-"""Of symbols written without a separator; the longer ones first."""
+"""Quote currencies of symbols without a separator; the longer ones first."""
 
 
 def our_exchange(name: str) -> str:

@@ -11,11 +11,12 @@ from typing import Never
 
 from datasets.errors import ImportRejectedError
 from datasets.importers.import_formats import FORMATS
+from datasets.rows.arrow_columns import MarketKey
 from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import OTHER_MARKET, FileOptions, Format
 from datasets.rows.imported_markets import ImportedMarkets, MarketWords
 from datasets.rows.quote_rows import reject
-from datasets.rows.row_checks import Judge, MarketKey, SeenMarket
+from datasets.rows.row_checks import Judge, SeenMarket
 from datasets.rows.special_files import check_file
 from datasets.ticksets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, source_rows
@@ -75,7 +76,7 @@ class _Import:
     def __init__(
         self, builder: TickSetBuilder, name: str, request: ImportRequest, before: TickSet | None, progress: Progress
     ) -> None:
-        """Raises ImportRejectedError where what is said of alike assets contradicts what the set `name` holds."""
+        """Raises ImportRejectedError if the assets named as alike contradict those of the set `name`."""
         self._builder = builder
         self._name = name
         self._request = request
@@ -132,7 +133,7 @@ class _Import:
         return manifest_of(self._name, settlement, self._markets, self.sources, before)
 
     def _check_contracts(self) -> None:
-        """Raises ImportRejectedError where a size was told, and nothing came in that counts contracts."""
+        """Raises ImportRejectedError if a size was given, and no imported amounts count contracts."""
         added_keys = {key_of(source) for source in self.added}
         if self._request.words.contract_size is None:
             return
@@ -247,7 +248,7 @@ def _sources(
 
 
 def _check_overlaps(sources: tuple[ImportedSource, ...]) -> None:
-    """Raises ImportRejectedError where two files tell of one market at the same time, or only one numbers its
+    """Raises ImportRejectedError where two files have one market at the same time, or only one numbers its
     quotes."""
     last: dict[tuple[str | None, str | None], ImportedSource] = {}
     for source in sorted((one for one in sources if one.rows), key=lambda one: (one.first_time, one.last_time)):

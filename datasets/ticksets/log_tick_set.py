@@ -83,7 +83,7 @@ def write_opportunities(parts: LogParts, span: LogSpan, path: Path) -> int:
 
 
 class _Reading:
-    """Of the raw rows, in bundles."""
+    """Reads the raw rows in batches."""
 
     def __init__(self, parts: LogParts, span: LogSpan) -> None:
         self.quotes = 0

@@ -75,13 +75,13 @@ class Manifest:
     quotes: int
     """Rows of kind `quote` or `fx` that sources gave; one that is for several bases counts once."""
     assumptions: tuple[str, ...] = ()
-    """What makes its prices comparable, in words; a report repeats them."""
+    """The assumptions that make its prices comparable, as text for reports."""
     alike: tuple[Assumption, ...] = ()
     """What counts as what, for all of its markets; their words stand among the assumptions."""
     session_id: str | None = None
     began_at: int = 0
-    """Microseconds UTC at which a recorded session began; rows before tell what was in force by then. 0: its first row
-    is its beginning."""
+    """Microseconds UTC at which a recorded session began; rows before it show what was in force by then. 0: it began
+    with its first row."""
     format: int = FORMAT
 
     @property

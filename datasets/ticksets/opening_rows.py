@@ -1,18 +1,17 @@
 """The state at the start of a row group: per market the newest quote or withdrawal, and when it was last renewed."""
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from datasets.rows.arrow_columns import taken
+from datasets.rows.arrow_columns import coded, market_codes, taken
 from datasets.ticksets.tick_set_schema import OPENING_SCHEMA, TICK_SCHEMA
 
 STATED = ("quote", "withdrawn", "fx", "fx_withdrawn", "settings")
-"""Kinds that say what is; the newest of each market counts."""
+"""Kinds that state a market's quote or its lack; the newest of each market counts."""
 RENEWED = ("quote", "alive", "fx", "fx_alive")
-"""Kinds that say that it holds."""
+"""Kinds that confirm it."""
 
-_Key = tuple[str, str | None, str | None]
+_Key = tuple[str, str, str]
 
 
 class OpeningRows:
@@ -34,38 +33,16 @@ class OpeningRows:
     def learn(self, rows: pa.Table) -> None:
         """`rows` of TICK_SCHEMA in the order of the log, behind all that was learned before."""
         combined = rows.combine_chunks()
-        keys, names = _market_codes(combined)
+        keys, markets = market_codes(combined)
+        kind_codes, kinds = coded(combined, "kind")
         for label, accepted in (("stated", STATED), ("renewed", RENEWED)):
-            places = np.flatnonzero(_is_one_of(combined, accepted))
-            # of one key assigned again and again the last stays
-            last = np.full(len(names), -1, dtype=np.int64)
+            is_accepted = np.array([kind in accepted for kind in kinds], dtype=bool)
+            places = np.flatnonzero(is_accepted[kind_codes])
+            # a key that is assigned several times keeps the last
+            last = np.full(len(markets), -1, dtype=np.int64)
             last[keys[places]] = places
             codes = np.flatnonzero(last >= 0)
             # copied, since a slice would keep all of its row group in memory
             newest = taken(combined, last[codes])
             for place, code in enumerate(codes):
-                self._newest[label, *names[code]] = newest.slice(place, 1)
-
-
-def _market_codes(rows: pa.Table) -> tuple[npt.NDArray[np.int64], list[tuple[str | None, str | None]]]:
-    """Per row a number for its (exchange, symbol), and what the numbers mean."""
-    exchanges, symbols = _encoded(rows, "exchange"), _encoded(rows, "symbol")
-    width = len(symbols[1])
-    names = [(exchange, symbol) for exchange in exchanges[1] for symbol in symbols[1]]
-    return exchanges[0] * width + symbols[0], names
-
-
-def _encoded(rows: pa.Table, column: str) -> tuple[npt.NDArray[np.int64], list[str | None]]:
-    """Codes of a dictionary column; null is the last one."""
-    words = rows[column].combine_chunks()
-    if not isinstance(words, pa.DictionaryArray):
-        raise TypeError(f"{column} is not dictionary-coded")
-    names: list[str | None] = words.dictionary.to_pylist()
-    indices = words.indices.fill_null(pa.scalar(len(names), pa.int32()))
-    codes = indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes, [*names, None]
-
-
-def _is_one_of(rows: pa.Table, kinds: tuple[str, ...]) -> npt.NDArray[np.bool_]:
-    codes, names = _encoded(rows, "kind")
-    return np.array([name in kinds for name in names])[codes]
+                self._newest[label, *markets[code]] = newest.slice(place, 1)

@@ -15,11 +15,11 @@ CODED = ["kind", "exchange", "symbol", "bid_price", "ask_price"]
 STEADY = ["offset", "received_time", "exchange_time", "sequence"]
 """Columns that grow by small steps: stored as differences."""
 COMPACT = {*CODED, *STEADY}
-"""What is small already, and read again and again: not compressed, which makes detection read twice as fast."""
+"""Columns that are small already and read often: not compressed, so that detection reads twice as fast."""
 
 
 class PartitionWriter:
-    """Of one base, in the order of its days; it remembers what is known from one to the next."""
+    """Writes the partitions of one base, in the order of its days; it keeps what is known from one to the next."""
 
     def __init__(self, folder: Path, row_group_rows: int = ROW_GROUP_ROWS) -> None:
         """`folder`: the set's."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from datasets.rows.arrow_columns import coded, kept, taken, with_column
+from datasets.rows.arrow_columns import MarketKey, coded, kept, taken, with_column
 from datasets.rows.import_format import Format
-from datasets.rows.row_checks import Judged, MarketKey
+from datasets.rows.row_checks import Judged
 from datasets.ticksets.tick_set import TickSet, batches
 from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from market.instruments.markets import Market
@@ -18,7 +18,7 @@ Span = tuple[int, int]
 """Microseconds UTC: from, and until before."""
 
 _ORDER = ("withdrawn", "fx", "quote")
-"""Of kinds at one moment: older bars go, rates come before what is converted with them."""
+"""The order of kinds at one moment: older bars are withdrawn first, rates come before what they convert."""
 
 
 class Ranks:

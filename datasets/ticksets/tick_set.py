@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from datasets.rows.quote_rows import reject
@@ -64,12 +66,47 @@ def uncounted(markets: Iterable[Market]) -> Market | None:
 
 
 def read_ticks(path: Path, row_groups: list[int], columns: list[str] | None = None) -> pa.Table:
-    """So many row groups of one file, columns of TICK_SCHEMA (None: all). Raises ImportRejectedError."""
+    """The row groups of one file, columns of TICK_SCHEMA (None: all). Raises ImportRejectedError."""
     try:
         with pq.ParquetFile(path, memory_map=True) as file:
             return file.read_row_groups(row_groups, columns=columns, use_threads=False)
     except (OSError, pa.ArrowInvalid) as error:
         reject(path, None, f"cannot be read as a part of a tick set ({error})")
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """A row group of one base: its file, its number there, its earliest time and its first offset."""
+
+    partition: Partition
+    number: int
+    since: int
+    first: int
+
+
+def row_groups(tick_set: TickSet, base: str) -> Iterator[RowGroup]:
+    """In the order of the base's log, by the statistics that each writer of a tick set keeps."""
+    for partition in tick_set.partitions_of(base):
+        with pq.ParquetFile(tick_set.path(partition)) as file:
+            time, offset = map(file.schema_arrow.names.index, ("received_time", "offset"))
+            groups = [file.metadata.row_group(number) for number in range(partition.row_groups)]
+        for number, group in enumerate(groups):
+            yield RowGroup(partition, number, _minimum(group, time), _minimum(group, offset))
+
+
+def _minimum(group: pq.RowGroupMetaData, column: int) -> int:
+    statistics = group.column(column).statistics
+    if statistics is None:
+        raise ValueError("a tick set without statistics of its row groups")
+    minimum: int = statistics.min  # type: ignore[assignment]  # the column holds integers
+    return minimum
+
+
+def is_of_market(rows: pa.Table, market: Market) -> "pa.ChunkedArray[Any]":
+    """Which of the rows are of this market."""
+    is_there = pc.is_in(rows["exchange"], pa.array([market.exchange]))
+    is_it: Any = pc.and_(is_there, pc.is_in(rows["symbol"], pa.array([market.symbol])))
+    return is_it  # type: ignore[no-any-return]  # the stub knows arrays alone
 
 
 def read_opening(path: Path, row_group: int) -> pa.Table:

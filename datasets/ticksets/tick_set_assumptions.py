@@ -34,7 +34,8 @@ def assumed_alike(asset_id: str, counts_as: str) -> Assumption:
 
 
 def joined(name: str, before: Iterable[Assumption], stated: Iterable[Assumption]) -> tuple[Assumption, ...]:
-    """What the set `name` counts alike, and what is said now. Raises ImportRejectedError where both contradict."""
+    """The assets that the set `name` counts as alike, with those stated now. Raises ImportRejectedError where they
+    contradict each other."""
     found = {one.asset_id: one for one in before}
     for one in stated:
         known = found.setdefault(one.asset_id, one)

@@ -37,7 +37,7 @@ class _Numbering:
 class TickSetBuilder:
     """Use as a context: what was added is gone where it is left before `finish`, and the set before it stays.
 
-    `bases`: those that a row for every base is written for; those of the manifest's markets, where they are not told.
+    `bases`: those that a row for every base is written for; those of the manifest's markets by default.
     Memory: the rows of one base on one day, and 24 bytes for each other row of the day.
     """
 

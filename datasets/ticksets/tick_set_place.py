@@ -43,7 +43,7 @@ def put_in_place(folder: Path) -> None:
 
 
 def leftovers_of(folder: Path) -> str | None:
-    """What a killed process left of the set at `folder`, in words; None where there is nothing of it."""
+    """What a killed process left of the set at `folder`, as text; None if nothing."""
     if _old_folder(folder).exists() and not folder.exists():
         return "a killed import had moved it: it was restored"
     if work_folder(folder).exists() or _old_folder(folder).exists():
@@ -88,7 +88,7 @@ def _locked(folder: Path) -> Iterator[bool]:
             try:
                 yield True
             finally:
-                # while it is held, so that it is nobody else's
+                # while it is held, so that no other process takes it
                 path.unlink(missing_ok=True)
             return
 

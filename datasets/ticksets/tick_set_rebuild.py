@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from datasets.errors import ImportRejectedError
+from datasets.rows.arrow_columns import MarketKey
 from datasets.rows.imported_markets import ImportedMarkets
-from datasets.rows.row_checks import MarketKey
 from datasets.ticksets.manifest import ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, SetMarkets, Span, rows_of_set
 from datasets.ticksets.tick_set import TickSet
@@ -13,7 +13,7 @@ from datasets.ticksets.tick_set_assumptions import source_notes
 from datasets.ticksets.tick_set_builder import TickSetBuilder
 
 Progress = Callable[[str, int], None]
-"""Told what is being done, and how many rows of it are done more."""
+"""Called with what is being done, and how many more rows of it are done."""
 
 
 @dataclass(frozen=True, slots=True)

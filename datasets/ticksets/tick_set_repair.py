@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from datasets.errors import ImportRejectedError
+from datasets.rows.arrow_columns import MarketKey
 from datasets.rows.imported_markets import ImportedMarkets, MarketWords
 from datasets.rows.quote_rows import reject
-from datasets.rows.row_checks import MarketKey
 from datasets.ticksets.manifest import MANIFEST, REJECTED, ImportedSource, Manifest
 from datasets.ticksets.source_rows import Ranks, Span
 from datasets.ticksets.tick_set import TickSet, complete_tick_set, uncounted

@@ -44,6 +44,12 @@ TICK_SCHEMA = pa.schema(
 )
 """Times in microseconds UTC; prices and amounts as decimal strings; null where a kind of row has no such field."""
 
+TICK_FIELDS = (
+    *("kind", "exchange", "symbol", "received_time", "exchange_time", "sequence"),
+    *("bid", "bid_amount", "ask", "ask_amount", "bids", "asks"),
+)
+"""The fields of a tick in the log; `offset` is its position there."""
+
 _SOURCE: list["pa.Field[Any]"] = [pa.field("base", pa.string()), pa.field("rank", pa.int32())]
 SOURCE_SCHEMA = pa.schema(
     [

@@ -8,7 +8,8 @@ from typing import Any
 import ccxt
 
 from exchanges.error_mapping import is_not_found
-from exchanges.order_api import (
+from exchanges.exchange_symbols import binance_symbol
+from exchanges.order_port import (
     AnswerNotUnderstoodError,
     Pages,
     number_in,
@@ -35,7 +36,7 @@ class BinanceOrderApi:
     async def post(self, order: LimitOrder, market: Market) -> str:
         answer = await self._client.privatePostOrder(
             {
-                "symbol": _symbol_id(market),
+                "symbol": binance_symbol(market),
                 "side": order.side.upper(),
                 "type": "LIMIT",
                 "timeInForce": "IOC",
@@ -61,7 +62,7 @@ class BinanceOrderApi:
         """One request per market: all at once weighs more than ten of them."""
         found = []
         for market in markets:
-            rows = rows_of(await self._client.privateGetOpenOrders({"symbol": _symbol_id(market)}))
+            rows = rows_of(await self._client.privateGetOpenOrders({"symbol": binance_symbol(market)}))
             found += [_open_order(row, market) for row in rows]
         return found
 
@@ -71,7 +72,7 @@ class BinanceOrderApi:
         found = []
         for market in markets:
             pages = Pages()
-            query = {"symbol": _symbol_id(market), "limit": str(_PAGE)}
+            query = {"symbol": binance_symbol(market), "limit": str(_PAGE)}
             rows = rows_of(await self._client.privateGetMyTrades(query | {"startTime": str(began // _MICROS_OF_MS)}))
             while rows:
                 pages.add_page(text_in(row, "id") for row in rows)
@@ -82,7 +83,7 @@ class BinanceOrderApi:
         return found
 
     async def _report(self, order: LimitOrder, market: Market, key: dict[str, str]) -> OrderReport | None:
-        symbol = {"symbol": _symbol_id(market)}
+        symbol = {"symbol": binance_symbol(market)}
         try:
             if "orderId" in key:
                 row, fills = await asyncio.gather(
@@ -100,7 +101,7 @@ class BinanceOrderApi:
         return report_of(text_in(found, "orderId"), has_ended, number_in(found, "executedQty"), fills)
 
     async def _fills(self, order: LimitOrder, market: Market, exchange_order_id: str) -> list[Fill]:
-        query = {"symbol": _symbol_id(market), "orderId": exchange_order_id, "limit": str(_PAGE)}
+        query = {"symbol": binance_symbol(market), "orderId": exchange_order_id, "limit": str(_PAGE)}
         return [_fill(row, order.side, market) for row in rows_of(await self._client.privateGetMyTrades(query))]
 
 
@@ -140,7 +141,3 @@ def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
         fee_currency=text_in(row, "commissionAsset"),
         filled_at=int(number_in(row, "time")) * _MICROS_OF_MS,
     )
-
-
-def _symbol_id(market: Market) -> str:
-    return f"{market.base}{market.quote_currency}"

@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from exchanges.errors import OutcomeUnknownError
-from exchanges.order_api import (
+from exchanges.exchange_symbols import bitflyer_product
+from exchanges.order_port import (
     SEARCH_MARGIN,
     Pages,
     micros_of,
@@ -37,7 +38,7 @@ class BitflyerOrderApi:
         # bitFlyer takes JSON numbers; a float prints the eight digits it was made from.
         answer = await self._client.privatePostSendchildorder(
             {
-                "product_code": _product_code(market),
+                "product_code": bitflyer_product(market),
                 "child_order_type": "LIMIT",
                 "side": order.side.upper(),
                 "price": int(order.price),
@@ -48,7 +49,7 @@ class BitflyerOrderApi:
         return text_in(row_of(answer), "child_order_acceptance_id")
 
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
-        query = {"product_code": _product_code(market), "child_order_acceptance_id": exchange_order_id}
+        query = {"product_code": bitflyer_product(market), "child_order_acceptance_id": exchange_order_id}
         query["count"] = str(_PAGE)
         orders, executions = await asyncio.gather(
             self._client.privateGetGetchildorders(query), self._client.privateGetGetexecutions(query)
@@ -65,7 +66,7 @@ class BitflyerOrderApi:
 
         It searches far back, so `others` must contain every other known order of that time.
         """
-        query = {"product_code": _product_code(market)}
+        query = {"product_code": bitflyer_product(market)}
         since = on_exchange_clock(self._client, order.intended_at, SEARCH_MARGIN)
         rows = await self._rows(self._client.privateGetGetchildorders, query, "child_order_date", since)
         fitting = [text_in(row, "child_order_acceptance_id") for row in rows if _fits(row, order, since)]
@@ -83,7 +84,7 @@ class BitflyerOrderApi:
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
         found = []
         for market in markets:
-            query = {"product_code": _product_code(market), "child_order_state": "ACTIVE"}
+            query = {"product_code": bitflyer_product(market), "child_order_state": "ACTIVE"}
             rows = await self._rows(self._client.privateGetGetchildorders, query, "child_order_date", 0)
             found += [_open_order(row, market) for row in rows]
         return found
@@ -92,7 +93,7 @@ class BitflyerOrderApi:
         began = on_exchange_clock(self._client, since)
         found = []
         for market in markets:
-            query = {"product_code": _product_code(market)}
+            query = {"product_code": bitflyer_product(market)}
             rows = await self._rows(self._client.privateGetGetexecutions, query, "exec_date", began)
             found += [
                 AccountFill(_fill(row, side_in(row, "side"), market), text_in(row, "child_order_acceptance_id"))
@@ -151,7 +152,3 @@ def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
         fee_currency=market.base,
         filled_at=micros_of(text_in(row, "exec_date")),
     )
-
-
-def _product_code(market: Market) -> str:
-    return f"{market.base}_{market.quote_currency}"

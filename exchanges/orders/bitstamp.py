@@ -7,7 +7,8 @@ from typing import Any
 import ccxt
 
 from exchanges.error_mapping import is_not_found
-from exchanges.order_api import Pages, micros_of, number_in, on_exchange_clock, report_of, row_of, rows_of, text_in
+from exchanges.exchange_symbols import bitstamp_pair
+from exchanges.order_port import Pages, micros_of, number_in, on_exchange_clock, report_of, row_of, rows_of, text_in
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
 from market.money import Amount, Price, text_of, total
@@ -28,7 +29,7 @@ class BitstampOrderApi:
         post = self._client.privatePostBuyPair if order.side == "buy" else self._client.privatePostSellPair
         answer = await post(
             {
-                "pair": f"{market.base}{market.quote_currency}".lower(),
+                "pair": bitstamp_pair(market),
                 "amount": text_of(order.amount),
                 "price": text_of(order.price),
                 "ioc_order": "True",

@@ -1,5 +1,6 @@
 """A trading account through ccxt's private API: the same code on live and on simulated exchanges."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,7 +12,7 @@ from exchanges.ccxt_client import ExchangeConfig, make_exchange, session_config
 from exchanges.error_mapping import is_clock_fault, post_error, read_error
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.exchange_credentials import Credentials
-from exchanges.order_api import AnswerNotUnderstoodError, OrderApi
+from exchanges.order_port import AnswerNotUnderstoodError, OrderApi
 from exchanges.orders.binance import BinanceOrderApi
 from exchanges.orders.bitflyer import BitflyerOrderApi
 from exchanges.orders.bitstamp import BitstampOrderApi
@@ -145,8 +146,7 @@ class CcxtAccount:
         return [market for market in self._markets.values() if not market.is_fx]
 
     async def close(self) -> None:
-        await self._orders.client.close()
-        await self._reads.client.close()
+        await asyncio.gather(self._orders.client.close(), self._reads.client.close())
 
     async def _poll_report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport:
         """The final report where the exchange has it within a second, otherwise one that the order exists."""

@@ -8,7 +8,8 @@ from typing import Any
 import ccxt
 
 from exchanges.error_mapping import is_not_found
-from exchanges.order_api import (
+from exchanges.exchange_symbols import coinbaseexchange_product
+from exchanges.order_port import (
     Pages,
     iso_of,
     micros_of,
@@ -36,7 +37,7 @@ class CoinbaseExchangeOrderApi:
         answer = await self._client.privatePostOrders(
             {
                 "client_oid": order.client_order_id,
-                "product_id": _product_id(market),
+                "product_id": coinbaseexchange_product(market),
                 "side": order.side,
                 "type": "limit",
                 "time_in_force": "IOC",
@@ -75,7 +76,7 @@ class CoinbaseExchangeOrderApi:
 
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
         """Newest first; without a status parameter, done orders are left out."""
-        by_id = {_product_id(market): market for market in markets}
+        by_id = {coinbaseexchange_product(market): market for market in markets}
         query: dict[str, str] = {"limit": str(_PAGE)}
         found: dict[str, OpenOrder] = {}
         pages = Pages()
@@ -95,7 +96,7 @@ class CoinbaseExchangeOrderApi:
         for market in markets:
             pages = Pages()
             query = {
-                "product_id": _product_id(market),
+                "product_id": coinbaseexchange_product(market),
                 "start_date": iso_of(on_exchange_clock(self._client, since)),
                 "limit": str(_PAGE),
             }
@@ -153,7 +154,3 @@ def _fill(row: Mapping[str, Any], side: Side, market: Market) -> Fill:
         fee_currency=market.quote_currency,
         filled_at=micros_of(text_in(row, "created_at")),
     )
-
-
-def _product_id(market: Market) -> str:
-    return f"{market.base}-{market.quote_currency}"

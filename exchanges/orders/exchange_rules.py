@@ -11,7 +11,8 @@ from exchanges.ccxt_client import ExchangeConfig, make_exchange
 from exchanges.error_mapping import read_error
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.exchange_credentials import Credentials
-from exchanges.order_api import AnswerNotUnderstoodError, number_in, row_of, rows_of
+from exchanges.exchange_symbols import bitflyer_product, bitstamp_pair
+from exchanges.order_port import AnswerNotUnderstoodError, number_in, row_of, rows_of
 from exchanges.requests.measured_clock import MeasuredClock
 from market.instruments.assets import asset_of, assets_of
 from market.instruments.markets import Market
@@ -131,8 +132,8 @@ async def _coinbaseexchange_rate(client: Any, _market: Market) -> Decimal:
 
 
 async def _bitstamp_rate(client: Any, market: Market) -> Decimal:
-    """In percent, while ccxt's own market['taker'] is a fraction."""
-    name = f"{market.base}{market.quote_currency}".lower()
+    """Fees in percent, while ccxt's own market['taker'] is a fraction."""
+    name = bitstamp_pair(market)
     for row in rows_of(await client.privatePostFeesTrading()):
         if row.get("market") == name:
             return number_in(row_of(row.get("fees")), "taker") / _PERCENT
@@ -140,12 +141,12 @@ async def _bitstamp_rate(client: Any, market: Market) -> Decimal:
 
 
 async def _bitflyer_rate(client: Any, market: Market) -> Decimal:
-    query = {"product_code": f"{market.base}_{market.quote_currency}"}
+    query = {"product_code": bitflyer_product(market)}
     return number_in(row_of(await client.privateGetGettradingcommission(query)), "commission_rate")
 
 
 async def _kraken_rate(client: Any, market: Market) -> Decimal:
-    """In percent."""
+    """The account's fees, in percent."""
     name = str(client.markets[market.symbol]["id"])
     result = row_of(row_of(await client.privatePostTradeVolume({"pair": name})).get("result"))
     return number_in(row_of(row_of(result.get("fees")).get(name)), "fee") / _PERCENT

@@ -8,7 +8,8 @@ from typing import Any
 
 import ccxt
 
-from exchanges.order_api import (
+from exchanges.exchange_symbols import kraken_pair
+from exchanges.order_port import (
     FILLS_MARGIN,
     AnswerNotUnderstoodError,
     Pages,
@@ -47,7 +48,7 @@ class KrakenOrderApi:
         result = await self._call(
             self._client.privatePostAddOrder,
             {
-                "pair": _pair(market),
+                "pair": kraken_pair(market),
                 "type": order.side,
                 "ordertype": "limit",
                 "price": text_of(order.price),
@@ -177,10 +178,6 @@ def _fill(fill_id: str, row: Mapping[str, Any], side: Side, market: Market) -> F
         fee_currency=market.quote_currency,
         filled_at=int(number_in(row, "time") * MICROSECONDS),
     )
-
-
-def _pair(market: Market) -> str:
-    return "".join("XBT" if name == "BTC" else name for name in (market.base, market.quote_currency))
 
 
 def _pairs(market: Market) -> set[str]:

@@ -8,9 +8,8 @@ from decimal import Decimal
 
 from exchanges.errors import ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.paper.paper_conditions import FillConditions
-from exchanges.paper.paper_journal import Accepted, Ended, JournalBusyError, JournalRow, PaperJournal
+from exchanges.paper.paper_journal import Accepted, JournalBusyError, JournalRow, PaperJournal
 from exchanges.paper.paper_ledger import PaperLedger
-from exchanges.paper.paper_matching import Execution, executions, report_of, taken_by
 from exchanges.paper.paper_quotes import PaperQuotes
 from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.instruments.markets import Market
@@ -90,7 +89,7 @@ class PaperAccount:
         try:
             await self._clock.sleep(seconds)
             async with self._journal.locked():
-                return self._match(order, market)
+                return self._match(order)
         except JournalBusyError as error:
             raise OutcomeUnknownError(f"{self._exchange} did not answer: {error}") from error
         finally:
@@ -127,45 +126,28 @@ class PaperAccount:
         if self._ledger.report_of(order.client_order_id) is not None:
             # a rejection would mean that there is no such order
             raise OutcomeUnknownError(f"{self._exchange} already has an order {order.client_order_id}")
-        fee_rate = self._fee_rate()
-        rejection = self._ledger.rejection_of(order, market, fee_rate)
-        if rejection is not None:
-            raise OrderRejectedError(rejection)
         now = wall_now()
         ends_by = now + round((wall_seconds(self._clock, seconds) + GRACE_SECONDS) * MICROSECONDS)
-        accepted = Accepted(
-            order=order,
-            exchange_order_id=self._ledger.next_order_id(),
-            fee_rate=fee_rate,
-            accepted_at=now,
-            ends_by=ends_by,
-            base=market.base,
-            quote_currency=market.quote_currency,
-        )
+        accepted = self._ledger.accepted(order, market, self._fee_rate(), now, ends_by)
         self._write(JournalRow(accepted=accepted))
 
-    def _match(self, order: LimitOrder, market: Market) -> OrderReport:
+    def _match(self, order: LimitOrder) -> OrderReport:
         """Match against the current quote. After a long stop of this process another one may have ended the order."""
         self._apply_new_rows()
         quote = self._quotes.newest(order.symbol)
-        if quote is None or self._conditions.is_stale(self._quotes.age(order.symbol, self._clock.now())):
-            self._end(order.client_order_id, ())
-        else:
-            self._end(order.client_order_id, executions(order, quote, self._ledger.depth, market))
+        if quote is not None and self._conditions.is_stale(self._quotes.age(order.symbol, self._clock.now())):
+            quote = None
+        self._end(order.client_order_id, quote)
         report = self._ledger.report_of(order.client_order_id)
         if report is None:
             raise OutcomeUnknownError(f"{self._exchange} has lost order {order.client_order_id}")
         return report
 
-    def _end(self, client_order_id: str, found: tuple[Execution, ...]) -> None:
+    def _end(self, client_order_id: str, quote: Quote | None) -> None:
         """End the order, once."""
         accepted = self._ledger.open_order(client_order_id)
-        if accepted is None:
-            return
-        order = accepted.order
-        order_id, now = accepted.exchange_order_id, self._clock.now()
-        report = report_of(order, order_id, found, self._markets, accepted.fee_rate, now)
-        self._write(JournalRow(ended=Ended(client_order_id, report, wall_now(), taken_by(found))))
+        if accepted is not None:
+            self._write(JournalRow(ended=self._ledger.ended(accepted, quote, self._clock.now(), wall_now())))
 
     def _end_abandoned(self) -> None:
         """Write the opening balances of a new account, and end abandoned orders without fills."""
@@ -173,7 +155,7 @@ class PaperAccount:
         if not self._ledger.is_open:
             self._write(JournalRow(opening=self._opening))
         for identity in self._abandoned():
-            self._end(identity, ())
+            self._end(identity, None)
 
     def _write(self, row: JournalRow) -> None:
         self._journal.append(row)

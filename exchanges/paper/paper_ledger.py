@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
+from exchanges.errors import OrderRejectedError
 from exchanges.paper.paper_depth import TakenDepth
 from exchanges.paper.paper_journal import Accepted, Ended, JournalRow
+from exchanges.paper.paper_matching import Execution, executions, report_of, taken_by
 from market.instruments.fees import hold_of
 from market.instruments.markets import Market
 from market.instruments.order_rules import rule_broken
 from market.instruments.orders import AccountFill, LimitOrder, OrderReport, changes_of
 from market.money import ZERO, Amount
+from market.prices.quotes import Quote
 from market.trade.leg_planning import Markets
 
 
@@ -77,16 +80,35 @@ class PaperLedger:
                 held += one.order.amount * per_unit if needed == currency else ZERO
         return self.balances.get(currency, ZERO) - held
 
-    def rejection_of(self, order: LimitOrder, market: Market, fee_rate: Decimal) -> str | None:
-        """Reject reason of the order, or None."""
+    def accepted(self, order: LimitOrder, market: Market, fee_rate: Decimal, now: int, ends_by: int) -> Accepted:
+        """A new order, not applied yet. Raises OrderRejectedError where a rule or the balance forbids it."""
         broken = rule_broken(order, market)
         if broken is not None:
-            return f"{self._exchange}: {broken}"
+            raise OrderRejectedError(f"{self._exchange}: {broken}")
         currency, per_unit = hold_of(market, order.side, fee_rate, order.price)
-        return f"{self._exchange}: not enough {currency}" if self.free(currency) < order.amount * per_unit else None
+        if self.free(currency) < order.amount * per_unit:
+            raise OrderRejectedError(f"{self._exchange}: not enough {currency}")
+        return Accepted(
+            order=order,
+            exchange_order_id=f"{self._exchange}-{len(self._reports) + 1}",
+            fee_rate=fee_rate,
+            accepted_at=now,
+            ends_by=ends_by,
+            base=market.base,
+            quote_currency=market.quote_currency,
+        )
 
-    def next_order_id(self) -> str:
-        return f"{self._exchange}-{len(self._reports) + 1}"
+    def ended(self, accepted: Accepted, quote: Quote | None, now: int, booked_at: int) -> Ended:
+        """An order's end, not applied yet: its fills at `quote`, less the depth that was taken of it.
+
+        Without a quote there are no fills. `now`: time of the fills; `booked_at`: wall-clock time.
+        """
+        order = accepted.order
+        found: tuple[Execution, ...] = ()
+        if quote is not None:
+            found = executions(order, quote, self.depth, self._markets[order.exchange, order.symbol])
+        report = report_of(order, accepted.exchange_order_id, found, self._markets, accepted.fee_rate, now)
+        return Ended(order.client_order_id, report, booked_at, taken_by(found))
 
     def _accept(self, accepted: Accepted) -> None:
         identity = accepted.order.client_order_id

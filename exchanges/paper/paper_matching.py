@@ -7,6 +7,7 @@ from decimal import ROUND_UP, Decimal
 from exchanges.paper.paper_depth import Taken, TakenDepth, levels_for
 from market.instruments.fees import charged, fee_currency
 from market.instruments.markets import Market
+from market.instruments.order_matching import filled_offers
 from market.instruments.orders import Fill, LimitOrder, OrderReport
 from market.money import Amount, Price, floor_to_step, total
 from market.prices.quotes import Quote
@@ -26,18 +27,12 @@ class Execution:
 
 def executions(order: LimitOrder, quote: Quote, depth: TakenDepth, market: Market) -> tuple[Execution, ...]:
     """Best level first, in whole lots, within the limit price and the remaining amount of each level."""
-    done: list[Execution] = []
-    wanted: Decimal = order.amount
-    for level in levels_for(order.side, quote):
-        is_beyond = level.price > order.price if order.side == "buy" else level.price < order.price
-        if is_beyond or wanted == 0:
-            break
-        left = floor_to_step(depth.left(order.symbol, order.side, level), market.lot_step)
-        amount = min(wanted, left)
-        if amount > 0:
-            done.append(Execution(level.price, Amount(amount), level.amount))
-            wanted -= amount
-    return tuple(done)
+    offers = (
+        (level, level.price, floor_to_step(depth.left(order.symbol, order.side, level), market.lot_step))
+        for level in levels_for(order.side, quote)
+    )
+    found = filled_offers(order.side, order.price, order.amount, offers)
+    return tuple(Execution(level.price, Amount(amount), level.amount) for level, amount in found)
 
 
 def taken_by(found: Iterable[Execution]) -> tuple[Taken, ...]:

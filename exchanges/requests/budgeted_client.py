@@ -48,7 +48,7 @@ class BudgetedClient:
             order.spend = lambda: budget.spend(weights)
 
     def open(self, lazy: bool = False) -> None:
-        """As ccxt's, with an HTTP session whose requests check the order's permit before they are sent."""
+        """Like ccxt's, with an HTTP session whose requests check the order's permit before they are sent."""
         client: Any = self
         owns, client.own_session = client.own_session, False
         try:
@@ -90,5 +90,5 @@ def _is_too_many(error: ccxt.BaseError) -> bool:
 def _seconds_asked(client: Any) -> float | None:
     """The pause that the exchange asks for; None where it names none."""
     headers = {key.lower(): text for key, text in (client.last_response_headers or {}).items()}
-    told = str(headers.get("retry-after", ""))
-    return min(float(told), LONGEST_BAN_SECONDS) if told.isascii() and told.isdigit() else None
+    text = str(headers.get("retry-after", ""))
+    return min(float(text), LONGEST_BAN_SECONDS) if text.isascii() and text.isdigit() else None

@@ -5,7 +5,7 @@ from typing import Any
 
 import ccxt
 
-from exchanges.order_api import AnswerNotUnderstoodError
+from exchanges.order_port import AnswerNotUnderstoodError
 from exchanges.requests.time_synced_signing import measure_clock
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
@@ -46,4 +46,4 @@ class MeasuredClock:
         for client in self._others:
             client.exchange_ahead_ms, client.exchange_uncertainty_ms = ahead, uncertainty
         if abs(ahead - before) > uncertainty + uncertainty_before:
-            log.info("clock measured", extra={"exchange": name, "ahead_ms": ahead, "doubt_ms": uncertainty})
+            log.info("clock measured", extra={"exchange": name, "ahead_ms": ahead, "uncertainty_ms": uncertainty})

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 Purpose = Literal["poll", "follow"]
 """Purpose of a read: it can wait, or it follows an open order."""
 UsedLimits = Mapping[str, Used]
-"""By limit."""
+"""Counts by limit."""
 
 POLLS_SHARE = Fraction(2, 5)
 """Share of polls in every limit that counts reads."""
@@ -63,9 +63,9 @@ class Spent:
 
     polls: Rows = field(default_factory=dict)
     trades: Rows = field(default_factory=dict)
-    shut_ms: int = 0
+    pause_ms: int = 0
     """Remaining pause."""
-    shut_seconds: float = PAUSE_SECONDS
+    pause_seconds: float = PAUSE_SECONDS
 
 
 _SPENT = TypeAdapter(Spent)
@@ -184,8 +184,8 @@ class RateBudget:
             {name: rows for name, used in used_limits.items() if (rows := used.rows(now))}
             for used_limits in (self.polls, self.trades)
         )
-        shut_ms = math.ceil(max(0, self._paused_until - now) / 1_000)
-        return _SPENT.dump_json(Spent(polls, trades, shut_ms, self._pause_seconds)).decode()
+        pause_ms = math.ceil(max(0, self._paused_until - now) / 1_000)
+        return _SPENT.dump_json(Spent(polls, trades, pause_ms, self._pause_seconds)).decode()
 
     def take_over(self, used: str, ago: int) -> None:
         """Continue from what another process had used `ago` microseconds before; call it before the first request."""
@@ -199,8 +199,8 @@ class RateBudget:
             for name, rows in rows_of.items():
                 for ms_ago, weight in rows if name in used_limits else ():
                     used_limits[name].add(weight, then - ms_ago * 1_000)
-        self._paused_until = then + spent.shut_ms * 1_000
-        self._pause_seconds = spent.shut_seconds
+        self._paused_until = then + spent.pause_ms * 1_000
+        self._pause_seconds = spent.pause_seconds
 
 
 def account_budget(exchange: str, clock: Callable[[], int] = steady_now) -> RateBudget:

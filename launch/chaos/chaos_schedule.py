@@ -150,7 +150,7 @@ _STORE_STEP_SECONDS = (0.5, 8.0)
 _STORE_STEP_LASTS = (3.0, 8.0)
 _CHANGES: tuple[tuple[tuple[str, str | int | float], ...], ...] = (
     (("trading_state", "halted"),),
-    (("trading_state", "reducing"),),
+    (("trading_state", "reduce_only"),),
     (("min_net_bps", 15.0),),
     (("min_net_bps", 40.0),),
     (("max_notional", 60),),

@@ -52,12 +52,12 @@ class SettingsTuner:
 
     async def _change_in_store(self, changes: Mapping[str, object]) -> None:
         async with await open_store(self._session) as store:
-            while (current := await store.settings()) is not None:
+            while (current := await store.settings.current()) is not None:
                 following = Settings.model_validate(current.model_dump(mode="json") | dict(changes))
                 if following == current:
                     return
                 try:
-                    await store.change_settings(following, current.version, _CHANGED_BY)
+                    await store.settings.change(following, current.version, _CHANGED_BY)
                 except VersionConflictError:
                     continue
                 return

@@ -17,7 +17,7 @@ from backtest.report.result_document import result_document
 from backtest.report.result_lines import result_lines
 from backtest.report.trade_files import trades_file
 from backtest.requested_backtest import RequestedBacktest, parameters_for
-from backtest.result.backtest_result import BacktestResult, figures_of
+from backtest.result.backtest_result import BacktestResult
 from backtest.simulate.trade_simulation import BacktestError
 from cep.errors import CepCannotStartError
 from datasets.errors import ImportRejectedError
@@ -83,7 +83,7 @@ def run_backtest_command(home: Path, options: BacktestOptions, echo: Echo) -> in
         as_json = options.trades.suffix == ".json"
         write_atomically(options.trades, trades_file(result.trading.arbitrages, as_json=as_json))
     if options.figures is not None:
-        write_atomically(options.figures, _FIGURES.dump_json(figures_of(result)))
+        write_atomically(options.figures, _FIGURES.dump_json(result.figures))
     for line in result_lines(result):
         echo(line)
     echo("ledger reconciled" if result.trading.is_balanced else "LEDGER NOT RECONCILED")

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Coroutine
 
-from launch.cli.arguments import (
+from launch.cli.command_arguments import (
     add_backtest,
     add_bot,
     add_chaos,
@@ -20,8 +20,8 @@ from launch.cli.arguments import (
     add_session,
     add_sweep,
 )
-from launch.cli.command_line import CommandLine
-from launch.cli.import_commands import add_imports, add_sets, run_imports, run_sets_command
+from launch.cli.command_parser import CommandLine
+from launch.cli.import_arguments import add_imports, add_sets, run_imports, run_sets_command
 from launch.cli.notice_commands import add_notices, run_notices, run_notifier_process
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError

@@ -64,21 +64,21 @@ def _list(home: Path, options: SetsOptions, echo: Echo) -> int:
     if not rows:
         echo("no tick sets yet; create one with `arbitrage import`")
     for row in rows:
-        echo(f"{row['name']}: {row['told']}")
+        echo(f"{row['name']}: {row['summary']}")
     return 0
 
 
 def _row(name: str, folder: Path) -> dict[str, Any]:
-    row: dict[str, Any] = {"name": name, "folder": str(folder), "is_whole": False, "bytes": _size(folder)}
+    row: dict[str, Any] = {"name": name, "folder": str(folder), "is_complete": False, "bytes": _size(folder)}
     left = leftovers_of(folder)
     if left is not None and not folder.exists():
-        return row | {"told": f"an interrupted import left it incomplete; run `arbitrage sets repair {name}`"}
+        return row | {"summary": f"an interrupted import left it incomplete; run `arbitrage sets repair {name}`"}
     try:
         manifest = complete_tick_set(folder).manifest
     except ImportRejectedError as error:
-        return row | {"told": str(error)}
+        return row | {"summary": str(error)}
     return row | {
-        "is_whole": True,
+        "is_complete": True,
         "origin": manifest.origin,
         "quotes": manifest.quotes,
         "bases": manifest.bases,
@@ -86,7 +86,7 @@ def _row(name: str, folder: Path) -> dict[str, Any]:
         "start_time": manifest.start_time,
         "end_time": manifest.end_time,
         "problems": problems_of(manifest),
-        "told": _summary(manifest, _size(folder)),
+        "summary": _summary(manifest, _size(folder)),
     }
 
 

@@ -27,14 +27,14 @@ class NoticesConfiguration(BaseModel):
     events: tuple[NoticeKind, ...] = Field(default=KINDS, min_length=1)
     assets: tuple[Annotated[str, Field(pattern=r"^[A-Z0-9]{1,12}$")], ...] = ()
     pairs: tuple[Annotated[str, Field(pattern=r"^[a-z0-9]+/[a-z0-9]+$")], ...] = ()
-    least_profit: Least = Decimal(0)
-    least_loss: Least = Decimal(0)
+    min_profit: Least = Decimal(0)
+    min_loss: Least = Decimal(0)
     secrets_file: Path | None = None
     telegram_url: str = TELEGRAM_URL
     per_minute: int = Field(default=20, ge=1, le=60)
-    gather_seconds: float = Field(default=10.0, ge=0, le=3_600)
+    batch_seconds: float = Field(default=10.0, ge=0, le=3_600)
     single_leg_seconds: float = Field(default=10.0, ge=0, le=3_600)
-    give_up_minutes: float = Field(default=60.0, gt=0, le=1_440)
+    drop_after_minutes: float = Field(default=60.0, gt=0, le=1_440)
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> "NoticesConfiguration":

@@ -34,14 +34,14 @@ async def finish_trading(store: MongoTradeStore, session: Session, idle: Collect
     traded = {market.exchange for market in session.traded}
     if await store.reservations_open():
         # stale ones, of bots that were stopped and restarted
-        await store.discard_closing(sorted(traded - set(idle)))
+        await store.balances.discard_closing(sorted(traded - set(idle)))
     await store.stop_reservations()
 
     async def nothing_open() -> bool:
         return not await store.open_arbitrages()
 
     async def balances_taken() -> bool:
-        before, after = await store.session_balances()
+        before, after = await store.balances.of_session()
         return set(after) >= traded - set(idle) | before.keys()
 
     await until(nothing_open, FINISH_SECONDS)
@@ -65,7 +65,7 @@ async def activity_of(
 ) -> Activity:
     """The session's activity, from the store and the counters."""
     arbitrages = await store.session_arbitrages()
-    before, after = await store.session_balances()
+    before, after = await store.balances.of_session()
     return Activity(
         quotes=meter.quotes,
         opportunities=meter.opportunities,

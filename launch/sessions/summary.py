@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from market.accounting.profit_groups import profit_of
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, changes_of
-from market.money import ZERO, text_of, total
-from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss
+from market.money import ZERO, text_of
+from market.trade.arbitrages import Arbitrage
 
 Balances = Mapping[str, Mapping[str, Decimal]]
 
@@ -117,8 +118,9 @@ def latencies_of(arbitrages: Iterable[Arbitrage], opportunity: Sequence[float], 
 
 def profit_row(arbitrages: Iterable[Arbitrage], currency: str) -> dict[str, str]:
     """The sum of each part over all arbitrages that have a profit."""
-    profits = [arbitrage.profit for arbitrage in arbitrages if arbitrage.profit is not None]
-    return {"currency": currency} | {part: text_of(_sum(profits, part)) for part in PROFIT_PARTS}
+    return {"currency": currency} | {
+        part: text_of(amount) for part, amount in profit_of(arbitrages, currency).parts.items()
+    }
 
 
 def fill_row(fill: Fill) -> dict[str, str | int]:
@@ -134,10 +136,6 @@ def fill_row(fill: Fill) -> dict[str, str | int]:
         "fee_currency": fill.fee_currency,
         "filled_at": fill.filled_at,
     }
-
-
-def _sum(profits: Iterable[ProfitAndLoss], part: str) -> Decimal:
-    return total(getattr(profit, part) for profit in profits)
 
 
 def _rank(share: int, count: int) -> int:

@@ -9,7 +9,7 @@ from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from session.session import Mode
 
-LAYOUT = 2
+LAYOUT = 3
 """Raised with each change of stored names or formats that this program does not read any more."""
 LAYOUT_FILE = "layout"
 SESSION_DATA = ("mongodb", "mongodb.key", "kafka", "checkpoints", "exchanges", "paper", "logins", "run.json")
@@ -36,7 +36,7 @@ def set_aside_other_layout(home: Path) -> str | None:
         raise CannotStartError(f"{home}: data of an earlier version cannot be set aside ({error.strerror}).") from error
     if target is None:
         return None
-    return f"the sessions in {home} are of an earlier version; they were moved to {target}, and this one begins anew"
+    return f"the sessions in {home} are of an earlier version; they were moved to {target}, and this one starts empty"
 
 
 def _moved(home: Path, paths: list[Path]) -> Path:

@@ -25,7 +25,7 @@ DifferenceKind = Literal[
     "balance_unexplained",
     "balance_differs",
     "hold_left",
-    "halt_outlived",
+    "resumable_after_halt",
 ]
 Believed = Literal["at once", "when seen twice"]
 Handled = Literal["healed", "reported"]
@@ -54,7 +54,7 @@ HANDLING: Mapping[DifferenceKind, Handling] = {
     "balance_unexplained": Handling("when seen twice", "reported"),
     "balance_differs": Handling("when seen twice", "healed"),
     "hold_left": Handling("when seen twice", "healed"),
-    "halt_outlived": Handling("when seen twice", "healed"),
+    "resumable_after_halt": Handling("when seen twice", "healed"),
 }
 
 

@@ -126,7 +126,7 @@ class Episodes:
 
     def could_miss_more(self, pair: MarketPair, at: int, expected_profit: float) -> bool:
         """Whether a sighting that promises so much could change what its episode missed: where it could not, what it
-        would have brought within the limits need not be worked out."""
+        would have earned within the limits need not be worked out."""
         run = self._newest.get(pair)
         if run is None or at > run.until:
             return expected_profit > 0

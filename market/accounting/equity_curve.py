@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Self
@@ -53,6 +54,8 @@ class EquityDrawdown:
     depth: Decimal = ZERO
     start: int | None = None
     end: int | None = None
+    highest: Decimal = ZERO
+    """The sum at the previous high."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,26 @@ class SampledLine:
             self._put(place // 2, span)
 
 
+@dataclass(slots=True)
+class Drawdowns:
+    """Follows a sum that begins at 0."""
+
+    highest: Decimal = ZERO
+    since: int | None = None
+    deepest: EquityDrawdown = EquityDrawdown()
+
+    def add(self, at: int, net: Decimal) -> None:
+        if net >= self.highest:
+            self.highest, self.since = net, at
+        elif self.highest - net > self.deepest.depth:
+            self.deepest = self.current(at, net)
+
+    def current(self, at: int | None, net: Decimal) -> EquityDrawdown:
+        if net >= self.highest:
+            return EquityDrawdown()
+        return EquityDrawdown(self.highest - net, self.since, at, self.highest)
+
+
 class EquityCurve:
     """Follows the endings in their order, in bounded memory."""
 
@@ -147,8 +170,7 @@ class EquityCurve:
         self._net = ZERO
         self._results = (0, 0, 0)
         self._largest = (ZERO, ZERO)
-        self._highest: tuple[Decimal, int | None] = (ZERO, None)
-        self._deepest = EquityDrawdown()
+        self._drawdowns = Drawdowns()
         self._last_at: int | None = None
 
     def add(self, ending: Ending) -> None:
@@ -161,11 +183,7 @@ class EquityCurve:
             self._marks.append(EquityMark(ending, self._net))
         if ending.state in TRADED_STATES:
             self._count(ending.net)
-        highest, since = self._highest
-        if self._net >= highest:
-            self._highest = (self._net, ending.at)
-        elif highest - self._net > self._deepest.depth:
-            self._deepest = EquityDrawdown(highest - self._net, since, ending.at)
+        self._drawdowns.add(ending.at, self._net)
 
     def equity(self) -> Equity:
         wins, losses, even = self._results
@@ -179,16 +197,16 @@ class EquityCurve:
             even=even,
             largest_win=self._largest[0],
             largest_loss=self._largest[1],
-            deepest=self._deepest,
-            current=self._current(),
+            deepest=self._drawdowns.deepest,
+            current=self._drawdowns.current(self._last_at, self._net),
         )
 
     def copy(self) -> Self:
         other = type(self)()
         other._line, other._marks = self._line.copy(), self._marks.copy()
         other._endings, other._net, other._results = self._endings, self._net, self._results
-        other._largest, other._highest, other._deepest = self._largest, self._highest, self._deepest
-        other._last_at = self._last_at
+        other._largest, other._last_at = self._largest, self._last_at
+        other._drawdowns = copy(self._drawdowns)
         return other
 
     def _count(self, net: Decimal) -> None:
@@ -197,9 +215,13 @@ class EquityCurve:
         win, loss = self._largest
         self._largest = (max(win, net), min(loss, net))
 
-    def _current(self) -> EquityDrawdown:
-        highest, since = self._highest
-        return EquityDrawdown() if self._net >= highest else EquityDrawdown(highest - self._net, since, self._last_at)
+
+def drawdown_of(points: Iterable[tuple[int, Decimal]]) -> EquityDrawdown:
+    """The maximum drawdown of `points` as (microseconds, sum so far), in order."""
+    drawdowns = Drawdowns()
+    for at, net in points:
+        drawdowns.add(at, net)
+    return drawdowns.deepest
 
 
 def thinned(points: Iterable[tuple[int, Decimal]], max_spans: int = MAX_SPANS) -> tuple[EquityPoint, ...]:

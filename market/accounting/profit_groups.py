@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from market.money import ZERO
-from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss, Strategy
+from market.money import ZERO, total
+from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ProfitAndLoss, Strategy
 
 GroupedBy = Literal["exchange", "asset", "pair", "day", "strategy"]
 
@@ -64,7 +64,14 @@ def pair_name(buy_exchange: str, sell_exchange: str) -> str:
 
 def added(one: ProfitAndLoss, other: ProfitAndLoss) -> ProfitAndLoss:
     """The sum of each part, of one currency."""
-    return profit_from(one.currency, {part: getattr(one, part) + getattr(other, part) for part in PROFIT_PARTS})
+    others = other.parts
+    return profit_from(one.currency, {part: amount + others[part] for part, amount in one.parts.items()})
+
+
+def profit_of(arbitrages: Iterable[Arbitrage], currency: str) -> ProfitAndLoss:
+    """The sum over all arbitrages that have a profit, settled in `currency`."""
+    profits = [arbitrage.profit.parts for arbitrage in arbitrages if arbitrage.profit is not None]
+    return profit_from(currency, {part: total(parts[part] for parts in profits) for part in PROFIT_PARTS})
 
 
 def profit_from(currency: str, parts: Mapping[str, Decimal]) -> ProfitAndLoss:

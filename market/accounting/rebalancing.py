@@ -10,7 +10,9 @@ from market.accounting.inventory import Holding, Values
 from market.accounting.transfer_terms import TransferTerms
 from market.money import ZERO, floor_to_step, total
 
-NotSent = Literal["terms_unknown", "not_free", "below_minimum", "fee_eats_it", "no_price", "costs_more_than_earned"]
+NotSent = Literal[
+    "terms_unknown", "not_free", "below_minimum", "fee_exceeds_amount", "no_price", "costs_more_than_earned"
+]
 
 TOLERANCE = Decimal("0.1")
 """Nothing moves between two exchanges that both drifted no further than this fraction of their targets."""
@@ -129,7 +131,7 @@ def _transfer(request: _TransferRequest, terms: TransferTerms | None, price: Dec
     if amount < terms.minimum:
         return "not_free" if request.free < request.amount else "below_minimum"
     if amount <= terms.fee:
-        return "fee_eats_it"
+        return "fee_exceeds_amount"
     if price is None and terms.fee > 0:
         return "no_price"
     cost = terms.fee * (price or ZERO)

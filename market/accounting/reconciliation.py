@@ -32,8 +32,12 @@ class OrderSearch:
 
     @property
     def may_move_money(self) -> bool:
-        """Whether the order may have moved balances that the books do not know of yet."""
-        return self.report is not None or self.is_ambiguous or self.is_unanswered
+        """Whether the order may have moved balances that the books do not know of yet.
+
+        So may one that the exchange acknowledged and then denies: a replica that lags lists balances before orders.
+        """
+        was_acknowledged = self.leg.exchange_order_id is not None
+        return self.report is not None or self.is_ambiguous or self.is_unanswered or was_acknowledged
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +247,12 @@ def _balances(ours: BookState, theirs: ExchangeState, foreign: frozenset[str]) -
 def _resumable(ours: BookState) -> list[Difference]:
     return [
         Difference(
-            "halt_outlived", ours.exchange, identity, "residual: halted", "trading is running", Resumption(identity)
+            "resumable_after_halt",
+            ours.exchange,
+            identity,
+            "residual: halted",
+            "trading is running",
+            Resumption(identity),
         )
         for identity in ours.resumable
     ]

@@ -5,18 +5,17 @@ A bot runs them before sizing. The store repeats those that two bots could pass 
 that reserves. A check whose facts are not known where it runs rejects nothing. docs/risk.md has the table.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
 from typing import Literal
 
+from market.decide.decision_context import DecisionContext, notional_keys
 from market.decide.quarantine import is_absurd
 from market.decide.settings import Settings
-from market.instruments.orders import Side
 from market.money import ZERO
 from market.prices.opportunities import Opportunity, OpportunityLeg
-from market.prices.spread_statistics import SpreadWindow
 
 Place = Literal["bot", "reservation", "second leg", "sending", "wire"]
 """Where a check runs: in the bot, in the transaction that reserves the first leg, in the one for the second leg, in the
@@ -24,92 +23,35 @@ one that allows sending, and right before the order is posted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What stands open at `now` (the server's, microseconds); money in the settlement currency."""
-
-    now: int
-    settings: Settings
-    reservations_open: bool
-    open_arbitrages: int
-    notional: Mapping[str, Decimal]
-    """`notional_keys` → of the open arbitrages."""
-    day_net: Decimal
-    paused_until: Mapping[str, int]
-    """Exchange → until when it takes no part."""
-    pair_busy: bool
-    pair_reserved_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What a bot sees beside the opportunity, at market time `now`, microseconds."""
-
-    now: int
-    window: SpreadWindow | None = None
-    """The newest 10 s window of the opportunity's pair."""
-    history: tuple[SpreadWindow, ...] = ()
-    """The 60 s windows of its pair over the last minutes."""
-    drift: Mapping[str, Decimal] = field(default_factory=dict)
-    """Currency → how much more of it lies on all exchanges together than at the session's opening."""
-    legs_left: int | None = None
-    """How many the rate limits of the bot's own exchange let begin; None: as many as one likes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """An opportunity and all that is known where it is asked about."""
-
-    opportunity: Opportunity
-    settings: Settings
-    standing: Standing | None = None
-    """None: not known, or a trade that is joined, which has passed these."""
-    view: View | None = None
-    solo: Side | None = None
-    """What a trade of one leg alone does; None for an arbitrage."""
-
-    @property
-    def exchanges(self) -> tuple[str, str]:
-        return self.opportunity.buy.exchange, self.opportunity.sell.exchange
-
-
-@dataclass(frozen=True, slots=True)
 class Check:
     """One risk check; `rejects` is True only if the facts it needs are known."""
 
     reason: str
-    rejects: Callable[[Case], bool]
+    rejects: Callable[[DecisionContext], bool]
     settings: tuple[str, ...]
     asked: tuple[Place, ...]
 
 
-def first_rejection(case: Case) -> str | None:
-    """The reason of the first check that rejects, None where the case is allowed."""
+def first_rejection(context: DecisionContext) -> str | None:
+    """The reason of the first check that rejects, None where it may be traded."""
     for check in CHECKS:  # a generator costs as much again as the checks, hundreds of times a second
-        if check.rejects(case):
+        if check.rejects(context):
             return check.reason
     return None
 
 
 def forbidden(opportunity: Opportunity, settings: Settings) -> str | None:
     """The first reason that the settings alone give, of a leg that joins too; None where there is none."""
-    return first_rejection(Case(opportunity, settings))
+    return first_rejection(DecisionContext(opportunity, settings))
 
 
-def hard_limit(opportunity: Opportunity, standing: Standing) -> str | None:
-    """The first limit that forbids a further trade, whatever its size; None where none does."""
-    return first_rejection(Case(opportunity, standing.settings, standing))
-
-
-def notional_keys(opportunity: Opportunity) -> tuple[str, ...]:
-    """The sums that its notional counts in; each key once."""
-    exchanges = dict.fromkeys((opportunity.buy.exchange, opportunity.sell.exchange))
-    return ("total", f"base|{opportunity.base}", *(f"exchange|{name}" for name in exchanges))
-
-
-def notional_left(opportunity: Opportunity, standing: Standing) -> tuple[Decimal, str]:
-    """The notional that may still be traded, and the limit that binds."""
-    limits = {key: limit_of(key, standing.settings) for key in notional_keys(opportunity)}
-    return min((most - standing.notional.get(key, ZERO), reason) for key, (most, reason) in limits.items())
+def notional_left(context: DecisionContext) -> tuple[Decimal | None, str]:
+    """The notional that may still be traded and the limit that binds; None where the risk state is not known."""
+    risk = context.risk
+    if risk is None:
+        return None, ""
+    limits = {key: limit_of(key, context.settings) for key in notional_keys(context.opportunity)}
+    return min((most - risk.notional.get(key, ZERO), reason) for key, (most, reason) in limits.items())
 
 
 def limit_of(key: str, settings: Settings) -> tuple[Decimal, str]:
@@ -121,39 +63,39 @@ def limit_of(key: str, settings: Settings) -> tuple[Decimal, str]:
     return settings.max_exchange_notional, "exchange_limit"
 
 
-def _is_halted(case: Case) -> bool:
-    return case.settings.trading_state == "halted"
+def _is_halted(context: DecisionContext) -> bool:
+    return context.settings.trading_state == "halted"
 
 
-def _is_reducing(case: Case) -> bool:
-    return case.settings.trading_state == "reducing"
+def _is_reduce_only(context: DecisionContext) -> bool:
+    return context.settings.trading_state == "reduce_only"
 
 
-def _has_a_disabled_exchange(case: Case) -> bool:
-    enabled = case.settings.enabled_exchanges
-    return any(name not in enabled for name in case.exchanges)
+def _has_a_disabled_exchange(context: DecisionContext) -> bool:
+    enabled = context.settings.enabled_exchanges
+    return any(name not in enabled for name in _exchanges_of(context))
 
 
-def _is_below_threshold(case: Case) -> bool:
+def _is_below_threshold(context: DecisionContext) -> bool:
     """A trade on one exchange alone has no spread to compare."""
-    buy, sell = case.exchanges
-    return buy != sell and case.opportunity.net_bps < case.settings.min_net_bps
+    buy, sell = _exchanges_of(context)
+    return buy != sell and context.opportunity.net_bps < context.settings.min_net_bps
 
 
-def _is_stale(case: Case) -> bool:
+def _is_stale(context: DecisionContext) -> bool:
     """Ages grow on from the detection: what was fresh enough then may not be so any more."""
-    if case.view is None:
+    if context.now is None:
         return False
-    since = max(0, case.view.now - case.opportunity.event_time)
-    oldest = max(case.opportunity.buy.age, case.opportunity.sell.age) + since
-    return oldest > case.settings.max_quote_age_ms * 1_000
+    since = max(0, context.now - context.opportunity.event_time)
+    oldest = max(context.opportunity.buy.age, context.opportunity.sell.age) + since
+    return oldest > context.settings.max_quote_age_ms * 1_000
 
 
-def _is_crossed(case: Case) -> bool:
+def _is_crossed(context: DecisionContext) -> bool:
     """A feed lets no crossed book through; levels out of order are what is left to see of a broken one."""
-    if case.view is None:
+    if context.now is None:
         return False
-    return not (_is_in_order(case.opportunity.buy, 1) and _is_in_order(case.opportunity.sell, -1))
+    return not (_is_in_order(context.opportunity.buy, 1) and _is_in_order(context.opportunity.sell, -1))
 
 
 def _is_in_order(leg: OpportunityLeg, sign: int) -> bool:
@@ -162,101 +104,102 @@ def _is_in_order(leg: OpportunityLeg, sign: int) -> bool:
     return all((later - earlier) * sign > 0 for earlier, later in pairwise(prices))
 
 
-def _is_quarantined(case: Case) -> bool:
-    return case.view is not None and is_absurd(case.opportunity, case.view.history, case.settings)
+def _is_quarantined(context: DecisionContext) -> bool:
+    return context.now is not None and is_absurd(context.opportunity, context.history, context.settings)
 
 
-def _is_fleeting(case: Case) -> bool:
-    least = case.settings.min_share_above_10s
-    if case.view is None or case.solo is not None or least <= 0:
+def _is_fleeting(context: DecisionContext) -> bool:
+    least = context.settings.min_share_above_10s
+    if context.now is None or context.only_side is not None or least <= 0:
         return False
-    return case.view.window is None or case.view.window.share_above < least
+    return context.window is None or context.window.share_above < least
 
 
-def _is_stopping(case: Case) -> bool:
-    return case.standing is not None and not case.standing.reservations_open
+def _is_stopping(context: DecisionContext) -> bool:
+    return context.risk is not None and not context.risk.reservations_open
 
 
-def _has_lost_enough(case: Case) -> bool:
-    return case.standing is not None and -case.standing.day_net >= case.settings.max_daily_loss
+def _has_lost_enough(context: DecisionContext) -> bool:
+    return context.risk is not None and -context.risk.day_net >= context.settings.max_daily_loss
 
 
-def _is_paused(case: Case) -> bool:
+def _is_paused(context: DecisionContext) -> bool:
     """Switching the breaker off also ends its pauses."""
-    standing = case.standing
-    if standing is None or case.settings.breaker_failures == 0:
+    risk = context.risk
+    if risk is None or context.settings.breaker_failures == 0:
         return False
-    return any(standing.now < standing.paused_until.get(name, 0) for name in case.exchanges)
+    return any(risk.now < risk.paused_until.get(name, 0) for name in _exchanges_of(context))
 
 
-def _has_too_many_open(case: Case) -> bool:
-    return case.standing is not None and case.standing.open_arbitrages >= case.settings.max_open_arbitrages
+def _has_too_many_open(context: DecisionContext) -> bool:
+    return context.risk is not None and context.risk.open_arbitrages >= context.settings.max_open_arbitrages
 
 
-def _is_busy(case: Case) -> bool:
-    return case.standing is not None and case.standing.pair_busy
+def _is_busy(context: DecisionContext) -> bool:
+    return context.risk is not None and context.risk.pair_busy
 
 
-def _is_cooling_down(case: Case) -> bool:
-    standing = case.standing
-    return standing is not None and standing.now - standing.pair_reserved_at < case.settings.cool_down_ms * 1_000
+def _is_cooling_down(context: DecisionContext) -> bool:
+    risk = context.risk
+    return risk is not None and risk.now - risk.pair_reserved_at < context.settings.cool_down_ms * 1_000
 
 
-def _reaches(case: Case, *keys: str) -> bool:
-    standing = case.standing
-    return standing is not None and any(
-        standing.notional.get(key, ZERO) >= limit_of(key, case.settings)[0] for key in keys
-    )
+def _reaches(context: DecisionContext, *keys: str) -> bool:
+    risk = context.risk
+    return risk is not None and any(risk.notional.get(key, ZERO) >= limit_of(key, context.settings)[0] for key in keys)
 
 
-def _reaches_total(case: Case) -> bool:
-    return _reaches(case, "total")
+def _reaches_total(context: DecisionContext) -> bool:
+    return _reaches(context, "total")
 
 
-def _reaches_asset(case: Case) -> bool:
-    return _reaches(case, f"base|{case.opportunity.base}")
+def _reaches_asset(context: DecisionContext) -> bool:
+    return _reaches(context, f"base|{context.opportunity.base}")
 
 
-def _reaches_exchange(case: Case) -> bool:
-    return _reaches(case, *(f"exchange|{name}" for name in case.exchanges))
+def _reaches_exchange(context: DecisionContext) -> bool:
+    return _reaches(context, *(f"exchange|{name}" for name in _exchanges_of(context)))
 
 
-def _is_exposed(case: Case) -> bool:
+def _is_exposed(context: DecisionContext) -> bool:
     """Both legs of an arbitrage leave the base where it is, but either alone moves it: beyond the limit no more of that
     is risked. A single order is rejected only if it increases the exposure."""
-    opportunity = case.opportunity
-    if case.view is None:
+    opportunity = context.opportunity
+    if context.now is None:
         return False
-    drift = case.view.drift.get(opportunity.base, ZERO)
-    if case.solo is not None and drift * (1 if case.solo == "buy" else -1) <= 0:
+    drift = context.drift.get(opportunity.base, ZERO)
+    if context.only_side is not None and drift * (1 if context.only_side == "buy" else -1) <= 0:
         return False
-    return abs(drift) * _base_price(opportunity) >= case.settings.max_exposure
+    return abs(drift) * _base_price(opportunity) >= context.settings.max_exposure
 
 
-def _has_drifted(case: Case) -> bool:
+def _has_drifted(context: DecisionContext) -> bool:
     """Buying takes more of its currency away, selling brings more of its own: rejected only where that is so
     already."""
-    opportunity = case.opportunity
-    if case.view is None:
+    opportunity = context.opportunity
+    if context.now is None:
         return False
     moves: list[tuple[str, int]] = []
-    if case.solo != "sell":
+    if context.only_side != "sell":
         moves.append((opportunity.buy.quote_currency, -1))
-    if case.solo != "buy":
+    if context.only_side != "buy":
         moves.append((opportunity.sell.quote_currency, 1))
     if len({currency for currency, _ in moves}) < len(moves):
         return False
-    drifts = [(currency, case.view.drift.get(currency, ZERO) * sign) for currency, sign in moves]
+    drifts = [(currency, context.drift.get(currency, ZERO) * sign) for currency, sign in moves]
     return any(
-        worse >= 0 and _value(opportunity, currency, worse) >= case.settings.max_currency_drift
+        worse >= 0 and _value(opportunity, currency, worse) >= context.settings.max_currency_drift
         for currency, worse in drifts
     )
 
 
-def _lacks_rate_budget(case: Case) -> bool:
+def _lacks_rate_budget(context: DecisionContext) -> bool:
     """Its order would have to wait past its time, or be turned away."""
-    left = None if case.view is None else case.view.legs_left
-    return left is not None and left < 1
+    return context.legs_left is not None and context.legs_left < 1
+
+
+def _exchanges_of(context: DecisionContext) -> tuple[str, str]:
+    return context.opportunity.buy.exchange, context.opportunity.sell.exchange
 
 
 def _value(opportunity: Opportunity, currency: str, amount: Decimal) -> Decimal:
@@ -277,7 +220,7 @@ _OF_QUARANTINE = ("quarantine_deviations", "quarantine_floor_bps", "quarantine_c
 
 CHECKS: tuple[Check, ...] = (
     Check("halted", _is_halted, ("trading_state",), (*_EVERYWHERE, "sending", "wire")),
-    Check("reducing", _is_reducing, ("trading_state",), _EVERYWHERE),
+    Check("reduce_only", _is_reduce_only, ("trading_state",), _EVERYWHERE),
     Check("exchange_disabled", _has_a_disabled_exchange, ("enabled_exchanges",), _EVERYWHERE),
     Check("below_threshold", _is_below_threshold, ("min_net_bps",), _EVERYWHERE),
     Check("stale", _is_stale, ("max_quote_age_ms",), _BOT),

@@ -16,7 +16,7 @@ def _summed_as_decimal(number: float) -> float:
 Bps = Annotated[float, Field(ge=-1_000, le=10_000, allow_inf_nan=False), AfterValidator(_summed_as_decimal)]
 Rate = Annotated[BoundedDecimal, Field(ge=0, le=Decimal("0.1"))]
 Money = Annotated[BoundedDecimal, Field(gt=0, le=Decimal(10_000_000))]
-TradingState = Literal["running", "reducing", "halted"]
+TradingState = Literal["running", "reduce_only", "halted"]
 
 
 class Settings(BaseModel):
@@ -26,7 +26,7 @@ class Settings(BaseModel):
 
     version: int = Field(default=1, ge=1)
     trading_state: TradingState = "running"
-    """`reducing` (reduce-only): no new arbitrage, single legs are still unwound. `halted`, the kill switch: nothing is
+    """`reduce_only`: no new arbitrage, single legs are still unwound. `halted`, the kill switch: nothing is
     sent; orders in flight are followed to their end."""
     enabled_exchanges: tuple[str, ...]
     min_net_bps: Bps = 5.0

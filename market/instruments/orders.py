@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, Protocol
 
 from market.money import Amount, BoundedDecimal, Price
 
 Side = Literal["buy", "sell"]
+
+
+def opposite(side: Side) -> Side:
+    return "sell" if side == "buy" else "buy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,22 @@ class Fill:
     """Exchange's time, microseconds."""
 
 
-def changes_of(fill: Fill, base: str, quote_currency: str) -> tuple[tuple[str, Decimal], ...]:
+class FillLike(Protocol):
+    """What a fill changes in an account's balances: the amount, its cost and the fee."""
+
+    @property
+    def side(self) -> Side: ...
+    @property
+    def amount(self) -> Decimal: ...
+    @property
+    def cost(self) -> Decimal: ...
+    @property
+    def fee(self) -> Decimal: ...
+    @property
+    def fee_currency(self) -> str: ...
+
+
+def changes_of(fill: FillLike, base: str, quote_currency: str) -> tuple[tuple[str, Decimal], ...]:
     """(currency, signed change) of the account by a fill of this market; the fee's currency may be there twice."""
     sign = 1 if fill.side == "buy" else -1
     return (base, sign * fill.amount), (quote_currency, -sign * fill.cost), (fill.fee_currency, -fill.fee)

@@ -27,6 +27,10 @@ class OpportunityLeg:
     received_time: int | None = None
     """When the quote arrived; None in what earlier versions wrote."""
 
+    @property
+    def market_name(self) -> str:
+        return f"{self.exchange} {self.symbol}"
+
 
 @dataclass(frozen=True, slots=True)
 class FxRate:

@@ -107,6 +107,11 @@ class ProfitAndLoss:
     shares: tuple[ProfitShare, ...] = ()
     """By exchange; none in sums over arbitrages and in what earlier versions stored."""
 
+    @property
+    def parts(self) -> dict[str, Decimal]:
+        """By the names of PROFIT_PARTS."""
+        return {part: getattr(self, part) for part in PROFIT_PARTS}
+
 
 PROFIT_PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net")
 """Fields of ProfitAndLoss and ProfitShare, in the order in which they are reported."""
@@ -156,6 +161,11 @@ class Arbitrage:
     history: tuple[Transition, ...] = ()
     """Every step, oldest first."""
 
+    @property
+    def is_filled(self) -> bool:
+        """Whether anything was bought or sold."""
+        return any(leg.fills for leg in self.legs)
+
     def leg(self, role: LegRole) -> Leg | None:
         return next((leg for leg in self.legs if leg.role == role), None)
 
@@ -164,7 +174,7 @@ class Arbitrage:
 class Rejection:
     """An opportunity not traded, with the first reason; `count` has the like of the same pair, reason and second.
 
-    Reasons, in the order in which they are looked for (docs/risk.md): halted, reducing, exchange_disabled,
+    Reasons, in the order in which they are looked for (docs/risk.md): halted, reduce_only, exchange_disabled,
     below_threshold, stale, crossed, quarantined, not_persistent, stopping, daily_loss, exchange_paused, too_many_open,
     pair_busy, cooling_down, total_limit, asset_limit, exchange_limit, exposure, currency_drift, rate_budget,
     recheck_failed, leg_in_flight, too_small, insufficient_balance, liquidity_used.
@@ -186,8 +196,8 @@ class Rejection:
     tradable: BoundedDecimal = Decimal(0)
     """The most that one of all `count` would have earned within what one trade may use (`episodes`); 0 in what
     earlier versions stored."""
-    grounds: str | None = None
-    """What this one was decided on (`market.trade.decisions`); None in what earlier versions stored."""
+    record: str | None = None
+    """What this one was decided on (`market.trade.decision_record`); None in what earlier versions stored."""
     until: int = 0
     """When the last of all `count` expired, by the same clock as `rejected_at`."""
 

@@ -1,5 +1,5 @@
-"""One order in flight at a time on exchanges without client order ids, where two similar ones could not be told
-apart."""
+"""One order in flight at a time on exchanges without client order ids, where two similar ones look
+alike."""
 
 from collections.abc import Iterable
 

@@ -23,7 +23,7 @@ class Actor:
 
 
 UNFENCED = Actor("unfenced", None, 0)
-"""For tools and tests without a lease."""
+"""For what acts without a lease: set-up, backtests, tests. Never a default: whoever takes a step says who it is."""
 
 
 @dataclass(frozen=True, slots=True)

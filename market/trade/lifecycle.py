@@ -9,7 +9,7 @@ from typing import Literal
 
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, ArbitrageState, Leg, LegState, Transition
 from market.trade.fast_replace import replace
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
 
 Stage = Literal[
     "awaiting_second_leg",
@@ -63,7 +63,7 @@ class Moment:
     """Who takes a step, and when by the server's clock, microseconds."""
 
     now: int
-    by: Actor = UNFENCED
+    by: Actor
 
 
 def stage_of(arbitrage: Arbitrage) -> Stage:
@@ -72,7 +72,7 @@ def stage_of(arbitrage: Arbitrage) -> Stage:
         return _STAGES[arbitrage.state]
     if arbitrage.state == "single_leg":
         return next((_UNWINDING[leg.role] for leg in reversed(arbitrage.legs) if leg.role in _UNWINDING), "filled")
-    if any(leg.fills for leg in arbitrage.legs):
+    if arbitrage.is_filled:
         return "filled" if all(leg.is_final for leg in arbitrage.legs) else "partly_filled"
     return "sent" if any("sending" in leg.times for leg in arbitrage.legs) else "reserved"
 

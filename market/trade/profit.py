@@ -94,7 +94,7 @@ def _parts(arbitrage: Arbitrage, flows: Mapping[str, Fraction], seen: _Reference
     rate = arbitrage.opportunity.rate
 
     def against_reference(leg: Leg, per_unit: Fraction) -> Fraction:
-        """What moving the leg's amount at `per_unit` (quote currency) brought against what it counts at."""
+        """What moving the leg's amount at `per_unit` (quote currency) earned against what it counts at."""
         return _sign(leg) * Fraction(leg.filled) * (_at_mid(rate(leg.quote_currency), per_unit) - seen.reference(leg))
 
     def decay(leg: Leg) -> Fraction:

@@ -4,15 +4,15 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from market.decide.risk_checks import notional_keys
+from market.decide.decision_context import currencies_of, notional_keys
 from market.decide.settings import Settings
-from market.instruments.orders import Fill, Side
+from market.instruments.orders import Fill, OrderReport, Side
 from market.money import ZERO, BoundedDecimal
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, held_currency
 from market.trade.fast_replace import replace
-from market.trade.inflight_orders import allows_one_in_flight, inflight_key, inflight_owner
-from market.trade.leases import UNFENCED, Actor
+from market.trade.inflight_orders import allows_one_in_flight, inflight_key, inflight_keys, inflight_owner
+from market.trade.leases import Actor
 from market.trade.lifecycle import Moment, with_history
 
 SIDES: tuple[Side, ...] = ("buy", "sell")
@@ -55,6 +55,8 @@ class ReservationState:
     """All that one step of an arbitrage is decided on, as of `now` (the server's, microseconds)."""
 
     now: int
+    by: Actor
+    """Who takes the step."""
     opportunity: Opportunity
     settings: Settings | None = None
     """Those in force."""
@@ -66,8 +68,6 @@ class ReservationState:
     """Net profit of the arbitrages that ended on the server's day, UTC."""
     paused_until: Mapping[str, int] = field(default_factory=dict)
     """Exchange → until when it takes no part, by the server's clock."""
-    by: Actor = UNFENCED
-    """Who takes the step."""
     arbitrage: Arbitrage | None = None
     terms: ReservationTerms | None = None
     """Of the leg that is reserved first."""
@@ -156,6 +156,94 @@ class ReservationState:
         if self.arbitrage is None or self.arbitrage is before:
             return self
         return replace(self, arbitrage=with_history(before, self.arbitrage, Moment(self.now, self.by)))
+
+
+@dataclass(frozen=True, slots=True)
+class RowsRead:
+    """What one transaction read, `ReservationState` less what the arbitrage's own record says already."""
+
+    now: int
+    by: Actor
+    settings_version: int | None = None
+    is_joined: bool = False
+    """Whether there was an arbitrage of this id."""
+    reservations_open: bool = True
+    open_arbitrages: int = 0
+    notional: dict[str, BoundedDecimal] = field(default_factory=dict)
+    day_net: BoundedDecimal = ZERO
+    paused_until: dict[str, int] = field(default_factory=dict)
+    pair: PairRow = field(default_factory=PairRow)
+    balances: tuple[BalanceRow, ...] = ()
+    liquidity: dict[str, BoundedDecimal] = field(default_factory=dict)
+    awaiting_second_leg: dict[str, str | None] = field(default_factory=dict)
+    in_flight: dict[str, str | None] = field(default_factory=dict)
+    known_fills: tuple[str, ...] = ()
+
+    def rows(self, opportunity: Opportunity, settings: Settings | None) -> ReservationState:
+        """As they were, but for the arbitrage and its terms."""
+        return ReservationState(
+            now=self.now,
+            opportunity=opportunity,
+            settings=settings,
+            reservations_open=self.reservations_open,
+            open_arbitrages=self.open_arbitrages,
+            notional=self.notional,
+            day_net=self.day_net,
+            paused_until=self.paused_until,
+            by=self.by,
+            pair=self.pair,
+            balances={(row.exchange, row.currency): row for row in self.balances},
+            liquidity=self.liquidity,
+            awaiting_second_leg=self.awaiting_second_leg,
+            in_flight=self.in_flight,
+            known_fills=frozenset(self.known_fills),
+        )
+
+
+def rows_read(rows: ReservationState, report: OrderReport | None = None) -> RowsRead:
+    """Those that a later step of an arbitrage follows from; of the ledger only what `report` asks for."""
+    opportunity = rows.opportunity
+    exchanges = sorted({opportunity.buy.exchange, opportunity.sell.exchange})
+    places = [(exchange, currency) for exchange in exchanges for currency in currencies_of(opportunity)]
+    reported = () if report is None else tuple(fill_key(fill) for fill in report.fills)
+    return RowsRead(
+        now=rows.now,
+        by=rows.by,
+        settings_version=None if rows.settings is None else rows.settings.version,
+        is_joined=rows.arbitrage is not None,
+        balances=tuple(rows.balances[place] for place in places if place in rows.balances),
+        in_flight={key: rows.in_flight[key] for key in inflight_keys(opportunity) if key in rows.in_flight},
+        known_fills=tuple(key for key in reported if key in rows.known_fills),
+    )
+
+
+def rows_read_to_reserve(rows: ReservationState) -> RowsRead:
+    """Those that a reservation follows from, or its rejection."""
+    opportunity = rows.opportunity
+    exchanges = {opportunity.buy.exchange, opportunity.sell.exchange}
+    used = [liquidity_key(opportunity, side) for side in SIDES]
+    return replace(
+        rows_read(rows),
+        reservations_open=rows.reservations_open,
+        open_arbitrages=rows.open_arbitrages,
+        notional={key: rows.notional[key] for key in notional_keys(opportunity) if key in rows.notional},
+        day_net=rows.day_net,
+        paused_until={name: until for name, until in rows.paused_until.items() if name in exchanges},
+        pair=rows.pair,
+        liquidity={key: rows.liquidity[key] for key in used if key in rows.liquidity},
+        awaiting_second_leg={
+            key: rows.awaiting_second_leg.get(key) for key in (half_key(opportunity, side) for side in SIDES)
+        },
+    )
+
+
+def reported_rows(rows: Iterable[BalanceRow], exchange: str, balances: Mapping[str, Decimal]) -> list[BalanceRow]:
+    """The rows of `exchange`, by currency, after it reported `balances`; what open legs hold stays held."""
+    held = {row.currency: row.held for row in rows if row.exchange == exchange}
+    return [
+        BalanceRow(exchange, name, balances.get(name, ZERO) - held.get(name, ZERO), held.get(name, ZERO))
+        for name in sorted(held.keys() | balances.keys())
+    ]
 
 
 def pair_key(opportunity: Opportunity) -> str:

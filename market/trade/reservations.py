@@ -6,15 +6,22 @@ Both adapters of the store read `ReservationState`, decide here, and write what 
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from market.decide.risk_checks import Standing, forbidden, hard_limit, notional_left
+from market.decide.decision_context import DecisionContext, RecordedContext, RiskState
+from market.decide.risk_checks import first_rejection, forbidden, notional_left
 from market.decide.settings import Settings
 from market.money import ZERO, Amount, BoundedDecimal, floor_to_step
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg, Strategy, held_currency
-from market.trade.decision_context import RowsRead, Sight
 from market.trade.fast_replace import replace
-from market.trade.reservation_state import PairRow, ReservationState, ReservationTerms, half_key, liquidity_key
+from market.trade.reservation_state import (
+    PairRow,
+    ReservationState,
+    ReservationTerms,
+    RowsRead,
+    half_key,
+    liquidity_key,
+)
 
 RESERVE_WITHIN = 1 * MICROSECONDS
 """How long a reservation awaits its second leg."""
@@ -51,7 +58,7 @@ class Reservation:
     """Settlement currency per unit of the matched amount, at most: what the limits on notional count."""
     strategy: Strategy = "arbitrage"
     """`ma`: this leg alone is the whole trade."""
-    sight: Sight | None = None
+    context: RecordedContext | None = None
     """What it follows from, kept with the decision; None where it is kept itself."""
 
 
@@ -194,7 +201,7 @@ def _second(
 
 def _limit_reached(rows: ReservationState, request: Reservation) -> str | None:
     """Why no new arbitrage may be opened, whatever its size."""
-    return hard_limit(request.opportunity, _standing(rows, request))
+    return first_rejection(_context(rows, request))
 
 
 def _flight_reason(rows: ReservationState, request: Reservation) -> str | None:
@@ -202,19 +209,19 @@ def _flight_reason(rows: ReservationState, request: Reservation) -> str | None:
     return None if rows.has_flight(request.opportunity.opportunity_id, request.leg) else "leg_in_flight"
 
 
-def _standing(rows: ReservationState, request: Reservation) -> Standing:
+def _context(rows: ReservationState, request: Reservation) -> DecisionContext:
     is_waiting = rows.awaiting_second_leg.get(half_key(request.opportunity, request.leg.side)) is not None
-    return Standing(
+    risk = RiskState(
         now=rows.now,
-        settings=rows.settings or request.settings,
         reservations_open=rows.reservations_open,
         open_arbitrages=rows.open_arbitrages,
         notional=rows.notional,
-        day_net=rows.day_net,
         paused_until=rows.paused_until,
         pair_busy=rows.pair.arbitrage_id is not None or is_waiting,
         pair_reserved_at=rows.pair.reserved_at,
+        day_net=rows.day_net,
     )
+    return DecisionContext(request.opportunity, rows.settings or request.settings, risk)
 
 
 def _affordable(rows: ReservationState, request: Reservation) -> tuple[Decimal, str]:
@@ -228,8 +235,9 @@ def _affordable(rows: ReservationState, request: Reservation) -> tuple[Decimal, 
         (free / request.hold_per_unit, "insufficient_balance"),
     ]
     if request.unit_notional > 0 and rows.arbitrage is None:
-        left, limit = notional_left(request.opportunity, _standing(rows, request))
-        caps.append((left / request.unit_notional, limit))
+        left, limit = notional_left(_context(rows, request))
+        if left is not None:
+            caps.append((left / request.unit_notional, limit))
     amount, reason = min(caps, key=lambda cap: cap[0])
     matched = floor_to_step(max(amount, ZERO), request.amount_step)
     if matched * request.hold_per_unit > free and matched > 0:

@@ -8,9 +8,9 @@ from typing import NoReturn
 
 from market.prices.feed_state import FeedStatus
 from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRejectedError
-from pricefeeds.feed.book_checks import BookChecks
 from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.feed.feed_session import FeedSession, WireRequest
+from pricefeeds.feed.rest_checks import BookChecks
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.feed.websocket import WebSocketConnection, connected
 from pricefeeds.wire.wire_port import FetchSnapshot, Send

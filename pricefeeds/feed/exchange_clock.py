@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pricefeeds.errors import FeedDroppedError
 from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.quoting.clock_offset import ClockSamples
+from pricefeeds.wire.wire_port import ServerTime
 from session.backoff import backoff
 from session.clock import Clock, SystemClock
 
@@ -33,13 +34,13 @@ class ExchangeClock:
 
     async def run(self) -> None:
         """Runs for ever; returns at once where the exchange publishes no time."""
-        path = self._endpoints.wire.server_time
-        if path is None:
+        server_time = self._endpoints.wire.server_time
+        if server_time is None:
             return
         samples, readings, delays = ClockSamples(), 0, backoff()
         while True:
             try:
-                self._corrected(await self._reading(path, samples))
+                self._corrected(await self._reading(server_time, samples))
                 readings, delays = readings + 1, backoff()
                 pause = FIRST_SECONDS if readings < FIRST_READINGS else USUAL_SECONDS
             except FeedDroppedError as error:
@@ -47,10 +48,9 @@ class ExchangeClock:
                 pause = next(delays)
             await self._pause(pause)
 
-    async def _reading(self, path: str, samples: ClockSamples) -> int:
-        answer = await self._endpoints.rest.get(path)
-        shown = self._endpoints.wire.parse_server_time(answer.body)
-        return samples.add(answer.sent, answer.received, shown, self._endpoints.wire.server_time_step)
+    async def _reading(self, server_time: ServerTime, samples: ClockSamples) -> int:
+        answer = await self._endpoints.rest.get(server_time.path)
+        return samples.add(answer.sent, answer.received, server_time.parse(answer.body), server_time.step)
 
     async def _pause(self, seconds: float) -> None:
         """Wait for `seconds`, or until `recheck`, but at least FIRST_SECONDS."""

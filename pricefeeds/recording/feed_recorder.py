@@ -63,7 +63,7 @@ class NoRecorder:
 
 @dataclass(frozen=True, slots=True)
 class RecordingLimits:
-    """When a new file is started, and when recording stops while the feed goes on."""
+    """When a new file is started, and when recording stops while the feed continues."""
 
     part_bytes: int = 32 * MEGABYTE
     """Size of one file, compressed."""
@@ -87,7 +87,7 @@ class FileRecorder:
     """Buffers events in memory; a thread writes them to rotated gzip files.
 
     A full disk, a reached limit or a disk slower than the feed ends the recording with one log message; the files
-    so far stay readable, and the feed goes on.
+    so far stay readable, and the feed continues.
     """
 
     def __init__(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import orjson
 
 from exchanges.exchange_credentials import Credentials
+from exchanges.exchange_symbols import binance_symbol
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
@@ -13,7 +14,7 @@ from market.prices.quotes import Level
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.book_snapshots import SnapshotFetches
 from pricefeeds.wire.frames import Fields, as_fields, count_in, fields_of, levels_in, malformed, text_in
-from pricefeeds.wire.wire_port import Heartbeat, Send, WireExchange, WireOutput
+from pricefeeds.wire.wire_port import Heartbeat, Send, ServerTime, WireExchange, WireOutput
 
 _MICROS_OF_MS = 1_000
 # Errors that a retry does not change: invalid parameters, symbols and requests.
@@ -36,7 +37,7 @@ class BinanceBook:
     """One symbol. Each message begins where the one before it ended; the first covers the id after the snapshot's."""
 
     def __init__(self, market: Market, _keys: Credentials | None) -> None:
-        self._symbol = symbol_id(market)
+        self._symbol = binance_symbol(market)
         self._fetches = SnapshotFetches(rest_book(market))
         self._book = OrderBook()
         self._last_id: int | None = None
@@ -112,12 +113,8 @@ class BinanceBook:
         return _Change(first, last, count_in(fields, "E"), levels_in(fields, "b"), levels_in(fields, "a"))
 
 
-def symbol_id(market: Market) -> str:
-    return f"{market.base}{market.quote_currency}"
-
-
 def rest_book(market: Market) -> str:
-    return f"/api/v3/depth?symbol={symbol_id(market)}&limit=1000"
+    return f"/api/v3/depth?symbol={binance_symbol(market)}&limit=1000"
 
 
 def parse_rest_book(body: bytes) -> BookTop:
@@ -166,8 +163,7 @@ WIRE = WireExchange(
     conversation=BinanceBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
-    server_time="/api/v3/time",
-    parse_server_time=parse_server_time,
+    server_time=ServerTime("/api/v3/time", parse_server_time),
     detects_loss=True,
     # 6,000 request weight a minute from one address, half of it for the bot; a book has weight 50
     live_rest_pace=1.0,

@@ -4,6 +4,7 @@ sequence."""
 import orjson
 
 from exchanges.exchange_credentials import Credentials
+from exchanges.exchange_symbols import bitflyer_product
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
@@ -20,7 +21,7 @@ class BitflyerBook:
     """One product's board."""
 
     def __init__(self, market: Market, _keys: Credentials | None) -> None:
-        self._product = product_code(market)
+        self._product = bitflyer_product(market)
         self._snapshots = f"lightning_board_snapshot_{self._product}"
         self._changes = f"lightning_board_{self._product}"
         self._book = OrderBook()
@@ -63,12 +64,8 @@ class BitflyerBook:
         return []
 
 
-def product_code(market: Market) -> str:
-    return f"{market.base}_{market.quote_currency}"
-
-
 def rest_book(market: Market) -> str:
-    return f"/v1/getboard?product_code={product_code(market)}"
+    return f"/v1/getboard?product_code={bitflyer_product(market)}"
 
 
 def parse_rest_book(body: bytes) -> BookTop:
@@ -77,11 +74,6 @@ def parse_rest_book(body: bytes) -> BookTop:
     if "error_message" in fields:
         raise FeedDroppedError(f"bitflyer error: {str(fields['error_message'])[:200]}")
     return top_of(_levels_in(fields, "bids"), _levels_in(fields, "asks"))
-
-
-def parse_server_time(body: bytes) -> int:
-    """Raises FrameRejectedError: bitFlyer publishes no server time."""
-    raise malformed("bitflyer publishes no server time")
 
 
 def _levels_in(board: Fields, name: str) -> list[Level]:
@@ -94,7 +86,7 @@ def _levels_in(board: Fields, name: str) -> list[Level]:
 
 
 def _check_answer(fields: Fields) -> None:
-    """Of a subscription, or raises FeedRejectedError, FeedDroppedError, FrameRejectedError."""
+    """Check the answer to a subscription. Raises FeedRejectedError, FeedDroppedError, FrameRejectedError."""
     error = fields.get("error")
     if isinstance(error, dict):
         text = f"{error.get('message')} ({error.get('code')})"[:200]
@@ -114,8 +106,6 @@ WIRE = WireExchange(
     conversation=BitflyerBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
-    server_time=None,
-    parse_server_time=parse_server_time,
     # 500 in five minutes from one address, of which the bot has half; the rest is for restarted processes
     live_rest_pace=1.5,
 )

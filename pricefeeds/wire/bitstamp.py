@@ -3,13 +3,14 @@
 import orjson
 
 from exchanges.exchange_credentials import Credentials
+from exchanges.exchange_symbols import bitstamp_pair
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
-from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
+from pricefeeds.errors import FeedDroppedError, FrameRejectedError
 from pricefeeds.wire.book_snapshots import SnapshotFetches
-from pricefeeds.wire.frames import Fields, as_fields, contains_any, count_in, fields_of, levels_in, malformed, text_in
+from pricefeeds.wire.frames import Fields, as_fields, count_in, exchange_error, fields_of, levels_in, malformed, text_in
 from pricefeeds.wire.wire_port import Heartbeat, Send, WireExchange, WireOutput
 
 _FINAL_WORDS = ("bad subscription", "unauthorized", "invalid market", "not found", "invalid currency pair")
@@ -32,7 +33,7 @@ class BitstampBook:
     """One pair. A snapshot is used where it is not older than the first change received: then nothing is missing."""
 
     def __init__(self, market: Market, _keys: Credentials | None) -> None:
-        self._channel = f"diff_order_book_{pair_id(market)}"
+        self._channel = f"diff_order_book_{bitstamp_pair(market)}"
         self._fetches = SnapshotFetches(rest_book(market))
         self._book = OrderBook()
         self._book_time: int | None = None
@@ -55,7 +56,7 @@ class BitstampBook:
         if event == "bts:request_reconnect":
             raise FeedDroppedError("bitstamp requests a reconnect: its server is shutting down")
         if event == "bts:error":
-            raise _rejection(str(as_fields(fields.get("data")).get("message")))
+            raise exchange_error("bitstamp", str(as_fields(fields.get("data")).get("message")), _FINAL_WORDS)
         if event not in _OTHER_EVENTS:
             raise malformed(f"unknown event {event!r}")
         return []
@@ -103,12 +104,8 @@ class BitstampBook:
         return self._fetches.due(now, len(self._waiting))
 
 
-def pair_id(market: Market) -> str:
-    return f"{market.base}{market.quote_currency}".lower()
-
-
 def rest_book(market: Market) -> str:
-    return f"/api/v2/order_book/{pair_id(market)}/"
+    return f"/api/v2/order_book/{bitstamp_pair(market)}/"
 
 
 def parse_rest_book(body: bytes) -> BookTop:
@@ -117,26 +114,15 @@ def parse_rest_book(body: bytes) -> BookTop:
     return top_of(bids, asks, moment)
 
 
-def parse_server_time(body: bytes) -> int:
-    """Raises FrameRejectedError: Bitstamp publishes no server time."""
-    raise malformed("bitstamp publishes no server time")
-
-
 def _book_fields(body: bytes) -> Fields:
     fields = fields_of(body)
     if "error" in fields or fields.get("status") == "error":
-        raise _rejection(str(fields.get("error", fields.get("reason"))))
+        raise exchange_error("bitstamp", str(fields.get("error", fields.get("reason"))), _FINAL_WORDS)
     return fields
 
 
 def _change_in(fields: Fields) -> _Change:
     return count_in(fields, "microtimestamp"), levels_in(fields, "bids"), levels_in(fields, "asks")
-
-
-def _rejection(text: str) -> FeedDroppedError | FeedRejectedError:
-    if contains_any(text, _FINAL_WORDS):
-        return FeedRejectedError(f"bitstamp rejected: {text[:200]}")
-    return FeedDroppedError(f"bitstamp error: {text[:200]}")
 
 
 WIRE = WireExchange(
@@ -148,6 +134,4 @@ WIRE = WireExchange(
     conversation=BitstampBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
-    server_time=None,
-    parse_server_time=parse_server_time,
 )

@@ -9,19 +9,20 @@ from collections.abc import Callable
 import orjson
 
 from exchanges.exchange_credentials import Credentials
+from exchanges.exchange_symbols import coinbaseexchange_product
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
+from pricefeeds.errors import FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.frames import (
     Fields,
     as_fields,
     as_rows,
-    contains_any,
     count_in,
     exact_json,
+    exchange_error,
     fields_of,
     level_of,
     levels_in,
@@ -29,7 +30,7 @@ from pricefeeds.wire.frames import (
     micros_of_iso,
     text_in,
 )
-from pricefeeds.wire.wire_port import Heartbeat, Send, WireExchange, WireOutput
+from pricefeeds.wire.wire_port import Heartbeat, Send, ServerTime, WireExchange, WireOutput
 
 REST_LEVELS = 100
 """Levels parsed per side, best first, of a REST book with tens of thousands: parsing all of them several times within
@@ -45,7 +46,7 @@ class CoinbaseExchangeBook:
     50 ms."""
 
     def __init__(self, market: Market, keys: Credentials | None) -> None:
-        self._product = product_id(market)
+        self._product = coinbaseexchange_product(market)
         self._keys = keys
         self._book = OrderBook()
         self._has_snapshot = False
@@ -78,7 +79,7 @@ class CoinbaseExchangeBook:
                 raise malformed(f"{kind} of {fields.get('product_id')!r} instead of {self._product}")
             return self._listeners[kind](fields)
         if kind == "error":
-            raise _rejection(f"{fields.get('message')}: {fields.get('reason')}")
+            raise exchange_error("coinbaseexchange", f"{fields.get('message')}: {fields.get('reason')}", _FINAL_WORDS)
         if kind not in _OTHER_KINDS:
             # Not ignored: it may be a book change with a corrupted type.
             raise malformed(f"unknown kind {kind!r}")
@@ -118,19 +119,15 @@ class CoinbaseExchangeBook:
         return moment
 
 
-def product_id(market: Market) -> str:
-    return f"{market.base}-{market.quote_currency}"
-
-
 def rest_book(market: Market) -> str:
-    return f"/products/{product_id(market)}/book?level=2"
+    return f"/products/{coinbaseexchange_product(market)}/book?level=2"
 
 
 def parse_rest_book(body: bytes) -> BookTop:
     """Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
     fields = fields_of(body)
     if "message" in fields:
-        raise _rejection(str(fields["message"]))
+        raise exchange_error("coinbaseexchange", str(fields["message"]), _FINAL_WORDS)
     moment = micros_of_iso(text_in(fields, "time")) if "time" in fields else None
     return top_of(_best_in(fields, "bids"), _best_in(fields, "asks"), moment)
 
@@ -165,12 +162,6 @@ def _signature(keys: Credentials, now: int) -> dict[str, object]:
     }
 
 
-def _rejection(text: str) -> FeedDroppedError | FeedRejectedError:
-    if contains_any(text, _FINAL_WORDS):
-        return FeedRejectedError(f"coinbaseexchange rejected: {text[:200]}")
-    return FeedDroppedError(f"coinbaseexchange error: {text[:200]}")
-
-
 WIRE = WireExchange(
     name="coinbaseexchange",
     live_ws="wss://ws-feed.exchange.coinbase.com",
@@ -180,6 +171,5 @@ WIRE = WireExchange(
     conversation=CoinbaseExchangeBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
-    server_time="/time",
-    parse_server_time=parse_server_time,
+    server_time=ServerTime("/time", parse_server_time),
 )

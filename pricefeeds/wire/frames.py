@@ -13,7 +13,7 @@ import orjson
 
 from market.money import Amount, Price, written_decimal
 from market.prices.quotes import Level
-from pricefeeds.errors import FrameRejectedError
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 
 Fields = Mapping[str, object]
 
@@ -79,7 +79,7 @@ def count_in(fields: Fields, name: str) -> int:
 
 
 def level_of(price: object, amount: object) -> Level:
-    """From texts without a sign. The amount may be 0: the level was removed."""
+    """A level from texts without a sign. The amount may be 0: the level was removed."""
     if not isinstance(price, str) or not isinstance(amount, str):
         raise malformed(f"not a level: {price!r} {amount!r}")
     try:
@@ -92,12 +92,12 @@ def level_of(price: object, amount: object) -> Level:
 
 
 def levels_in(fields: Fields, name: str) -> list[Level]:
-    """Of `[[price, amount, …], …]` texts; anything behind the first two is left out."""
+    """Levels from `[[price, amount, …], …]` texts; anything behind the first two is ignored."""
     return [_level_of_row(row) for row in as_rows(fields.get(name))]
 
 
 def named_levels_in(fields: Fields, name: str, price: str, amount: str) -> list[Level]:
-    """Of `[{price: …, amount: …}, …]` by the exchange's own names of them."""
+    """Levels from `[{price: …, amount: …}, …]`, by the exchange's own names of the fields."""
     rows = map(as_fields, as_rows(fields.get(name)))
     return [level_of(row.get(price), row.get(amount)) for row in rows]
 
@@ -110,10 +110,12 @@ def micros_of_iso(text: str) -> int:
         raise malformed(f"not a time: {text!r}") from error
 
 
-def contains_any(text: str, words: Iterable[str]) -> bool:
-    """Whether any of the lower-case `words` occurs in an exchange's own wording."""
+def exchange_error(exchange: str, text: str, final_words: Iterable[str]) -> FeedDroppedError | FeedRejectedError:
+    """The feed error for an exchange's error text: final where it contains any of the lower-case `final_words`."""
     lowered = text.lower()
-    return any(word in lowered for word in words)
+    if any(word in lowered for word in final_words):
+        return FeedRejectedError(f"{exchange} rejected: {text[:200]}")
+    return FeedDroppedError(f"{exchange} error: {text[:200]}")
 
 
 def _level_of_row(row: object) -> Level:

@@ -1,36 +1,37 @@
 """Kraken's WebSocket v2 `book`: a snapshot and its changes, each with a CRC32 of the ten best levels."""
 
+from collections.abc import Iterable
+from zlib import crc32
+
 import orjson
 
 from exchanges.exchange_credentials import Credentials
+from exchanges.exchange_symbols import kraken_pair
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
-from market.prices.order_book import top_of
+from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
 from market.time_units import MICROSECONDS
-from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
+from pricefeeds.errors import FeedDroppedError, FrameRejectedError
 from pricefeeds.wire.frames import (
     Fields,
     as_fields,
     as_rows,
-    contains_any,
     count_in,
     exact_fields_of,
+    exchange_error,
     levels_in,
     malformed,
     micros_of_iso,
     named_levels_in,
     text_in,
 )
-from pricefeeds.wire.kraken_checksum import CheckedBook
-from pricefeeds.wire.wire_port import Heartbeat, Send, WireExchange, WireOutput
+from pricefeeds.wire.wire_port import Heartbeat, Send, ServerTime, WireExchange, WireOutput
 
 DEPTH = 10
 """The depth of a quote; a deeper book costs more messages for levels that are not used."""
 _FINAL_WORDS = ("not supported", "invalid", "unknown asset pair", "permission", "malformed")
 _OTHER_CHANNELS = frozenset(("ticker", "trade", "ohlc", "instrument"))
-# REST keeps the old names of these assets.
-_REST_NAMES = {"BTC": "XBT", "DOGE": "XDG"}
 
 
 class KrakenBook:
@@ -83,9 +84,57 @@ class KrakenBook:
         return self._book.top(micros_of_iso(text_in(row, "timestamp")) if "timestamp" in row else None)
 
 
+class CheckedBook:
+    """The levels keep the exchange's own digits, trailing zeros included: the checksum is computed from them."""
+
+    def __init__(self, depth: int) -> None:
+        self._book = OrderBook()
+        self._depth = depth
+        self._asks = _Digits()
+        self._bids = _Digits()
+
+    def restart(self, bids: Iterable[Level], asks: Iterable[Level]) -> None:
+        self._book.restart(bids, asks)
+        self._book.cut(self._depth)
+
+    def apply(self, bids: Iterable[Level], asks: Iterable[Level]) -> None:
+        """Kraken does not announce a level that is pushed out of the depth, so it is cut off here."""
+        self._book.apply(bids, asks)
+        self._book.cut(self._depth)
+
+    def check(self, checksum: int) -> None:
+        """Raises FrameRejectedError "checksum" where the book differs from the exchange's."""
+        digits = self._asks.of(self._book.asks.best()) + self._bids.of(self._book.bids.best())
+        own = crc32(digits.encode())
+        if own != checksum:
+            raise FrameRejectedError("checksum", f"the exchange's book is {checksum}, ours {own}")
+
+    def top(self, exchange_time: int | None = None) -> BookTop:
+        return self._book.top(exchange_time)
+
+
+class _Digits:
+    """One side's digits, computed only for levels that are new since the last call."""
+
+    def __init__(self) -> None:
+        self._levels: tuple[Level, ...] = ()
+        self._known: dict[Level, str] = {}
+        self._digits = ""
+
+    def of(self, levels: tuple[Level, ...]) -> str:
+        if levels is not self._levels:
+            self._known = {level: self._known.get(level) or level_digits(level) for level in levels}
+            self._levels, self._digits = levels, "".join(self._known.values())
+        return self._digits
+
+
+def level_digits(level: Level) -> str:
+    """Price and amount without point and leading zeros, as the exchange concatenates them."""
+    return "".join([format(number, "f").replace(".", "").lstrip("0") for number in level])
+
+
 def rest_book(market: Market) -> str:
-    base, quote = (_REST_NAMES.get(name, name) for name in (market.base, market.quote_currency))
-    return f"/0/public/Depth?pair={base}{quote}&count=100"
+    return f"/0/public/Depth?pair={kraken_pair(market)}&count=100"
 
 
 def parse_rest_book(body: bytes) -> BookTop:
@@ -110,7 +159,7 @@ def _result_of(body: bytes) -> Fields:
     fields = exact_fields_of(body)
     errors = as_rows(fields.get("error"))
     if errors:
-        raise _rejection(", ".join(map(str, errors)))
+        raise exchange_error("kraken", ", ".join(map(str, errors)), _FINAL_WORDS)
     return as_fields(fields.get("result"))
 
 
@@ -125,15 +174,9 @@ def _check_status(fields: Fields) -> None:
 def _check_answer(fields: Fields) -> None:
     """Raises FeedRejectedError, FeedDroppedError, FrameRejectedError unless it reports that a request succeeded."""
     if "error" in fields:
-        raise _rejection(str(fields["error"]))
+        raise exchange_error("kraken", str(fields["error"]), _FINAL_WORDS)
     if fields.get("success") is not True:
         raise malformed(f"unknown message: {str(fields)[:100]}")
-
-
-def _rejection(text: str) -> FeedDroppedError | FeedRejectedError:
-    if contains_any(text, _FINAL_WORDS):
-        return FeedRejectedError(f"kraken rejected: {text[:200]}")
-    return FeedDroppedError(f"kraken error: {text[:200]}")
 
 
 WIRE = WireExchange(
@@ -145,9 +188,7 @@ WIRE = WireExchange(
     conversation=KrakenBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
-    server_time="/0/public/Time",
-    parse_server_time=parse_server_time,
-    server_time_step=MICROSECONDS,
+    server_time=ServerTime("/0/public/Time", parse_server_time, MICROSECONDS),
     detects_loss=True,
     # Kraken allows one public request a second from one address; a fifth is reserved for the bot
     live_rest_pace=1.25,

@@ -49,6 +49,17 @@ class Conversation(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ServerTime:
+    """Where the exchange publishes its time."""
+
+    path: str
+    parse: Callable[[bytes], int]
+    """Microseconds UTC. Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
+    step: int = 1
+    """Its resolution in microseconds: the true time is up to this much later."""
+
+
+@dataclass(frozen=True, slots=True)
 class WireExchange:
     """Addresses and parser of one exchange's books. Paths and prefixes begin with a slash."""
 
@@ -65,12 +76,8 @@ class WireExchange:
     """Path of the REST order book."""
     parse_rest_book: Callable[[bytes], BookTop]
     """Raises FrameRejectedError, FeedDroppedError."""
-    server_time: str | None
-    """Path of the exchange's server time; None where it has none."""
-    parse_server_time: Callable[[bytes], int]
-    """Microseconds UTC. Raises FrameRejectedError."""
-    server_time_step: int = 1
-    """Resolution of the server time in microseconds: the true time is up to this much later."""
+    server_time: ServerTime | None = None
+    """None where the exchange publishes no time."""
     detects_loss: bool = False
     """Whether a sequence or a checksum shows that a message was lost. Otherwise only the REST book can."""
     live_rest_pace: float = 0.2

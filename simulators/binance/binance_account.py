@@ -1,11 +1,8 @@
 """Binance's signed endpoints for the account: balances, fees, and what ccxt asks of currencies."""
 
-from collections.abc import Mapping
-
 from market.money import ZERO, text_of
 from simulators.binance.binance_endpoints import Endpoint, Fields, eight, milliseconds, symbol_field
 from simulators.binance.binance_rows import rates_row
-from simulators.matching.listings import Listing
 from simulators.matching.simulated_exchange import SimulatedExchange
 
 _BPS = 10_000
@@ -13,11 +10,9 @@ _NAMES = {"BTC": "Bitcoin", "USDT": "TetherUS"}
 
 
 class BinanceAccount:
-    """`listings` by the exchange's own name of the market."""
-
-    def __init__(self, exchange: SimulatedExchange, listings: Mapping[str, Listing]) -> None:
+    def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
-        self._listings = listings
+        self._listings = exchange.listings_by_id
 
     def endpoints(self) -> list[Endpoint]:
         of_symbol = frozenset(("symbol",))

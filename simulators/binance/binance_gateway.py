@@ -8,13 +8,12 @@ from aiohttp import web
 from exchanges.exchange_credentials import Credentials
 from market.time_units import MICROSECONDS
 from simulators.binance.binance_account import BinanceAccount
-from simulators.binance.binance_calls import BinanceCalls
+from simulators.binance.binance_account_stream import BinanceAccountStream
 from simulators.binance.binance_endpoints import Allowance, Endpoint
-from simulators.binance.binance_feed import BinanceFeed
 from simulators.binance.binance_orders import BinanceOrders
 from simulators.binance.binance_public import ORDERS_IN_TEN_SECONDS, WEIGHT_A_MINUTE, BinancePublic
-from simulators.binance.binance_rejections import words_of
-from simulators.binance.binance_stream import BinanceStream
+from simulators.binance.binance_rejections import error_fields
+from simulators.binance.binance_stream import BinanceFeed, BinanceStream
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, guarded, json_reply
@@ -41,13 +40,12 @@ class BinanceGateway:
         self._credentials = credentials
         self._weight = Allowance(WEIGHT_A_MINUTE, _MINUTE)
         self._orders = Allowance(ORDERS_IN_TEN_SECONDS, 10)
-        listings = {listing.market_id: listing for listing in exchange.listings.values()}
-        self._feeds = {name: BinanceFeed(exchange, listing) for name, listing in listings.items()}
+        self._feeds = {name: BinanceFeed(exchange, listing) for name, listing in exchange.listings_by_id.items()}
         self._stream = BinanceStream(self.subscribers, self._feeds)
-        account = BinanceAccount(exchange, listings)
-        self._calls = BinanceCalls(exchange, credentials, self.subscribers, account.balance_rows)
+        account = BinanceAccount(exchange)
+        self._account_calls = BinanceAccountStream(exchange, credentials, self.subscribers, account.balance_rows)
         self._public = BinancePublic(exchange, self._feeds).endpoints()
-        self._signed = BinanceOrders(exchange, listings).endpoints() + account.endpoints()
+        self._signed = BinanceOrders(exchange).endpoints() + account.endpoints()
 
     def application(self) -> web.Application:
         signed = {endpoint.path for endpoint in self._signed}
@@ -79,7 +77,7 @@ class BinanceGateway:
         self._stream.beat()
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
-        status, code, text = words_of(error)
+        status, code, text = error_fields(error)
         response = json_reply({"code": code, "msg": text}, status)
         if error.reason == "rate_limited":
             response.headers["Retry-After"] = str(_MINUTE - self.exchange.clock.now() // MICROSECONDS % _MINUTE)
@@ -116,4 +114,4 @@ class BinanceGateway:
         return await self.subscribers.serve(request, on_message, greet)
 
     async def _account_stream(self, request: web.Request) -> web.StreamResponse:
-        return await self.subscribers.serve(request, self._calls.on_message)
+        return await self.subscribers.serve(request, self._account_calls.on_message)

@@ -1,14 +1,13 @@
 """Binance's signed endpoints for orders and fills."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from itertools import islice
 from typing import TypeVar
 from uuid import uuid4
 
-from market.instruments.orders import Side
-from market.money import ZERO
+from market.instruments.orders import Side, opposite
 from simulators.binance.binance_endpoints import (
     Endpoint,
     Fields,
@@ -28,9 +27,9 @@ from simulators.binance.binance_rows import (
     placed_row,
 )
 from simulators.matching.listings import Listing
+from simulators.matching.order_admission import lots_within
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.matching.spending import lots_within
 from simulators.web.exchange_gateway import decimal_field, text_field
 
 _CLIENT_ID = re.compile(r"[.A-Z:/a-z0-9_-]{1,36}")
@@ -58,11 +57,9 @@ Item = TypeVar("Item")
 
 
 class BinanceOrders:
-    """`listings` by the exchange's own name of the market."""
-
-    def __init__(self, exchange: SimulatedExchange, listings: Mapping[str, Listing]) -> None:
+    def __init__(self, exchange: SimulatedExchange) -> None:
         self._exchange = exchange
-        self._listings = listings
+        self._listings = exchange.listings_by_id
 
     def endpoints(self) -> list[Endpoint]:
         return [
@@ -82,7 +79,7 @@ class BinanceOrders:
             raise MisusedError(-1106, "Parameter 'newOrderRespType' sent when not required.")
         request = self._request(fields, listing)
         self._check_filters(listing, request)
-        if fields["type"] == "LIMIT_MAKER" and self._would_take(listing, request):
+        if fields["type"] == "LIMIT_MAKER" and self._exchange.would_take(request):
             raise MisusedError(-2010, "Order would immediately match and take.")
         order = self._exchange.place(request)
         return placed_row(order, self._fills_of(order), listing.market_id, answer)
@@ -122,22 +119,16 @@ class BinanceOrders:
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds, side))
 
     def _check_filters(self, listing: Listing, request: OrderRequest) -> None:
-        """In the order in which exchangeInfo lists them. Raises RequestRejectedError."""
+        """Check the filters in the order in which exchangeInfo lists them. Raises RequestRejectedError."""
         market, price = listing.market, request.price
         if price is not None and (not 0 < price <= LARGEST_PRICE or price % market.tick_size):
             raise RequestRejectedError("amount_too_small", "PRICE_FILTER")
         if not market.minimum_amount <= request.amount <= LARGEST_AMOUNT or request.amount % market.lot_step:
             raise RequestRejectedError("amount_too_small", "LOT_SIZE")
-        worth = request.amount * (price or listing.price(self._opposite_best(listing, request.side) or 0))
+        best = self._exchange.books[market.symbol].best(opposite(request.side))
+        worth = request.amount * (price or listing.price(best or 0))
         if worth < market.minimum_notional or (price is not None and worth > LARGEST_NOTIONAL):
             raise RequestRejectedError("amount_too_small", "NOTIONAL")
-
-    def _would_take(self, listing: Listing, request: OrderRequest) -> bool:
-        best, ticks = self._opposite_best(listing, request.side), listing.ticks(request.price or ZERO)
-        return best is not None and (ticks >= best if request.side == "buy" else ticks <= best)
-
-    def _opposite_best(self, listing: Listing, side: Side) -> int | None:
-        return self._exchange.books[listing.market.symbol].best("sell" if side == "buy" else "buy")
 
     def _order(self, fields: Fields) -> object:
         return self._row(self._found(fields))
@@ -188,7 +179,7 @@ class BinanceOrders:
         return [fill_row(fill, self._market_id(fill.symbol)) for fill in fills]
 
     def _found(self, fields: Fields) -> SimulatedOrder:
-        """By `orderId`, else by `origClientOrderId`. Raises RequestRejectedError."""
+        """The order named by `orderId`, else by `origClientOrderId`. Raises RequestRejectedError."""
         listing, customer = symbol_field(fields, self._listings), self._exchange.customer
         if "orderId" in fields:
             order = customer.order(str(integer_field(fields, "orderId", 0)))

@@ -13,9 +13,9 @@ from simulators.binance.binance_endpoints import (
     milliseconds,
     symbol_field,
 )
-from simulators.binance.binance_feed import BinanceFeed
 from simulators.binance.binance_rejections import MisusedError
 from simulators.binance.binance_rows import market_row, trade_row
+from simulators.binance.binance_stream import BinanceFeed
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -114,7 +114,7 @@ class BinancePublic:
 
 
 def _listed(text: str) -> list[str]:
-    """Such as ["BTCUSDT","ETHUSDT"]."""
+    """Parse a list such as ["BTCUSDT","ETHUSDT"]."""
     try:
         names = orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -58,7 +58,7 @@ class MisusedError(RequestRejectedError):
         self.code = code
 
 
-def words_of(error: RequestRejectedError) -> tuple[int, int, str]:
+def error_fields(error: RequestRejectedError) -> tuple[int, int, str]:
     """HTTP status, code and text."""
     if isinstance(error, MisusedError):
         return 400, error.code, error.detail

@@ -13,13 +13,13 @@ Row = dict[str, object]
 LARGEST_PRICE = Decimal(1_000_000)
 LARGEST_AMOUNT = Decimal(9_000)
 LARGEST_NOTIONAL = Decimal(9_000_000)
-"""Of limit orders alone."""
+"""Fields that only limit orders have."""
 SELF_TRADE = "EXPIRE_TAKER"
 """Self-trade prevention: the taker order is cancelled and the resting one stays."""
 
 
 def market_row(listing: Listing) -> Row:
-    """Of exchangeInfo."""
+    """The market's row in exchangeInfo."""
     market = listing.market
     return {
         "symbol": listing.market_id,
@@ -81,7 +81,7 @@ def status_of(order: SimulatedOrder) -> str:
 
 
 def terms_of(order: SimulatedOrder) -> Row:
-    """What the order asked for."""
+    """The terms of the order as requested."""
     lifetime = "FOK" if order.whole else "IOC" if order.immediate else "GTC"
     return {
         "price": eight(order.price or ZERO),
@@ -141,7 +141,7 @@ def cancelled_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_
 
 
 def fill_row(fill: SimulatedFill, market_id: str) -> Row:
-    """Of myTrades."""
+    """A row of myTrades."""
     return {
         "symbol": market_id,
         "id": fill.number,

@@ -13,8 +13,7 @@ from simulators.bitflyer.bitflyer_rows import (
 )
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedFill, SimulatedOrder
-from simulators.web.api_calls import Call, Fields, known
-from simulators.web.exchange_gateway import count_field, decimal_field, side_field, text_field
+from simulators.web.exchange_gateway import Call, Fields, count_field, decimal_field, known, side_field, text_field
 from simulators.web.json_digits import plain
 
 _STATES = ("ACTIVE", "COMPLETED", "CANCELED", "EXPIRED", "REJECTED")
@@ -132,7 +131,7 @@ class BitflyerAccount:
         return None
 
     def _named(self, fields: Fields) -> SimulatedOrder | None:
-        """By the id of its acceptance, by its own, or by both."""
+        """The order by its acceptance id, by its own id, or by both."""
         accepted, own = (str(fields.get(name) or "") for name in reversed(_IDS))
         order = self._customer.orders.get(accepted or own.replace("JOR", "JRF"))
         if order is None or (own and order_id(order.order_id) != own):

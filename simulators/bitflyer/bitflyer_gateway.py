@@ -10,8 +10,7 @@ from simulators.bitflyer.bitflyer_rows import FIRST_EXECUTION, acceptance_id
 from simulators.bitflyer.bitflyer_stream import BitflyerStream
 from simulators.matching.order_records import Reason, RequestRejectedError
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
-from simulators.web.api_calls import Call
-from simulators.web.exchange_gateway import MarketStep, guarded, json_fields, json_reply
+from simulators.web.exchange_gateway import Call, MarketStep, guarded, json_fields, json_reply
 from simulators.web.signatures import SignedRequest, check_bitflyer
 from simulators.web.subscribers import Subscribers
 
@@ -64,7 +63,7 @@ class BitflyerGateway:
         return application
 
     def publish(self, step: MarketStep) -> None:
-        self._products.note(step)
+        self._products.add_step(step)
         self._stream.publish(step)
 
     def beat(self) -> None:

@@ -21,8 +21,7 @@ from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade, SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
-from simulators.web.api_calls import Call, Fields, known
-from simulators.web.exchange_gateway import MarketStep, count_field, listing_named
+from simulators.web.exchange_gateway import Call, Fields, MarketStep, best_level, count_field, known, listing_named
 from simulators.web.json_digits import pointed
 
 _DEFAULT_PRODUCT = "BTC_JPY"
@@ -36,15 +35,14 @@ class BitflyerProducts:
 
     def __init__(self, exchange: SimulatedExchange) -> None:
         self.exchange = exchange
-        self.by_code = {listing.market_id: listing for listing in exchange.listings.values()}
         self._days = {symbol: TradedDay() for symbol in exchange.listings}
         self._ticks = 0
 
     def one(self, fields: Fields) -> Listing:
         """Raises RequestRejectedError."""
-        return listing_named(self.by_code, str(fields.get("product_code") or _DEFAULT_PRODUCT))
+        return listing_named(self.exchange.listings_by_id, str(fields.get("product_code") or _DEFAULT_PRODUCT))
 
-    def note(self, step: MarketStep) -> None:
+    def add_step(self, step: MarketStep) -> None:
         self._ticks += 1
         for trade in step.trades:
             self._days[step.symbol].add(trade)
@@ -55,7 +53,7 @@ class BitflyerProducts:
 
     def ticker(self, listing: Listing, *, is_stream: bool) -> Row:
         book, now = self.exchange.books[listing.market.symbol], self.exchange.clock.now()
-        bid, ask = book.best("buy") or 0, book.best("sell") or 0
+        (bid, bid_lots), (ask, ask_lots) = best_level(book, "buy"), best_level(book, "sell")
         newest = self.exchange.tape.newest(listing.market.symbol, 1)
         day = self._days[listing.market.symbol].figures(now)
         volume = ZERO if day is None else day.volume
@@ -66,8 +64,8 @@ class BitflyerProducts:
             "tick_id": self._ticks,
             "best_bid": pointed(listing.price(bid)),
             "best_ask": pointed(listing.price(ask)),
-            "best_bid_size": pointed(listing.amount(book.lots_at("buy", bid))),
-            "best_ask_size": pointed(listing.amount(book.lots_at("sell", ask))),
+            "best_bid_size": pointed(listing.amount(bid_lots)),
+            "best_ask_size": pointed(listing.amount(ask_lots)),
             "total_bid_depth": pointed(self._depth(listing, "buy")),
             "total_ask_depth": pointed(self._depth(listing, "sell")),
             "market_bid_size": pointed(ZERO),
@@ -91,7 +89,7 @@ class BitflyerPublic:
         self._products = products
 
     def calls(self) -> dict[str, Call]:
-        """By path below /v1/."""
+        """Calls by path below /v1/."""
         product = known("product_code")
         calls = {
             "getmarkets": Call(self._markets),
@@ -110,7 +108,7 @@ class BitflyerPublic:
         return calls | {name.removeprefix("get"): calls[name] for name in shorter}
 
     def _markets(self, _fields: Fields) -> object:
-        return [{"product_code": name, "market_type": "Spot"} for name in self._products.by_code]
+        return [{"product_code": name, "market_type": "Spot"} for name in self._products.exchange.listings_by_id]
 
     def _board(self, fields: Fields) -> object:
         listing = self._products.one(fields)
@@ -130,7 +128,7 @@ class BitflyerPublic:
 
 
 def page_of(numbered_newest_first: Iterable[tuple[int, Item]], fields: Fields) -> list[Item]:
-    """At most `count` (100, at most 500) of those with ids below `before` and above `after`."""
+    """Items with ids below `before` and above `after`, at most `count` (default 100, maximum 500)."""
     before, after = count_field(fields, "before", 0), count_field(fields, "after", 0)
     found = (item for number, item in numbered_newest_first if number > after and (not before or number < before))
     return list(islice(found, min(count_field(fields, "count", 100), _LONGEST_PAGE)))

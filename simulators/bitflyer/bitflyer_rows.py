@@ -42,7 +42,7 @@ def rest_time(micros: int) -> str:
 
 
 def stream_time(micros: int) -> str:
-    """In tenths of microseconds."""
+    """UTC, in tenths of microseconds."""
     return iso_text(micros, zone="0Z")
 
 
@@ -75,7 +75,7 @@ def whole_board(listing: Listing, book: MatchingBook) -> Row:
 
 
 def execution_row(trade: PublicTrade, own: SimulatedFill | None, exec_date: str) -> Row:
-    """`own`: the test account's part in it. The other side's order has an id that nobody knows more of."""
+    """`own`: the test account's part in it. The other side's order has an id only."""
     names = {
         "buy": acceptance_id(trade.number, trade.traded_at),
         "sell": acceptance_id(trade.number + 1, trade.traded_at),

@@ -1,25 +1,74 @@
 """bitFlyer's Lightstream: JSON-RPC over WebSocket, public channels by product, and the account's own after `auth`."""
 
-import hashlib
 import hmac
 from typing import Any
 from weakref import WeakSet
 
 from exchanges.exchange_credentials import Credentials
+from market.money import ZERO
 from market.time_units import MICROSECONDS
-from simulators.bitflyer.bitflyer_events import event_row
 from simulators.bitflyer.bitflyer_public import BitflyerProducts
-from simulators.bitflyer.bitflyer_rows import board_row, whole_board
+from simulators.bitflyer.bitflyer_rows import Row, board_row, expiry_of, order_id, stream_time, whole_board
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent
+from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent, SimulatedFill, SimulatedOrder
+from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, json_fields
-from simulators.web.signatures import BITFLYER_SKEW
+from simulators.web.json_digits import plain
+from simulators.web.signatures import BITFLYER_SKEW, hex_signature
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _SNAPSHOT_BEATS = 5
 _KINDS = ("lightning_board_snapshot", "lightning_board", "lightning_ticker", "lightning_executions")
 _PRIVATE = "child_order_events"
 _INVALID_REQUEST, _NO_METHOD, _INVALID_PARAMS, _PARSE, _REJECTED = -32600, -32601, -32602, -32700, -32000
+
+
+def event_row(exchange: SimulatedExchange, event: SimulatedAccountEvent) -> Row | None:
+    """None where bitFlyer sends no message: a filled order is known from its last execution."""
+    order = event.order
+    if event.kind == "opened":
+        return {**_named(exchange, order, order.placed_at, "ORDER"), **_terms(order)}
+    if event.fill is not None:
+        return {**_named(exchange, order, event.fill.filled_at, "EXECUTION"), **_executed(order, event.fill)}
+    if order.state != "cancelled":
+        return None
+    when = order.ended_at or order.placed_at
+    if order.immediate:
+        return _named(exchange, order, when, "EXPIRE")
+    size = {"price": plain(order.price or ZERO), "size": plain(order.remaining)}
+    return {**_named(exchange, order, when, "CANCEL"), "side": order.side.upper(), **size}
+
+
+def _named(exchange: SimulatedExchange, order: SimulatedOrder, micros: int, kind: str) -> Row:
+    return {
+        "product_code": exchange.listings[order.symbol].market_id,
+        "child_order_id": order_id(order.order_id),
+        "child_order_acceptance_id": order.order_id,
+        "event_date": stream_time(micros),
+        "event_type": kind,
+    }
+
+
+def _terms(order: SimulatedOrder) -> Row:
+    return {
+        "child_order_type": "MARKET" if order.price is None else "LIMIT",
+        "side": order.side.upper(),
+        "price": plain(order.price or ZERO),
+        "size": plain(order.amount),
+        "expire_date": stream_time(expiry_of(order))[:19],
+    }
+
+
+def _executed(order: SimulatedOrder, fill: SimulatedFill) -> Row:
+    return {
+        "exec_id": int(fill.fill_id),
+        "side": fill.side.upper(),
+        "price": plain(fill.price),
+        "size": plain(fill.amount),
+        "commission": plain(fill.fee),
+        "sfd": plain(ZERO),
+        "outstanding_size": plain(order.remaining),
+    }
 
 
 class _RpcError(Exception):
@@ -36,7 +85,9 @@ class BitflyerStream:
         self._credentials = credentials
         self._signed_in: WeakSet[SubscriberConnection] = WeakSet()
         self._beats = 0
-        self._channels = {f"{kind}_{code}": row for kind in _KINDS for code, row in products.by_code.items()}
+        self._channels = {
+            f"{kind}_{code}": row for kind in _KINDS for code, row in products.exchange.listings_by_id.items()
+        }
         self._exchange.listen(self._publish_event)
 
     def publish(self, step: MarketStep) -> None:
@@ -68,7 +119,7 @@ class BitflyerStream:
             return
         number = fields.get("id")
         try:
-            listing = self._obeyed(connection, fields)
+            listing = self._execute(connection, fields)
         except _RpcError as error:
             connection.send(_failed(number, error.code, str(error)))
             return
@@ -78,7 +129,7 @@ class BitflyerStream:
             channel = f"lightning_board_snapshot_{listing.market_id}"
             connection.send(_message(channel, self._board(listing)))
 
-    def _obeyed(self, connection: SubscriberConnection, fields: dict[str, Any]) -> Listing | None:
+    def _execute(self, connection: SubscriberConnection, fields: dict[str, Any]) -> Listing | None:
         """The listing whose board snapshot follows, if any. Raises _RpcError."""
         method, parameters = fields.get("method"), fields.get("params")
         if method not in ("subscribe", "unsubscribe", "auth"):
@@ -106,10 +157,9 @@ class BitflyerStream:
         moment, nonce = parameters["timestamp"], str(parameters["nonce"])
         if not isinstance(moment, int) or not 16 <= len(nonce) <= 255:
             raise _RpcError(_INVALID_PARAMS, "Invalid params")
-        secret, signed = self._credentials.secret.encode(), f"{moment}{nonce}".encode()
-        expected = hmac.digest(secret, signed, hashlib.sha256).hex()
+        expected = hex_signature(self._credentials, f"{moment}{nonce}")
         is_in_time = abs(moment * 1_000 - self._exchange.clock.now()) <= BITFLYER_SKEW * MICROSECONDS
-        is_right = hmac.compare_digest(expected.encode(), str(parameters["signature"]).encode())
+        is_right = hmac.compare_digest(expected, str(parameters["signature"]).encode())
         if parameters["api_key"] != self._credentials.api_key or not is_right or not is_in_time:
             raise _RpcError(_REJECTED, "Authentication failed")
         self._signed_in.add(connection)

@@ -21,7 +21,7 @@ from simulators.web.signatures import BitstampNonces, SignedRequest
 NAME = "bitstamp"
 _WHOLE_BOOK = 1_000
 _SPANS = {"minute": 60, "hour": 3_600, "day": 86_400}
-"""How far back public trades go, seconds."""
+"""Maximum age of public trades, seconds."""
 
 NAMES = Names(
     order=lambda number, micros: str(micros // 1_000 * 1_000 + number % 1_000),
@@ -36,7 +36,6 @@ class BitstampGateway:
         self._stream = BitstampStream(exchange, credentials.uid)
         self.subscribers = self._stream.subscribers
         self._orders = BitstampOrders(exchange, self._stream.token)
-        self._by_id = {listing.market_id: listing for listing in exchange.listings.values()}
         self._nonces = BitstampNonces()
 
     def application(self) -> web.Application:
@@ -68,7 +67,7 @@ class BitstampGateway:
     # -- public
 
     async def _markets(self, _request: web.Request) -> web.Response:
-        return json_reply([market_row(listing) for listing in self._by_id.values()])
+        return json_reply([market_row(listing) for listing in self.exchange.listings_by_id.values()])
 
     async def _book(self, request: web.Request) -> web.Response:
         listing = self._listing(request)
@@ -79,7 +78,7 @@ class BitstampGateway:
         return json_reply(self._ticker_row(self._listing(request)))
 
     async def _tickers(self, _request: web.Request) -> web.Response:
-        return json_reply([self._ticker_row(listing) for listing in self._by_id.values()])
+        return json_reply([self._ticker_row(listing) for listing in self.exchange.listings_by_id.values()])
 
     async def _trades(self, request: web.Request) -> web.Response:
         symbol, span = self._listing(request).market.symbol, request.query.get("time", "hour")
@@ -94,7 +93,7 @@ class BitstampGateway:
         return ticker_row(listing, self.exchange.books[symbol], self._stream.day(symbol).figures(now), now)
 
     def _listing(self, request: web.Request) -> Listing:
-        return listing_named(self._by_id, request.match_info["pair"])
+        return listing_named(self.exchange.listings_by_id, request.match_info["pair"])
 
     # -- signing
 

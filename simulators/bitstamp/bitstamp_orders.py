@@ -12,10 +12,9 @@ from market.time_units import MICROSECONDS
 from simulators.bitstamp.bitstamp_rejections import check_steps
 from simulators.bitstamp.bitstamp_rows import cancelled_row, open_order_row, order_row, status_row, transaction_row
 from simulators.matching.listings import Listing, fixed_text
-from simulators.matching.order_admission import LARGEST
+from simulators.matching.order_admission import LARGEST, lots_within
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.matching.spending import lots_within
 from simulators.web.exchange_gateway import count_field, decimal_field, json_reply, listing_named, text_field
 
 _LIMIT_FIELDS = frozenset(("amount", "price", "ioc_order", "fok_order", "client_order_id"))
@@ -35,7 +34,6 @@ class BitstampOrders:
     def __init__(self, exchange: SimulatedExchange, token: Callable[[], Mapping[str, object]]) -> None:
         self._exchange = exchange
         self._token = token
-        self._by_id = {listing.market_id: listing for listing in exchange.listings.values()}
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -78,26 +76,26 @@ class BitstampOrders:
         if _is_set(form, "ioc_order") and _is_set(form, "fok_order"):
             raise RequestRejectedError("invalid_request", "only one of ioc_order and fok_order can be set")
         amount = decimal_field(form, "amount", "amount_invalid")
-        return self._taken(request, form, amount, decimal_field(form, "price", "price_invalid"))
+        return self._place_order(request, form, amount, decimal_field(form, "price", "price_invalid"))
 
     async def _place_market(self, request: web.Request) -> web.Response:
         form = await _form(request, _MARKET_FIELDS)
-        return self._taken(request, form, decimal_field(form, "amount", "amount_invalid"), None)
+        return self._place_order(request, form, decimal_field(form, "amount", "amount_invalid"), None)
 
     async def _place_instant(self, request: web.Request) -> web.Response:
         """Buys for an amount of quote currency, sells an amount of base currency."""
         form = await _form(request, _MARKET_FIELDS)
         amount = decimal_field(form, "amount", "amount_invalid")
         if request.match_info["side"] == "buy":
-            amount = self._bought(self._listing(request), amount)
-        return self._taken(request, form, amount, None)
+            amount = self._bought_amount(self._listing(request), amount)
+        return self._place_order(request, form, amount, None)
 
-    def _bought(self, listing: Listing, funds: Decimal) -> Decimal:
+    def _bought_amount(self, listing: Listing, funds: Decimal) -> Decimal:
         if not 0 < funds <= LARGEST:
             raise RequestRejectedError("amount_invalid", "amount")
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds))
 
-    def _taken(self, request: web.Request, form: Form, amount: Decimal, price: Decimal | None) -> web.Response:
+    def _place_order(self, request: web.Request, form: Form, amount: Decimal, price: Decimal | None) -> web.Response:
         listing = self._listing(request)
         side: Side = "buy" if request.match_info["side"] == "buy" else "sell"
         wanted = OrderRequest(
@@ -149,11 +147,11 @@ class BitstampOrders:
         return json_reply([transaction_row(fill, self._exchange.listings[fill.symbol]) for fill in shown])
 
     async def _fees(self, request: web.Request) -> web.Response:
-        """In percent."""
+        """The account's fees, in percent."""
         await _form(request, frozenset(("market_symbol",)))
         tier = self._exchange.tier
         fees = {"maker": _percent(tier.maker), "taker": _percent(tier.taker)}
-        rows = [{"market": name, "currency_pair": name, "fees": fees} for name in self._by_id]
+        rows = [{"market": name, "currency_pair": name, "fees": fees} for name in self._exchange.listings_by_id]
         if "pair" in request.match_info:
             return json_reply({**rows[0], "market": self._listing(request).market_id})
         return json_reply(rows)
@@ -172,7 +170,7 @@ class BitstampOrders:
         return self._exchange.customer.order(text_field(form, "id"))
 
     def _listing(self, request: web.Request) -> Listing:
-        return listing_named(self._by_id, request.match_info["pair"])
+        return listing_named(self._exchange.listings_by_id, request.match_info["pair"])
 
 
 async def _form(request: web.Request, known: frozenset[str]) -> Form:

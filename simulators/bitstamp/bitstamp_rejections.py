@@ -6,7 +6,7 @@ from aiohttp import web
 
 from market.instruments.markets import Market
 from simulators.matching.listings import decimals_of, fixed_text
-from simulators.matching.order_admission import LARGEST
+from simulators.matching.order_admission import off_step
 from simulators.matching.order_records import OrderRequest, Reason, RequestRejectedError
 from simulators.web.exchange_gateway import json_reply
 
@@ -24,7 +24,7 @@ HEADERS = {
     "X-Auth-Timestamp": "API0015",
     "X-Auth-Version": "API0016",
 }
-"""What every signed request carries, and the code of its absence."""
+"""Headers of every signed request, and the error code where one is missing."""
 
 # (HTTP status, which field it is about, words, code)
 _REASONS: dict[Reason, tuple[int, str, str, str]] = {
@@ -67,24 +67,22 @@ def rejection(error: RequestRejectedError, available: Decimal) -> web.Response:
         return json_reply({"response_code": code, "response_explanation": text}, status)
     if reason in _SENTENCES:
         status, text, code = _SENTENCES[reason]
-        return _said(status, text.format(detail=detail), code)
+        return _error_reply(status, text.format(detail=detail), code)
     if reason == "too_precise":
         field, _, decimals = detail.partition(":")
         words = f"Ensure that there are no more than {decimals} decimal places."
-        return _said(400, {field: [words], "__all__": [""]}, "400.007")
+        return _error_reply(400, {field: [words], "__all__": [""]}, "400.007")
     if reason == "insufficient_funds":
         detail = f"{fixed_text(available, 8)} {detail}"
     status, field, text, code = _REASONS.get(reason, (400, "__all__", "Unknown validation error.", "400.001"))
-    return _said(status, {field: [text.format(detail=detail)]}, code)
+    return _error_reply(status, {field: [text.format(detail=detail)]}, code)
 
 
 def check_steps(request: OrderRequest, market: Market) -> None:
     """Raises RequestRejectedError with the field and its decimals where amount or price lie between two steps."""
-    steps = (("amount", request.amount, market.lot_step), ("price", request.price, market.tick_size))
-    for name, number, step in steps:
-        # greater numbers are rejected for what they are; their remainder has too many digits to be worked out
-        if number is not None and abs(number) < LARGEST and number % step:
-            raise RequestRejectedError("too_precise", f"{name}:{decimals_of(step)}")
+    if (found := off_step(request, market)) is not None:
+        field, step = found
+        raise RequestRejectedError("too_precise", f"{field}:{decimals_of(step)}")
 
 
 def _unauthenticated(reason: Reason, header: str) -> web.Response:
@@ -94,5 +92,5 @@ def _unauthenticated(reason: Reason, header: str) -> web.Response:
     return json_reply({"status": "error", "reason": text, "code": code}, 403)
 
 
-def _said(status: int, reason: object, code: str) -> web.Response:
+def _error_reply(status: int, reason: object, code: str) -> web.Response:
     return json_reply({"status": "error", "reason": reason, "response_code": code}, status)

@@ -14,7 +14,7 @@ _FIRST_TRADE = 400_000_000
 
 
 def trade_id(number: int) -> int:
-    """Of a trade that everybody sees, and of the account's part in it."""
+    """The id of a public trade, and of the account's fill in it."""
     return _FIRST_TRADE + number
 
 
@@ -72,7 +72,7 @@ def trade_row(trade: PublicTrade) -> dict[str, object]:
 
 
 def order_row(order: SimulatedOrder, listing: Listing) -> dict[str, object]:
-    """Of an order at the market the price is said as zero."""
+    """The price of a market order is zero."""
     row: dict[str, object] = {
         "id": order.order_id,
         "market": order.symbol,
@@ -114,7 +114,7 @@ def status_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], listing: L
 
 
 def transaction_row(fill: SimulatedFill, listing: Listing) -> dict[str, object]:
-    """Of the account's ledger: signed, positive is what came in."""
+    """A row of the account's ledger; amounts are signed, positive where they were received."""
     base, quote = _names(listing)
     sign = 1 if fill.side == "buy" else -1
     return {

@@ -1,24 +1,100 @@
 """Bitstamp's WebSocket: book diffs without a snapshot of their own, top-100 books, trades, and the account's events."""
 
-import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from market.instruments.orders import Side
+from market.money import ZERO
 from market.time_units import MICROSECONDS
-from simulators.bitstamp.bitstamp_events import my_trade, order_event, public_trade
 from simulators.bitstamp.bitstamp_rows import trade_id
 from simulators.market.traded_day import TradedDay
-from simulators.matching.listings import Listing
-from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent
+from simulators.matching.listings import Listing, fixed_text
+from simulators.matching.order_records import (
+    PublicTrade,
+    RequestRejectedError,
+    SimulatedAccountEvent,
+    SimulatedFill,
+    SimulatedOrder,
+)
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import Change, MarketStep, json_fields, levels_of
+from simulators.web.json_digits import plain
+from simulators.web.stream_tokens import StreamTokens
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
+_LIMIT, _MARKET, _IMMEDIATE, _WHOLE = 0, 2, 4, 6
+"""The stream's names of order types."""
+_HOUSE_ORDER = 1_000_000
 _PUBLIC = ("diff_order_book", "order_book", "live_trades")
 _PRIVATE = ("private-my_orders", "private-my_trades")
 _TOP = 100
 _TOKEN_SECONDS = 60
 _NO_ACCESS = 4009
+
+
+def public_trade(trade: PublicTrade, fills: Iterable[SimulatedFill]) -> dict[str, object]:
+    """Numbers and texts of the same; `type` is the taker's side. `fills`: the account's part in it."""
+    orders = {"buy": trade.number * _HOUSE_ORDER, "sell": trade.number * _HOUSE_ORDER + 1}
+    orders |= {fill.side: int(fill.order_id) for fill in fills}
+    number = trade_id(trade.number)
+    return {
+        "id": number,
+        "id_str": str(number),
+        "timestamp": str(trade.traded_at // MICROSECONDS),
+        "amount": plain(trade.amount),
+        "amount_str": fixed_text(trade.amount, 8),
+        "price": plain(trade.price),
+        "price_str": format(trade.price, "f"),
+        "type": 0 if trade.side == "buy" else 1,
+        "microtimestamp": str(trade.traded_at),
+        "buy_order_id": orders["buy"],
+        "sell_order_id": orders["sell"],
+    }
+
+
+def order_event(order: SimulatedOrder, now: int) -> dict[str, object]:
+    """The current state of an order; `amount` is what remains of it. `now`: time of the event, microseconds."""
+    price = order.price if order.price is not None else ZERO
+    event: dict[str, object] = {
+        "id": int(order.order_id),
+        "id_str": order.order_id,
+        "order_type": 0 if order.side == "buy" else 1,
+        "order_subtype": _subtype(order),
+        "datetime": str(now // MICROSECONDS),
+        "microtimestamp": str(now),
+        "amount": plain(order.remaining),
+        "amount_str": fixed_text(order.remaining, 8),
+        "amount_traded": fixed_text(order.filled, 8),
+        "amount_at_create": fixed_text(order.amount, 8),
+        "price": plain(price),
+        "price_str": format(price, "f"),
+        "is_liquidation": False,
+        "trade_account_id": 0,
+    }
+    if order.client_order_id:
+        event["client_order_id"] = order.client_order_id
+    return event
+
+
+def _subtype(order: SimulatedOrder) -> int:
+    if order.price is None:
+        return _MARKET
+    return _WHOLE if order.whole else _IMMEDIATE if order.immediate else _LIMIT
+
+
+def my_trade(fill: SimulatedFill, order: SimulatedOrder) -> dict[str, object]:
+    event: dict[str, object] = {
+        "id": int(fill.fill_id),
+        "amount": fixed_text(fill.amount, 8),
+        "price": format(fill.price, "f"),
+        "microtimestamp": str(fill.filled_at),
+        "fee": format(fill.fee, "f"),
+        "order_id": fill.order_id,
+        "trade_account_id": 0,
+        "side": fill.side,
+    }
+    if order.client_order_id:
+        event["client_order_id"] = order.client_order_id
+    return event
 
 
 class BitstampStream:
@@ -29,7 +105,7 @@ class BitstampStream:
         self._exchange = exchange
         self._user_id = user_id
         self._days = {symbol: TradedDay() for symbol in exchange.listings}
-        self._tokens: dict[str, int] = {}
+        self._tokens = StreamTokens(exchange.clock, _TOKEN_SECONDS, 24)
         self._micro = exchange.clock.now()
         exchange.listen(self._publish_event)
 
@@ -41,10 +117,7 @@ class BitstampStream:
 
     def token(self) -> Mapping[str, object]:
         """Good for one minute's subscribing."""
-        token, now = secrets.token_urlsafe(24), self._exchange.clock.now()
-        self._tokens = {known: until for known, until in self._tokens.items() if until > now}
-        self._tokens[token] = now + _TOKEN_SECONDS * MICROSECONDS
-        return {"valid_sec": _TOKEN_SECONDS, "token": token, "user_id": int(self._user_id)}
+        return {"valid_sec": self._tokens.seconds, "token": self._tokens.issue(), "user_id": int(self._user_id)}
 
     def publish(self, step: MarketStep) -> None:
         listing = self._exchange.listings[step.symbol]
@@ -110,7 +183,7 @@ class BitstampStream:
         name, _, rest = channel.rpartition("_")
         if name in _PRIVATE:
             user_id = rest.partition("-")[2]
-            if user_id != self._user_id or self._tokens.get(str(token), 0) < self._exchange.clock.now():
+            if user_id != self._user_id or not self._tokens.is_valid(token):
                 connection.send(_error("Connection is unauthorized.", _NO_ACCESS))
                 return
         elif name not in _PUBLIC or rest != rest.lower() or not rest.isalnum():

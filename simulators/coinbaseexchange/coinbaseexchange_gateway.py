@@ -8,11 +8,10 @@ from aiohttp import web
 
 from exchanges.exchange_credentials import Credentials
 from market.time_units import MICROSECONDS
-from simulators.coinbaseexchange.coinbaseexchange_feed import ProductFeed
 from simulators.coinbaseexchange.coinbaseexchange_orders import CoinbaseExchangeOrders
 from simulators.coinbaseexchange.coinbaseexchange_rejections import rejection
 from simulators.coinbaseexchange.coinbaseexchange_rows import IDS, currency_row, product_row, trade_row
-from simulators.coinbaseexchange.coinbaseexchange_stream import CoinbaseExchangeStream
+from simulators.coinbaseexchange.coinbaseexchange_stream import CoinbaseExchangeStream, ProductFeed
 from simulators.matching.listings import fixed_text
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import Names, SimulatedExchange

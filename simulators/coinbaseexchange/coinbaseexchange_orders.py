@@ -12,10 +12,9 @@ from aiohttp import web
 from simulators.coinbaseexchange.coinbaseexchange_rejections import check_steps
 from simulators.coinbaseexchange.coinbaseexchange_rows import account_row, fill_row, order_row, pending_row, status_of
 from simulators.matching.listings import Listing
-from simulators.matching.order_admission import LARGEST
+from simulators.matching.order_admission import LARGEST, lots_within
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.matching.spending import lots_within
 from simulators.web.exchange_gateway import (
     count_field,
     decimal_field,
@@ -41,7 +40,6 @@ class CoinbaseExchangeOrders:
     def __init__(self, exchange: SimulatedExchange, rested: Callable[[SimulatedOrder], None]) -> None:
         self._exchange = exchange
         self._rested = rested
-        self._by_id = {listing.market_id: listing for listing in exchange.listings.values()}
 
     def routes(self) -> list[web.RouteDef]:
         return [
@@ -110,10 +108,10 @@ class CoinbaseExchangeOrders:
     async def _place(self, request: web.Request) -> web.Response:
         fields = json_fields(await request.text())
         _check_fields(fields)
-        listing = listing_named(self._by_id, text_field(fields, "product_id"))
+        listing = listing_named(self._exchange.listings_by_id, text_field(fields, "product_id"))
         wanted = self._request(fields, listing)
         check_steps(wanted, listing.market)
-        if fields.get("post_only") and self._would_take(wanted, listing):
+        if fields.get("post_only") and self._exchange.would_take(wanted):
             return json_reply(self._rejected_row(wanted, listing))
         order = self._exchange.place(wanted)
         if order.state == "open":
@@ -142,17 +140,10 @@ class CoinbaseExchangeOrders:
         )
 
     def _spent(self, funds: Decimal, side: str, listing: Listing) -> Decimal:
-        """What `funds` buy at the market. The real exchange also sells for an amount of money; here it does not."""
+        """What `funds` buy at the market. The real exchange also sells for an amount of money; this one does not."""
         if side != "buy" or not 0 < funds <= LARGEST:
             raise RequestRejectedError("invalid_request", "funds")
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], funds))
-
-    def _would_take(self, wanted: OrderRequest, listing: Listing) -> bool:
-        best = self._exchange.books[wanted.symbol].best("sell" if wanted.side == "buy" else "buy")
-        if best is None or wanted.price is None:
-            return False
-        price = listing.price(best)
-        return price <= wanted.price if wanted.side == "buy" else price >= wanted.price
 
     def _rejected_row(self, wanted: OrderRequest, listing: Listing) -> dict[str, object]:
         """An order that may only make, and would have taken; it is not kept."""

@@ -4,7 +4,7 @@ from aiohttp import web
 
 from market.instruments.markets import Market
 from simulators.matching.listings import fixed_text
-from simulators.matching.order_admission import LARGEST
+from simulators.matching.order_admission import off_step
 from simulators.matching.order_records import OrderRequest, Reason, RequestRejectedError
 from simulators.web.exchange_gateway import json_reply
 
@@ -32,14 +32,14 @@ _WORDS: dict[Reason, tuple[int, str]] = {
 }
 
 KEY_REASONS: tuple[Reason, ...] = ("unknown_key", "signature", "passphrase", "clock")
-"""What the stream calls a failed authentication."""
+"""Reasons that the stream reports as a failed authentication."""
 
 
 def rejection(error: RequestRejectedError) -> web.Response:
-    return json_reply({"message": words_of(error)}, _WORDS.get(error.reason, (400, ""))[0])
+    return json_reply({"message": error_text(error)}, _WORDS.get(error.reason, (400, ""))[0])
 
 
-def words_of(error: RequestRejectedError) -> str:
+def error_text(error: RequestRejectedError) -> str:
     if error.reason == "unknown_key" and error.detail:
         return error.detail
     if (error.reason, error.detail) == ("rate_limited", "Public"):
@@ -50,9 +50,7 @@ def words_of(error: RequestRejectedError) -> str:
 
 def check_steps(request: OrderRequest, market: Market) -> None:
     """Raises RequestRejectedError in the exchange's own words where size or price lie between two steps."""
-    steps = (("size", request.amount, market.lot_step), ("price", request.price, market.tick_size))
-    for name, number, step in steps:
-        # greater numbers are rejected for what they are; their remainder has too many digits to be worked out
-        if number is not None and abs(number) < LARGEST and number % step:
-            unit = fixed_text(step, 8)
-            raise RequestRejectedError("too_precise", f"{name} is too accurate. Smallest unit is {unit}")
+    if (found := off_step(request, market)) is not None:
+        field, step = found
+        name, unit = "size" if field == "amount" else field, fixed_text(step, 8)
+        raise RequestRejectedError("too_precise", f"{name} is too accurate. Smallest unit is {unit}")

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from decimal import Decimal
 from uuid import UUID, uuid5
 
+from market.instruments.orders import opposite
 from simulators.matching.funded_account import charged_fee, executed_cost
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.web.exchange_gateway import iso_text
 
 IDS = UUID("6f1f4f0e-3d7c-4b52-9a55-6f2c1f6b7a10")
-"""Of what the exchange names by UUID; house orders, accounts and the profile have one too."""
+"""Namespace of the exchange's UUIDs; house orders, accounts and the profile have one too."""
 PROFILE_ID = str(uuid5(IDS, "profile"))
 USER_ID = uuid5(IDS, "user").hex[:24]
 
@@ -45,7 +46,7 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
 
 
 def pending_row(order: SimulatedOrder, market_id: str) -> dict[str, object]:
-    """What placing answers: the order as it came in, since the real exchange answers before it has matched."""
+    """The answer to a new order: the order as requested, since the real exchange answers before matching."""
     row = order_row(order, (), market_id)
     row |= {"status": "pending", "settled": False, "filled_size": fixed_text(Decimal(0), 8)}
     return {name: value for name, value in row.items() if not name.startswith("done")}
@@ -89,7 +90,7 @@ def trade_row(trade: PublicTrade) -> dict[str, object]:
     """`side` is the maker's, as on the stream."""
     return {
         "trade_id": trade.number,
-        "side": "sell" if trade.side == "buy" else "buy",
+        "side": opposite(trade.side),
         "size": fixed_text(trade.amount, 8),
         "price": fixed_text(trade.price, 8),
         "time": iso_text(trade.traded_at),

@@ -32,35 +32,35 @@ class FrameFaults:
     _silences: list[ActiveFault] = field(default_factory=list)
 
     def frames(self, channel: str, text: str) -> list[Frame]:
-        """What leaves in place of the message, in order."""
+        """The frames to send instead of the message, in order."""
         if self.faults.is_quiet and not self._held and not self._silences:
             return [text]
         symbol = self.symbol_of(channel)
-        if self._is_silent(symbol, channel) or self._strikes("dropped_message", symbol, channel):
+        if self._is_silent(symbol, channel) or self._injects("dropped_message", symbol, channel):
             return []
         held = self._held.pop(channel, None)
-        if held is None and self._strikes("reordered_message", symbol, channel):
+        if held is None and self._injects("reordered_message", symbol, channel):
             self._held[channel] = text
             return []
         frames = self._faulty(text, symbol, channel)
         return frames if held is None else [*frames, held]
 
     def is_closed(self) -> bool:
-        """In maintenance an exchange closes connections."""
-        return not self.faults.is_quiet and self.faults.standing("maintenance") is not None
+        """Whether the connection is closed, as in maintenance."""
+        return not self.faults.is_quiet and self.faults.newest("maintenance") is not None
 
-    def swallows_ping(self, text: str | None = None) -> bool:
+    def ignores_ping(self, text: str | None = None) -> bool:
         """Whether a ping stays unanswered; `text` where it is a message that may be one."""
         if self.faults.is_quiet or (text is not None and not any(ping in text for ping in _PINGS)):
             return False
-        return self.faults.strike("no_pongs") is not None
+        return self.faults.inject("no_pongs") is not None
 
     def _faulty(self, text: str, symbol: str | None, channel: str) -> list[Frame]:
-        if self._strikes("truncated_frame", symbol, channel):
+        if self._injects("truncated_frame", symbol, channel):
             return [cut(text, self.faults.random)]
-        if self._strikes("garbage_frame", symbol, channel):
+        if self._injects("garbage_frame", symbol, channel):
             return [self.faults.random.choice(_GARBAGE), text]
-        if self._strikes("duplicated_message", symbol, channel):
+        if self._injects("duplicated_message", symbol, channel):
             return [text, text]
         return [text]
 
@@ -72,16 +72,16 @@ class FrameFaults:
             for silence in self._silences
             if not silence.is_cleared and (silence.ends_at is None or now < silence.ends_at)
         ]
-        if any(silence.fault.is_meant(symbol, channel) for silence in self._silences):
+        if any(silence.fault.applies_to(symbol, channel) for silence in self._silences):
             return True
-        silence = self.faults.strike("silent_stream", symbol, channel)
+        silence = self.faults.inject("silent_stream", symbol, channel)
         if silence is None:
             return False
         self._silences.append(silence)
         return True
 
-    def _strikes(self, kind: FaultKind, symbol: str | None, channel: str) -> bool:
-        return self.faults.strike(kind, symbol, channel) is not None
+    def _injects(self, kind: FaultKind, symbol: str | None, channel: str) -> bool:
+        return self.faults.inject(kind, symbol, channel) is not None
 
 
 def cut(text: str, random: Random) -> str:

@@ -9,7 +9,7 @@ from simulators.matching.order_records import OrderRequest, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 
 _HALTED = "Orders limit exceeded"
-"""What an exchange names that words a rejection by its cause."""
+"""The detail, for exchanges that name a cause."""
 _HOLD_SECONDS = 10.0
 _SHARE = 0.5
 
@@ -27,7 +27,7 @@ class OrderCall:
 
 
 ORDER_CALL: ContextVar[OrderCall | None] = ContextVar("order_call", default=None)
-"""Of the HTTP request that is being answered; the exchange below knows of no requests."""
+"""The order of the HTTP request that is being answered; the exchange core does not know requests."""
 
 
 @dataclass(slots=True)
@@ -36,35 +36,35 @@ class OrderFaults:
 
     faults: ExchangeFaults
     exchange: SimulatedExchange
-    _hanging: list[tuple[int, ActiveFault, str]] = field(default_factory=list)
-    """When it goes on, because of what it hangs, and which order."""
+    _stuck: list[tuple[int, ActiveFault, str]] = field(default_factory=list)
+    """Per stuck order: when it continues, the fault, and its id."""
 
     def admit(self, request: OrderRequest) -> None:
         """Raises RequestRejectedError or DisconnectedError: then there is no order."""
         if self.faults.is_quiet:
             return
-        if self.faults.strike("rejected_order", request.symbol) is not None:
+        if self.faults.inject("rejected_order", request.symbol) is not None:
             raise RequestRejectedError("order_rejected", _HALTED)
         call = ORDER_CALL.get()
-        active = None if call is None else self.faults.strike("disconnect_during_order", request.symbol)
+        active = None if call is None else self.faults.inject("disconnect_during_order", request.symbol)
         if call is not None and active is not None:
             call.is_disconnected = True
-            is_taken = self.faults.toss() if active.fault.taken is None else active.fault.taken
+            is_taken = self.faults.flip_coin() if active.fault.taken is None else active.fault.taken
             if not is_taken:
                 raise DisconnectedError
 
     def lots_at_once(self, order: SimulatedOrder, lots: int) -> int:
-        """How many may fill now; fewer than `lots` where the rest is to hang."""
+        """How many lots may fill now; fewer than `lots` where the rest gets stuck."""
         if self.faults.is_quiet or order.whole:
             return lots
-        active = self.faults.strike("partial_fill_then_nothing", order.symbol)
+        active = self.faults.inject("partial_fill_then_nothing", order.symbol)
         if active is None:
             return lots
         now = self.faults.clock.now()
         until = now + round(_HOLD_SECONDS * MICROSECONDS) if active.ends_at is None else active.ends_at
         if active.fault.hold_seconds is not None:
             until = now + round(active.fault.hold_seconds * MICROSECONDS)
-        self._hanging.append((until, active, order.order_id))
+        self._stuck.append((until, active, order.order_id))
         share = _SHARE if active.fault.share is None else active.fault.share
         return min(int(lots * share), lots - 1)
 
@@ -78,14 +78,14 @@ class OrderFaults:
         """How often the private stream reports the event."""
         if self.faults.is_quiet or event.kind != "filled":
             return 1
-        return 1 if self.faults.strike("duplicate_fill_report") is None else 2
+        return 1 if self.faults.inject("duplicate_fill_report") is None else 2
 
     def release(self) -> None:
         """Release orders whose time of being stuck is over."""
-        if not self._hanging:
+        if not self._stuck:
             return
         now = self.faults.clock.now()
-        due = [row for row in self._hanging if row[1].is_cleared or now >= row[0]]
-        self._hanging = [row for row in self._hanging if row not in due]
+        due = [row for row in self._stuck if row[1].is_cleared or now >= row[0]]
+        self._stuck = [row for row in self._stuck if row not in due]
         for _, _, order_id in due:
-            self.exchange.go_on(order_id)
+            self.exchange.resume(order_id)

@@ -72,7 +72,7 @@ _BY_TIME_ONLY: tuple[FaultKind, ...] = ("clock_skew",)
 
 
 Symbols = Mapping[str, tuple[str, ...]]
-"""What each exchange lists."""
+"""Symbols listed by each exchange."""
 
 
 class FaultRejectedError(Exception):
@@ -98,17 +98,17 @@ class Fault:
     milliseconds: int | None = None
     """Latency there and back together; default 500."""
     status: int | None = None
-    """Of the HTTP answer; default the exchange's own, or 503."""
+    """HTTP status of the answer; default the exchange's own, or 503."""
     skew_seconds: float | None = None
-    """By which the exchange's clock is ahead (negative: behind); default 300."""
+    """How far the exchange's clock is ahead (negative: behind); default 300."""
     manner: Literal["dropped", "timeout"] | None = None
     """The connection is cut, or stays open without an answer; by default a seeded random choice."""
     taken: bool | None = None
     """Whether the order came in before the disconnect; by default a seeded random choice."""
     share: float | None = None
-    """Of the order's amount that fills at once at most; default a half."""
+    """Maximum share of the order's amount that fills at once; default a half."""
     hold_seconds: float | None = None
-    """How long the rest then hangs; default until the fault is over, or 10 s where that is not known."""
+    """How long the rest is stuck; default until the fault is over, or 10 s where that is not known."""
 
     def check(self, symbols: Symbols) -> None:
         """Raises FaultRejectedError where it is invalid."""
@@ -128,7 +128,7 @@ class Fault:
                 raise FaultRejectedError(f"{self.kind} takes no {name}; that is for {', '.join(kinds)}.")
         self._check_ranges()
 
-    def is_meant(self, symbol: str | None, channel: str | None) -> bool:
+    def applies_to(self, symbol: str | None, channel: str | None) -> bool:
         """Whether it applies there."""
         if self.symbol is not None and self.symbol != symbol:
             return False
@@ -159,7 +159,7 @@ class ActiveFault:
     started_at: int
     ends_at: int | None
     left: int | None
-    struck: int = 0
+    injected: int = 0
     is_cleared: bool = False
     """It was switched off."""
 
@@ -178,7 +178,7 @@ class ExchangeFaults:
     clock: Clock
     random: Random
     is_quiet: bool = True
-    strikes: dict[FaultKind, int] = field(default_factory=dict)
+    counts: dict[FaultKind, int] = field(default_factory=dict)
     """How often each kind was injected so far."""
     _active: dict[FaultKind, list[ActiveFault]] = field(default_factory=dict)
     _spent: dict[FaultKind, list[ActiveFault]] = field(default_factory=dict)
@@ -197,32 +197,32 @@ class ExchangeFaults:
     def active(self) -> Iterator[ActiveFault]:
         """Those that are not over yet."""
         for kind in FAULT_KINDS:
-            yield from self._standing(kind)
+            yield from self._current(kind)
 
-    def strike(self, kind: FaultKind, symbol: str | None = None, channel: str | None = None) -> ActiveFault | None:
+    def inject(self, kind: FaultKind, symbol: str | None = None, channel: str | None = None) -> ActiveFault | None:
         """The fault to inject here and now, which is then counted. Both arguments give the place."""
-        for active in self._standing(kind):
+        for active in self._current(kind):
             fault = active.fault
-            if not fault.is_meant(symbol, channel):
+            if not fault.applies_to(symbol, channel):
                 continue
             if fault.probability < 1 and self.random.random() >= fault.probability:
                 continue
-            active.struck += 1
+            active.injected += 1
             if active.left is not None:
                 active.left -= 1
-            self.strikes[kind] = self.strikes.get(kind, 0) + 1
+            self.counts[kind] = self.counts.get(kind, 0) + 1
             return active
         return None
 
-    def standing(self, kind: FaultKind) -> ActiveFault | None:
+    def newest(self, kind: FaultKind) -> ActiveFault | None:
         """The newest fault of a kind with a duration, without counting it."""
-        found = self._standing(kind)
+        found = self._current(kind)
         return found[-1] if found else None
 
-    def toss(self) -> bool:
+    def flip_coin(self) -> bool:
         return self.random.random() < 0.5
 
-    def _standing(self, kind: FaultKind) -> list[ActiveFault]:
+    def _current(self, kind: FaultKind) -> list[ActiveFault]:
         found = self._active.get(kind)
         if not found:
             return []
@@ -261,7 +261,7 @@ class Faults:
         return self._of[exchange]
 
     def switch_on(self, fault: Fault) -> ActiveFault:
-        """From now on. Raises FaultRejectedError where it is invalid."""
+        """Activate a fault. Raises FaultRejectedError where it is invalid."""
         fault.check(self._symbols)
         now = self._clock.now()
         ends_at = None if fault.seconds is None else now + round(fault.seconds * MICROSECONDS)
@@ -271,13 +271,13 @@ class Faults:
         return active
 
     def active(self) -> list[ActiveFault]:
-        """In the order in which they were switched on."""
+        """Active faults, in the order in which they were switched on."""
         found = [active for faults in self._of.values() for active in faults.active()]
         return sorted(found, key=lambda active: active.number)
 
-    def strikes(self) -> dict[str, dict[FaultKind, int]]:
+    def injected_counts(self) -> dict[str, dict[FaultKind, int]]:
         """Exchange → kind → how often it was injected since the start."""
-        return {name: dict(faults.strikes) for name, faults in self._of.items() if faults.strikes}
+        return {name: dict(faults.counts) for name, faults in self._of.items() if faults.counts}
 
     def clear(self, exchange: str | None = None, kind: FaultKind | None = None) -> None:
         """All, or those of one exchange or kind. Raises FaultRejectedError where there is no such exchange."""

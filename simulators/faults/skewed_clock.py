@@ -11,13 +11,13 @@ _SKEW_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class SkewedClock:
-    """What the exchange shows and checks signatures by; durations are right all the same."""
+    """The clock of the exchange's answers and of its signature checks; durations are not affected."""
 
     clock: Clock
     faults: ExchangeFaults
 
     def now(self) -> int:
-        active = None if self.faults.is_quiet else self.faults.standing("clock_skew")
+        active = None if self.faults.is_quiet else self.faults.newest("clock_skew")
         if active is None:
             return self.clock.now()
         skew = _SKEW_SECONDS if active.fault.skew_seconds is None else active.fault.skew_seconds

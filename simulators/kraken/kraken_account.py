@@ -7,12 +7,11 @@ from typing import TypeVar
 from market.time_units import MICROSECONDS
 from simulators.kraken.kraken_public import KrakenPairs, moment_field
 from simulators.kraken.kraken_rows import ASSET_IDS, fee_rows, ledger_text, order_row, trade_row
-from simulators.kraken.kraken_tokens import KrakenTokens
 from simulators.matching.listings import fixed_text
 from simulators.matching.order_records import RequestRejectedError, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.web.api_calls import Call, Fields, known
-from simulators.web.exchange_gateway import count_field, text_field
+from simulators.web.exchange_gateway import Call, Fields, count_field, known, text_field
+from simulators.web.stream_tokens import StreamTokens
 
 _PAGE = 50
 _MOST_ORDERS = 50
@@ -24,7 +23,7 @@ Row = TypeVar("Row")
 
 
 class KrakenAccount:
-    def __init__(self, exchange: SimulatedExchange, pairs: KrakenPairs, tokens: KrakenTokens) -> None:
+    def __init__(self, exchange: SimulatedExchange, pairs: KrakenPairs, tokens: StreamTokens) -> None:
         self._exchange = exchange
         self._customer = exchange.customer
         self._pairs = pairs
@@ -42,8 +41,11 @@ class KrakenAccount:
             "QueryTrades": Call(self._query_trades, known("nonce", "txid", "trades")),
             "TradesHistory": Call(self._trades_history, known(*paged, "type", "trades")),
             "TradeVolume": Call(self._trade_volume, known("nonce", "pair", "fee-info")),
-            "GetWebSocketsToken": Call(lambda _fields: self._tokens.issue(), known("nonce")),
+            "GetWebSocketsToken": Call(self._token, known("nonce")),
         }
+
+    def _token(self, _fields: Fields) -> object:
+        return {"token": self._tokens.issue(), "expires": self._tokens.seconds}
 
     def _balance(self, _fields: Fields) -> object:
         return {ASSET_IDS[name]: ledger_text(name, amount) for name, amount in self._customer.balances.items()}

@@ -7,22 +7,20 @@ from aiohttp.typedefs import Handler
 
 from exchanges.exchange_credentials import Credentials
 from simulators.kraken.kraken_account import KrakenAccount
-from simulators.kraken.kraken_day import KrakenDay
-from simulators.kraken.kraken_orders import KrakenOrders
-from simulators.kraken.kraken_public import KrakenPairs, KrakenPublic
-from simulators.kraken.kraken_rejections import worded
+from simulators.kraken.kraken_orders import KrakenOrders, KrakenTrading
+from simulators.kraken.kraken_public import KrakenDay, KrakenPairs, KrakenPublic
+from simulators.kraken.kraken_rejections import error_text
 from simulators.kraken.kraken_rows import transaction_name
 from simulators.kraken.kraken_stream import KrakenStream
-from simulators.kraken.kraken_tokens import KrakenTokens
-from simulators.kraken.kraken_trading import KrakenTrading
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
-from simulators.web.api_calls import Call
-from simulators.web.exchange_gateway import MarketStep, guarded, json_reply
+from simulators.web.exchange_gateway import Call, MarketStep, guarded, json_reply
 from simulators.web.signatures import SignedRequest, check_kraken
+from simulators.web.stream_tokens import StreamTokens
 from simulators.web.subscribers import Subscribers
 
 NAME = "kraken"
+_TOKEN_SECONDS = 900
 
 NAMES = Names(
     order=lambda number, micros: transaction_name("O", number, micros),
@@ -39,7 +37,7 @@ class KrakenGateway:
         self._credentials = credentials
         self._last_nonce = 0
         self._days = {symbol: KrakenDay(exchange, listing) for symbol, listing in exchange.listings.items()}
-        tokens = KrakenTokens(exchange.clock)
+        tokens = StreamTokens(exchange.clock, _TOKEN_SECONDS, 32)
         pairs = KrakenPairs(exchange.listings.values())
         self._public = KrakenPublic(exchange, pairs, self._days).calls()
         self._orders = KrakenOrders(exchange, pairs)
@@ -66,12 +64,12 @@ class KrakenGateway:
         self._stream.publish(step)
 
     def beat(self) -> None:
-        self._orders.fall()
+        self._orders.cancel_if_due()
         self._stream.beat()
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
         """Kraken always answers with status 200."""
-        return json_reply({"error": [worded(error)]})
+        return json_reply({"error": [error_text(error)]})
 
     def _check(self, request: SignedRequest) -> None:
         self._last_nonce = check_kraken(request, self._credentials, self._last_nonce)

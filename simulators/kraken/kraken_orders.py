@@ -1,7 +1,9 @@
-"""Kraken's private calls that place and cancel orders."""
+"""Kraken's calls that place and cancel orders: private REST, and the same under other names over WebSocket."""
 
 import re
+from collections.abc import Callable, Mapping
 from decimal import Decimal
+from typing import Any
 from uuid import UUID
 
 from market.time_units import MICROSECONDS
@@ -10,14 +12,22 @@ from simulators.kraken.kraken_rows import LOT_DECIMALS, altname, description
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import OrderRequest, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.web.api_calls import Call, Fields, known
-from simulators.web.exchange_gateway import decimal_field, iso_text, side_field, text_field
+from simulators.web.exchange_gateway import Call, Fields, decimal_field, iso_text, known, side_field, text_field
 
 # fcib, viqc and the rest are not simulated; they are rejected, so that they are not ignored silently.
 _FLAGS = {"fciq", "nompp", "post"}
 _LIFETIMES = ("GTC", "IOC")
 _SECONDS = re.compile(r"[0-9]{1,9}")
 _FREE_TEXT = re.compile(r"[\x21-\x7e]{1,18}")
+_AS_IN_REST = {
+    "order_type": "ordertype",
+    "side": "type",
+    "order_qty": "volume",
+    "limit_price": "price",
+    "time_in_force": "timeinforce",
+    "cl_ord_id": "cl_ord_id",
+}
+Result = dict[str, object]
 
 
 class KrakenOrders:
@@ -25,7 +35,7 @@ class KrakenOrders:
         self._exchange = exchange
         self._pairs = pairs
         self._cancels_at: int | None = None
-        """When the dead man's switch falls, microseconds; None where it is not armed."""
+        """When the dead man's switch cancels all orders, microseconds; None where it is not armed."""
 
     def calls(self) -> dict[str, Call]:
         order = ("pair", "type", "ordertype", "price", "volume", "timeinforce", "oflags", "cl_ord_id")
@@ -53,14 +63,14 @@ class KrakenOrders:
             client_order_id=_client_id(fields),
         )
         _check_digits(request, listing)
-        self._check_flags(fields, request, listing)
+        self._check_flags(fields, request)
         order = self._exchange.place(request)
         row: dict[str, object] = {"txid": [order.order_id], "descr": {"order": description(order, listing)}}
         if order.client_order_id is not None:
             row["cl_ord_id"] = order.client_order_id
         return row
 
-    def _check_flags(self, fields: Fields, request: OrderRequest, listing: Listing) -> None:
+    def _check_flags(self, fields: Fields, request: OrderRequest) -> None:
         flags = {flag for flag in str(fields.get("oflags") or "").split(",") if flag}
         if not flags <= _FLAGS:
             raise RequestRejectedError("invalid_request", "oflags")
@@ -68,9 +78,7 @@ class KrakenOrders:
             return
         if request.price is None or request.immediate:
             raise RequestRejectedError("invalid_request", "oflags")
-        best = self._exchange.books[request.symbol].best("sell" if request.side == "buy" else "buy")
-        sign = 1 if request.side == "buy" else -1
-        if best is not None and sign * listing.ticks(request.price) >= sign * best:
+        if self._exchange.would_take(request):
             raise RequestRejectedError("order_rejected", "Post only order")
 
     def _cancel(self, fields: Fields) -> object:
@@ -100,7 +108,7 @@ class KrakenOrders:
         trigger = "0" if self._cancels_at is None else _whole_second(self._cancels_at)
         return {"currentTime": _whole_second(now), "triggerTime": trigger}
 
-    def fall(self) -> None:
+    def cancel_if_due(self) -> None:
         """Cancel everything where the switch was not pushed back in time; it is then off until it is armed again."""
         if self._cancels_at is not None and self._exchange.clock.now() >= self._cancels_at:
             self._cancels_at = None
@@ -142,3 +150,72 @@ def decimals_in(number: Decimal) -> int:
     """Digits after the point, trailing zeros left out."""
     exponent = number.normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+class KrakenTrading:
+    """`rest`: AddOrder, CancelOrder and CancelAll."""
+
+    def __init__(self, exchange: SimulatedExchange, rest: Mapping[str, Call]) -> None:
+        self._exchange = exchange
+        self._rest = rest
+        self._methods: dict[str, tuple[Callable[[Fields], list[Result]], frozenset[str]]] = {
+            "add_order": (self._add, known("token", "symbol", "post_only", *_AS_IN_REST)),
+            "cancel_order": (self._cancel, known("token", "order_id", "cl_ord_id")),
+            "cancel_all": (self._cancel_all, known("token")),
+        }
+
+    def knows(self, method: str) -> bool:
+        return method in self._methods
+
+    def results(self, method: str, parameters: Fields) -> list[Result]:
+        """Each is answered apart. Raises RequestRejectedError."""
+        answer, names = self._methods[method]
+        for name in parameters:
+            if name not in names:
+                raise RequestRejectedError("invalid_request", name)
+        return answer(parameters)
+
+    def _add(self, parameters: Fields) -> list[Result]:
+        listing = self._exchange.listings.get(str(parameters.get("symbol")))
+        if listing is None:
+            raise RequestRejectedError("unknown_market")
+        fields = {rest: parameters[name] for name, rest in _AS_IN_REST.items() if name in parameters}
+        if not isinstance(parameters.get("post_only", False), bool):
+            raise RequestRejectedError("invalid_request", "post_only")
+        if not isinstance(parameters.get("cl_ord_id", ""), str):
+            raise RequestRejectedError("client_id_invalid")
+        if parameters.get("post_only"):
+            fields["oflags"] = "post"
+        row: Any = self._rest["AddOrder"]({**fields, "pair": listing.market_id})
+        result: Result = {"order_id": row["txid"][0]}
+        if "cl_ord_id" in row:
+            result["cl_ord_id"] = row["cl_ord_id"]
+        return [result]
+
+    def _cancel(self, parameters: Fields) -> list[Result]:
+        """All of them or none: an unknown id rejects the whole call."""
+        names, client_ids = _texts(parameters, "order_id"), _texts(parameters, "cl_ord_id")
+        customer = self._exchange.customer
+        orders = [customer.order(name) for name in names]
+        orders += [customer.latest_by_client_id(name) for name in client_ids]
+        if not orders:
+            raise RequestRejectedError("invalid_request", "order_id")
+        for order in orders:
+            if order.state != "open":
+                raise RequestRejectedError("order_ended", order.order_id)
+        for name in dict.fromkeys(order.order_id for order in orders):
+            self._exchange.cancel(name)
+        results: list[Result] = [{"order_id": name} for name in names]
+        results += [{"cl_ord_id": name} for name in client_ids]
+        return results
+
+    def _cancel_all(self, _parameters: Fields) -> list[Result]:
+        row: Any = self._rest["CancelAll"]({})
+        return [{"count": row["count"]}]
+
+
+def _texts(parameters: Fields, name: str) -> list[str]:
+    rows = parameters.get(name, [])
+    if not isinstance(rows, list):
+        raise RequestRejectedError("invalid_request", name)
+    return [str(row) for row in rows]

@@ -25,7 +25,7 @@ _ERRORS: dict[Reason, str] = {
 }
 
 
-def worded(error: RequestRejectedError) -> str:
+def error_text(error: RequestRejectedError) -> str:
     if (error.reason, error.detail) == ("rate_limited", "engine"):
         # of orders, by the trading engine: https://docs.kraken.com/exchange/guides/general/ratelimits
         return "EOrder:Rate limit exceeded"

@@ -19,7 +19,7 @@ AVERAGE_STEP = Decimal("0.00001")
 
 
 def transaction_name(kind: str, number: int, micros: int) -> str:
-    """Such as OQCLML-BW3P3-BUCMWZ: nineteen characters, of which sixteen count the number and its time."""
+    """An id such as OQCLML-BW3P3-BUCMWZ: nineteen characters, of which sixteen count the number and its time."""
     value = (micros << 24) | (number & 0xFFFFFF)
     letters = ""
     for _ in range(16):
@@ -109,7 +109,7 @@ def _volume(tier: Tier) -> str:
 
 
 def description(order: SimulatedOrder, listing: Listing) -> str:
-    """Such as `buy 0.01000000 XBTUSD @ limit 30000.0`."""
+    """A description such as `buy 0.01000000 XBTUSD @ limit 30000.0`."""
     head = f"{order.side} {fixed_text(order.amount, 8)} {altname(listing)} @ "
     return head + ("market" if order.price is None else f"limit {fixed_text(order.price, listing.price_decimals)}")
 

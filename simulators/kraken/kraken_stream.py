@@ -3,17 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from simulators.kraken.kraken_balances import KrakenBalances
-from simulators.kraken.kraken_day import KrakenDay
-from simulators.kraken.kraken_executions import KrakenExecutions
-from simulators.kraken.kraken_markets import MARKET_CHANNELS, KrakenMarkets
-from simulators.kraken.kraken_readers import PrivateChannel
-from simulators.kraken.kraken_rejections import worded
-from simulators.kraken.kraken_tokens import KrakenTokens
-from simulators.kraken.kraken_trading import KrakenTrading
+from simulators.kraken.kraken_account_channels import KrakenBalances, KrakenExecutions, PrivateChannel
+from simulators.kraken.kraken_market_channels import MARKET_CHANNELS, KrakenMarkets
+from simulators.kraken.kraken_orders import KrakenTrading
+from simulators.kraken.kraken_public import KrakenDay
+from simulators.kraken.kraken_rejections import error_text
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, iso_text, json_fields
+from simulators.web.stream_tokens import StreamTokens
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _HEARTBEAT = "heartbeat"
@@ -27,7 +25,7 @@ class KrakenStream:
         exchange: SimulatedExchange,
         subscribers: Subscribers,
         days: Mapping[str, KrakenDay],
-        tokens: KrakenTokens,
+        tokens: StreamTokens,
         trading: KrakenTrading,
     ) -> None:
         self._exchange = exchange
@@ -105,7 +103,7 @@ class KrakenStream:
         channel = self._private[parameters["channel"]]
         if not set(parameters) <= channel.known:
             raise RequestRejectedError("invalid_request", "Subscription object unsupported field")
-        self._tokens.check(parameters.get("token"))
+        self._check_token(parameters)
         _check_joined(connection, channel.readers.channel, is_start=is_start)
         self._acknowledge(connection, fields, channel.result(parameters))
         if is_start:
@@ -116,13 +114,17 @@ class KrakenStream:
     def _trade(
         self, connection: SubscriberConnection, fields: dict[str, Any], parameters: dict[str, Any], method: str
     ) -> None:
-        self._tokens.check(parameters.get("token"))
+        self._check_token(parameters)
         try:
             results = self._trading.results(method, parameters)
         except RequestRejectedError as error:
-            raise RequestRejectedError(error.reason, worded(error)) from error
+            raise RequestRejectedError(error.reason, error_text(error)) from error
         for result in results:
             self._acknowledge(connection, fields, result)
+
+    def _check_token(self, parameters: dict[str, Any]) -> None:
+        if not self._tokens.is_valid(parameters.get("token")):
+            raise RequestRejectedError("unknown_key", "ESession:Invalid session")
 
     def _acknowledge(self, connection: SubscriberConnection, fields: dict[str, Any], result: dict[str, object]) -> None:
         self._answer(connection, fields, {"method": fields["method"], "result": result, "success": True})
@@ -140,7 +142,7 @@ class KrakenStream:
         self._answer(connection, fields, answer)
 
     def _answer(self, connection: SubscriberConnection, fields: dict[str, Any], answer: dict[str, object]) -> None:
-        """With the request's own number, where it has one."""
+        """Send an answer with the request's `req_id`, where it has one."""
         number = {"req_id": fields["req_id"]} if isinstance(fields.get("req_id"), int) else {}
         connection.send({**answer, **number, **self._times()})
 

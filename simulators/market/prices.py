@@ -19,7 +19,7 @@ class PriceModel:
     """Parameters of the price model; bps and seconds."""
 
     volatility: float = 1.5
-    """Of the latent price over one second."""
+    """Standard deviation of the latent price over one second."""
     jumps_per_second: float = 1 / 45
     jump_size: float = 8.0
     fx_volatility: float = 0.15

@@ -9,7 +9,7 @@ from market.time_units import MICROSECONDS
 from simulators.matching.order_records import PublicTrade
 
 _MINUTE = 60 * MICROSECONDS
-_DAY = 24 * 60 * _MINUTE
+DAY = 24 * 60 * _MINUTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class TradedDay:
         began = trade.traded_at // _MINUTE * _MINUTE
         if not self._minutes or self._minutes[-1].began < began:
             self._minutes.append(_Minute(began, trade.price, trade.price, trade.price, ZERO, ZERO, 0))
-            self._forget(began - _DAY)
+            self._forget(began - DAY)
         minute = self._minutes[-1]
         minute.high = max(minute.high, trade.price)
         minute.low = min(minute.low, trade.price)
@@ -60,7 +60,7 @@ class TradedDay:
 
     def figures(self, now: int) -> DayFigures | None:
         """None where nothing was traded in the 24 hours before `now` (microseconds)."""
-        self._forget(now - _DAY)
+        self._forget(now - DAY)
         if not self._minutes or self._last is None:
             return None
         volume = sum((minute.volume for minute in self._minutes), ZERO)

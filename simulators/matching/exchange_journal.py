@@ -24,7 +24,7 @@ class Entry:
     opening: dict[str, BoundedDecimal] = field(default_factory=dict)
     rejected: tuple[RejectedOrder, ...] = ()
     at: int = field(default=0, compare=False)
-    """When it was written, microseconds: the machine's time, whatever the exchange's own clock says. 0: not noted."""
+    """When it was written, microseconds, by the machine's clock and not the exchange's. 0: not recorded."""
 
 
 _ENTRY = TypeAdapter(Entry)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from market.instruments.orders import changes_of
 from market.money import ZERO, total
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError, SimulatedFill, SimulatedOrder
@@ -73,9 +74,6 @@ class FundedAccount:
         found = (self._fills_by_id.get(fill_id) for fill_id in set(fill_ids))
         return sorted((fill for fill in found if fill is not None), key=lambda fill: fill.number)
 
-    def ended_count(self) -> int:
-        return len(self.orders) - len(self._open)
-
     def open_orders(self) -> list[SimulatedOrder]:
         return sorted((self.orders[order_id] for order_id in self._open), key=lambda order: order.number)
 
@@ -83,8 +81,8 @@ class FundedAccount:
         """Oldest first."""
         return tuple(self._fills_of.get(order_id, ()))
 
-    def keep(self, order: SimulatedOrder) -> None:
-        """A new order, or an older one as it stands now."""
+    def store(self, order: SimulatedOrder) -> None:
+        """Store a new order, or the new state of an older one."""
         if order.order_id not in self.orders:
             self._ids_of_symbol.setdefault(order.symbol, []).append(order.order_id)
             if order.client_order_id:
@@ -95,34 +93,25 @@ class FundedAccount:
         else:
             self._open.discard(order.order_id)
 
-    def book(self, fill: SimulatedFill) -> None:
-        """Move what the fill moves; its order is kept apart."""
+    def add_fill(self, fill: SimulatedFill) -> None:
+        """Add a fill and change balances by it; its order is stored apart."""
         self.fills.append(fill)
         self._fills_by_id[fill.fill_id] = fill
         self._fills_of.setdefault(fill.order_id, []).append(fill)
-        for currency, change in movements(fill, self._listings[fill.symbol]):
+        market = self._listings[fill.symbol].market
+        for currency, change in changes_of(fill, market.base, market.quote_currency):
             self.balances[currency] = self.balances.get(currency, ZERO) + change
-        self._charge(fill)
 
-    def advance(self, fill: SimulatedFill) -> SimulatedOrder:
-        """The fill's order as it stands after it."""
+    def update_order(self, fill: SimulatedFill) -> SimulatedOrder:
+        """The new state of the fill's order."""
         order = self.orders[fill.order_id]
         filled = order.filled + fill.amount
         if filled == order.amount:
             order = replace(order, filled=filled, state="done", ended_at=fill.filled_at)
         else:
             order = replace(order, filled=filled)
-        self.keep(order)
+        self.store(order)
         return order
-
-    def _charge(self, fill: SimulatedFill) -> None:
-        self.balances[fill.fee_currency] = self.balances.get(fill.fee_currency, ZERO) - fill.fee
-
-
-def movements(fill: SimulatedFill, listing: Listing) -> tuple[tuple[str, Decimal], tuple[str, Decimal]]:
-    """What a fill brings and takes of both currencies, before fees."""
-    sign = 1 if fill.side == "buy" else -1
-    return (listing.market.base, sign * fill.amount), (listing.market.quote_currency, -sign * fill.cost)
 
 
 def executed_cost(fills: Iterable[SimulatedFill]) -> Decimal:

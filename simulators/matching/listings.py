@@ -60,7 +60,7 @@ class Listing:
         return max(self.maker_rate, self.taker_rate)
 
     def fee(self, side: Side, cost: Decimal, lots: int, liquidity: Liquidity) -> tuple[str, Decimal]:
-        """Of an order of that side: currency and amount."""
+        """Currency and amount of the fee for an order of that side."""
         rate = self.taker_rate if liquidity == "taker" else self.maker_rate
         fee = floor_to_step(charged(self.market, side, cost, self.amount(lots)) * rate, self.fee_step)
         return fee_currency(self.market, side), fee
@@ -85,7 +85,7 @@ def scaled_text(units: int, decimals: int) -> str:
 
 
 def decimals_of(step: Decimal) -> int:
-    """How many digits after the point a step of ten, a tenth, a hundredth … has."""
+    """Digits after the point of a step that is a power of ten."""
     digits = 0
     while step < 1:
         step, digits = step * 10, digits + 1
@@ -136,7 +136,7 @@ def listings_of(exchange: str) -> tuple[Listing, ...]:
 
 
 def opening_balances(exchange: str) -> dict[str, Decimal]:
-    """Of the funded test account: enough for hundreds of trades."""
+    """Balances of a new test account: enough for hundreds of trades."""
     return {
         "coinbaseexchange": {"BTC": Decimal(10), "USD": Decimal(1_000_000)},
         "bitstamp": {"BTC": Decimal(10), "EUR": Decimal(925_000)},

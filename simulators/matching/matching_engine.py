@@ -3,8 +3,10 @@
 from bisect import insort
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
-from market.instruments.orders import Side
+from market.instruments.order_matching import filled_offers, is_within_limit
+from market.instruments.orders import Side, opposite
 
 
 @dataclass(slots=True)
@@ -42,9 +44,6 @@ class _BookSide:
     def best(self) -> int | None:
         return self._ranks[0] * self._sign if self._ranks else None
 
-    def first(self) -> BookOrder:
-        return next(iter(self._queues[self._ranks[0] * self._sign].values()))
-
     def add(self, order: BookOrder) -> None:
         queue = self._queues.get(order.ticks)
         if queue is None:
@@ -69,7 +68,7 @@ class _BookSide:
         return self._lots.get(ticks, 0)
 
     def queue(self) -> Iterator[BookOrder]:
-        """In the order in which they would be met."""
+        """Resting orders by price, then time."""
         for rank in self._ranks:
             yield from self._queues[rank * self._sign].values()
 
@@ -88,22 +87,13 @@ class MatchingBook:
     def submit(self, order: BookOrder, rests: bool) -> list[Match]:
         """Match `order`, then let its remainder rest or drop it; `order.lots` is what remains either way.
 
-        Meeting an order of the same owner drops the remainder: nobody trades with themselves.
+        An order of the same owner drops the remainder: there are no trades with oneself.
         """
-        opposite_side: Side = "sell" if order.side == "buy" else "buy"
-        opposite = self._sides[opposite_side]
-        matches: list[Match] = []
-        while order.lots and (best := opposite.best()) is not None:
-            if (best > order.ticks) if order.side == "buy" else (best < order.ticks):
-                break
-            maker = opposite.first()
-            if maker.owner == order.owner:
-                return matches
-            lots = min(order.lots, maker.lots)
-            matches.append(Match(maker, lots))
-            self._reduce(maker, lots)
-            order.lots -= lots
-        if rests and order.lots:
+        matches = self._matches(order)
+        for match in matches:
+            self._reduce(match.maker, match.lots)
+            order.lots -= match.lots
+        if rests and order.lots and not self.would_match(order.side, order.ticks):
             self._sides[order.side].add(order)
             self._orders[order.order_id] = order
             self._touched.add((order.side, order.ticks))
@@ -111,13 +101,12 @@ class MatchingBook:
 
     def fillable(self, order: BookOrder) -> int:
         """Lots that `submit` would match at once, at most the order's own."""
-        lots = 0
-        for maker in self._sides["sell" if order.side == "buy" else "buy"].queue():
-            is_beyond = (maker.ticks > order.ticks) if order.side == "buy" else (maker.ticks < order.ticks)
-            if lots >= order.lots or is_beyond or maker.owner == order.owner:
-                break
-            lots += maker.lots
-        return min(lots, order.lots)
+        return sum(match.lots for match in self._matches(order))
+
+    def would_match(self, side: Side, ticks: int) -> bool:
+        """Whether an order on `side` with that limit meets the best order of the other side."""
+        best = self.best(opposite(side))
+        return best is not None and is_within_limit(side, ticks, best)
 
     def cancel(self, order_id: str) -> int:
         """Lots taken off the book; 0 where no such order rests."""
@@ -147,6 +136,12 @@ class MatchingBook:
         changes = [(side, ticks, self._sides[side].lots_at(ticks)) for side, ticks in sorted(self._touched)]
         self._touched.clear()
         return changes
+
+    def _matches(self, order: BookOrder) -> list[Match]:
+        """Up to the first order of the same owner."""
+        makers = takewhile(lambda maker: maker.owner != order.owner, self._sides[opposite(order.side)].queue())
+        offers = ((maker, maker.ticks, maker.lots) for maker in makers)
+        return [Match(maker, lots) for maker, lots in filled_offers(order.side, order.ticks, order.lots, offers)]
 
     def _reduce(self, order: BookOrder, lots: int) -> None:
         self._sides[order.side].reduce(order, lots)

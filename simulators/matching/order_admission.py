@@ -1,9 +1,14 @@
-"""Order validation of a simulated exchange: size and price rules, client ids, funds. Pure checks."""
+"""Order validation of a simulated exchange: size and price rules, client ids, funds, and what a sum of money buys."""
 
 from collections.abc import Iterable
 from decimal import Decimal
+from typing import Literal
 
-from market.instruments.orders import Side
+from market.instruments.fees import quote_rate
+from market.instruments.markets import Market
+from market.instruments.order_matching import filled_offers
+from market.instruments.orders import Side, opposite
+from market.money import ZERO
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
@@ -11,7 +16,8 @@ from simulators.matching.order_records import OrderRequest, RequestRejectedError
 # Beyond any price that the books can hold, so that a market order crosses all of it.
 ANY_PRICE = 10**15
 LARGEST = Decimal(10**9)
-"""Of amounts and of prices."""
+"""The largest amount, and the largest price."""
+_DEEPEST = 1_000
 
 
 def check_size(listing: Listing, request: OrderRequest) -> None:
@@ -27,6 +33,16 @@ def check_size(listing: Listing, request: OrderRequest) -> None:
         raise RequestRejectedError("too_precise", f"{amount} at {price}")
     if price is not None and price * amount < market.minimum_notional:
         raise RequestRejectedError("amount_too_small", str(market.minimum_notional))
+
+
+def off_step(request: OrderRequest, market: Market) -> tuple[Literal["amount", "price"], Decimal] | None:
+    """The number that lies between two steps, and its step. Numbers beyond LARGEST are left to `check_size`: their
+    remainder has too many digits to be worked out."""
+    if abs(request.amount) < LARGEST and request.amount % market.lot_step:
+        return "amount", market.lot_step
+    if request.price is not None and abs(request.price) < LARGEST and request.price % market.tick_size:
+        return "price", market.tick_size
+    return None
 
 
 def check_client_id(client_order_id: str | None, used: Iterable[SimulatedOrder], reusable: bool) -> None:
@@ -50,10 +66,21 @@ def funds_needed(listing: Listing, side: Side, ticks: int, lots: int, book: Matc
 
 
 def _worst_ask(book: MatchingBook, lots: int) -> int:
-    worst = 0
-    for ticks, level_lots in book.levels("sell", 1_000):
-        worst = ticks
-        lots -= level_lots
-        if lots <= 0:
+    asks = ((ticks, ticks, shown) for ticks, shown in book.levels("sell", 1_000))
+    reached = [ticks for ticks, _ in filled_offers("buy", ANY_PRICE, lots, asks)]
+    return reached[-1] if reached else 0
+
+
+def lots_within(listing: Listing, book: MatchingBook, funds: Decimal, side: Side = "buy") -> int:
+    """Lots that `funds` (quote currency) buy at once from the asks as they stand, the taker's fee included; or that
+    must be sold into the bids to bring so much before fees, and no more."""
+    rate = quote_rate(listing.market, side, listing.taker_rate) if side == "buy" else ZERO
+    bought = 0
+    for ticks, lots in book.levels(opposite(side), _DEEPEST):
+        per_lot = listing.price(ticks) * listing.market.lot_step * (1 + rate)
+        affordable = min(lots, int(funds / per_lot))
+        bought += affordable
+        funds -= affordable * per_lot
+        if affordable < lots:
             break
-    return worst
+    return bought

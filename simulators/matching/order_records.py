@@ -122,7 +122,7 @@ class PublicTrade:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedAccountEvent:
-    """One step of one order of the test account; `order` as it stands after it, `fill` where the step is one."""
+    """One step of one order of the test account; `order` in its new state, `fill` where the step is one."""
 
     kind: Literal["opened", "filled", "ended"]
     order: SimulatedOrder

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Protocol
 
-from market.instruments.orders import Side
+from market.instruments.orders import Side, changes_of
 from market.money import ZERO
 from session.clock import Clock
 from simulators.matching.exchange_journal import Entry, EntryLog
-from simulators.matching.fault_port import OrderFaultPort
-from simulators.matching.funded_account import FundedAccount, movements
+from simulators.matching.funded_account import FundedAccount
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import BookOrder, Match, MatchingBook
 from simulators.matching.order_admission import ANY_PRICE, check_client_id, check_size, funds_needed, units_of
@@ -30,9 +30,28 @@ CUSTOMER = "customer"
 MAKER = "maker"
 CROWD = "crowd"
 FEES = "fees"
-
 _NUMBER_MICROSECONDS = 100_000
 """Numbers start at ten per second since 1970: more than an exchange uses while it runs."""
+
+
+class OrderFaultPort(Protocol):
+    """Injected faults of the customer's orders."""
+
+    def admit(self, request: OrderRequest) -> None:
+        """Raises where the order must not be accepted."""
+        ...
+
+    def lots_at_once(self, order: SimulatedOrder, lots: int) -> int:
+        """How many lots may fill now; where fewer than `lots`, the rest is stuck until `resume`."""
+        ...
+
+    def take(self, order: SimulatedOrder) -> None:
+        """The order was accepted and journalled."""
+        ...
+
+    def report_count(self, event: SimulatedAccountEvent) -> int:
+        """How often listeners get the event."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +80,8 @@ class SimulatedExchange:
     ) -> None:
         self.name = name
         self.listings = {listing.market.symbol: listing for listing in listings}
+        self.listings_by_id = {listing.market_id: listing for listing in listings}
+        """By the exchange's own name of the market."""
         self.books = {symbol: MatchingBook() for symbol in self.listings}
         self.customer = FundedAccount(self.listings)
         self.clock = clock
@@ -92,7 +113,7 @@ class SimulatedExchange:
             self._journal.write(Entry(rejected=(rejected,)))
             raise
         order = self._numbered(request)
-        self.customer.keep(order)
+        self.customer.store(order)
         self._events.append(SimulatedAccountEvent("opened", order))
         at_once = lots if self.order_faults is None else self.order_faults.lots_at_once(order, lots)
         order = self._match(order, BookOrder(order.order_id, CUSTOMER, order.side, ticks, at_once), at_once < lots)
@@ -100,13 +121,20 @@ class SimulatedExchange:
             self.order_faults.take(order)
         return order
 
-    def go_on(self, order_id: str) -> None:
-        """With an order that hung: what is left of it rests, or goes where it may not rest."""
+    def would_take(self, request: OrderRequest) -> bool:
+        """Whether some of a limit order would fill at once; False for an order at the market."""
+        if request.price is None:
+            return False
+        ticks = self.listings[request.symbol].ticks(request.price)
+        return self.books[request.symbol].would_match(request.side, ticks)
+
+    def resume(self, order_id: str) -> None:
+        """Continue a stuck order: its remainder rests, or is cancelled where it may not rest."""
         order = self.customer.order(order_id)
         if order.state == "open" and order.immediate:
             self._end(order)
         elif order.state == "open":
-            self._match(order, self._resting(order), hangs=False)
+            self._match(order, self._resting(order), is_stuck=False)
 
     def cancel(self, order_id: str) -> SimulatedOrder:
         """Raises RequestRejectedError where there is no such open order."""
@@ -130,12 +158,12 @@ class SimulatedExchange:
                 current[(side, ticks)] = self._submit_house(symbol, BookOrder("", MAKER, side, ticks, lots), rests=True)
 
     def take(self, symbol: str, side: Side, lots: int) -> None:
-        """A market order of somebody else."""
+        """A market order of another participant."""
         ticks = ANY_PRICE if side == "buy" else 0
         self._submit_house(symbol, BookOrder("", CROWD, side, ticks, lots), rests=False)
 
-    def everybodys(self, currency: str) -> Decimal:
-        """The customer's, the house's and the fees taken: nothing is made or lost, so it never changes."""
+    def total_of(self, currency: str) -> Decimal:
+        """The total of the customer, the house and the fees charged, which never changes."""
         house = sum((amount for (_, owned), amount in self._house.items() if owned == currency), ZERO)
         return house + self.customer.balances.get(currency, ZERO)
 
@@ -146,17 +174,17 @@ class SimulatedExchange:
             self._journal.write(Entry(opening=opening))
         for entry in entries:
             for order in entry.orders:
-                self.customer.keep(order)
+                self.customer.store(order)
                 self._numbers = max(self._numbers, order.number)
             for fill in entry.fills:
-                self.customer.book(fill)
+                self.customer.add_fill(fill)
                 self._numbers = max(self._numbers, fill.number)
         for order in self.customer.open_orders():
             book = self.books[order.symbol]
             if not order.immediate:
                 book.submit(self._resting(order), rests=True)
             if not book.rests(order.order_id):
-                # one that hung when the exchange stopped may meet the account's own
+                # an order that was stuck when the exchange stopped may cross the account's own
                 self._end(order)
 
     def _resting(self, order: SimulatedOrder) -> BookOrder:
@@ -164,26 +192,26 @@ class SimulatedExchange:
         ticks, lots = listing.ticks(order.price or ZERO), listing.lots(order.remaining)
         return BookOrder(order.order_id, CUSTOMER, order.side, ticks, lots)
 
-    def _match(self, order: SimulatedOrder, book_order: BookOrder, hangs: bool) -> SimulatedOrder:
-        """As it stands after what it met; `hangs`: what is left neither rests nor goes."""
+    def _match(self, order: SimulatedOrder, book_order: BookOrder, is_stuck: bool) -> SimulatedOrder:
+        """The order after its matches; `is_stuck`: its remainder neither rests nor is cancelled."""
         book = self.books[order.symbol]
         is_killed = order.whole and book.fillable(book_order) < book_order.lots
-        matches = [] if is_killed else book.submit(book_order, rests=not order.immediate and not hangs)
+        matches = [] if is_killed else book.submit(book_order, rests=not order.immediate and not is_stuck)
         fills = self._settle(self.listings[order.symbol], book_order, matches)
         order = self.customer.order(order.order_id)
-        if order.state == "open" and not hangs and not book.rests(order.order_id):
+        if order.state == "open" and not is_stuck and not book.rests(order.order_id):
             order = self._ended(order, order.placed_at)
-        self._keep(Entry(orders=(order,), fills=tuple(fills)))
+        self._commit(Entry(orders=(order,), fills=tuple(fills)))
         return order
 
     def _end(self, order: SimulatedOrder) -> SimulatedOrder:
         order = self._ended(order, self.clock.now())
-        self._keep(Entry(orders=(order,)))
+        self._commit(Entry(orders=(order,)))
         return order
 
     def _ended(self, order: SimulatedOrder, when: int) -> SimulatedOrder:
         order = replace(order, state="cancelled", ended_at=when)
-        self.customer.keep(order)
+        self.customer.store(order)
         self._events.append(SimulatedAccountEvent("ended", order))
         return order
 
@@ -229,10 +257,10 @@ class SimulatedExchange:
         if fills:
             changed = dict.fromkeys(fill.order_id for fill in fills)
             orders = tuple(self.customer.order(order_id) for order_id in changed)
-            self._keep(Entry(orders=orders, fills=tuple(fills)))
+            self._commit(Entry(orders=orders, fills=tuple(fills)))
         return order
 
-    def _keep(self, entry: Entry) -> None:
+    def _commit(self, entry: Entry) -> None:
         """Journal a step, then publish it."""
         self._journal.write(entry)
         events, self._events = self._events, []
@@ -252,7 +280,7 @@ class SimulatedExchange:
                     self._book(fill)
                     fills.append(fill)
                 else:
-                    for currency, change in movements(fill, listing):
+                    for currency, change in changes_of(fill, listing.market.base, listing.market.quote_currency):
                         self._earn(order.owner, currency, change)
         return fills
 
@@ -264,8 +292,8 @@ class SimulatedExchange:
         return trade
 
     def _book(self, fill: SimulatedFill) -> None:
-        self.customer.book(fill)
-        order = self.customer.advance(fill)
+        self.customer.add_fill(fill)
+        order = self.customer.update_order(fill)
         self._earn(FEES, fill.fee_currency, fill.fee)
         self._events.append(SimulatedAccountEvent("filled", order, fill))
         if order.state == "done":

@@ -10,7 +10,7 @@ _BPS = Decimal("0.0001")
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """From `volume` on (30 days, in the schedule's own currency); rates are fractions of what is charged."""
+    """Fee rates from a 30-day `volume` on (in the schedule's own currency), as fractions of the amount charged."""
 
     volume: Decimal
     maker: Decimal

@@ -19,12 +19,18 @@ def ensure_credentials(home: Path, exchanges: tuple[str, ...]) -> dict[str, Cred
     path = credentials_path(home)
     known = _known_keys(path)
     if not all(exchange in known for exchange in exchanges):
-        home.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump({exchange: _new_keys(exchange) for exchange in exchanges} | known, file, indent=2)
-        partial.replace(path)
+        new_keys = {exchange: _new_keys(exchange) for exchange in exchanges}
+        write_private(path, json.dumps(new_keys | known, indent=2))
     return {exchange: load_credentials(home, exchange) for exchange in exchanges}
+
+
+def write_private(path: Path, text: str) -> None:
+    """Only the owner may read it; it is written whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(text)
+    partial.replace(path)
 
 
 def _known_keys(path: Path) -> dict[str, object]:

@@ -61,6 +61,6 @@ class Publisher:
 
     def _crossing(self, symbol: str, book: MatchingBook) -> CrossedBook | None:
         bid, ask = book.best("buy"), book.best("sell")
-        if bid is None or ask is None or self.faults.strike("crossed_book", symbol) is None:
+        if bid is None or ask is None or self.faults.inject("crossed_book", symbol) is None:
             return None
         return CrossedBook(book, ask + (ask - bid), book.lots_at("sell", ask))

@@ -1,4 +1,4 @@
-"""Shared by all gateways: the port, request parsing, the guard, times as text."""
+"""Shared by all gateways: the port, calls and their fields, the guard, levels and times as text."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -21,7 +21,18 @@ from simulators.web.signatures import SignedRequest
 from simulators.web.subscribers import Subscribers
 
 Change = tuple[Side, int, int]
-"""(side, ticks, lots): a level as it stands after a step; lots 0 where it is gone."""
+"""(side, ticks, lots): a level after a step; lots 0 where it is gone."""
+BOOK_SIDES: tuple[tuple[str, Side], ...] = (("bids", "buy"), ("asks", "sell"))
+"""What the wire calls the side whose orders buy, and the one whose orders sell."""
+_NUMBER = re.compile(r"[-+]?[0-9]{0,20}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,3})?")
+# Decimal takes more: digits of any alphabet, underscores, exponents that fill the memory once they are written out
+_MOST = 10**15
+"""The largest count of rows or seconds, and the largest id."""
+Check = Callable[[SignedRequest], None]
+Rejection = Callable[[RequestRejectedError], web.Response]
+REJECTION: web.AppKey[Rejection] = web.AppKey("rejection")
+"""The exchange's response for a rejection outside its application."""
+Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +42,6 @@ class MarketStep:
     symbol: str
     changes: list[Change]
     trades: list[PublicTrade]
-
-
-BOOK_SIDES: tuple[tuple[str, Side], ...] = (("bids", "buy"), ("asks", "sell"))
-"""What the wire calls the side whose orders buy, and the one whose orders sell."""
 
 
 class Gateway(Protocol):
@@ -52,17 +59,6 @@ class Gateway(Protocol):
     def beat(self) -> None:
         """Called about once a second: heartbeats, and what is repeated from time to time."""
         ...
-
-
-_NUMBER = re.compile(r"[-+]?[0-9]{0,20}(\.[0-9]{0,40})?([eE][-+]?[0-9]{1,3})?")
-# Decimal takes more: digits of any alphabet, underscores, exponents that fill the memory once they are written out
-_MOST = 10**15
-"""Of what is counted: rows, seconds, ids."""
-
-Check = Callable[[SignedRequest], None]
-Rejection = Callable[[RequestRejectedError], web.Response]
-REJECTION: web.AppKey[Rejection] = web.AppKey("rejection")
-"""The exchange's response for a rejection outside its application."""
 
 
 def guarded(name: str, is_private: Callable[[str], bool], check: Check, rejection: Rejection) -> web.Application:
@@ -116,9 +112,15 @@ def levels_of(listing: Listing, book: MatchingBook, depth: int) -> dict[str, lis
     }
 
 
+def best_level(book: MatchingBook, side: Side) -> tuple[int, int]:
+    """Ticks and lots of the best bid ("buy") or ask ("sell"), zeros where there is none."""
+    levels = book.levels(side, 1)
+    return levels[0] if levels else (0, 0)
+
+
 def best_texts(listing: Listing, book: MatchingBook) -> tuple[str, str]:
     """Best bid and ask, 0 where there is none."""
-    return listing.price_text(book.best("buy") or 0), listing.price_text(book.best("sell") or 0)
+    return listing.price_text(best_level(book, "buy")[0]), listing.price_text(best_level(book, "sell")[0])
 
 
 def json_reply(body: object, status: int = 200) -> web.Response:
@@ -136,7 +138,7 @@ def json_fields(text: str) -> dict[str, Any]:
     return fields
 
 
-def text_field(fields: Mapping[str, Any], name: str) -> str:
+def text_field(fields: Fields, name: str) -> str:
     """Raises RequestRejectedError where it is missing."""
     value = fields.get(name)
     if value is None or value == "":
@@ -144,7 +146,7 @@ def text_field(fields: Mapping[str, Any], name: str) -> str:
     return str(value)
 
 
-def decimal_field(fields: Mapping[str, Any], name: str, reason: Reason) -> Decimal:
+def decimal_field(fields: Fields, name: str, reason: Reason) -> Decimal:
     """Raises RequestRejectedError for `reason`."""
     text = text_field(fields, name)
     if not _NUMBER.fullmatch(text):
@@ -155,7 +157,7 @@ def decimal_field(fields: Mapping[str, Any], name: str, reason: Reason) -> Decim
         raise RequestRejectedError(reason, name) from error
 
 
-def side_field(fields: Mapping[str, Any], name: str) -> Side:
+def side_field(fields: Fields, name: str) -> Side:
     side = text_field(fields, name).lower()
     if side == "buy":
         return "buy"
@@ -164,8 +166,8 @@ def side_field(fields: Mapping[str, Any], name: str) -> Side:
     raise RequestRejectedError("invalid_request", name)
 
 
-def count_field(fields: Mapping[str, Any], name: str, default: int) -> int:
-    """From 0 to _MOST. Raises RequestRejectedError."""
+def count_field(fields: Fields, name: str, default: int) -> int:
+    """A whole number from 0 to _MOST. Raises RequestRejectedError."""
     try:
         return min(_MOST, max(0, int(fields.get(name) or default)))
     except (TypeError, ValueError) as error:
@@ -175,3 +177,22 @@ def count_field(fields: Mapping[str, Any], name: str, default: int) -> int:
 def iso_text(micros: int, separator: str = "T", zone: str = "Z") -> str:
     moment = datetime.fromtimestamp(micros // 1_000_000, UTC)
     return f"{moment:%Y-%m-%d}{separator}{moment:%H:%M:%S}.{micros % 1_000_000:06d}{zone}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An unknown field is rejected, so that clients cannot rely on something that the exchange does not have."""
+
+    answer: Callable[[Fields], object]
+    known: frozenset[str] = frozenset()
+
+    def __call__(self, fields: Fields) -> object:
+        """The response body. Raises RequestRejectedError."""
+        for name in fields:
+            if name not in self.known:
+                raise RequestRejectedError("invalid_request", name)
+        return self.answer(fields)
+
+
+def known(*names: str) -> frozenset[str]:
+    return frozenset(names)

@@ -1,7 +1,6 @@
 """Routes to inject faults over HTTP; the token's file gives access."""
 
 import hmac
-import os
 import secrets
 from pathlib import Path
 
@@ -10,9 +9,9 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from session.clock import Clock
-from simulators.faults.fault_forms import form_of
-from simulators.faults.fault_requests import fault_from, fault_row
+from simulators.faults.fault_requests import fault_description, fault_from, fault_row
 from simulators.faults.faults import FAULT_KINDS, FaultKind, FaultRejectedError, Faults
+from simulators.web.account_keys import write_private
 from simulators.web.exchange_gateway import json_reply
 
 
@@ -24,23 +23,19 @@ def ensure_token(home: Path) -> str:
     """The token that opens the admin routes, made at the first start; only its owner may read the file."""
     path = token_path(home)
     if not path.exists():
-        home.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(32))
-        partial.replace(path)
+        write_private(path, secrets.token_urlsafe(32))
     return path.read_text().strip()
 
 
 def admin_application(faults: Faults, clock: Clock, token: str) -> web.Application:
     """GET, POST and DELETE of `/faults`; errors are `{"error": "<one sentence>"}`."""
-    desk = _FaultRoutes(faults, clock)
+    routes = _FaultRoutes(faults, clock)
     application = web.Application(middlewares=[_guard(token)])
     application.add_routes(
         [
-            web.get("/faults", desk.listed),
-            web.post("/faults", desk.switched_on),
-            web.delete("/faults", desk.cleared),
+            web.get("/faults", routes.listed),
+            web.post("/faults", routes.switched_on),
+            web.delete("/faults", routes.cleared),
         ]
     )
     return application
@@ -73,8 +68,8 @@ class _FaultRoutes:
 
     async def listed(self, _request: web.Request) -> web.Response:
         """Active faults, how often each kind was injected since the start, and descriptions of all kinds."""
-        kinds = {kind: {name: form_of(kind, name) for name in self._faults.exchanges} for kind in FAULT_KINDS}
-        return json_reply({"faults": self._rows(), "strikes": self._faults.strikes(), "kinds": kinds})
+        kinds = {kind: {name: fault_description(kind, name) for name in self._faults.exchanges} for kind in FAULT_KINDS}
+        return json_reply({"faults": self._rows(), "strikes": self._faults.injected_counts(), "kinds": kinds})
 
     async def switched_on(self, request: web.Request) -> web.Response:
         try:

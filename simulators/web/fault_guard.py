@@ -23,11 +23,11 @@ _REASONS: Mapping[FaultKind, Reason] = {
     "http_5xx": "unavailable",
 }
 _OWN_5XX = (500, 503)
-"""What an exchange words itself; other numbers come from what stands before it."""
+"""Statuses that an exchange sends itself; other ones come from a proxy in front of it."""
 _RETRY_AFTER = ("binance",)
-"""Who says when to come back: https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits"""
+"""Exchanges that send Retry-After: https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits"""
 _NAMING_AN_END: tuple[FaultKind, ...] = ("ban", "http_418")
-"""Of which the wording may say until when (milliseconds since the epoch)."""
+"""Kinds whose text may name the end of the ban (milliseconds since the epoch)."""
 _BAN_SECONDS = 120.0
 _LATENCY_MILLISECONDS = 500
 # Longer than any client's timeout.
@@ -50,7 +50,7 @@ class FaultGuard:
     faults: ExchangeFaults
     clock: Clock
 
-    def stand_before(self, application: web.Application) -> None:
+    def install_on(self, application: web.Application) -> None:
         application.middlewares.insert(0, self._middleware())
 
     def _middleware(self) -> Middleware:
@@ -59,7 +59,7 @@ class FaultGuard:
             if self.faults.is_quiet:
                 return await handler(request)
             response = await self._answer(request, handler)
-            if self.faults.standing("clock_skew") is not None and not response.prepared:
+            if self.faults.newest("clock_skew") is not None and not response.prepared:
                 seconds = self.gateway.exchange.clock.now() / MICROSECONDS
                 response.headers["Date"] = formatdate(seconds, usegmt=True)
             return response
@@ -72,9 +72,9 @@ class FaultGuard:
         # the way there and the way back are equally long
         half = self._latency(path) / 2
         if half:
-            await self._come_in(request, half)
+            await self._receive(request, half)
         for kind in HTTP_FAULTS:
-            active = self.faults.strike(kind, channel=path)
+            active = self.faults.inject(kind, channel=path)
             if active is not None:
                 return self._rejection(request, active)
         response = await self._handled(request, handler, path)
@@ -82,14 +82,14 @@ class FaultGuard:
             await self.clock.sleep(half)
         return response
 
-    async def _come_in(self, request: web.Request, seconds: float) -> None:
+    async def _receive(self, request: web.Request, seconds: float) -> None:
         """What was sent is on its way, even where the sender does not wait for the answer."""
         if request.can_read_body:
             await request.read()
         await self.clock.sleep(seconds)
 
     async def _handled(self, request: web.Request, handler: Handler, path: str) -> web.StreamResponse:
-        """With what happens to an order of the request, and to its answer."""
+        """Run the handler, and inject faults of the request's order and of its answer."""
         call = OrderCall()
         token = ORDER_CALL.set(call)
         try:
@@ -100,13 +100,13 @@ class FaultGuard:
             ORDER_CALL.reset(token)
         if call.is_disconnected:
             return self._disconnected(request)
-        if call.order is not None and await self._loses(call.order.symbol):
+        if call.order is not None and await self._is_lost(call.order.symbol):
             _cut(request)
         return self._repeated(path, response)
 
     def _latency(self, path: str) -> float:
         """Seconds."""
-        active = self.faults.strike("latency", channel=path)
+        active = self.faults.inject("latency", channel=path)
         if active is None:
             return 0
         return (active.fault.milliseconds or _LATENCY_MILLISECONDS) / 1_000
@@ -127,12 +127,12 @@ class FaultGuard:
             response.headers["Retry-After"] = str(max(1, round(seconds)))
         return response
 
-    async def _loses(self, symbol: str) -> bool:
+    async def _is_lost(self, symbol: str) -> bool:
         """Whether the order's acknowledgement is lost; returns after the client's wait."""
-        active = self.faults.strike("lost_acknowledgement", symbol)
+        active = self.faults.inject("lost_acknowledgement", symbol)
         if active is None:
             return False
-        manner = active.fault.manner or ("dropped" if self.faults.toss() else "timeout")
+        manner = active.fault.manner or ("dropped" if self.faults.flip_coin() else "timeout")
         if manner == "timeout":
             await self.clock.sleep(_SILENT_SECONDS)
         return True
@@ -150,7 +150,7 @@ class FaultGuard:
                 continue
             answer = orjson.loads(response.text or "null")
             rows = answer if name is None else answer.get(name)
-            if rows and self.faults.strike("duplicate_fill_report") is not None:
+            if rows and self.faults.inject("duplicate_fill_report") is not None:
                 rows.insert(0, rows[0])
                 response.body = orjson.dumps(answer)
         return response

@@ -18,6 +18,6 @@ def plain(number: Decimal) -> orjson.Fragment:
 
 
 def pointed(number: Decimal) -> orjson.Fragment:
-    """With at least one digit after the point: 0.5, 12.0, 0.0."""
+    """A number with at least one digit after the point: 0.5, 12.0, 0.0."""
     text = text_of(number)
     return exact(text if "." in text else f"{text}.0")

@@ -44,7 +44,7 @@ _BAN_SECONDS = 120
 """Its shortest: https://developers.binance.com/docs/binance-spot-api-docs/rest-api/limits"""
 
 Counts = Callable[[web.Request, str], Awaitable[Mapping[str, int]]]
-"""Of a request, by its path below the exchange's own name: limit → how much of it."""
+"""Weights of a request, by its path below the exchange's own name: limit → weight."""
 
 
 class RateGuard:
@@ -57,7 +57,7 @@ class RateGuard:
         self._rejected = 0
         self._banned_until = 0
 
-    def stand_before(self, application: web.Application) -> None:
+    def install_on(self, application: web.Application) -> None:
         application.middlewares.insert(0, self._middleware())
 
     def _middleware(self) -> Middleware:

@@ -35,7 +35,7 @@ class SignedRequest:
 
 @dataclass(frozen=True, slots=True)
 class CoinbaseExchangeSignature:
-    """In REST headers, or in the fields of a WebSocket subscribe, which signs GET /users/self/verify."""
+    """A signature in REST headers, or in the fields of a WebSocket subscribe, which signs GET /users/self/verify."""
 
     key: str
     passphrase: str
@@ -77,9 +77,8 @@ class BitstampNonces:
         # ccxt cuts "https://" off what it signs; over http the scheme stays in.
         hosts = (request.url, request.url.split("://", 1)[1])
         texts = [f"{headers['X-Auth']}{request.method}{url}{tail}" for url in hosts]
-        expected = [hmac.digest(credentials.secret.encode(), _sent(text), hashlib.sha256).hex() for text in texts]
         signature = _sent(headers.get("X-Auth-Signature", ""))
-        if not any(hmac.compare_digest(one.encode(), signature) for one in expected):
+        if not any(hmac.compare_digest(hex_signature(credentials, text), signature) for text in texts):
             raise RequestRejectedError("signature")
         self._use(nonce, now)
 
@@ -99,9 +98,8 @@ def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -
     timestamp = headers.get("ACCESS-TIMESTAMP", "")
     # Seconds and milliseconds are both taken.
     _check_time(timestamp, MICROSECONDS if len(timestamp) <= 11 else 1_000, now, BITFLYER_SKEW)
-    signed = _sent(f"{timestamp}{request.method}{request.path}{request.body}")
-    expected = hmac.digest(credentials.secret.encode(), signed, hashlib.sha256).hex()
-    _compare(expected.encode(), headers.get("ACCESS-SIGN", ""))
+    signed = f"{timestamp}{request.method}{request.path}{request.body}"
+    _compare(hex_signature(credentials, signed), headers.get("ACCESS-SIGN", ""))
 
 
 def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: int) -> int:
@@ -116,6 +114,11 @@ def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: i
     if not _is_count(nonce) or int(nonce) <= last_nonce:
         raise RequestRejectedError("nonce")
     return int(nonce)
+
+
+def hex_signature(credentials: Credentials, signed: str) -> bytes:
+    """The HMAC-SHA256 of a text in hex digits, as three of the exchanges sign."""
+    return hmac.digest(credentials.secret.encode(), _sent(signed), hashlib.sha256).hex().encode()
 
 
 def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: int) -> None:
@@ -142,7 +145,7 @@ def check_binance(request: SignedRequest, credentials: Credentials, now: int) ->
 
 
 def check_binance_fields(key: str, fields: Mapping[str, str], signed: str, credentials: Credentials, now: int) -> None:
-    """Of a REST request, or of a call over the WebSocket API."""
+    """Check a REST request, or a call over the WebSocket API."""
     if key != credentials.api_key:
         raise RequestRejectedError("unknown_key", "" if key else "missing")
     timestamp, window = fields.get("timestamp", ""), fields.get("recvWindow", _BINANCE_WINDOW_MS)
@@ -155,8 +158,7 @@ def check_binance_fields(key: str, fields: Mapping[str, str], signed: str, crede
         raise RequestRejectedError("clock", "ahead")
     if late > int(window):
         raise RequestRejectedError("clock")
-    expected = hmac.digest(credentials.secret.encode(), _sent(signed), hashlib.sha256).hex()
-    _compare(expected.encode(), fields.get("signature", ""))
+    _compare(hex_signature(credentials, signed), fields.get("signature", ""))
 
 
 def _is_count(text: str) -> bool:

@@ -48,8 +48,8 @@ class SubscriberConnection:
         for frame in self._faults.frames(channel, text):
             self._put(frame)
 
-    def swallows_ping(self, text: str | None = None) -> bool:
-        return self._faults is not None and self._faults.swallows_ping(text)
+    def ignores_ping(self, text: str | None = None) -> bool:
+        return self._faults is not None and self._faults.ignores_ping(text)
 
     def cut(self) -> None:
         """Close without a close frame."""
@@ -110,9 +110,9 @@ class Subscribers:
             if greet is not None:
                 greet(connection)
             async for message in connection.socket:
-                if message.type is WSMsgType.TEXT and not connection.swallows_ping(message.data):
+                if message.type is WSMsgType.TEXT and not connection.ignores_ping(message.data):
                     on_message(connection, message.data)
-                elif message.type is WSMsgType.PING and not connection.swallows_ping():
+                elif message.type is WSMsgType.PING and not connection.ignores_ping():
                     await connection.socket.pong(message.data)
             return connection.socket
 

@@ -28,14 +28,14 @@ class RunningEquity:
     async def read(self, currency: str) -> Equity:
         """Raises StoreUnavailableError; the next read is unaffected."""
         begun, recount_at = wall_now(), self._recount_at
-        is_whole = begun >= recount_at or currency not in self._settled
-        settled, since = (EquityCurve(), 0) if is_whole else self._settled[currency]
+        is_complete = begun >= recount_at or currency not in self._settled
+        settled, since = (EquityCurve(), 0) if is_complete else self._settled[currency]
         settled = settled.copy()
         wanted: Document = self._wanted | {"profit.currency": currency, "times.ended": {"$gte": since}}
         with translated_errors():
             until = max(since, await self._newest(wanted) - SETTLING_MICROSECONDS)
             curve = await self._followed(settled, wanted, until)
-        if is_whole:
+        if is_complete:
             recount_at = wall_now() + max(RECOUNT_MICROSECONDS, RECOUNT_LIMIT * (wall_now() - begun))
         self._settled[currency] = (settled, until)
         self._recount_at = recount_at

@@ -55,7 +55,7 @@ class MemoryBacktests:
                         stage="starting",
                         share=0.0,
                         started_at=now,
-                        beat_at=now,
+                        heartbeat_at=now,
                         attempts=job.attempts + 1,
                     )
                 )
@@ -63,7 +63,9 @@ class MemoryBacktests:
 
     async def record_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
         job = self._run_by(job_id, runner)
-        return None if job is None else self._store(replace(job, stage=stage, share=share, beat_at=self._clock.now()))
+        return (
+            None if job is None else self._store(replace(job, stage=stage, share=share, heartbeat_at=self._clock.now()))
+        )
 
     async def finish(
         self, job_id: str, runner: str, figures: BacktestFigures, report: str, trades: Sequence[BacktestTrade] = ()
@@ -85,7 +87,7 @@ class MemoryBacktests:
     async def requeue(self, job_id: str, runner: str) -> bool:
         job = self._run_by(job_id, runner)
         if job is not None:
-            self._store(replace(job, beat_at=0, stage="", share=0.0))
+            self._store(replace(job, heartbeat_at=0, stage="", share=0.0))
         return job is not None
 
     async def cancel(self, job_id: str) -> BacktestJob | None:
@@ -120,7 +122,7 @@ class MemoryBacktests:
 
     def _is_vanished(self, job: BacktestJob) -> bool:
         silent = SILENT_RUNNER_SECONDS * MICROSECONDS
-        return job.state == "running" and (job.beat_at or 0) < self._clock.now() - silent
+        return job.state == "running" and (job.heartbeat_at or 0) < self._clock.now() - silent
 
     def _run_by(self, job_id: str, runner: str) -> BacktestJob | None:
         job = self._jobs.get(job_id)

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable
 from market.accounting.differences import RowCorrection, StoredDifference
 from market.money import ZERO
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
 from market.trade.reservation_state import BalanceRow
-
-BalanceRows = dict[tuple[str, str], BalanceRow]
+from store.memory.memory_parts import MemoryBalances
 
 
 class MemoryDifferences:
@@ -20,7 +19,7 @@ class MemoryDifferences:
     def __init__(
         self,
         arbitrages: Callable[[], Iterable[Arbitrage]],
-        balances: Callable[[], BalanceRows],
+        balances: MemoryBalances,
         check: Callable[[Actor], object],
     ) -> None:
         self._arbitrages = arbitrages
@@ -28,8 +27,6 @@ class MemoryDifferences:
         self._check = check
         self._kept: dict[str, StoredDifference] = {}
         self._compared_until: dict[str, int] = {}
-        self.opened: dict[str, int] = {}
-        """Exchange → when its balances were taken at the beginning."""
 
     async def store(self, difference: StoredDifference) -> bool:
         is_new = difference.difference_id not in self._kept
@@ -62,15 +59,15 @@ class MemoryDifferences:
         }
 
     async def foreign_currencies(self, exchange: str) -> frozenset[str]:
-        opened = self.opened.get(exchange, 0)
+        opened = self._balances.opened.get(exchange, 0)
         found = (one for one in self._kept.values() if one.exchange == exchange and one.found_at >= opened)
         return frozenset(currency for one in found for currency in one.currencies)
 
-    async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
+    async def correct(self, correction: RowCorrection, by: Actor) -> bool:
         self._check(by)
         expected, corrected = correction.expected, correction.corrected
         key = (expected.exchange, expected.currency)
-        rows = self._balances()
+        rows = self._balances.kept
         if rows.get(key, BalanceRow(*key, ZERO, ZERO)) != expected:
             return False
         rows[key] = corrected

@@ -2,28 +2,23 @@
 
 from asyncio import Queue
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from decimal import Decimal
-from typing import Literal
+from typing import TypeVar
 
 from market.accounting.missed_profit import missed_of
-from market.decide.circuit_breaker import Failure, Health, with_failure
-from market.instruments.orders import Fill, OrderReport
+from market.instruments.orders import Fill
 from market.money import ZERO
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
-from market.trade import reservations
-from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, Rejection
-from market.trade.decision_context import rows_read_to_reserve
-from market.trade.decisions import Cause, finishing, reserving
-from market.trade.inflight_orders import allows_one_in_flight, inflight_key, inflight_owner
-from market.trade.leases import UNFENCED, Actor
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, Rejection
+from market.trade.decision_record import StepRequest, step_by, step_text
+from market.trade.leases import Actor
+from market.trade.leg_lifecycle import RESUMED, unconfirmed
 from market.trade.lifecycle import Moment
 from market.trade.reservation_state import (
     SIDES,
-    BalanceRow,
     PairRow,
     ReservationState,
     ReservationTerms,
@@ -31,28 +26,35 @@ from market.trade.reservation_state import (
     liquidity_key,
     pair_key,
 )
-from market.trade.reservations import Reservation, ReservationResult
 from session.clock import Clock, SystemClock
-from store import leg_lifecycle as legs
-from store.errors import StoreError
-from store.memory.memory_averages import MemoryAverages
 from store.memory.memory_backtests import MemoryBacktests
 from store.memory.memory_differences import MemoryDifferences
-from store.memory.memory_leases import MemoryLeases
-from store.memory.memory_settings import MemorySettings
-from store.memory.memory_steps import MemorySteps
-from store.store_port import Advance, Balances
+from store.memory.memory_parts import (
+    MemoryAverages,
+    MemoryBalances,
+    MemoryHealth,
+    MemoryLeases,
+    MemorySettings,
+)
+from store.unit_of_work import Result, TradeSteps, Work
+
+Key = TypeVar("Key")
+Row = TypeVar("Row")
 
 LIQUIDITY_ROWS = 10_000
 """How many quotes' used liquidity is remembered; a quote so many quotes old has expired."""
 
 
-class MemoryTradeStore(MemorySettings, MemoryLeases):
-    """Every method runs without waiting, so each is one transaction. The clock is the server's time."""
+class MemoryTradeStore(TradeSteps):
+    """Every method runs without waiting, so each is one transaction, and the store its unit of work. The clock is the
+    server's time."""
 
     def __init__(self, clock: Clock | None = None) -> None:
-        MemorySettings.__init__(self)
-        MemoryLeases.__init__(self, clock or SystemClock())
+        self._clock = clock or SystemClock()
+        self.settings = MemorySettings()
+        self.leases = MemoryLeases(self._clock)
+        self.balances = MemoryBalances(self.moment)
+        self.health = MemoryHealth(self._clock, self.settings)
         self.opportunities: dict[str, Opportunity] = {}
         self.rejections: dict[tuple[str, ...], Rejection] = {}
         self.feed_states: dict[tuple[str, str], FeedState] = {}
@@ -60,13 +62,14 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
         self.averages = MemoryAverages(self.moment)
         self.backtests = MemoryBacktests(self._clock)
-        self.steps = MemorySteps()
+        self.are_steps_recorded = False
+        """Not for a backtest, which can be run again."""
+        self.steps: dict[str, list[str]] = {}
+        """Arbitrage → its steps, as the store on MongoDB keeps them."""
         self._rejection_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
         self._terms: dict[str, ReservationTerms] = {}
         self._pairs: dict[str, PairRow] = {}
-        self._balances: dict[tuple[str, str], BalanceRow] = {}
-        self._ordered_places: list[tuple[str, str]] = []  # sorted once: a backtest asks for the rows after every step
         self._awaiting_second_leg: dict[str, str | None] = {}
         self._in_flight: dict[str, str | None] = {}
         self._open_arbitrages = 0
@@ -75,11 +78,13 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
         """Which day, and the net profit of the arbitrages that ended on it."""
         self._reservations_open = True
         self._fills: dict[str, Fill] = {}
-        self._before: Balances = {}
-        self._after: Balances = {}
-        self._health: dict[str, Health] = {}
-        self.differences = MemoryDifferences(self._arbitrages.values, lambda: self._balances, self.moment)
+        self.differences = MemoryDifferences(self._arbitrages.values, self.balances, self.moment)
         self._watching_arbitrages: set[Queue[Arbitrage]] = set()
+
+    def moment(self, by: Actor) -> Moment:
+        """Raises FencedOutError where another process acts for the actor's exchange."""
+        self.leases.check(by)
+        return Moment(self._clock.now(), by)
 
     async def server_now(self) -> int:
         return self._clock.now()
@@ -112,53 +117,14 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
             counts[rejection.reason] += rejection.count
         return dict(counts)
 
-    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
-        before = self._read(reservation.opportunity, by)
-        after, result = reservations.reserved(before, reservation)
-        self._write(before, after, reserving(reservation))
-        return replace(result, read=rows_read_to_reserve(before)) if self.steps.are_recorded else result
-
-    async def expire(self, arbitrage_id: str, by: Actor = UNFENCED) -> bool:
-        return arbitrage_id in self._arbitrages and self._changed(
-            arbitrage_id, Cause("expire"), reservations.expired, by
-        )
-
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
-        before, moment = self._known(arbitrage_id), self.moment(by)
-        after = legs.sending(before, role, moment, await self.settings())
-        if after is before or not self._may_be_in_flight(after, role):
-            return None
-        self._store(after, Cause("send", role), moment)
-        return legs.allowed(after, role)
-
-    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
-        before, moment = self._known(arbitrage_id), self.moment(by)
-        after = legs.acknowledged(before, role, exchange_order_id, moment)
-        if after is not before:
-            self._store(after, Cause("acknowledge", role, exchange_order_id), moment)
-
-    async def finish_leg(
-        self,
-        arbitrage_id: str,
-        role: LegRole,
-        report: OrderReport | None,
-        advance: Advance,
-        by: Actor = UNFENCED,
-    ) -> Arbitrage:
-        settings = self.settings_in_force()
-        cause = finishing(role, report, advance)
-        self._changed(arbitrage_id, cause, lambda rows: legs.finished(rows, role, report, settings, advance), by)
-        return self._known(arbitrage_id)
-
-    async def resume(self, arbitrage_id: str, advance: Advance, by: Actor = UNFENCED) -> bool:
-        settings = self.settings_in_force()
-        return self._changed(arbitrage_id, Cause("resume"), lambda rows: legs.resumed(rows, settings, advance), by)
+    async def in_unit_of_work(self, work: Work[Result]) -> Result:
+        return await work(self)
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
-        return [one for one in self._arbitrages.values() if one.state == "residual" and one.reason in legs.RESUMED]
+        return [one for one in self._arbitrages.values() if one.state == "residual" and one.reason in RESUMED]
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
-        return legs.unconfirmed(self._arbitrages.values(), exchange, since)
+        return unconfirmed(self._arbitrages.values(), exchange, since)
 
     async def open_arbitrages(self) -> list[Arbitrage]:
         return [arbitrage for arbitrage in self._arbitrages.values() if arbitrage.state in OPEN_STATES]
@@ -187,43 +153,8 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
     async def reservations_open(self) -> bool:
         return self._reservations_open
 
-    async def set_balances(
-        self,
-        exchange: str,
-        balances: dict[str, Decimal],
-        moment: Literal["before", "now", "after"],
-        by: Actor = UNFENCED,
-    ) -> None:
-        self.moment(by)
-        held = {row.currency: row.held for row in self._balances.values() if row.exchange == exchange}
-        for name in held.keys() | balances.keys():
-            still = held.get(name, ZERO)
-            self._balances[exchange, name] = BalanceRow(exchange, name, balances.get(name, ZERO) - still, still)
-        if moment == "before":
-            self.differences.opened.setdefault(exchange, self._clock.now())
-            self._before.setdefault(exchange, dict(balances))
-        elif moment == "after":
-            self._after[exchange] = dict(balances)
-
-    async def balance_rows(self) -> list[BalanceRow]:
-        if len(self._ordered_places) != len(self._balances):
-            self._ordered_places = sorted(self._balances)
-        return [self._balances[place] for place in self._ordered_places]
-
-    async def session_balances(self) -> tuple[Balances, Balances]:
-        return dict(self._before), dict(self._after)
-
     async def fills(self) -> list[Fill]:
         return list(self._fills.values())
-
-    async def record_failure(self, exchange: str, failure: Failure) -> Health:
-        settings = self.settings_in_force()
-        before = self._health.get(exchange, Health(exchange))
-        self._health[exchange] = with_failure(before, failure, settings, self._clock.now())
-        return self._health[exchange]
-
-    async def health(self) -> list[Health]:
-        return [self._health[exchange] for exchange in sorted(self._health)]
 
     async def save_feed_state(self, state: FeedState) -> None:
         self.feed_states[state.exchange, state.symbol] = state
@@ -231,79 +162,69 @@ class MemoryTradeStore(MemorySettings, MemoryLeases):
     async def close(self) -> None:
         """Nothing is held open."""
 
-    def _may_be_in_flight(self, arbitrage: Arbitrage, role: LegRole) -> bool:
-        """Take the claim if it is free."""
-        leg = legs.allowed(arbitrage, role)
-        if leg is None or not allows_one_in_flight(leg):
-            return True
-        own = inflight_owner(arbitrage.arbitrage_id, leg)
-        owner = self._in_flight.get(inflight_key(leg)) or own
-        self._in_flight[inflight_key(leg)] = owner
-        return owner == own
+    async def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
+        now, known = self.moment(by).now, self._arbitrages.get(arbitrage_id)
+        if known is None:
+            return None
+        terms = self._terms.get(arbitrage_id)
+        return ReservationState(now, by, known.opportunity, self.settings.newest, arbitrage=known, terms=terms)
 
-    def _changed(
-        self, arbitrage_id: str, cause: Cause, decide: Callable[[ReservationState], ReservationState], by: Actor
-    ) -> bool:
-        before = self._read(self._known(arbitrage_id).opportunity, by)
-        after = decide(before)
-        self._write(before, after, cause)
-        return after is not before
-
-    def _known(self, arbitrage_id: str) -> Arbitrage:
-        if arbitrage_id not in self._arbitrages:
-            raise StoreError(f"there is no arbitrage {arbitrage_id}")
-        return self._arbitrages[arbitrage_id]
-
-    def _read(self, opportunity: Opportunity, by: Actor) -> ReservationState:
+    async def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
         moment = self.moment(by)
         used = {key: self.liquidity.get(key, ZERO) for key in (liquidity_key(opportunity, side) for side in SIDES)}
         return ReservationState(
             now=moment.now,
             by=by,
             opportunity=opportunity,
-            settings=self.settings_versions[-1][0] if self.settings_versions else None,
+            settings=self.settings.newest,
             reservations_open=self._reservations_open,
             open_arbitrages=self._open_arbitrages,
             notional=self._notional,
             day_net=self._day_net[1] if self._day_net[0] == _day_of(moment.now) else ZERO,
-            paused_until={name: health.paused_until for name, health in self._health.items()},
+            paused_until={name: health.paused_until for name, health in self.health.kept.items()},
             arbitrage=self._arbitrages.get(opportunity.opportunity_id),
             terms=self._terms.get(opportunity.opportunity_id),
             pair=self._pairs.get(pair_key(opportunity), PairRow()),
-            balances=self._balances,
+            balances=self.balances.kept,
             liquidity=used,
             awaiting_second_leg=self._awaiting_second_leg,
             in_flight=self._in_flight,
             known_fills=self._fills.keys(),
         )
 
-    def _write(self, before: ReservationState, after: ReservationState, cause: Cause) -> None:
-        if after is before or after.arbitrage is None:
+    async def in_flight(self, key: str) -> str | None:
+        return self._in_flight.get(key)
+
+    async def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
+        arbitrage = after.arbitrage
+        if after is before or arbitrage is None:
             return
-        self.steps.record(before, opportunity_id := after.arbitrage.arbitrage_id, cause)
-        self._terms.pop(opportunity_id, None)
+        if self.are_steps_recorded:
+            self.steps.setdefault(arbitrage.arbitrage_id, []).append(step_text(step_by(request, before)))
+        self._terms.pop(arbitrage.arbitrage_id, None)
         if after.terms is not None:
-            self._terms[opportunity_id] = after.terms
-        self._open_arbitrages = after.open_arbitrages
-        self._notional = dict(after.notional)
-        self._day_net = (_day_of(after.now), after.day_net)
-        self._pairs[pair_key(after.opportunity)] = after.pair
-        self._balances = dict(after.balances)
-        self.liquidity.update(after.liquidity)
+            self._terms[arbitrage.arbitrage_id] = after.terms
+        if after.pair is not before.pair:
+            self._pairs[pair_key(after.opportunity)] = after.pair
+        if after.day_net != before.day_net:
+            self._day_net = (_day_of(after.now), after.day_net)
+        self._open_arbitrages += after.open_arbitrages - before.open_arbitrages
+        _update(self._notional, before.notional, after.notional)
+        _update(self.balances.kept, before.balances, after.balances)
+        _update(self.liquidity, before.liquidity, after.liquidity)
+        _update(self._awaiting_second_leg, before.awaiting_second_leg, after.awaiting_second_leg)
+        _update(self._in_flight, before.in_flight, after.in_flight)
         while len(self.liquidity) > LIQUIDITY_ROWS:
             del self.liquidity[next(iter(self.liquidity))]
-        self._awaiting_second_leg = dict(after.awaiting_second_leg)
-        self._in_flight = dict(after.in_flight)
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
-        self._store(after.arbitrage)
-
-    def _store(self, arbitrage: Arbitrage, cause: Cause | None = None, moment: Moment | None = None) -> None:
-        if cause is not None and moment is not None and self.steps.are_recorded:
-            read = self._read(arbitrage.opportunity, moment.by)
-            self.steps.record(replace(read, now=moment.now), arbitrage.arbitrage_id, cause)
         self._arbitrages[arbitrage.arbitrage_id] = arbitrage
         for queue in self._watching_arbitrages:
             queue.put_nowait(arbitrage)
+
+
+def _update(kept: dict[Key, Row], before: Mapping[Key, Row], after: Mapping[Key, Row]) -> None:
+    if after is not before:
+        kept.update(after)
 
 
 def _day_of(now: int) -> int:

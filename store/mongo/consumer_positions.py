@@ -12,17 +12,17 @@ _POSITION = TypeAdapter(ConsumerPosition)
 
 
 class ConsumerPositions:
-    """The positions of all bots on one database. `told_at` is the time of the report; rows of ended processes grow
+    """The positions of all bots on one database. `reported_at` is the time of the report; rows of ended processes grow
     old."""
 
     def __init__(self, database: Database) -> None:
         self._rows = database.get_collection(CONSUMER_POSITIONS, write_concern=QUICK)
 
     async def record(self, position: ConsumerPosition) -> None:
-        """`told_at` is set by the server. Raises StoreUnavailableError."""
+        """`reported_at` is set by the server. Raises StoreUnavailableError."""
         row: Document = {str(name): {"$literal": value} for name, value in _POSITION.dump_python(position).items()}
         with translated_errors():
-            await self._rows.update_one({"_id": position.part}, [{"$set": row | {"told_at": "$$NOW"}}], upsert=True)
+            await self._rows.update_one({"_id": position.part}, [{"$set": row | {"reported_at": "$$NOW"}}], upsert=True)
 
     async def all(self) -> list[ConsumerPosition]:
         """By part. Raises StoreUnavailableError; StoreError where a row is of another version of this program."""
@@ -32,7 +32,7 @@ class ConsumerPositions:
 
 def _position_of(document: Document) -> ConsumerPosition:
     try:
-        return _POSITION.validate_python({**document, "told_at": microseconds_of(document.get("told_at"))})
+        return _POSITION.validate_python({**document, "reported_at": microseconds_of(document.get("reported_at"))})
     except ValidationError as error:
         raise StoreError(
             f"consumer position {document.get('_id')!r} was written by another version of this program"

@@ -14,6 +14,6 @@ async def prepare_database(session: Session, settings: Settings) -> Settings:
     """
     await check_reachable(session.mongodb)
     async with await open_store(session) as store:
-        stored = await store.create_settings(settings)
+        stored = await store.settings.create(settings)
         widened = with_new_exchanges(stored, settings)
-        return stored if widened is None else await store.change_settings(widened, stored.version, "start")
+        return stored if widened is None else await store.settings.change(widened, stored.version, "start")

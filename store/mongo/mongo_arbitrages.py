@@ -7,48 +7,14 @@ from functools import partial
 from pymongo import ASCENDING
 
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
-from market.trade.decisions import DecisionStep, step_text
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
-from store.server.documents import ARBITRAGES, arbitrage_of, integer_of, microseconds_of
+from store.server.documents import ARBITRAGES, arbitrage_of, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
 
 OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
 OPEN: Document = {"state": {"$in": list(OPEN_STATES)}}
 MAX_REMEMBERED = 10_000
 """How many arbitrages a watcher remembers the last delivered state of."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredArbitrage:
-    """An arbitrage with what the store adds to it; `now` is the server's time of the read."""
-
-    arbitrage: Arbitrage
-    now: int
-    document: Document
-
-    @property
-    def session_id(self) -> str:
-        """The session that it began in; its fills belong there."""
-        return str(self.document["session_id"])
-
-    @property
-    def revision(self) -> int:
-        return integer_of(self.document["revision"])
-
-    @property
-    def created_at(self) -> int:
-        return integer_of(self.document["at"])
-
-
-def steps_with(stored: StoredArbitrage | None, step: DecisionStep) -> list[str]:
-    """What led to each of its states, `step` the newest; in the arbitrage's document, so that no kill parts them."""
-    known = None if stored is None else stored.document.get("steps", [])
-    return [*(known if isinstance(known, list) else ()), step_text(step)]
-
-
-def stored_arbitrage(document: Document) -> StoredArbitrage:
-    """Of a document that was read with the server's time as `now`."""
-    return StoredArbitrage(arbitrage_of(document), microseconds_of(document["now"]), document)
 
 
 async def read_arbitrages(database: Database, wanted: Document) -> list[Arbitrage]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
 from market.trade.moving_average import (
     UNSETTLED_STATES,
     AverageOrder,
@@ -37,7 +37,7 @@ class MongoAverages:
         self._database = database
         self._session_id = session_id
 
-    async def record_close(self, close: Close, *, with_order: bool, by: Actor = UNFENCED) -> AverageTrade | None:
+    async def record_close(self, close: Close, *, with_order: bool, by: Actor) -> AverageTrade | None:
         key = f"{close.exchange}|{close.symbol}"
 
         async def step(session: Session) -> AverageTrade | None:
@@ -57,7 +57,7 @@ class MongoAverages:
         with translated_errors():
             return await in_transaction(self._client, step)
 
-    async def record_order(self, trade_id: str, order: AverageOrder, by: Actor = UNFENCED) -> None:
+    async def record_order(self, trade_id: str, order: AverageOrder, by: Actor) -> None:
         async def step(session: Session) -> None:
             await check_not_fenced_out(self._database, session, by)
             row = await self._database[AVERAGE_TRADES].find_one({"_id": trade_id}, session=session)

@@ -8,11 +8,11 @@ from pymongo import ASCENDING, DESCENDING
 from pymongo.errors import DuplicateKeyError
 
 from market.money import ZERO
-from market.trade.leases import UNFENCED, Actor
-from market.trade.reservation_state import BalanceRow
+from market.trade.leases import Actor
+from market.trade.reservation_state import BalanceRow, reported_rows
 from store.mongo.mongo_leases import check_not_fenced_out
-from store.mongo.stored_rows import balance_of, balance_update
-from store.server.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of, integer_of
+from store.mongo.mongo_unit_of_work import balance_update
+from store.server.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of, balance_of, integer_of
 from store.server.mongo_client import Client, Database, Document, Session, in_transaction, translated_errors
 from store.server.server_time import server_now
 from store.store_port import Balances
@@ -31,20 +31,13 @@ class MongoBalances:
         exchange: str,
         balances: dict[str, Decimal],
         moment: Literal["before", "now", "after"],
-        by: Actor = UNFENCED,
+        by: Actor,
     ) -> None:
-        """What the exchange reported; holds of open legs stay held. Raises FencedOutError."""
-
         async def step(session: Session) -> None:
             await check_not_fenced_out(self._database, session, by)
             found = self._database[BALANCES].find({"exchange": exchange}, session=session)
-            held = {row.currency: row.held for row in [balance_of(document) async for document in found]}
-            currencies = sorted(held.keys() | balances.keys())
-            updates = [
-                balance_update(BalanceRow(exchange, name, balances.get(name, ZERO) - held_now, held_now))
-                for name, held_now in ((name, held.get(name, ZERO)) for name in currencies)
-            ]
-            if updates:
+            rows = [balance_of(document) async for document in found]
+            if updates := [balance_update(row) for row in reported_rows(rows, exchange, balances)]:
                 await self._database[BALANCES].bulk_write(updates, session=session)
 
         with translated_errors():
@@ -52,7 +45,7 @@ class MongoBalances:
             if moment != "now":
                 await self._record(exchange, balances, moment)
 
-    async def correct(self, expected: BalanceRow, corrected: BalanceRow, by: Actor = UNFENCED) -> bool:
+    async def correct(self, expected: BalanceRow, corrected: BalanceRow, by: Actor) -> bool:
         """Replace `expected` by `corrected`; False if the row has changed since. Raises FencedOutError."""
 
         async def step(session: Session) -> bool:

@@ -8,7 +8,7 @@ from pymongo import DESCENDING
 
 from market.accounting.differences import RowCorrection, StoredDifference
 from market.trade.arbitrages import Arbitrage
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
 from store.errors import StoreError
 from store.mongo.mongo_arbitrages import OPEN, read_arbitrages
 from store.mongo.mongo_balances import MongoBalances
@@ -70,7 +70,7 @@ class MongoDifferences:
             )
         return frozenset(str(name) for name in named)
 
-    async def correct(self, correction: RowCorrection, by: Actor = UNFENCED) -> bool:
+    async def correct(self, correction: RowCorrection, by: Actor) -> bool:
         return await self._balances.correct(correction.expected, correction.corrected, by)
 
 

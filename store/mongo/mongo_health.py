@@ -3,8 +3,8 @@
 from pymongo import ASCENDING
 
 from market.decide.circuit_breaker import Failure, Health, with_failure
-from store.errors import StoreError
-from store.mongo.mongo_settings import SettingsHistory
+from store.mongo.mongo_settings import MongoSettings
+from store.preconditions import in_force
 from store.server.documents import HEALTH, health_document, health_of
 from store.server.mongo_client import Client, Database, Session, in_transaction, translated_errors
 from store.server.server_time import server_now
@@ -13,7 +13,7 @@ from store.server.server_time import server_now
 class MongoHealth:
     """Of all exchanges in one database; it outlives sessions, as the exchanges do."""
 
-    def __init__(self, client: Client, database: Database, settings: SettingsHistory) -> None:
+    def __init__(self, client: Client, database: Database, settings: MongoSettings) -> None:
         self._client = client
         self._database = database
         self._settings = settings
@@ -22,9 +22,7 @@ class MongoHealth:
         """Count one failure, once per id; returns the exchange's health. Raises StoreUnavailableError."""
 
         async def step(session: Session) -> Health:
-            settings = await self._settings.current(session)
-            if settings is None:
-                raise StoreError("there are no settings yet")
+            settings = in_force(await self._settings.current(session))
             found = await self._database[HEALTH].find_one({"_id": exchange}, session=session)
             before = Health(exchange) if found is None else health_of(found)
             after = with_failure(before, failure, settings, await server_now(self._database, session))

@@ -3,8 +3,8 @@
 from pymongo import ASCENDING
 from pymongo.errors import DuplicateKeyError
 
-from market.trade.leases import Actor, Lease, acquired, is_fenced_out, released, renewed
-from store.errors import FencedOutError
+from market.trade.leases import Actor, Lease, acquired, released, renewed
+from store.preconditions import check_lease
 from store.server.documents import LEASES, lease_document, lease_of
 from store.server.mongo_client import Database, Document, Session, translated_errors
 from store.server.server_time import server_now
@@ -71,10 +71,9 @@ async def check_not_fenced_out(database: Database, session: Session, by: Actor) 
     """Within a transaction. Raises FencedOutError where a later process acts for the actor's exchange."""
     if by.exchange is None:
         return
-    check_lease(await database[LEASES].find_one({"_id": by.exchange}, session=session), by)
+    check_stored_lease(await database[LEASES].find_one({"_id": by.exchange}, session=session), by)
 
 
-def check_lease(document: Document | None, by: Actor) -> None:
+def check_stored_lease(document: Document | None, by: Actor) -> None:
     """`document` is the lease of the actor's exchange. Raises FencedOutError where it is a later process's."""
-    if is_fenced_out(None if document is None else lease_of(document), by):
-        raise FencedOutError(f"{by.name} no longer acts for {by.exchange}: another process has taken over")
+    check_lease(None if document is None else lease_of(document), by)

@@ -1,24 +1,23 @@
 """The settings in force and all their versions: who changed what, when."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from functools import partial
 
 from pymongo import ASCENDING
 
 from market.decide.settings import Settings
-from store.errors import VersionConflictError
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
 from store.server.documents import SETTINGS, SETTINGS_ID, SETTINGS_VERSIONS, settings_document, settings_of, version_of
 from store.server.mongo_client import Client, Database, Document, Session, in_transaction, translated_errors
 from store.server.server_time import server_now
+from store.settings_versions import Following, SettingsVersions
 
-FIRST_AUTHOR = "start"
 
+class MongoSettings(SettingsVersions):
+    """Of one database; every change is one transaction."""
 
-class SettingsHistory:
-    """Reads and changes of one database's settings."""
-
-    def __init__(self, client: Client, database: Database) -> None:
+    def __init__(self, client: Client, database: Database, progress: ChangeStreamProgress | None = None) -> None:
+        self._progress = progress
         self._client = client
         self._database = database
 
@@ -28,56 +27,21 @@ class SettingsHistory:
             document = await self._database[SETTINGS].find_one({"_id": SETTINGS_ID}, session=session)
         return None if document is None else settings_of(document)
 
-    async def create(self, settings: Settings) -> Settings:
-        """Keep `settings` as version 1 unless there are any; the ones in force."""
-
-        async def step(session: Session) -> Settings:
-            current = await self.current(session)
-            if current is not None:
-                return current
-            first = settings.model_copy(update={"version": 1})
-            await self._store(session, None, first, FIRST_AUTHOR)
-            return first
-
-        with translated_errors():
-            return await in_transaction(self._client, step)
-
-    async def change(self, changed: Settings, expected_version: int, who: str) -> Settings:
-        """Raises VersionConflictError where `expected_version` is not in force."""
-
-        async def step(session: Session) -> Settings:
-            current = await self.current(session)
-            if current is None or current.version != expected_version:
-                raise VersionConflictError(0 if current is None else current.version)
-            following = changed.model_copy(update={"version": expected_version + 1})
-            await self._store(session, current, following, who)
-            return following
-
-        with translated_errors():
-            return await in_transaction(self._client, step)
-
-    async def amend(self, amendment: Callable[[Settings], Settings], who: str) -> Settings | None:
-        """Apply `amendment` to the version in force, in one transaction, so that no race is lost.
-
-        Returns the settings in force afterwards, None where there are none. An amendment that changes nothing stores
-        nothing.
-        """
-
+    async def put(self, following: Following, who: str) -> Settings | None:
         async def step(session: Session) -> Settings | None:
             current = await self.current(session)
-            if current is None or amendment(current) == current:
-                return current
-            following = amendment(current).model_copy(update={"version": current.version + 1})
-            await self._store(session, current, following, who)
-            return following
+            after = following(current)
+            if after is not None and after is not current:
+                await self._store(session, current, after, who)
+            return after
 
         with translated_errors():
             return await in_transaction(self._client, step)
 
-    async def watch(self, progress: ChangeStreamProgress | None = None) -> AsyncGenerator[Settings]:
+    async def watch(self) -> AsyncGenerator[Settings]:
         """Those in force, then each later version once, in order, whatever happens to the connection."""
         seen: int | None = None
-        async with ChangeFollower(self._database[SETTINGS_VERSIONS], progress=progress) as changes:
+        async with ChangeFollower(self._database[SETTINGS_VERSIONS], progress=self._progress) as changes:
             while True:
                 await changes.next()
                 for settings in await read_until_reachable(partial(self._later_than, seen)):

@@ -25,11 +25,10 @@ class RiskCounters:
     """Realised on the server's day, UTC."""
 
 
-def counters_of(counter: Document | None, session_id: str) -> RiskCounters:
+def counters_of(counter: Document | None, now: int, session_id: str) -> RiskCounters:
     """Raises StoreError in a database never prepared."""
     if counter is None:
         raise StoreError("The database was not prepared: the session's counter is missing.")
-    now = microseconds_of(counter["now"])
     return RiskCounters(
         now=now,
         reservations_open=counter.get("stopped") != session_id,
@@ -47,4 +46,5 @@ def day_of(now: int) -> str:
 async def read_counters(database: Database, session_id: str) -> RiskCounters:
     """Raises StoreUnavailableError."""
     with translated_errors():
-        return counters_of(await database[CLAIMS].find_one({"_id": SESSION_CLAIM}, COUNTER_FIELDS), session_id)
+        counter = await database[CLAIMS].find_one({"_id": SESSION_CLAIM}, COUNTER_FIELDS)
+        return counters_of(counter, 0 if counter is None else microseconds_of(counter["now"]), session_id)

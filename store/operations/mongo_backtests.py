@@ -75,7 +75,7 @@ class MongoBacktests:
                             "stage": "starting",
                             "share": 0.0,
                             "started_at": now,
-                            "beat_at": now,
+                            "heartbeat_at": now,
                             "attempts": {"$add": ["$attempts", 1]},
                         }
                     }
@@ -88,7 +88,7 @@ class MongoBacktests:
     async def record_progress(self, job_id: str, runner: str, stage: str, share: float) -> BacktestJob | None:
         with translated_errors():
             now = await server_now(self._database)
-            changes: Document = {"stage": stage, "share": share, "beat_at": now}
+            changes: Document = {"stage": stage, "share": share, "heartbeat_at": now}
             document = await self._database[BACKTESTS].find_one_and_update(
                 _run_by(job_id, runner), {"$set": changes}, return_document=ReturnDocument.AFTER
             )
@@ -110,7 +110,7 @@ class MongoBacktests:
     async def requeue(self, job_id: str, runner: str) -> bool:
         with translated_errors():
             written = await self._database[BACKTESTS].update_one(
-                _run_by(job_id, runner), {"$set": {"beat_at": 0, "stage": "", "share": 0.0}}
+                _run_by(job_id, runner), {"$set": {"heartbeat_at": 0, "stage": "", "share": 0.0}}
             )
         return written.modified_count == 1
 
@@ -203,7 +203,7 @@ def _run_by(job_id: str, runner: str) -> Document:
 
 
 def _vanished(now: int) -> Document:
-    return {"state": "running", "beat_at": {"$lt": now - SILENT_RUNNER_MICROSECONDS}}
+    return {"state": "running", "heartbeat_at": {"$lt": now - SILENT_RUNNER_MICROSECONDS}}
 
 
 def _document(adapter: TypeAdapter[Value], value: Value) -> Document:

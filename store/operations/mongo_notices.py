@@ -49,11 +49,11 @@ class NoticePosition:
 class QueuedNotice:
     """A notice on its way to a destination; those with the same `batch` go in one message, however often it is tried.
 
-    `noted_at` by the server's clock.
+    `recorded_at` by the server's clock.
     """
 
     notice: Notice
-    noted_at: int
+    recorded_at: int
     batch: str | None = None
 
 
@@ -232,7 +232,7 @@ def _insertion(destination: str, notice: Notice, now: int) -> UpdateOne:
         "state": "waiting",
         "is_at_once": notice.is_urgent,
         "batch": None,
-        "noted_at": date_of(now),
+        "recorded_at": date_of(now),
         "noted_at_us": now,
     }
     return UpdateOne({"_id": _key(destination, notice.notice_id)}, {"$setOnInsert": document}, upsert=True)

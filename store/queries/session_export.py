@@ -26,7 +26,7 @@ from store.server.mongo_client import Client, Document, connect, database_of, tr
 
 @dataclass(frozen=True, slots=True)
 class ExportedArbitrage:
-    """An arbitrage and the record of its steps (`market.trade.decisions`); none where an earlier version wrote it."""
+    """An arbitrage and the record of its steps (`decision_record`); none where an earlier version wrote it."""
 
     arbitrage: Arbitrage
     steps: tuple[str, ...]

@@ -10,7 +10,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
 from session.session import Session as MarketSession
 from store.mongo.mongo_arbitrages import OLDEST_FIRST
-from store.mongo.stored_rows import HALF, LIQUIDITY, PAIR, balance_of
+from store.mongo.mongo_unit_of_work import HALF, LIQUIDITY, PAIR
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
@@ -22,6 +22,7 @@ from store.server.documents import (
     amount_of,
     amounts_of,
     arbitrage_of,
+    balance_of,
     fill_of,
     integer_of,
     text_or_none,

@@ -1,14 +1,14 @@
 """The read side for the dashboard: pages, counts and sums of a session, and their changes."""
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Literal
 
 from pymongo import ASCENDING
 
 from market.accounting.differences import DifferenceKind, StoredDifference
 from market.accounting.profit_groups import ProfitGroup, profit_from
-from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings
 from market.instruments.orders import Fill
 from market.money import total
@@ -16,7 +16,6 @@ from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAndLoss, Rejection
 from market.trade.moving_average import AverageTrade
-from market.trade.reservation_state import BalanceRow
 from session.session import Session
 from store.aggregates.missed_profit_sums import MissedProfits
 from store.aggregates.opportunity_sums import OpportunitySums
@@ -29,7 +28,7 @@ from store.mongo.mongo_balances import MongoBalances
 from store.mongo.mongo_differences import difference_of
 from store.mongo.mongo_health import MongoHealth
 from store.mongo.mongo_leases import MongoLeases
-from store.mongo.mongo_settings import SettingsHistory
+from store.mongo.mongo_settings import MongoSettings
 from store.mongo.risk_counters import RiskCounters, read_counters
 from store.operations.mongo_audit import MongoAudit
 from store.operations.mongo_backtests import MongoBacktests
@@ -40,11 +39,13 @@ from store.queries.trade_history import TradeHistory
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
 from store.server.documents import (
     ARBITRAGES,
+    BALANCES,
     DIFFERENCES,
     FEEDS,
     FILLS,
     OPPORTUNITIES,
     REJECTIONS,
+    SETTINGS,
     SETTINGS_VERSIONS,
     SettingsVersion,
     arbitrage_of,
@@ -52,28 +53,19 @@ from store.server.documents import (
     fill_of,
     integer_of,
     opportunity_of,
-    plain,
     rejection_of,
+    settings_of,
     version_of,
 )
 from store.server.mongo_client import Client, Document, connect, database_of, translated_errors
 from store.server.page_reader import Page, read_page
-from store.store_port import Balances
 
 ALL = "all"
 """Instead of a session: everything in the database."""
 
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One change of `collection`; the document as it stands after it, None where it was deleted."""
-
-    collection: str
-    operation: str
-    """insert, update, replace or delete; drop and rename come as themselves, without a key or document."""
-    key: str
-    """Empty where the whole collection changed."""
-    document: dict[str, object] | None
+StoreChange = Arbitrage | Settings | Literal["ledger", "rejections"]
+"""A new state, or what is to be read again: `ledger` is balances and feeds."""
+LEDGER = (BALANCES, FEEDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +92,9 @@ class TradeReader:
         self._database = database_of(client, database)
         self._session_id = session_id
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
-        self._settings = SettingsHistory(client, self._database)
-        self._balances = MongoBalances(client, self._database, session_id)
-        self._health = MongoHealth(client, self._database, self._settings)
+        self.settings = MongoSettings(client, self._database)
+        self.balances = MongoBalances(client, self._database, session_id)
+        self.health = MongoHealth(client, self._database, self.settings)
         self.audit = MongoAudit(self._database)
         self.backtests = MongoBacktests(self._database)
         self.notices = MongoNotices(self._database)
@@ -119,17 +111,6 @@ class TradeReader:
 
     async def close(self) -> None:
         self._client.close()
-
-    async def settings(self) -> Settings | None:
-        return await self._settings.current()
-
-    async def change_settings(self, changed: Settings, expected_version: int, who: str) -> Settings:
-        """Raises VersionConflictError."""
-        return await self._settings.change(changed, expected_version, who)
-
-    async def amend_settings(self, amended: Callable[[Settings], Settings], who: str) -> Settings | None:
-        """From whatever version is in force, so that no other change comes between; None where there are none."""
-        return await self._settings.amend(amended, who)
 
     async def settings_history(self, cursor: str | None, limit: int) -> Page[SettingsVersion]:
         return await read_page(self._database, SETTINGS_VERSIONS, version_of, {}, cursor, limit)
@@ -186,13 +167,6 @@ class TradeReader:
         """Signals of the moving average strategy, each with what became of its order by now."""
         return await read_average_trades(self._database, self._of_session, cursor, limit)
 
-    async def balance_rows(self) -> list[BalanceRow]:
-        return await self._balances.rows()
-
-    async def session_balances(self) -> tuple[Balances, Balances]:
-        """(before, after)."""
-        return await self._balances.of_session()
-
     async def feed_states(self) -> list[FeedState]:
         """The last reported states, by exchange and symbol."""
         with translated_errors():
@@ -201,10 +175,6 @@ class TradeReader:
     async def counters(self) -> RiskCounters:
         """What the limits count, over all sessions of the database."""
         return await read_counters(self._database, self._session_id)
-
-    async def health(self) -> list[Health]:
-        """Of each exchange that ever failed, by name."""
-        return await self._health.all()
 
     async def profit_totals(self) -> list[ProfitTotal]:
         """By day, pair and currency, oldest first."""
@@ -243,21 +213,34 @@ class TradeReader:
         """The profit in the settlement currency by exchange, asset, pair, day and strategy; read like `totals`."""
         return await self._profits.read(currency)
 
-    async def watch(self, collections: Iterable[str]) -> AsyncGenerator[Change | None]:
+    async def watch(self) -> AsyncGenerator[StoreChange | None]:
         """First None, once nothing that follows can be missed; then each change, at least once.
 
         Goes on by itself after a lost connection. Raises HistoryLostError where changes in between are gone: watch
-        again.
+        again, and read what there is.
         """
-        pipeline = [{"$match": {"ns.coll": {"$in": list(collections)}}}]
-        is_begun = False
+        pipeline = [{"$match": {"ns.coll": {"$in": [ARBITRAGES, SETTINGS, REJECTIONS, *LEDGER]}}}]
         async with ChangeFollower(self._database, pipeline, progress=self.change_progress) as changes:
-            while True:
-                change = await changes.next()
-                if change is None and is_begun:
-                    raise HistoryLostError("The change stream's history is lost; read a new snapshot.")
-                is_begun = True
-                yield None if change is None else _change_of(change)
+            await changes.next()
+            yield None
+            while (change := await changes.next()) is not None:
+                if (known := self._change_of(change)) is not None:
+                    yield known
+        raise HistoryLostError("The change stream's history is lost; read a new snapshot.")
+
+    def _change_of(self, change: Document) -> StoreChange | None:
+        """None where it is another session's. Without a document where that, or its collection, was deleted."""
+        names, document = change.get("ns"), change.get("fullDocument")
+        collection = names["coll"] if isinstance(names, dict) else None
+        if collection in LEDGER:
+            return "ledger"
+        if collection == REJECTIONS:
+            return "rejections"
+        if not isinstance(document, dict):
+            return None
+        if collection == SETTINGS:
+            return settings_of(document)
+        return arbitrage_of(document) if self._session_id in (ALL, document.get("session_id")) else None
 
 
 def _profit_total(document: Document) -> ProfitTotal:
@@ -270,16 +253,4 @@ def _profit_total(document: Document) -> ProfitTotal:
         sell_exchange=str(names.get("sell")),
         arbitrages=integer_of(document["arbitrages"]),
         profit=profit_from(str(names.get("currency")), sums),
-    )
-
-
-def _change_of(change: Document) -> Change:
-    """A deleted document has only its key, a dropped collection not even that."""
-    names, key, document = change.get("ns"), change.get("documentKey"), change.get("fullDocument")
-    whole = {name: plain(value) for name, value in document.items()} if isinstance(document, dict) else None
-    return Change(
-        collection=str(names["coll"]) if isinstance(names, dict) else "",
-        operation=str(change["operationType"]),
-        key=str(key["_id"]) if isinstance(key, dict) else "",
-        document=whole,
     )

@@ -19,7 +19,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Rejection
 from market.trade.leases import Lease
 from market.trade.moving_average import AverageState, AverageTrade
-from market.trade.reservation_state import ReservationTerms
+from market.trade.reservation_state import BalanceRow, ReservationTerms
 from session.clock import wall_now
 from store.errors import StoreError
 from store.server.mongo_client import Document
@@ -115,7 +115,7 @@ def average_state_of(document: Mapping[str, object]) -> AverageState:
 
 
 def average_trade_document(trade: AverageTrade) -> Document:
-    return _document(_AVERAGE_TRADE, trade) | {"_id": trade.trade_id, "noted_at": date_of(wall_now())}
+    return _document(_AVERAGE_TRADE, trade) | {"_id": trade.trade_id, "recorded_at": date_of(wall_now())}
 
 
 def average_trade_of(document: Mapping[str, object]) -> AverageTrade:
@@ -124,6 +124,15 @@ def average_trade_of(document: Mapping[str, object]) -> AverageTrade:
 
 def feed_document(state: FeedState) -> Document:
     return _document(_FEED, state) | {"_id": f"{state.exchange}|{state.symbol}"}
+
+
+def balance_of(document: Document) -> BalanceRow:
+    return BalanceRow(
+        str(document["exchange"]),
+        str(document["currency"]),
+        amount_of(document["free"]),
+        amount_of(document["held"]),
+    )
 
 
 def feed_of(document: Mapping[str, object]) -> FeedState:
@@ -155,7 +164,7 @@ def health_of(document: Mapping[str, object]) -> Health:
 
 
 def opportunity_document(opportunity: Opportunity) -> Document:
-    own = {"_id": opportunity.opportunity_id, "at": opportunity.event_time, "noted_at": date_of(wall_now())}
+    own = {"_id": opportunity.opportunity_id, "at": opportunity.event_time, "recorded_at": date_of(wall_now())}
     return _document(_OPPORTUNITY, opportunity) | own
 
 
@@ -174,7 +183,7 @@ def rejection_document(rejection: Rejection) -> Document:
         rejection.reason,
         second,
     )
-    own = {"_id": "|".join(parts), "at": rejection.rejected_at, "noted_at": date_of(wall_now())}
+    own = {"_id": "|".join(parts), "at": rejection.rejected_at, "recorded_at": date_of(wall_now())}
     return _document(_REJECTION, rejection) | own
 
 

@@ -29,7 +29,7 @@ _SESSION = ("session_id", ASCENDING)
 _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
 
 # by the wall clock's time of writing: the events of a replay are old when they are written
-_EXPIRY = IndexModel([("noted_at", ASCENDING)], expireAfterSeconds=RETENTION_SECONDS)
+_EXPIRY = IndexModel([("recorded_at", ASCENDING)], expireAfterSeconds=RETENTION_SECONDS)
 
 INDEXES: dict[str, list[IndexModel]] = {
     AUDIT: [

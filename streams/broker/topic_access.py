@@ -69,9 +69,9 @@ def _ensure_users(client: AdminClient, owner: Login | None, users: tuple[TopicUs
     changes: list[UserScramCredentialAlteration] = [_credential(user.login) for user in users]
     changes += [
         UserScramCredentialDeletion(name, each.mechanism)
-        for name, told in known.items()
+        for name, description in known.items()
         if name not in wanted
-        for each in told.scram_credential_infos
+        for each in description.scram_credential_infos
     ]
     taken = [_exactly(right) for right in given if right not in rights]
     waiting: list[Mapping[Any, Future[Any]]] = [client.alter_user_scram_credentials(changes, request_timeout=seconds)]

@@ -81,15 +81,17 @@ def messages_of_set(tick_set: TickSet, own: Settings) -> list[bytes]:
 
 
 def _message(row: Row, market: Market, base: str) -> bytes:
-    told = {name: row[name] for name in ("kind", "exchange", "symbol", "exchange_time", "received_time", "sequence")}
-    told |= {"region": market.region, "base": market.base, "quote_currency": market.quote_currency}
+    reported = {
+        name: row[name] for name in ("kind", "exchange", "symbol", "exchange_time", "received_time", "sequence")
+    }
+    reported |= {"region": market.region, "base": market.base, "quote_currency": market.quote_currency}
     if row["bid"] is not None:
         for side in ("bid", "ask"):
             best = json.dumps([[row[side], row[f"{side}_amount"]]], separators=(",", ":"))
-            told |= {side: row[side], f"{side}_amount": row[f"{side}_amount"], f"{side}s": row[f"{side}s"] or best}
+            reported |= {side: row[side], f"{side}_amount": row[f"{side}_amount"], f"{side}s": row[f"{side}s"] or best}
     if row["kind"].startswith("fx"):
-        told["bases"] = [base]
-    return json.dumps(told).encode()
+        reported["bases"] = [base]
+    return json.dumps(reported).encode()
 
 
 def without_offsets(found: dict[str, list[Row]]) -> dict[str, list[Row]]:

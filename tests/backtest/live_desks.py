@@ -16,7 +16,10 @@ from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import Quote
 from market.time_units import MICROSECONDS
+from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
+from session.clock import Clock
+from store.memory.memory_parts import MemoryBalances
 from store.memory.memory_store import MemoryTradeStore
 from tests.backtest.trading_samples import MARKETS, OPENING
 
@@ -26,14 +29,20 @@ TURNS = 30
 """Of the loop between two rounds."""
 
 
-class CountingStore(MemoryTradeStore):
-    """Knows how often a desk looked at everything."""
+class CountingBalances(MemoryBalances):
+    """Know how often a desk looked at everything."""
 
     rounds = 0
 
-    async def balance_rows(self) -> list[BalanceRow]:
+    async def rows(self) -> list[BalanceRow]:
         self.rounds += 1
-        return await super().balance_rows()
+        return await super().rows()
+
+
+class CountingStore(MemoryTradeStore):
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.balances: CountingBalances = CountingBalances(self.moment)
 
 
 @dataclass
@@ -75,10 +84,10 @@ class LiveDesks:
 
     async def trade(self, quotes: Sequence[Quote], opportunities: Sequence[Opportunity], reasons: int) -> None:
         """Show and tell all of it in the order of its times, and end once `reasons` rejections are written."""
-        await self.store.create_settings(self._settings)
+        await self.store.settings.create(self._settings)
         # else the first desk would take the other's balances for gained ones until its next look
         for exchange, account in self._accounts.items():
-            await self.store.set_balances(exchange, await account.balances(), "before")
+            await self.store.balances.replace(exchange, await account.balances(), "before", UNFENCED)
         desks = [await self._begun(exchange) for exchange in self._accounts]
         await self._settled()
         for time in sorted({one.received_time for one in quotes} | {one.event_time for one in opportunities}):
@@ -88,7 +97,7 @@ class LiveDesks:
                 self._accounts[quote.exchange].update_quote(quote)
             await self._move(time)
             for opportunity in (one for one in opportunities if one.event_time == time):
-                await self._tell(opportunity)
+                await self._report(opportunity)
         await self._sleep_until(None)
         await self._written(reasons)
         for bot_loop in desks:
@@ -100,7 +109,7 @@ class LiveDesks:
             while sum((await self.store.rejection_counts()).values()) < reasons:  # noqa: ASYNC110 - the desks write them
                 await asyncio.sleep(0.01)
 
-    async def _tell(self, opportunity: Opportunity) -> None:
+    async def _report(self, opportunity: Opportunity) -> None:
         for signals in self._signals.values():
             signals.put_nowait(opportunity)
         await self._settled()
@@ -115,18 +124,19 @@ class LiveDesks:
         await self._settled()
 
     async def _settled(self) -> None:
-        wanted = self.store.rounds + ROUNDS
+        wanted = self.store.balances.rounds + ROUNDS
         async with asyncio.timeout(10):
-            while self.store.rounds < wanted:
+            while self.store.balances.rounds < wanted:
                 for _ in range(TURNS):
                     await asyncio.sleep(0)
 
     async def _begun(self, exchange: str) -> "asyncio.Future[None]":
         self._signals[exchange] = asyncio.Queue()
         pace = Pace(round_seconds=0.0005, wall_clock=self.clock.now, steady_clock=self.clock.now)
-        bot_loop = BotLoop(self.store, self._accounts[exchange], MARKETS, self.clock, StateCache(self._settings), pace)
+        cache = StateCache(self._settings)
+        bot_loop = BotLoop(self.store, self._accounts[exchange], MARKETS, self.clock, cache, UNFENCED, pace)
         ready = asyncio.Event()
-        run = asyncio.ensure_future(bot_loop.run(self._told(exchange), ready.set))
+        run = asyncio.ensure_future(bot_loop.run(self._reported(exchange), ready.set))
         await ready.wait()
         return run
 
@@ -142,6 +152,6 @@ class LiveDesks:
             conditions=FillConditions(max_quote_age=lambda: self._settings.max_quote_age_ms * 1_000),
         )
 
-    async def _told(self, exchange: str) -> AsyncIterator[Signal]:
+    async def _reported(self, exchange: str) -> AsyncIterator[Signal]:
         while True:
             yield await self._signals[exchange].get()

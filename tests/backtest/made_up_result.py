@@ -15,7 +15,7 @@ from market.money import Amount, total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from tests.market.samples import EUR_MARKET, USD_MARKET, settings_of
-from tests.store.wishes import filled, opportunity, request
+from tests.store.reservation_requests import filled, opportunity, request
 
 START = 1_700_000_000 * MICROSECONDS
 SETTINGS = settings_of(

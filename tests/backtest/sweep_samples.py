@@ -68,10 +68,10 @@ def _found(messages: list[bytes], under: Settings) -> list[tuple[Opportunity, Ro
         for spread in expected_output([settings_row(under, START, (base,)), *mine], session()):
             if isinstance(spread, Spread) and spread.base == base:
                 # the row of settings, which the tick set does not have, took the first number
-                told = as_written(spread) | {"offset": spread.offset - 1}
-                one = opportunity_of(told, spread.event_time)
+                reported = as_written(spread) | {"offset": spread.offset - 1}
+                one = opportunity_of(reported, spread.event_time)
                 assert isinstance(one, Opportunity)
-                found.append((one, told))
+                found.append((one, reported))
     return sorted(found, key=lambda pair: trading_order(pair[0]))
 
 
@@ -81,8 +81,8 @@ def _bases_of(message: bytes) -> list[str]:
 
 
 def _source_row(row: dict[str, object]) -> dict[str, object]:
-    told = {name: row.get(name) for name in SOURCE_SCHEMA.names}
-    told |= {"base": None if row.get("bases") else row["base"], "rank": 0}
+    reported = {name: row.get(name) for name in SOURCE_SCHEMA.names}
+    reported |= {"base": None if row.get("bases") else row["base"], "rank": 0}
     if row.get("bid"):
-        told |= {"bid_price": float(str(row["bid"])), "ask_price": float(str(row["ask"]))}
-    return told
+        reported |= {"bid_price": float(str(row["bid"])), "ask_price": float(str(row["ask"]))}
+    return reported

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from backtest.report.result_document import lifetime_row, result_document
 from backtest.report.result_lines import result_lines
-from backtest.result.backtest_result import Drawdown, drawdown_of, figures_of
 from backtest.result.trading_outcome import SimulatedEquityPoint
 from backtest.simulate.simulated_rejections import RejectionCounts
+from market.accounting.equity_curve import EquityDrawdown, drawdown_of
 from tests.backtest.made_up_result import START, outcome_of, result_of
 
 
@@ -24,14 +24,14 @@ def equity(*nets: int) -> list[SimulatedEquityPoint]:
 @pytest.mark.parametrize(
     ("nets", "drawdown"),
     [
-        ((), Drawdown()),
-        ((1, 2, 3), Drawdown()),
-        ((-3,), Drawdown(Decimal(3), None, 0)),
-        ((5, 2, 6, 1, 7), Drawdown(Decimal(5), 2, 3, Decimal(6))),
-        ((5, 2, 5, 2), Drawdown(Decimal(3), 0, 1, Decimal(5))),
+        ((), EquityDrawdown()),
+        ((1, 2, 3), EquityDrawdown()),
+        ((-3,), EquityDrawdown(Decimal(3), None, 0)),
+        ((5, 2, 6, 1, 7), EquityDrawdown(Decimal(5), 2, 3, Decimal(6))),
+        ((5, 2, 5, 2), EquityDrawdown(Decimal(3), 0, 1, Decimal(5))),
     ],
 )
-def test_the_deepest_fall(nets: tuple[int, ...], drawdown: Drawdown) -> None:
+def test_the_deepest_fall(nets: tuple[int, ...], drawdown: EquityDrawdown) -> None:
     assert drawdown_of(equity(*nets)) == drawdown
 
 
@@ -61,7 +61,7 @@ def test_without_lifetimes_there_are_no_percentiles() -> None:
 
 
 def test_the_figures_to_compare() -> None:
-    figures = figures_of(result_of())
+    figures = result_of().figures
     assert (figures.trades, figures.rejections, figures.drawdown) == (3, 17, Decimal(4))
     assert (figures.net, figures.fees, figures.currency) == (Decimal("-0.25"), Decimal(-3), "USD")
 

@@ -21,7 +21,7 @@ def add_file(folder: Path, name: str, exchange: str) -> None:
     import_files(folder, request, lambda _what, _rows: None)
 
 
-def test_a_set_that_was_built_anew_meanwhile_gives_no_result(tmp_path: Path) -> None:
+def test_a_set_that_was_built_again_meanwhile_gives_no_result(tmp_path: Path) -> None:
     """Detection would have read one set and trading the other."""
     folder = tmp_path / "mine"
     add_file(folder, "a.csv", "kraken")
@@ -41,12 +41,12 @@ datasets.errors.ImportRejectedError: /x/ticks.parquet: cannot be read as a part 
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         (WORKER, "/x/ticks.parquet: cannot be read as a part of a tick set (EOF)"),
         ("Error while sending or receiving\nmore", "Error while sending or receiving"),
         ("", "no message"),
     ],
 )
-def test_what_spark_says_is_one_sentence(text: str, told: str) -> None:
-    assert spark_words(text) == told
+def test_what_spark_says_is_one_sentence(text: str, reported: str) -> None:
+    assert spark_words(text) == reported

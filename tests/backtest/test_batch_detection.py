@@ -29,6 +29,9 @@ from tests.cep.tick_tables import tick_table
 PIECES = (1, 2, 7)
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     if shutil.which("java") is None:

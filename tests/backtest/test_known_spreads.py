@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
+import pytest
 
 from backtest.detect.batch_detection import in_force, layout_of_set
 from backtest.detect.detection_pieces import pieces_of
@@ -97,6 +98,7 @@ def raw_tickers(path: Path) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=[AT, "bid", "ask"], orient="row")
 
 
+@pytest.mark.slow
 def test_binance_spot_against_usd_m(tmp_path: Path) -> None:
     spot, usdm, _ = recordings_or_skip(BINANCE_FILES)
     tick_set = imported(
@@ -196,7 +198,7 @@ def detected_bps(tick_set: TickSet) -> pl.DataFrame:
     task = DetectionTask(tuple(pieces_of(tick_set, 1)), layout_of_set(tick_set), in_force(settings))
     batches_of_hits = task.hits([pa.RecordBatch.from_pydict({"id": pa.array([0], pa.int64())})])
     columns = ["offset", AT, "gross_bps"]
-    told = [batch.select(columns).to_pydict() for batch in batches_of_hits]
-    hits = pl.concat([pl.DataFrame(columns_of) for columns_of in told])
+    reported = [batch.select(columns).to_pydict() for batch in batches_of_hits]
+    hits = pl.concat([pl.DataFrame(columns_of) for columns_of in reported])
     last = hits.filter(pl.col("offset") == pl.col("offset").max().over(AT))
     return last.group_by(AT).agg(bps=pl.col("gross_bps").max()).sort(AT)

@@ -115,13 +115,13 @@ def test_draws_follow_from_the_seed_alone() -> None:
     low=st.decimals(-1_000, 1_000, places=3),
     length=st.decimals("0.001", 5_000, places=3),
     seed=st.integers(0, 2**63),
-    is_whole=st.booleans(),
+    is_integer=st.booleans(),
 )
-def test_a_draw_lies_within_its_range(low: Decimal, length: Decimal, seed: int, is_whole: bool) -> None:
+def test_a_draw_lies_within_its_range(low: Decimal, length: Decimal, seed: int, is_integer: bool) -> None:
     part = Range("a", low, low + length)
-    if is_whole:
+    if is_integer:
         part = Range("a", low.to_integral_value(), low.to_integral_value() + length.to_integral_value() + 1, True)
     for point in Grid((), (part,), draws=5, seed=seed).points():
         value = dict(point)["a"]
         assert part.low <= value <= part.high
-        assert not is_whole or value % 1 == 0
+        assert not is_integer or value % 1 == 0

@@ -9,26 +9,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backtest.report.performance_format import ratio_words, share_words
+from backtest.report.figure_format import ratio_words, share_words
 from backtest.result.asset_marks import Marks
-from backtest.result.backtest_result import Drawdown
 from backtest.result.performance import (
     MarkedPoint,
     Performance,
     Ratio,
-    deepest,
     performance_of,
     returns_of,
+    share_of,
     sharpe_ratio,
     sortino_ratio,
 )
 from backtest.result.profit_breakdown import by_day, by_pair
-from backtest.result.trading_outcome import TradingOutcome
+from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
+from market.accounting.equity_curve import drawdown_of
 from market.accounting.profit_groups import profit_from
 from market.instruments.orders import Fill, Side
 from market.time_units import MICROSECONDS
 from market.trade.leg_planning import markets_by_symbol
-from tests.backtest.made_up_result import START, arbitrage, outcome_of
+from tests.backtest.made_up_result import START, arbitrage, outcome_of, result_of
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, fill_of
 
 MINUTE = 60 * MICROSECONDS
@@ -68,12 +68,12 @@ def marks(btc: tuple[str, ...], eur: str = "1.1") -> Marks:
 
 def test_inventory_is_marked_at_the_opening_through_time_and_at_the_end() -> None:
     """1 BTC for 100 USD in minute 0.5, 1 BTC sold for 100 EUR in minute 1.5; BTC goes 100, 110, 120, 90."""
-    told = performance_of(
+    reported = performance_of(
         outcome(fill("buy", "1", "100", 0.5), fill("sell", "1", "100", 1.5)), marks(("100", "110", "120", "90")), KNOWN
     )
-    marked = told.marked
+    marked = reported.marked
     # 1,000 + 100 × 1.1 + 2 × 100
-    assert told.capital == marked.opening == Decimal(1_310)
+    assert reported.capital == marked.opening == Decimal(1_310)
     # 900 + 200 × 1.1 + 2 × 90; value without trading: 1,000 + 110 + 180
     assert (marked.closing, marked.held, marked.gain) == (Decimal(1_300), Decimal(1_290), Decimal(10))
     # minute 1: 1 BTC at 110 for 100; from minute 2 on the pair is closed: 110 of EUR for 100
@@ -83,36 +83,38 @@ def test_inventory_is_marked_at_the_opening_through_time_and_at_the_end() -> Non
 
 
 def test_a_residual_base_gains_and_loses_with_its_price() -> None:
-    told = performance_of(outcome(fill("buy", "1", "100", 0.5)), marks(("100", "110", "95", "102")), KNOWN)
-    assert [point.gain for point in told.marked.points] == [0, 10, -5, 2]
-    assert told.marked.drawdown == Decimal(15)
+    reported = performance_of(outcome(fill("buy", "1", "100", 0.5)), marks(("100", "110", "95", "102")), KNOWN)
+    assert [point.gain for point in reported.marked.points] == [0, 10, -5, 2]
+    assert reported.marked.drawdown == Decimal(15)
 
 
 def test_return_turnover_and_drawdown_are_shares_of_capital() -> None:
     pair = replace(outcome(), arbitrages=(arbitrage(0, "5"),))
-    told = performance_of(pair, marks(("100", "100")), KNOWN)
+    reported = performance_of(pair, marks(("100", "100")), KNOWN)
     # both legs of the sample: 2 BTC bought for 20,000 USD, sold for 18,400 EUR at a mid of 1.1
     bought = sum(leg.cost for leg in pair.arbitrages[0].legs if leg.quote_currency == "USD")
     sold = sum(leg.cost for leg in pair.arbitrages[0].legs if leg.quote_currency == "EUR")
-    assert told.turnover == bought + sold * Decimal("1.1")
-    assert told.return_on_capital == (Decimal(5) / 1_310).quantize(Decimal("0.0000000001"))
-    assert told.turnover_of_capital == (told.turnover / 1_310).quantize(Decimal("0.0000000001"))
-    assert Drawdown(Decimal(4), None, 1, Decimal(40)).share(Decimal(1_560)) == Decimal("0.0025")
-    assert Drawdown().share(Decimal(0)) is None
+    assert reported.turnover == bought + sold * Decimal("1.1")
+    assert reported.return_on_capital == (Decimal(5) / 1_310).quantize(Decimal("0.0000000001"))
+    assert reported.turnover_of_capital == (reported.turnover / 1_310).quantize(Decimal("0.0000000001"))
+    fallen = replace(pair, equity=(SimulatedEquityPoint(0, Decimal(40)), SimulatedEquityPoint(1, Decimal(36))))
+    figures = replace(result_of(fallen), performance=replace(reported, capital=Decimal(1_560))).figures
+    assert (figures.drawdown, figures.drawdown_share) == (Decimal(4), Decimal("0.0025"))
+    assert share_of(Decimal(4), Decimal(0)) is None
 
 
 def test_without_capital_there_is_no_share() -> None:
     empty = replace(outcome(), before={"alpha": {}}, after={"alpha": {}})
-    told = performance_of(empty, marks(("100", "100")), KNOWN)
-    assert told.capital == 0
-    assert (told.return_on_capital, told.turnover_of_capital) == (None, None)
-    assert told.sharpe == Ratio(None, "0 returns are fewer than 30")
+    reported = performance_of(empty, marks(("100", "100")), KNOWN)
+    assert reported.capital == 0
+    assert (reported.return_on_capital, reported.turnover_of_capital) == (None, None)
+    assert reported.sharpe == Ratio(None, "0 returns are fewer than 30")
 
 
 def test_what_no_market_prices_counts_for_nothing_and_is_named() -> None:
     held = replace(outcome(), before={"alpha": {"USD": Decimal(10), "DOGE": Decimal(5)}}, after={})
-    told = performance_of(held, marks(("100", "100")), KNOWN)
-    assert (told.capital, told.marked.unmarked) == (Decimal(10), ("DOGE",))
+    reported = performance_of(held, marks(("100", "100")), KNOWN)
+    assert (reported.capital, reported.marked.unmarked) == (Decimal(10), ("DOGE",))
 
 
 def test_ratios_by_hand() -> None:
@@ -135,7 +137,7 @@ def test_where_there_is_no_ratio_the_reason_stands_in_its_place(
     returns: tuple[float, ...], sharpe: str | None, sortino: str | None
 ) -> None:
     for ratio, why in ((sharpe_ratio(returns, 365), sharpe), (sortino_ratio(returns, 365), sortino)):
-        assert (ratio.why, ratio.value is None) == (why, why is not None)
+        assert (ratio.reason, ratio.value is None) == (why, why is not None)
     assert ratio_words(sharpe_ratio((0.01,), 1)) == "n/a: 1 returns are fewer than 30"
 
 
@@ -186,16 +188,16 @@ def test_returns_are_those_of_whole_intervals() -> None:
     points = [MarkedPoint(number, Decimal(gain)) for number, gain in enumerate((0, 10, 5, 500))]
     assert returns_of(points, Decimal(1_000)) == [0.01, -0.005]
     assert returns_of(points, Decimal(0)) == []
-    assert deepest(point.gain for point in points) == 5
+    assert drawdown_of(points).depth == 5
 
 
 def test_the_definition_stands_beside_the_ratios() -> None:
-    told: Performance = performance_of(outcome(), marks(("100",) * 40), KNOWN)
-    assert (told.returns, told.interval_seconds) == (38, 60)
-    assert "38 returns, one each minute" in told.definition
-    assert "525,600 minutes a year; the risk-free rate is 0" in told.definition
+    reported: Performance = performance_of(outcome(), marks(("100",) * 40), KNOWN)
+    assert (reported.returns, reported.interval_seconds) == (38, 60)
+    assert "38 returns, one each minute" in reported.definition
+    assert "525,600 minutes a year; the risk-free rate is 0" in reported.definition
     short = performance_of(outcome(), replace(marks(("100", "100")), interval=None), KNOWN)
-    assert short.sharpe.why == "0 returns are fewer than 30"
+    assert short.sharpe.reason == "0 returns are fewer than 30"
     assert "30 whole minutes or more, which this recording does not hold" in short.definition
 
 

@@ -111,6 +111,7 @@ def opportunities(recording: Recording, fee_bps: str) -> list[Seen]:
     return [seen for row in recording.rows() for seen in loop.take(row)]
 
 
+@pytest.mark.slow
 def test_every_best_bid_and_ask_of_binance_is_read() -> None:
     recording = binance()
     counts = Counter(quote.exchange for quote in recording.quotes)
@@ -120,6 +121,7 @@ def test_every_best_bid_and_ask_of_binance_is_read() -> None:
     assert len(ids) == len(recording.quotes)
 
 
+@pytest.mark.slow
 def test_spot_against_futures_is_crossed_as_independently_measured() -> None:
     """27,762 spot quotes have a USD-M quote at most 2 s old; 99.93 % are crossed, by 11.04 bps at most."""
     recording = binance()
@@ -132,6 +134,7 @@ def test_spot_against_futures_is_crossed_as_independently_measured() -> None:
     assert max(gaps) == pytest.approx(11.04, abs=0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fee_bps", "expected"), [("10", 0), ("5", 26), ("0", 224_963)])
 def test_opportunities_of_binance_by_fee(fee_bps: str, expected: int) -> None:
     """Nothing at 10 bps a side: the widest gap, 11.6 bps, does not pay 20 bps of fees."""

@@ -45,7 +45,7 @@ def test_the_set_has_the_rows_of_a_replay_in_their_order(tick_set: TickSet, file
     assert any("USDT = USD" in words for words in manifest.assumptions)
 
 
-def test_the_same_files_are_read_once_others_anew(tick_set: TickSet, tmp_path: Path) -> None:
+def test_the_same_files_are_read_once_and_changed_ones_again(tick_set: TickSet, tmp_path: Path) -> None:
     written = (tick_set.folder / "manifest.json").stat().st_mtime_ns
     other = write_tickers(tmp_path / "other" / "spot" / "made-up.gz", "BTCUSDT", (BEGIN, "60000", "60010"))
     assert set_of_files(tmp_path / "home", (tmp_path / "usdm" / "made-up.gz", other)).folder != tick_set.folder
@@ -64,7 +64,7 @@ def test_quality_counts_rows_and_holes(tick_set: TickSet) -> None:
     assert quality_of(tick_set, 20_000_000)[0].holes == 0
 
 
-def test_best_levels_alone_are_told(tick_set: TickSet) -> None:
+def test_best_levels_alone_are_reported(tick_set: TickSet) -> None:
     assert markets_without_depth(tick_set) == ("binance BTC/USDT", "binanceusdm BTC/USDT:USDT")
 
 
@@ -89,16 +89,16 @@ def test_a_recorded_session_begins_with_the_settings_of_its_log(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("wish", "named"),
+    ("requested", "named"),
     [({"values": {"min_net_bps": "3"}}, "min_net_bps"), ({"fee_bps": Decimal(1)}, "the fees")],
     ids=["a threshold", "fees"],
 )
-def test_what_the_followed_log_says_cannot_be_given_too(tmp_path: Path, wish: dict[str, Any], named: str) -> None:
+def test_what_the_followed_log_says_cannot_be_given_too(tmp_path: Path, requested: dict[str, Any], named: str) -> None:
     logged = parameters_for(session_set(tmp_path / "usual", ()), RequestedBacktest()).settings
     tick_set = session_set(tmp_path / "logged", (logged,))
     assert parameters_for(tick_set, RequestedBacktest(values={"max_notional": "7"}, follow_logged_settings=True))
     with pytest.raises(ImportRejectedError, match=f"{named} cannot be given where the settings of the log"):
-        parameters_for(tick_set, RequestedBacktest(**wish, follow_logged_settings=True))
+        parameters_for(tick_set, RequestedBacktest(**requested, follow_logged_settings=True))
 
 
 @pytest.mark.parametrize("row_group_rows", [1, 3, ROW_GROUP_ROWS])
@@ -126,15 +126,15 @@ def test_without_a_profile_all_hold_about_a_million_of_each(tmp_path: Path, row_
     }
 
 
-def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
-    wish = RequestedBacktest(
+def test_a_request_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
+    requested = RequestedBacktest(
         values={"min_net_bps": "7.5", "enabled_exchanges": "binance,binanceusdm"},
         fee_bps=Decimal("2.5"),
         latency_ms={"binance": 10},
         latency_samples={"*": (20.0, 40.0)},
         seed=9,
     )
-    parameters = parameters_for(tick_set, wish)
+    parameters = parameters_for(tick_set, requested)
     assert parameters.settings.min_net_bps == 7.5
     assert parameters.settings.enabled_exchanges == ("binance", "binanceusdm")
     assert set(parameters.settings.taker_fees.values()) == {Decimal("0.00025")}
@@ -145,7 +145,7 @@ def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "sentence"),
+    ("requested", "sentence"),
     [
         (RequestedBacktest(values={"speed": "1"}), "'speed' is not a setting that a backtest can change"),
         (RequestedBacktest(values={"version": "2"}), "'version' is not a setting"),
@@ -158,9 +158,9 @@ def test_a_wish_changes_settings_fees_and_latency(tick_set: TickSet) -> None:
         (RequestedBacktest(latency_samples={"*": (1.0, float("nan"))}), "nan ms is outside"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(tick_set: TickSet, wish: RequestedBacktest, sentence: str) -> None:
+def test_what_cannot_be_is_one_sentence(tick_set: TickSet, requested: RequestedBacktest, sentence: str) -> None:
     with pytest.raises(ImportRejectedError, match=sentence.replace("(", r"\(")) as rejected:
-        parameters_for(tick_set, wish)
+        parameters_for(tick_set, requested)
     assert "\n" not in str(rejected.value)
 
 

@@ -63,7 +63,7 @@ def test_a_row_of_a_later_row_group_may_have_arrived_before() -> None:
     assert known(tape, EUR_MARKET, 12) == (10, 10)
 
 
-def test_a_renewal_that_no_later_opening_tells_of_is_looked_for_where_it_stands() -> None:
+def test_a_renewal_that_no_later_opening_mentions_is_looked_for_where_it_stands() -> None:
     """The last row arrived before the second renewal: what it begins with knows of that one alone."""
     renewals = [tick(EUR_MARKET, time, kind="alive") for time in (12, 14)]
     tape = tape_with([quoted(10, EUR_MARKET), *renewals, quoted(13)], cut=1)

@@ -15,7 +15,7 @@ from backtest.report.report_page import report_page
 from backtest.report.result_document import result_document
 from backtest.report.result_lines import result_lines
 from backtest.requested_backtest import RequestedBacktest, parameters_for
-from backtest.result.backtest_result import LatencyCost, figures_of
+from backtest.result.backtest_result import LatencyCost
 from backtest.result.quote_spacing import (
     MarketSpacing,
     answers,
@@ -92,7 +92,7 @@ def test_how_old_a_quote_may_be_follows_from_the_spacing(spacings: list[MarketSp
         ("generated", False, {}, 2_000),
     ],
 )
-def test_a_backtest_begins_with_that_age_unless_told_another(
+def test_a_backtest_begins_with_that_age_unless_reported_another(
     tmp_path: Path, origin: Origin, bars: bool, values: dict[str, str], age_ms: int
 ) -> None:
     shown = [*steady(USD_MARKET, 60, 1_800), *steady(EUR_MARKET, 60, 1_800), *steady(RATE, 60, 1_800)]
@@ -101,7 +101,7 @@ def test_a_backtest_begins_with_that_age_unless_told_another(
 
 
 @pytest.mark.parametrize(
-    ("spacings", "milliseconds", "told"),
+    ("spacings", "milliseconds", "reported"),
     [
         ([spacing(60)], 500, False),
         ([spacing(60)], 60_000, True),
@@ -112,8 +112,8 @@ def test_a_backtest_begins_with_that_age_unless_told_another(
         ([], 1, True),
     ],
 )
-def test_what_the_data_can_answer(spacings: list[MarketSpacing], milliseconds: int, told: bool) -> None:
-    assert answers(spacings, milliseconds * 1_000) is told
+def test_what_the_data_can_answer(spacings: list[MarketSpacing], milliseconds: int, reported: bool) -> None:
+    assert answers(spacings, milliseconds * 1_000) is reported
 
 
 def test_latency_below_the_spacing_of_bars_is_not_traded() -> None:
@@ -161,7 +161,7 @@ def test_results_from_bars_say_so_everywhere() -> None:
     page = report_page(result)
     for words in ("Not fills.", "trades, from bars", "unknown from bars", "<td>bars</td>"):
         assert words in page
-    assert figures_of(result).is_of_bars
+    assert result.figures.is_of_bars
     assert any("from bars" in words for words in result.assumptions)
 
 

@@ -19,7 +19,7 @@ from market.instruments.markets import fx_route
         ("fxcm/eurusd/20180404_quote.zip", "fxcm", LEAN_BTC),
     ],
 )
-def test_a_file_is_told_by_its_folder_and_name(name: str, exchange: str, profile: ReplayProfile) -> None:
+def test_a_file_is_recognised_by_its_folder_and_name(name: str, exchange: str, profile: ReplayProfile) -> None:
     path = Path("/recordings") / name
     recorded = profile.recorded_market(path)
     assert profile_for((path,)) is profile
@@ -64,7 +64,7 @@ def test_a_profile_is_whole(profile: ReplayProfile) -> None:
         fx_route(market.quote_currency, profile.settlement_currency, profile.markets)
 
 
-def test_another_fee_is_told_with_the_assumptions() -> None:
+def test_another_fee_is_reported_with_the_assumptions() -> None:
     profile = LEAN_BTC.with_fee_bps(Decimal("2.5"))
     assert set(profile.settings.taker_fees.values()) == {Decimal("0.00025")}
     assert profile.all_assumptions[-1] == "taker fees in bps a side: coinbase 2.5, coinbase-eur 2.5"

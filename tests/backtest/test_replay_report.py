@@ -91,7 +91,7 @@ def test_the_parts_of_the_profit_sum_to_its_net(recording: Recording) -> None:
     assert sum(Decimal(profit[name]) for name in PROFIT_PARTS if name != "net") == Decimal(profit["net"])
 
 
-def test_a_replay_without_anything_to_tell_has_no_empty_brackets(recording: Recording) -> None:
+def test_a_replay_without_anything_to_report_has_no_empty_brackets(recording: Recording) -> None:
     lines = report_lines(recording, replace(outcome(), opportunities=0, arbitrages=(), rejections={}, speed=1))
     assert "trades          0" in lines
     assert "rejections        0" in lines

@@ -7,18 +7,19 @@ from html.parser import HTMLParser
 
 import pytest
 
-from backtest.report.report_charts import drawdowns, net_bps_chart, rejection_chart, short_amount, thinned
+from backtest.report.figure_format import money
+from backtest.report.report_charts import drawdowns, net_bps_chart, rejection_chart, short_amount
 from backtest.report.report_page import report_page
 from backtest.report.report_tables import (
     PAGE_TRADES,
     lifetime_table,
-    money,
     quality_table,
     rejected_table,
     rejection_table,
     trade_tables,
 )
 from backtest.result.trading_outcome import RejectedSum, SimulatedEquityPoint
+from market.accounting.equity_curve import thinned
 from market.money import Amount
 from tests.backtest.made_up_result import arbitrage, outcome_of, result_of
 
@@ -112,7 +113,7 @@ def test_nothing_traded_is_a_page_too() -> None:
     assert parsed.tags.count("svg") == 1
 
 
-def test_books_that_do_not_balance_are_told_first() -> None:
+def test_books_that_do_not_balance_are_reported_first() -> None:
     assert "Ledger not reconciled" in report_page(result_of(replace(outcome_of(), is_balanced=False)))
     assert "Ledger not reconciled" not in report_page(result_of())
 
@@ -161,7 +162,7 @@ def test_lifetimes_by_pair() -> None:
     )
 
 
-def test_quality_says_where_nothing_was_heard() -> None:
+def test_quality_says_where_nothing_was_received() -> None:
     rows = quality_table(result_of()).rows
     assert rows[0][:5] == ("alpha BTC/USD", "quotes", "500", "1.5 s", "4 s")
     assert rows[1] == ("beta BTC/EUR", "–", "0", "–", "–", "–", "–", "0", "0", "–")
@@ -182,16 +183,16 @@ def points(*nets: int) -> list[SimulatedEquityPoint]:
 
 def test_a_long_equity_keeps_its_peaks_and_its_end() -> None:
     long = points(*(number % 7 for number in range(5_000)), -90, *([1] * 500), 80, *([2] * 500))
-    kept = thinned(long, 100)
-    assert len(kept) <= 101
+    kept = thinned(long, 33)
+    assert len(kept) <= 99
     assert {min(one.net for one in kept), max(one.net for one in kept)} == {-90, 80}
-    assert kept[-1] == long[-1]
-    assert [one.time for one in kept] == sorted(one.time for one in kept)
-    assert thinned(points(1, 2, 3), 100) == points(1, 2, 3)
+    assert (kept[-1].at, kept[-1].net) == long[-1]
+    assert [one.at for one in kept] == sorted(one.at for one in kept)
+    assert [(one.at, one.net) for one in thinned(points(1, 2, 3), 33)] == points(1, 2, 3)
 
 
 def test_falls_are_from_the_highest_before() -> None:
-    assert [point.net for point in drawdowns(points(-1, 3, 1, 4, 4, -2))] == [-1, 0, -2, 0, 0, -6]
+    assert [net for _, net in drawdowns(points(-1, 3, 1, 4, 4, -2))] == [-1, 0, -2, 0, 0, -6]
 
 
 def test_bars_of_a_wide_range_are_few() -> None:

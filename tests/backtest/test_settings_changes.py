@@ -83,7 +83,7 @@ def test_a_cut_tape_does_not_know_of_a_later_change(tape: QuoteHistory) -> None:
     assert [change.time for change in tape.until(CHANGE).settings_changes] == [START - 1]
 
 
-def test_a_change_leaves_what_the_log_does_not_tell_as_it_was(tape: QuoteHistory) -> None:
+def test_a_change_leaves_what_the_log_does_not_report_as_it_was(tape: QuoteHistory) -> None:
     raised = tape.settings_changes[-1].applied(FIRST)
     assert raised == FIRST.model_copy(update={"min_net_bps": 60.0})
     assert orjson.loads(settings_row(RAISED, CHANGE, ()))["max_quote_age"] == raised.max_quote_age_ms * 1_000

@@ -76,6 +76,6 @@ def test_unknown_names_and_values_out_of_bounds_are_rejected(text: str, said: st
 
 def test_both_ends_of_a_range_are_checked_and_whole_numbers_stay_whole() -> None:
     grid = Grid((), (range_of("max_open_arbitrages=1:8"), range_of("min_net_bps=0:8")), draws=3)
-    assert [part.is_whole for part in checked_against(grid, PARAMETERS).ranges] == [True, False]
+    assert [part.is_integer for part in checked_against(grid, PARAMETERS).ranges] == [True, False]
     with pytest.raises(SweepRejectedError, match="at most 1,000"):
         checked_against(Grid((), (range_of("max_open_arbitrages=1:1001"),), draws=3), PARAMETERS)

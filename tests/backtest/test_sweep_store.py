@@ -139,7 +139,7 @@ def test_results_whose_definition_is_gone_are_no_ones(tmp_path: Path) -> None:
     assert (store.results(), store.candidates.exists()) == ([], False)
 
 
-def test_nothing_is_kept_of_a_set_that_was_built_anew_meanwhile(tmp_path: Path) -> None:
+def test_nothing_is_kept_of_a_set_that_was_built_again_meanwhile(tmp_path: Path) -> None:
     tick_set = tick_set_of(log_of(seed=11, rows=40), tmp_path / "set")
     store = begun(tmp_path)
     for chunk in (0, 1):

@@ -56,7 +56,7 @@ def test_results_from_bars_are_marked_in_every_ranking() -> None:
     assert sweep_json(marked)["is_of_bars"] is True
 
 
-def test_bars_tell_nothing_of_what_latency_costs() -> None:
+def test_bars_report_nothing_of_what_latency_costs() -> None:
     found = [replace(one, point=(("latency_ms", Decimal(10 * one.number)),)) for one in results(NETS)]
     grid = Grid((axis_of("latency_ms=0,10,20,30,40,50"),))
     swept = table_of_sweep(replace(DEFINITION, grid=grid), "USD", found, 0, ())
@@ -75,8 +75,8 @@ def test_figures_of_a_set_stand_beside_its_net() -> None:
     assert words[4:8] == ["1.23", "%", "1.23", "12.50"]
     document = sweep_json(swept)["results"]
     assert isinstance(document, list)
-    told = document[0]
-    assert (told["missed"], told["return_on_capital"], told["turnover"], told["sortino"]) == (
+    reported = document[0]
+    assert (reported["missed"], reported["return_on_capital"], reported["turnover"], reported["sortino"]) == (
         "12.5",
         "0.0123",
         "7",

@@ -111,7 +111,7 @@ def test_a_span_is_what_a_log_that_ended_there_gives(store: SweepStore, messages
         assert mine.trades > 0
 
 
-def test_a_cut_tape_knows_what_a_log_that_ended_there_tells(messages: list[bytes], tmp_path: Path) -> None:
+def test_a_cut_history_knows_what_a_log_that_ended_there_says(messages: list[bytes], tmp_path: Path) -> None:
     end = time_of(messages[len(messages) // 2])
     kept = [message for message in messages if time_of(message) < end]
     whole, cut = (

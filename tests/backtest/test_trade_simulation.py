@@ -201,4 +201,4 @@ def test_an_opportunity_past_its_time_is_nobodys_business() -> None:
     # nobody rejected it, and what one trade within its limits would have brought is missed all the same
     assert outcome.rejections == {"expired": RejectedSum(0, 1, Decimal("0.32366449"))}
     assert outcome.opportunities == 1
-    assert any("1 opportunities had expired" in told for told in outcome.assumptions)
+    assert any("1 opportunities had expired" in reported for reported in outcome.assumptions)

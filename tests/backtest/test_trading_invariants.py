@@ -77,8 +77,8 @@ def test_books_balance_and_nothing_stays_open(seed: int, chosen: Parameters) -> 
 
 
 def _expired(outcome: TradingOutcome) -> int:
-    told = [words for words in outcome.assumptions if "had expired" in words]
-    return int(told[0].split()[0]) if told else 0
+    reported = [words for words in outcome.assumptions if "had expired" in words]
+    return int(reported[0].split()[0]) if reported else 0
 
 
 def _more_than_shown(recording: Recording, fills: tuple[Fill, ...]) -> list[object]:
@@ -115,14 +115,16 @@ def test_the_same_again_whatever_the_order_of_what_is_sorted(seed: int, chosen: 
 @given(seed=SEEDS, chosen=parameters(), pick=st.integers(0, 50), behind=SEEDS)
 def test_nothing_that_lies_ahead_changes_what_was_before(seed: int, chosen: Parameters, pick: int, behind: int) -> None:
     """All is another from the moment of a fill on: whoever looks ahead fills otherwise."""
-    told = Recording(seed, QUOTES)
-    outcome = _outcome(told, chosen)
+    reported = Recording(seed, QUOTES)
+    outcome = _outcome(reported, chosen)
     assume(outcome.fills)
     until = outcome.fills[pick % len(outcome.fills)].filled_at
     changed = Recording(seed, QUOTES, until, behind)
     assert _before(outcome, until) == _before(_outcome(changed, chosen), until)
-    known = [one for one in told.opportunities if one.event_time + chosen.decision_ms * MILLISECOND <= until]
-    rejections = [trade(known, tape_with(recording.rows), MARKETS, chosen).rejections for recording in (told, changed)]
+    known = [one for one in reported.opportunities if one.event_time + chosen.decision_ms * MILLISECOND <= until]
+    rejections = [
+        trade(known, tape_with(recording.rows), MARKETS, chosen).rejections for recording in (reported, changed)
+    ]
     assert rejections[0] == rejections[1]
 
 

@@ -44,7 +44,7 @@ from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of,
         ({"max_open_arbitrages": 1}, 40, "too_many_open"),
         ({"min_net_bps": 60.0}, 500, "below_threshold"),
         ({"enabled_exchanges": ("alpha", "gamma")}, 500, "exchange_disabled"),
-        ({"trading_state": "reducing"}, 500, "reducing"),
+        ({"trading_state": "reduce_only"}, 500, "reduce_only"),
         ({"max_currency_drift": 1_900}, 500, "currency_drift"),
         ({"max_total_notional": 1_900}, 40, "pair_busy"),
         ({"max_notional": Decimal("0.5")}, 500, "too_small"),
@@ -115,7 +115,7 @@ def test_a_window_is_known_some_seconds_after_its_end() -> None:
     assert counts(outcome) == {"not_persistent": 1}
     blind = trade(opportunities, tape, MARKETS, parameters)
     assert counts(blind) == {"not_persistent": 2}
-    assert any("no spread windows were given" in told for told in blind.assumptions)
+    assert any("no spread windows were given" in reported for reported in blind.assumptions)
 
 
 def test_fees_follow_the_volume_of_the_last_thirty_days() -> None:

@@ -52,17 +52,20 @@ def test_both_forms_hold_the_same_quotes(folder: Path) -> None:
 def test_a_peer_finds_what_the_bound_finds(engine: Engine, folder: Path, bound: Found) -> None:
     pytest.importorskip(engine.package or "numpy", reason=f"{engine.package} is not installed beside the project")
     module = importlib.import_module(f"benchmarks.backtests.{engine.module}")
-    told = (peer_file(folder), ROWS, bool(engine.arguments)) if engine.package == "numba" else (peer_file(folder), ROWS)
-    assert module.one_pass(*told).agrees(bound)
+    reported = (
+        (peer_file(folder), ROWS, bool(engine.arguments)) if engine.package == "numba" else (peer_file(folder), ROWS)
+    )
+    assert module.one_pass(*reported).agrees(bound)
 
 
-def test_a_peer_takes_only_as_many_rows_as_it_is_told(folder: Path) -> None:
+def test_a_peer_takes_only_as_many_rows_as_it_is_asked_for(folder: Path) -> None:
     few = one_pass(peer_file(folder), ROWS // 3, read_ahead=True)
     pandas_plain = importlib.import_module("benchmarks.backtests.pandas_plain")
     assert few.rows == ROWS // 3
     assert pandas_plain.one_pass(peer_file(folder), ROWS // 3).agrees(few)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed")
 def test_ours_finds_what_the_bound_finds(
     folder: Path, bound: Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -82,7 +85,7 @@ def _measured(engine: Engine, found: Found) -> Measured:
 
 
 @pytest.mark.parametrize("other", [Found(100, 3, 5, 7), Found(100, 2, 5, 8), Found(100, 2, 6, 7)])
-def test_engines_that_disagree_are_told(other: Found) -> None:
+def test_engines_that_disagree_are_reported(other: Found) -> None:
     found = Found(rows=100, count=2, times=5, net_bits=7)
     same = [_measured(BOUND, found), _measured(PEERS[1], found)]
     check_agreement(same)
@@ -90,7 +93,7 @@ def test_engines_that_disagree_are_told(other: Found) -> None:
         check_agreement([*same, _measured(PEERS[2], other)])
 
 
-def test_what_is_not_told_is_not_compared() -> None:
+def test_what_is_not_reported_is_not_compared() -> None:
     found = Found(rows=100, count=2, times=5, net_bits=7)
     check_agreement([_measured(BOUND, replace(found, times=None)), _measured(PEERS[1], found)])
     with pytest.raises(DisagreementError):
@@ -103,7 +106,7 @@ def test_what_is_not_told_is_not_compared() -> None:
         )
 
 
-def test_a_run_that_tells_its_own_time_is_shown_alone_and_whole() -> None:
+def test_a_run_that_reports_its_own_time_is_shown_alone_and_whole() -> None:
     found = Found(rows=100, count=2, times=5, net_bits=7, seconds={"run": 1.0, "run_cpu": 0.5})
     alone, whole = lines([_measured(PEERS[-1], found)])
     assert (alone.rate, alone.cpu_rate) == (100, 200)

@@ -31,10 +31,10 @@ from market.prices.opportunities import Opportunity
 from market.prices.quotes import Quote
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED, Actor
+from market.trade.leg_lifecycle import Advance
 from market.trade.reservations import Reservation, ReservationResult
 from session.clock import Clock, ReplayClock, steady_now, wall_now
 from store.memory.memory_store import MemoryTradeStore
-from store.store_port import Advance
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 
 OPENING = {
@@ -69,19 +69,19 @@ class SlowStore(MemoryTradeStore):
         super().__init__(clock)
         self._mishaps = mishaps
 
-    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
+    async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
         await self._mishaps.pause()
         result = await super().reserve(reservation, by)
         await self._mishaps.pause()
         return result
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
         await self._mishaps.pause()
         leg = await super().start_sending(arbitrage_id, role, by)
         await self._mishaps.pause()
         return leg
 
-    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor = UNFENCED) -> None:
+    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor) -> None:
         await self._mishaps.pause()
         await super().record_sent(arbitrage_id, role, exchange_order_id, by)
         await self._mishaps.pause()
@@ -92,7 +92,7 @@ class SlowStore(MemoryTradeStore):
         role: LegRole,
         report: OrderReport | None,
         advance: Advance,
-        by: Actor = UNFENCED,
+        by: Actor,
     ) -> Arbitrage:
         await self._mishaps.pause()
         arbitrage = await super().finish_leg(arbitrage_id, role, report, advance, by)
@@ -200,13 +200,13 @@ class Floor:
         self._sequence = 0
 
     async def open(self) -> None:
-        await self.store.create_settings(self.settings)
+        await self.store.settings.create(self.settings)
         for exchange in self.accounts:
             await self.start(exchange)
 
     async def start(self, exchange: str) -> None:
         """A new desk; waits until it is ready or over."""
-        settings = await self.store.settings()
+        settings = await self.store.settings.current()
         assert settings is not None
         cache = StateCache(settings, has_room=self.accounts[exchange].has_room)
         markets = (USD_MARKET, EUR_MARKET)
@@ -216,6 +216,7 @@ class Floor:
             markets,
             self.clock,
             cache,
+            UNFENCED,
             Pace(self.unknown_after, 0.01, steady_clock=self._steady_now),
         )
         ready, draining = asyncio.Event(), Draining()
@@ -263,7 +264,7 @@ class Floor:
         self,
         asks: Book = (("6000", "0.5"),),
         bids: Book = (("5618", "0.5"),),
-        told: Sequence[str] = ("alpha", "beta"),
+        reported: Sequence[str] = ("alpha", "beta"),
     ) -> Opportunity:
         """Buying on alpha and selling on beta pays."""
         low, high = str(Decimal(asks[0][0]) - 1), str(Decimal(bids[0][0]) + 1)
@@ -277,14 +278,14 @@ class Floor:
             lifetime=int(self.speed * WAIT_SECONDS * 1_000_000),
             sequence=self._sequence,
         )
-        for exchange in told:
+        for exchange in reported:
             self.streams[exchange].put_nowait(opportunity)
         return opportunity
 
     async def close(self) -> None:
         """Stop, wait for the closing balances of both, end the desks."""
         await self.store.stop_reservations()
-        await until(self.store.session_balances, lambda balances: balances[1].keys() == OPENING.keys())
+        await until(self.store.balances.of_session, lambda balances: balances[1].keys() == OPENING.keys())
         for exchange in self.desks:
             await self.kill(exchange)
 

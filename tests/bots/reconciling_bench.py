@@ -16,7 +16,7 @@ from market.trade.leg_planning import advancing
 from market.trade.reservation_state import BalanceRow
 from store.memory.memory_store import MemoryTradeStore
 from tests.market.samples import MARKETS
-from tests.store.wishes import OPENING, SETTINGS, filled, open_books, opportunity, reserve_both, sent
+from tests.store.reservation_requests import OPENING, SETTINGS, filled, open_books, opportunity, reserve_both, sent
 
 ID = "opportunity-1"
 START = 1_700_000_000_000_000
@@ -66,23 +66,23 @@ class Exchange:
         return self.looks(order)
 
     async def balances(self) -> dict[str, Decimal]:
-        return await self._told("balances", lambda: dict(self.owned))
+        return await self._reported("balances", lambda: dict(self.owned))
 
     async def open_orders(self) -> list[OpenOrder]:
-        return await self._told("orders", lambda: list(self.orders))
+        return await self._reported("orders", lambda: list(self.orders))
 
     async def fills_since(self, since: int) -> list[AccountFill]:
         self.since = since
-        return await self._told("fills", lambda: list(self.fills))
+        return await self._reported("fills", lambda: list(self.fills))
 
     async def close(self) -> None:
         """Nothing is held open."""
 
-    async def _told(self, moment: str, answer: Callable[[], Answer]) -> Answer:
+    async def _reported(self, moment: str, answer: Callable[[], Answer]) -> Answer:
         await self.first.pop(moment, nothing)()
-        told = answer()
+        reported = answer()
         await self.then.pop(moment, nothing)()
-        return told
+        return reported
 
     def fill(self, report: OrderReport) -> None:
         """List the fills of an order, and move what they moved."""
@@ -126,7 +126,7 @@ class Bench:
         return [f"{one.kind} {one.handled}" for one in await self.store.differences.stored()]
 
     async def row(self, currency: str = "USD") -> BalanceRow:
-        rows = await self.store.balance_rows()
+        rows = await self.store.balances.rows()
         return next(row for row in rows if (row.exchange, row.currency) == ("alpha", currency))
 
     async def arbitrage(self) -> Arbitrage:
@@ -153,7 +153,7 @@ async def buy_sent(bench: Bench, sold: str = "2") -> Leg:
 
 async def finish(bench: Bench, role: str, report: OrderReport | None) -> None:
     assert role in ("buy", "sell")
-    await bench.store.finish_leg(ID, "buy" if role == "buy" else "sell", report, advancing(MARKETS))
+    await bench.store.finish_leg(ID, "buy" if role == "buy" else "sell", report, advancing(MARKETS), UNFENCED)
 
 
 async def ended_without(bench: Bench, sold: str = "0") -> Leg:

@@ -66,7 +66,9 @@ async def closed_one(floor: Floor) -> None:
 
 
 async def paused_at(floor: Floor, exchange: str) -> None:
-    await until(floor.store.health, lambda ones: any(one.exchange == exchange and one.paused_until > 0 for one in ones))
+    await until(
+        floor.store.health.all, lambda ones: any(one.exchange == exchange and one.paused_until > 0 for one in ones)
+    )
 
 
 async def resumed(floor: MovedFloor, exchange: str, log: pytest.LogCaptureFixture) -> None:
@@ -101,9 +103,9 @@ async def test_a_banned_exchange_is_paused_and_resumed(
     await resumed(floor, exchange, caplog)
     await closed_one(floor)
     await floor.close()
-    before, after = await floor.store.session_balances()
+    before, after = await floor.store.balances.of_session()
     assert balances_by_fills(before, await floor.store.fills()) == after
-    assert all(row.held == ZERO for row in await floor.store.balance_rows())
+    assert all(row.held == ZERO for row in await floor.store.balances.rows())
 
 
 async def test_a_bot_that_starts_during_a_ban_waits_for_its_end(

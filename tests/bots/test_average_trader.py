@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bots.bot_loop import BotLoop, Pace
-from bots.decide.quote_lookup import LatestQuote, MarketKey
+from bots.decide.newest_quotes import LatestQuote, MarketKey
 from bots.decide.state_cache import StateCache
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import Signal
@@ -18,6 +18,7 @@ from exchanges.paper.paper_account import PaperAccount
 from exchanges.paper.paper_journal import PaperJournal
 from market.decide.settings import Settings
 from market.instruments.orders import OrderReport
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing
 from market.trade.moving_average import AverageOrder, AverageTrade, MovingAverage, next_average
 from session.clock import Clock, ReplayClock, SystemClock
@@ -28,7 +29,7 @@ from tests.bots.ledger import balances_by_fills
 from tests.bots.test_single_order import seen
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, settings_of
 from tests.store.conftest import SteppedClock
-from tests.store.wishes import filled
+from tests.store.reservation_requests import filled
 
 INTERVAL = 5_000_000
 SIGNALS = settings_of(ma_trading="signals")
@@ -74,11 +75,11 @@ class Bench:
 
     def process(self) -> AverageTrader:
         """Another one, that knows nothing."""
-        return AverageTrader("alpha", SESSION, self.store, self.shown, self.clock, self.cache)
+        return AverageTrader("alpha", SESSION, self.store, self.shown, self.clock, self.cache, by=UNFENCED)
 
     async def open(self) -> None:
-        await self.store.create_settings(self.settings)
-        await self.store.set_balances("alpha", OPENING, "before")
+        await self.store.settings.create(self.settings)
+        await self.store.balances.replace("alpha", OPENING, "before", UNFENCED)
 
     def show(self, mid: str) -> None:
         bid, ask = Decimal(mid) - Decimal("0.01"), Decimal(mid) + Decimal("0.01")
@@ -98,15 +99,15 @@ class Bench:
 
 
 def expected(prices: Sequence[str]) -> list[tuple[str, Decimal]]:
-    average, told = MovingAverage(), []
+    average, reported = MovingAverage(), []
     for price in prices:
         average, signal = next_average(average, Decimal(price))
         if signal is not None:
-            told.append((str(signal), Decimal(price)))
-    return told
+            reported.append((str(signal), Decimal(price)))
+    return reported
 
 
-def told(trades: Sequence[AverageTrade]) -> list[tuple[str, Decimal]]:
+def reported(trades: Sequence[AverageTrade]) -> list[tuple[str, Decimal]]:
     return [(trade.trade_type, trade.trade_price) for trade in trades]
 
 
@@ -114,7 +115,7 @@ async def test_each_crossing_is_written_once() -> None:
     bench = Bench()
     await bench.periods(PRICES)
     trades = await bench.store.averages.trades()
-    assert told(trades) == expected(PRICES)
+    assert reported(trades) == expected(PRICES)
     first = trades[0]
     assert (first.quote_region, first.trade_location, first.order) == ("us", "us", None)
     assert first.timestamp == first.at == bench.clock.now() - (len(PRICES) - 3) * INTERVAL
@@ -131,7 +132,7 @@ async def test_a_period_has_one_close_however_often_somebody_looks() -> None:
             await bench.trader.run_once()
             await bench.process().run_once()
         bench.clock.time -= 2
-    assert told(await bench.store.averages.trades()) == expected(PRICES)
+    assert reported(await bench.store.averages.trades()) == expected(PRICES)
 
 
 async def test_switched_off_it_looks_at_nothing() -> None:
@@ -140,7 +141,7 @@ async def test_switched_off_it_looks_at_nothing() -> None:
     assert bench.shown.looks == 0
     bench.cache.settings = SIGNALS
     await bench.periods(PRICES)
-    assert told(await bench.store.averages.trades()) == expected(PRICES)
+    assert reported(await bench.store.averages.trades()) == expected(PRICES)
 
 
 async def test_without_a_quote_that_holds_there_is_no_close() -> None:
@@ -152,7 +153,7 @@ async def test_without_a_quote_that_holds_there_is_no_close() -> None:
     bench.clock.time += INTERVAL
     await bench.trader.run_once()  # withdrawn
     await bench.periods(PRICES[2:])
-    assert told(await bench.store.averages.trades()) == expected(PRICES)
+    assert reported(await bench.store.averages.trades()) == expected(PRICES)
 
 
 @pytest.mark.parametrize("turns", range(1, 16))
@@ -168,7 +169,7 @@ async def test_killed_after_any_step_the_next_process_goes_on(turns: int) -> Non
         with suppress(asyncio.CancelledError):
             await dying
         await bench.process().run_once()
-    assert told(await bench.store.averages.trades()) == expected(PRICES)
+    assert reported(await bench.store.averages.trades()) == expected(PRICES)
 
 
 async def test_an_interval_that_is_changed_holds_from_the_next_period_on() -> None:
@@ -190,12 +191,12 @@ async def test_in_a_replay_periods_are_of_recorded_time() -> None:
     for clock, price in zip(times, PRICES, strict=False):
         recorded: Clock = clock
         bench.shown.quotes[KEY] = seen(USD_MARKET, price, price, "1", clock.now(), clock.now())
-        await AverageTrader("alpha", SESSION, bench.store, bench.shown, recorded, bench.cache).run_once()
+        await AverageTrader("alpha", SESSION, bench.store, bench.shown, recorded, bench.cache, by=UNFENCED).run_once()
     (trade,) = await bench.store.averages.trades()
     assert trade.trade_id == f"alpha|BTC/USD|{3 * INTERVAL}"
 
 
-async def bench_with_a_wish(**changes: object) -> Bench:
+async def bench_with_a_requested(**changes: object) -> Bench:
     """Its third close crossed upwards."""
     bench = Bench(ORDERS.model_copy(update=changes))
     await bench.open()
@@ -204,33 +205,33 @@ async def bench_with_a_wish(**changes: object) -> Bench:
 
 
 async def test_an_order_is_reserved_like_any_leg_and_its_row_gets_the_outcome() -> None:
-    bench = await bench_with_a_wish()
+    bench = await bench_with_a_requested()
     (trade,) = await bench.store.averages.trades()
     assert trade.order == AverageOrder("open")
     (arbitrage,) = await bench.store.open_arbitrages()
     assert (arbitrage.arbitrage_id, arbitrage.state, arbitrage.strategy) == (trade.trade_id, "reserved", "ma")
     assert (len(arbitrage.legs), arbitrage.reserve_by >= arbitrage.times["reserved"]) == (1, True)
-    leg = await bench.store.start_sending(trade.trade_id, "buy")
+    leg = await bench.store.start_sending(trade.trade_id, "buy", UNFENCED)
     assert leg is not None
-    assert await bench.store.start_sending(trade.trade_id, "buy") is None
+    assert await bench.store.start_sending(trade.trade_id, "buy", UNFENCED) is None
     await bench.trader.run_once()
     assert await bench.order() == AverageOrder("open")
     report = filled(leg, Decimal(10))
-    assert (await bench.store.finish_leg(trade.trade_id, "buy", report, advancing(MARKETS))).state == "closed"
+    assert (await bench.store.finish_leg(trade.trade_id, "buy", report, advancing(MARKETS), UNFENCED)).state == "closed"
     await bench.trader.run_once()
     assert await bench.order() == AverageOrder("partly_filled", None, Decimal(10), 10 * leg.limit_price)
     assert await bench.store.averages.unsettled("alpha") == []
-    assert [row.held for row in await bench.store.balance_rows()] == [Decimal(0)] * 2
+    assert [row.held for row in await bench.store.balances.rows()] == [Decimal(0)] * 2
 
 
 @pytest.mark.parametrize(("share", "state"), [(1, "filled"), (0, "unfilled")])
 async def test_all_or_nothing_of_it_is_filled(share: int, state: str) -> None:
-    bench = await bench_with_a_wish()
+    bench = await bench_with_a_requested()
     (trade,) = await bench.store.averages.trades()
-    leg = await bench.store.start_sending(trade.trade_id, "buy")
+    leg = await bench.store.start_sending(trade.trade_id, "buy", UNFENCED)
     assert leg is not None
     report: OrderReport = filled(leg, leg.amount * share)
-    await bench.store.finish_leg(trade.trade_id, "buy", report, advancing(MARKETS))
+    await bench.store.finish_leg(trade.trade_id, "buy", report, advancing(MARKETS), UNFENCED)
     await bench.trader.run_once()
     order = await bench.order()
     assert order is not None
@@ -241,19 +242,19 @@ async def test_all_or_nothing_of_it_is_filled(share: int, state: str) -> None:
     ("changes", "expected_order"),
     [
         ({"trading_state": "halted"}, AverageOrder("rejected", "halted")),
-        ({"trading_state": "reducing"}, AverageOrder("rejected", "reducing")),
+        ({"trading_state": "reduce_only"}, AverageOrder("rejected", "reduce_only")),
         ({"enabled_exchanges": ("beta",)}, AverageOrder("rejected", "exchange_disabled")),
         ({"ma_notional": Decimal("0.0001")}, AverageOrder("rejected", "too_small")),
         ({"max_total_notional": Decimal("0.0001")}, AverageOrder("rejected", "total_limit")),
     ],
 )
 async def test_what_the_risk_checks_reject(changes: dict[str, object], expected_order: AverageOrder) -> None:
-    bench = await bench_with_a_wish(**changes)
+    bench = await bench_with_a_requested(**changes)
     assert await bench.order() == expected_order
     assert await bench.store.session_arbitrages() == []
 
 
-async def bench_with_a_lost_wish() -> Bench:
+async def bench_with_a_lost_requested() -> Bench:
     """Its process died between the signal and the reservation, as it looked at the quotes once more."""
     bench = Bench(ORDERS, shown=Shown(stuck_at=4))
     await bench.open()
@@ -269,7 +270,7 @@ async def bench_with_a_lost_wish() -> Bench:
 
 
 async def test_the_next_process_reserves_what_was_wanted() -> None:
-    bench = await bench_with_a_lost_wish()
+    bench = await bench_with_a_lost_requested()
     bench.clock.time += 1_000_000
     await bench.process().run_once()
     assert await bench.order() == AverageOrder("open")
@@ -303,7 +304,7 @@ async def test_a_process_that_is_asked_to_go_leaves_the_order_to_the_next() -> N
 
 
 async def test_an_order_that_nobody_came_to_in_time_is_missed() -> None:
-    bench = await bench_with_a_lost_wish()
+    bench = await bench_with_a_lost_requested()
     bench.clock.time += INTERVAL
     await bench.process().run_once()
     assert await bench.order() == AverageOrder("missed", "expired")
@@ -311,7 +312,7 @@ async def test_an_order_that_nobody_came_to_in_time_is_missed() -> None:
 
 
 async def test_orders_switched_off_in_between_are_rejected() -> None:
-    bench = await bench_with_a_lost_wish()
+    bench = await bench_with_a_lost_requested()
     bench.cache.settings = SIGNALS
     await bench.process().run_once()
     assert await bench.order() == AverageOrder("rejected", "ma_orders_off")
@@ -329,9 +330,9 @@ async def test_two_processes_that_see_one_signal_reserve_it_once() -> None:
 
 
 async def test_a_market_that_this_session_has_not() -> None:
-    bench = await bench_with_a_lost_wish()
+    bench = await bench_with_a_lost_requested()
     elsewhere = replace(SESSION, markets=(EUR_MARKET,))
-    await AverageTrader("alpha", elsewhere, bench.store, bench.shown, bench.clock, bench.cache).run_once()
+    await AverageTrader("alpha", elsewhere, bench.store, bench.shown, bench.clock, bench.cache, by=UNFENCED).run_once()
     assert await bench.order() == AverageOrder("rejected", "market_missing")
 
 
@@ -342,9 +343,9 @@ async def desk_at_work(tmp_path: Path) -> AsyncIterator[tuple[Bench, PaperAccoun
     await bench.open()
     clock = SystemClock()
     store = MemoryTradeStore(clock)
-    await store.create_settings(ORDERS.model_copy(update={"ma_interval_ms": 100, "cool_down_ms": 0}))
+    await store.settings.create(ORDERS.model_copy(update={"ma_interval_ms": 100, "cool_down_ms": 0}))
     bench.store = store
-    settings = await store.settings()
+    settings = await store.settings.current()
     assert settings is not None
     cache = StateCache(settings)
     account = PaperAccount(
@@ -356,9 +357,16 @@ async def desk_at_work(tmp_path: Path) -> AsyncIterator[tuple[Bench, PaperAccoun
         fee_rate=lambda: Decimal("0.001"),
         latency_ms=0,
     )
-    strategy = AverageTrader("alpha", SESSION, store, bench.shown, clock, cache)
+    strategy = AverageTrader("alpha", SESSION, store, bench.shown, clock, cache, by=UNFENCED)
     bot_loop = BotLoop(
-        store, account, (USD_MARKET,), clock, cache, Pace(round_seconds=0.02), background_tasks=(strategy.run,)
+        store,
+        account,
+        (USD_MARKET,),
+        clock,
+        cache,
+        UNFENCED,
+        Pace(round_seconds=0.02),
+        background_tasks=(strategy.run,),
     )
     working = asyncio.create_task(bot_loop.run(_no_signals(), lambda: None))
     yield bench, account
@@ -387,12 +395,12 @@ async def test_signals_are_traded_from_close_to_ledger(desk_at_work: tuple[Bench
 
     await until(enough, bool)
     await bench.store.stop_reservations()
-    _, after = await until(bench.store.session_balances, lambda both: "alpha" in both[1])
-    before, _ = await bench.store.session_balances()
+    _, after = await until(bench.store.balances.of_session, lambda both: "alpha" in both[1])
+    before, _ = await bench.store.balances.of_session()
     fills = await bench.store.fills()
     assert balances_by_fills(before, fills) == after
     for one in await bench.store.session_arbitrages():
         assert (one.strategy, one.state, len(one.legs), one.profit) == ("ma", "closed", 1, None)
-    for row in await bench.store.balance_rows():
+    for row in await bench.store.balances.rows():
         assert (row.held, row.free) == (Decimal(0), after["alpha"][row.currency])
     assert len({fill.fill_id for fill in fills}) == len(fills) >= 4

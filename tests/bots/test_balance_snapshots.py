@@ -6,8 +6,9 @@ import pytest
 
 from bots.reconcile.balance_snapshots import BalanceSnapshots
 from exchanges.errors import ExchangeUnavailableError
+from market.trade.leases import UNFENCED
 from tests.bots.reconciling_bench import Bench, ended_without, opened_bench
-from tests.store.wishes import OPENING
+from tests.store.reservation_requests import OPENING
 
 USD = OPENING["alpha"]["USD"]
 
@@ -18,11 +19,11 @@ async def bench() -> Bench:
 
 
 def books(bench: Bench) -> BalanceSnapshots:
-    return BalanceSnapshots(bench.store, bench.exchange)
+    return BalanceSnapshots(bench.store, bench.exchange, by=UNFENCED)
 
 
 async def closing_usd(bench: Bench) -> Decimal:
-    _, after = await bench.store.session_balances()
+    _, after = await bench.store.balances.of_session()
     return after["alpha"]["USD"]
 
 

@@ -40,9 +40,9 @@ async def ended(floor: Floor, identity: str) -> Arbitrage:
 
 async def assert_books_balance(floor: Floor) -> None:
     """Both sides from different sources; nothing is held any more; nothing was posted twice."""
-    before, after = await floor.store.session_balances()
+    before, after = await floor.store.balances.of_session()
     assert balances_by_fills(before, await floor.store.fills()) == after
-    for row in await floor.store.balance_rows():
+    for row in await floor.store.balances.rows():
         assert row.held == 0
         assert row.free == after[row.exchange].get(row.currency, ZERO)
     for account in floor.accounts.values():
@@ -62,13 +62,13 @@ async def test_both_legs_of_one_opportunity(floor: Floor) -> None:
 
 
 async def test_a_raised_threshold_acts_at_once_and_is_taken_back(floor: Floor) -> None:
-    raised = await floor.store.change_settings(EASY.model_copy(update={"min_net_bps": 60.0}), 1, "test")
+    raised = await floor.store.settings.change(EASY.model_copy(update={"min_net_bps": 60.0}), 1, "test")
     await asyncio.sleep(0)
     rejected = floor.offer()
     await until(_rejections(floor), lambda reasons: reasons == {("alpha", "below_threshold")})
     assert await floor.store.arbitrage(rejected.opportunity_id) is None
     assert rejected.opportunity_id not in floor.store.opportunities
-    await floor.store.change_settings(EASY, raised.version, "test")
+    await floor.store.settings.change(EASY, raised.version, "test")
     await asyncio.sleep(0)
     assert (await ended(floor, floor.offer().opportunity_id)).state == "closed"
 
@@ -91,7 +91,7 @@ async def test_a_half_reservation_expires_and_gives_its_hold_back(floor: Floor) 
 
 
 async def test_a_bot_that_missed_the_opportunity_finds_the_other_half(floor: Floor) -> None:
-    opportunity = floor.offer(told=["alpha"])
+    opportunity = floor.offer(reported=["alpha"])
     assert (await ended(floor, opportunity.opportunity_id)).state == "closed"
 
 
@@ -150,7 +150,7 @@ def _is_over(arbitrage: Arbitrage) -> bool:
 
 async def test_after_the_stop_nothing_begins(floor: Floor) -> None:
     await floor.store.stop_reservations()
-    await until(floor.store.session_balances, lambda balances: len(balances[1]) == 2)
+    await until(floor.store.balances.of_session, lambda balances: len(balances[1]) == 2)
     opportunity = floor.offer()
     await until(_rejections(floor), lambda reasons: reasons == {("alpha", "stopping")})
     assert await floor.store.arbitrage(opportunity.opportunity_id) is None

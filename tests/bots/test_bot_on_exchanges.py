@@ -69,14 +69,14 @@ class Stage:
                     OPPORTUNITIES, opportunity_row(served_opportunity(self.world, identity, buy, sell)), "BTC"
                 )
                 await self.writer.flush()
-                await self._told(identity)
+                await self._reported(identity)
         arbitrage = await until(
             lambda: self.store.arbitrage(identity), lambda one: one is not None and one.state in FINAL_STATES
         )
         assert arbitrage is not None
         return arbitrage
 
-    async def _told(self, identity: str) -> None:
+    async def _reported(self, identity: str) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(0.5):
                 await until(lambda: self.store.arbitrage(identity), lambda one: one is not None)
@@ -103,7 +103,7 @@ async def stage(kafka_address: str, mongodb_uri: str, tmp_path: Path) -> AsyncIt
     async with served(tmp_path) as world:
         session = session_at(world, kafka_address, mongodb_uri)
         store, writer = await open_store(session), TopicWriter(kafka_address)
-        await store.create_settings(ANYTHING)
+        await store.settings.create(ANYTHING)
         one = Stage(world, session, store, writer)
         ready = {exchange: asyncio.Event() for exchange in TRADED}
         one.bots = [asyncio.create_task(run_bot(session, exchange, ready[exchange].set)) for exchange in TRADED]
@@ -125,7 +125,7 @@ async def test_every_exchange_buys_and_sells_and_the_books_balance(stage: Stage)
         assert arbitrage.profit is not None
         assert arbitrage.profit.fees < ZERO
     await stage.store.stop_reservations()
-    before, after = await until(stage.store.session_balances, lambda both: both[1].keys() == TRADED.keys())
+    before, after = await until(stage.store.balances.of_session, lambda both: both[1].keys() == TRADED.keys())
     fills = await stage.store.fills()
     assert {(fill.exchange, fill.side) for fill in fills} == {
         (name, side) for name in TRADED for side in ("buy", "sell")
@@ -140,17 +140,17 @@ async def test_a_bot_begins_with_what_its_exchange_counted_before_and_leaves_wha
     async with served(tmp_path, only=("bitflyer",), is_limited=True) as world:
         session = session_at(world, kafka_address, mongodb_uri)
         async with await open_store(session) as store:
-            await store.create_settings(ANYTHING)
-            before = await store.acquire_lease("bitflyer", "before")
+            await store.settings.create(ANYTHING)
+            before = await store.leases.acquire("bitflyer", "before")
             assert before is not None
-            await store.release_lease(before, '{"trades":{"orders":[[0,77]]}}')
+            await store.leases.release(before, '{"trades":{"orders":[[0,77]]}}')
             ready = asyncio.Event()
             bot = asyncio.create_task(run_bot(session, "bitflyer", ready.set))
             async with asyncio.timeout(WAIT_SECONDS):
                 await ready.wait()
             bot.cancel()
             await asyncio.wait([bot])
-            after = await store.acquire_lease("bitflyer", "after")
+            after = await store.leases.acquire("bitflyer", "after")
     assert after is not None
     used = json.loads(after.used)
     assert [weight for _, weight in used["trades"]["orders"]] == [77]

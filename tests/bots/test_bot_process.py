@@ -104,7 +104,7 @@ async def stage(kafka_address: str, mongodb_uri: str, tmp_path: Path) -> AsyncIt
         paper_latency_ms=5,
     )
     store, writer = await open_store(session), TopicWriter(kafka_address)
-    await store.create_settings(settings_of(max_notional=1_500, max_quote_age_ms=20_000))
+    await store.settings.create(settings_of(max_notional=1_500, max_quote_age_ms=20_000))
     one = Stage(session, store, writer)
     for market in MARKETS:
         await one.start(market.exchange)
@@ -121,23 +121,23 @@ async def test_trades_and_closes_its_books(stage: Stage) -> None:
     await stage.start("beta")
     await stage.trade(3)
     await stage.store.stop_reservations()
-    before, after = await until(stage.store.session_balances, lambda both: both[1].keys() == OPENING.keys())
+    before, after = await until(stage.store.balances.of_session, lambda both: both[1].keys() == OPENING.keys())
     assert before == OPENING
     assert balances_by_fills(before, await stage.store.fills()) == after
-    for balance in await stage.store.balance_rows():
+    for balance in await stage.store.balances.rows():
         assert (balance.held, balance.free) == (ZERO, after[balance.exchange][balance.currency])
 
 
 async def test_a_raised_threshold_is_obeyed_at_once(stage: Stage) -> None:
-    settings = await stage.store.settings()
+    settings = await stage.store.settings.current()
     assert settings is not None
     raised = settings.model_copy(update={"min_net_bps": 90.0, "max_notional": Decimal(700)})
-    raised = await stage.store.change_settings(raised, settings.version, "test")
+    raised = await stage.store.settings.change(raised, settings.version, "test")
     rejected = uuid4().hex
     await stage.offer(rejected)
     await until(stage.store.rejection_counts, lambda counts: counts.get("below_threshold") == 1)
     assert await stage.store.arbitrage(rejected) is None
-    await stage.store.change_settings(settings, raised.version, "test")
+    await stage.store.settings.change(settings, raised.version, "test")
     await stage.trade(1)
 
 
@@ -146,10 +146,10 @@ async def test_whoever_is_replaced_ends_without_a_fault_and_the_next_trades_on(s
     (arbitrage,) = await stage.closed()
     holder = next(step.actor for step in arbitrage.history if step.actor.startswith("beta@"))
     # a renewal may come between
-    lease = await until(lambda: stage.store.acquire_lease("beta", holder), lambda taken: taken is not None)
+    lease = await until(lambda: stage.store.leases.acquire("beta", holder), lambda taken: taken is not None)
     assert lease is not None
     await asyncio.wait_for(stage.bots["beta"], WAIT_SECONDS)
-    await stage.store.release_lease(lease)
+    await stage.store.leases.release(lease)
     await stage.start("beta")
     await stage.trade(1)
 

@@ -66,7 +66,7 @@ async def test_it_is_armed_at_once() -> None:
 
 
 @pytest.mark.parametrize(("again", "is_open"), [(None, False), (TIMEOUT_SECONDS, True), (0, True)])
-async def test_kraken_cancels_what_rests_unless_it_hears_again(
+async def test_kraken_cancels_what_rests_unless_it_hears_from_us(
     again: int | None, is_open: bool, tmp_path: Path
 ) -> None:
     market = next(one for one in TRADED if one.exchange == "kraken")

@@ -11,7 +11,7 @@ from bots.bot_loop import DRAIN_SECONDS
 from bots.draining import Draining, run_until_drained
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
 from market.trade.reservations import Reservation, ReservationResult
 from session.clock import Clock, steady_now
 from store.errors import FencedOutError
@@ -67,7 +67,7 @@ async def rounds(floor: Floor) -> None:
 async def test_a_bot_with_nothing_in_flight_goes_at_once_with_its_books_closed(floor: Floor) -> None:
     await ended(floor, floor.offer().opportunity_id)
     await floor.dismiss("alpha")
-    before, after = await floor.store.session_balances()
+    before, after = await floor.store.balances.of_session()
     assert set(after) == {"alpha"}
     assert after["alpha"] == balances_by_fills(before, await floor.store.fills())["alpha"]
     assert not floor.desks["beta"].done()
@@ -111,7 +111,7 @@ class LateStore(SlowStore):
         self.may_read, self.asked = asyncio.Event(), asyncio.Event()
         self.may_read.set()
 
-    async def reserve(self, reservation: Reservation, by: Actor = UNFENCED) -> ReservationResult:
+    async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
         self.asked.set()
         await self.may_reserve.acquire()
         return await super().reserve(reservation, by)
@@ -132,7 +132,7 @@ async def test_a_reservation_that_is_made_while_it_looks_is_seen_through(tmp_pat
     floor = Floor(tmp_path, EASY)
     floor.store = store = LateStore(floor.clock)
     await floor.open()
-    identity = floor.offer(told=("alpha",)).opportunity_id
+    identity = floor.offer(reported=("alpha",)).opportunity_id
     async with asyncio.timeout(WAIT_SECONDS):
         await store.asked.wait()
     store.may_read.clear()
@@ -159,7 +159,7 @@ async def test_the_last_bots_of_both_exchanges_go_together(floor: Floor) -> None
     async with asyncio.timeout(WAIT_SECONDS):
         await asyncio.gather(*floor.desks.values())
     assert (await known(floor, identity)).state == "closed"
-    before, after = await floor.store.session_balances()
+    before, after = await floor.store.balances.of_session()
     assert after == balances_by_fills(before, await floor.store.fills())
 
 
@@ -184,7 +184,7 @@ async def test_one_that_is_started_again_trades_on(floor: Floor) -> None:
 
     async def is_closed_again() -> bool:
         # what it said when it was dismissed is not the last word
-        before, after = await floor.store.session_balances()
+        before, after = await floor.store.balances.of_session()
         return after == balances_by_fills(before, await floor.store.fills())
 
     assert await until(is_closed_again, lambda closed: closed)

@@ -13,44 +13,47 @@ from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.decide.circuit_breaker import Failure, Health
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing, client_order_id
 from market.trade.reservation_state import BalanceRow
+from session.clock import SystemClock
 from store.errors import StoreUnavailableError
+from store.memory.memory_parts import MemoryHealth
 from store.memory.memory_store import MemoryTradeStore
 from tests.market.samples import MARKETS, settings_of
-from tests.store.wishes import open_books, opportunity, reserve_both
+from tests.store.reservation_requests import open_books, opportunity, reserve_both
 
 
-class UnreachableStore(MemoryTradeStore):
-    """Failures cannot be noted while it is unreachable."""
+class UnreachableHealth(MemoryHealth):
+    """Failures cannot be recorded while it is unreachable."""
 
     is_unreachable = True
 
-    async def record_failure(self, exchange: str, failure: Failure) -> Health:
+    async def record(self, exchange: str, failure: Failure) -> Health:
         if self.is_unreachable:
             raise StoreUnavailableError("gone")
-        return await super().record_failure(exchange, failure)
+        return await super().record(exchange, failure)
 
 
 async def watch_on(store: MemoryTradeStore) -> tuple[ExchangeHealthWatch, StateCache]:
     settings = settings_of(breaker_failures=2, breaker_pause_ms=30_000)
-    await store.create_settings(settings)
+    await store.settings.create(settings)
     cache = StateCache(settings)
     return ExchangeHealthWatch("alpha", store, cache), cache
 
 
-async def test_failures_are_told_once_and_the_pause_is_known_at_once() -> None:
+async def test_failures_are_reported_once_and_the_pause_is_known_at_once() -> None:
     store = MemoryTradeStore()
     watch, cache = await watch_on(store)
     for _ in range(3):
         watch.record_failure("order_rejected", "order-1")
     await watch.round()
-    (health,) = await store.health()
+    (health,) = await store.health.all()
     assert [one.kind for one in health.failures] == ["order_rejected"]
     assert cache.paused_until == {"alpha": 0}
     watch.record_failure("outcome_unknown", "order-1")
     await watch.round()
-    (paused,) = await store.health()
+    (paused,) = await store.health.all()
     assert paused.is_paused(await store.server_now())
     assert cache.paused_until == {"alpha": paused.paused_until}
 
@@ -59,8 +62,8 @@ async def test_what_others_found_is_known_too() -> None:
     store = MemoryTradeStore()
     watch, cache = await watch_on(store)
     for identity in ("1", "2"):
-        await store.record_failure("beta", Failure(identity, "outcome_unknown"))
-    await store.set_balances("beta", {"BTC": Decimal(3)}, "before")
+        await store.health.record("beta", Failure(identity, "outcome_unknown"))
+    await store.balances.replace("beta", {"BTC": Decimal(3)}, "before", UNFENCED)
     cache.update_balances([BalanceRow("beta", "BTC", Decimal(1), Decimal(1))])
     await watch.round()
     assert cache.paused_until["beta"] > await store.server_now()
@@ -73,20 +76,21 @@ async def test_one_order_looked_up_in_vain_counts_once_a_second() -> None:
     for _ in range(50):
         watch.record_failure("look_up_unanswered", "order-1")
     await watch.round()
-    (health,) = await store.health()
+    (health,) = await store.health.all()
     assert 1 <= len(health.failures) <= 2
 
 
 async def test_an_outage_loses_no_failure() -> None:
-    store = UnreachableStore()
+    store = MemoryTradeStore()
+    store.health = unreachable = UnreachableHealth(SystemClock(), store.settings)
     watch, _ = await watch_on(store)
     watch.record_failure("order_rejected", "order-1")
     with pytest.raises(StoreUnavailableError):
         await watch.run()
     watch.record_failure("order_rejected", "order-2")
-    store.is_unreachable = False
+    unreachable.is_unreachable = False
     await watch.round()
-    (health,) = await store.health()
+    (health,) = await store.health.all()
     assert [one.failure_id for one in health.failures] == ["order-1:order_rejected", "order-2:order_rejected"]
 
 
@@ -131,13 +135,13 @@ class TroubledAccount:
         ),
     ],
 )
-async def test_a_trader_tells_what_went_wrong(account: TroubledAccount, kinds: list[str]) -> None:
+async def test_a_trader_reports_what_went_wrong(account: TroubledAccount, kinds: list[str]) -> None:
     store = MemoryTradeStore()
     await open_books(store)
     await reserve_both(store, opportunity())
     heard: list[tuple[str, str]] = []
     trader = LegExecutor(
-        store, account, advancing(MARKETS), record_failure=lambda kind, order: heard.append((kind, order))
+        store, account, advancing(MARKETS), record_failure=lambda kind, order: heard.append((kind, order)), by=UNFENCED
     )
     await trader.execute("opportunity-1", "buy")
     order_id = client_order_id("opportunity-1", "buy")

@@ -9,19 +9,26 @@ from exchanges.requests.rate_budget import RateBudget, account_budget
 from exchanges.requests.rate_limits import ORDERS
 from market.trade.leases import LEASE_SECONDS, Lease
 from store.errors import FencedOutError, StoreUnavailableError
+from store.memory.memory_parts import MemoryLeases
 from store.memory.memory_store import MemoryTradeStore
 from tests.store.conftest import SteppedClock
 
 
-class StoreWithOutages(MemoryTradeStore):
+class LeasesWithOutages(MemoryLeases):
     """Not reached while `is_away`."""
 
     is_away = False
 
-    async def renew_lease(self, lease: Lease, used: str | None = None) -> Lease | None:
+    async def renew(self, lease: Lease, used: str | None = None) -> Lease | None:
         if self.is_away:
             raise StoreUnavailableError("away")
-        return await super().renew_lease(lease, used)
+        return await super().renew(lease, used)
+
+
+def store_with_outages(clock: SteppedClock) -> tuple[MemoryTradeStore, LeasesWithOutages]:
+    store, leases = MemoryTradeStore(clock), LeasesWithOutages(clock)
+    store.leases = leases
+    return store, leases
 
 
 async def test_a_free_lease_is_taken_at_once_and_released_for_the_next() -> None:
@@ -46,7 +53,7 @@ async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> Non
 
 async def test_a_lease_is_held_from_the_question_on_and_no_longer_than_it_lasts() -> None:
     """By this process's own clock: an answer that was long on its way makes it no longer."""
-    store, steady = StoreWithOutages(SteppedClock()), [0]
+    (store, leases), steady = store_with_outages(SteppedClock()), [0]
     lease = LeaseKeeper(store, "alpha", "one", lambda: steady[0])
     assert not lease.is_held()
     await lease.acquire()
@@ -56,7 +63,7 @@ async def test_a_lease_is_held_from_the_question_on_and_no_longer_than_it_lasts(
     await lease.renew()
     steady[0] += lasts - 1
     assert lease.is_held()
-    store.is_away = True
+    leases.is_away = True
     await lease.renew()
     steady[0] += 1
     assert not lease.is_held()
@@ -64,17 +71,17 @@ async def test_a_lease_is_held_from_the_question_on_and_no_longer_than_it_lasts(
 
 async def test_an_outage_ends_nothing_but_another_holder_does() -> None:
     clock = SteppedClock()
-    store = StoreWithOutages(clock)
+    store, leases = store_with_outages(clock)
     lease = LeaseKeeper(store, "alpha", "one")
     await lease.acquire()
-    store.is_away = True
+    leases.is_away = True
     await lease.renew()
-    store.is_away = False
+    leases.is_away = False
     await clock.sleep(10 * LEASE_SECONDS)
     await lease.renew()
-    assert await store.acquire_lease("alpha", "two") is None
+    assert await store.leases.acquire("alpha", "two") is None
     await clock.sleep(LEASE_SECONDS)
-    assert await store.acquire_lease("alpha", "two") is not None
+    assert await store.leases.acquire("alpha", "two") is not None
     with pytest.raises(FencedOutError, match="another process has taken over alpha"):
         await lease.renew()
 

@@ -7,16 +7,17 @@ from itertools import count
 
 import pytest
 
-from bots.decide.opportunity_checks import Circumstances
 from bots.decide.order_decision import decide
 from bots.execute.leg_executor import NOTHING_FILLED, LegExecutor
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
+from market.decide.decision_context import DecisionContext
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
 from market.money import ZERO, Amount
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import UNCONFIRMED, EndAsResidual, advancing, markets_by_symbol
 from store.memory.memory_store import MemoryTradeStore
 from store.store_port import Reservation
@@ -99,20 +100,22 @@ class ScriptedAccount:
 async def reserved(clock: SteppedClock, bought_at: Market = USD_MARKET) -> MemoryTradeStore:
     """Both legs reserved, nothing sent."""
     store = MemoryTradeStore(clock)
-    await store.create_settings(SETTINGS)
+    await store.settings.create(SETTINGS)
     for exchange, balances in OPENING.items():
-        await store.set_balances(bought_at.exchange if exchange == "alpha" else exchange, balances, "before")
+        await store.balances.replace(
+            bought_at.exchange if exchange == "alpha" else exchange, balances, "before", UNFENCED
+        )
     await reserve_both(store, OPPORTUNITY if bought_at == USD_MARKET else OPPORTUNITY_THERE)
     return store
 
 
 async def reserve_both(store: MemoryTradeStore, opportunity: Opportunity) -> None:
-    circumstances = Circumstances(SETTINGS, None, opportunity.event_time)
+    context = DecisionContext(opportunity, SETTINGS, now=opportunity.event_time)
     sides: tuple[Side, ...] = ("buy", "sell")
     for side in sides:
-        request = decide(opportunity, side, markets_by_symbol((*MARKETS, BITFLYER)), {}, circumstances)
+        request = decide(context, side, markets_by_symbol((*MARKETS, BITFLYER)))
         assert isinstance(request, Reservation)
-        result = await store.reserve(request)
+        result = await store.reserve(request, UNFENCED)
         assert result.rejection is None
 
 
@@ -129,7 +132,7 @@ async def executed(
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, placing, list(looks))
-    trader = LegExecutor(store, account, advancing(MARKETS), steady_clock=clock.now)
+    trader = LegExecutor(store, account, advancing(MARKETS), steady_clock=clock.now, by=UNFENCED)
     await trader.execute(IDENTITY, "buy")
     await trader.execute(IDENTITY, "buy")
     assert len(account.posts) == 1
@@ -187,7 +190,9 @@ async def test_is_seen_through(
 async def test_a_rejected_account_ends_the_leg_and_the_bot() -> None:
     clock = SteppedClock()
     store = await reserved(clock)
-    trader = LegExecutor(store, ScriptedAccount(clock, lambda _: AccountRejectedError("bad key")), advancing(MARKETS))
+    trader = LegExecutor(
+        store, ScriptedAccount(clock, lambda _: AccountRejectedError("bad key")), advancing(MARKETS), by=UNFENCED
+    )
     with pytest.raises(AccountRejectedError):
         await trader.execute(IDENTITY, "buy")
     assert (await buy_leg(store)).state == "not_sent"
@@ -198,7 +203,7 @@ async def test_past_its_time_a_leg_is_not_sent() -> None:
     store = await reserved(clock)
     account = ScriptedAccount(clock, found)
     clock.time += 60_000_000
-    await LegExecutor(store, account, advancing(MARKETS)).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(MARKETS), by=UNFENCED).execute(IDENTITY, "buy")
     leg = await buy_leg(store)
     assert account.posts == []
     assert (leg.state, leg.held) == ("not_sent", Decimal(0))
@@ -209,7 +214,9 @@ async def test_who_was_held_up_after_the_intent_posts_no_more() -> None:
     store = await reserved(clock)
     account = ScriptedAccount(clock, found)
     moments = count(0, 1_600_000)
-    await LegExecutor(store, account, advancing(MARKETS), steady_clock=lambda: next(moments)).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(MARKETS), steady_clock=lambda: next(moments), by=UNFENCED).execute(
+        IDENTITY, "buy"
+    )
     leg = await buy_leg(store)
     assert account.posts == []
     assert (leg.state, "unconfirmed" in leg.times) == ("not_sent", False), "nobody need look for it"
@@ -220,7 +227,7 @@ async def test_what_is_forbidden_at_the_wire_is_certainly_not_sent(role: LegRole
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, found)
-    trader = LegExecutor(store, account, advancing(MARKETS), send_block=lambda: "halted")
+    trader = LegExecutor(store, account, advancing(MARKETS), send_block=lambda: "halted", by=UNFENCED)
     await trader.execute(IDENTITY, role)
     await trader.execute(IDENTITY, role)
     arbitrage = await store.arbitrage(IDENTITY)
@@ -229,8 +236,8 @@ async def test_what_is_forbidden_at_the_wire_is_certainly_not_sent(role: LegRole
     assert (account.posts, leg.state, leg.held) == ([], "not_sent", Decimal(0))
     assert "sending" in leg.times
     assert arbitrage is not None
-    told = [step.reason for step in arbitrage.history if step.what == f"{role} not_sent"]
-    assert told == ["halted"], "why it never left"
+    reported = [step.reason for step in arbitrage.history if step.what == f"{role} not_sent"]
+    assert reported == ["halted"], "why it never left"
     assert await store.unconfirmed_legs(leg.exchange, 0) == []
 
 
@@ -246,10 +253,10 @@ async def test_an_order_of_which_nobody_knows_holds_the_arbitrage(
 ) -> None:
     clock = SteppedClock()
     store = await reserved(clock)
-    await store.start_sending(IDENTITY, "sell")
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS))
+    await store.start_sending(IDENTITY, "sell", UNFENCED)
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS), UNFENCED)
     account = ScriptedAccount(clock, placing, [look])
-    await LegExecutor(store, account, advancing(MARKETS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(MARKETS), steady_clock=clock.now, by=UNFENCED).execute(IDENTITY, "buy")
     arbitrage = await store.arbitrage(IDENTITY)
     assert isinstance(arbitrage, Arbitrage)
     assert (arbitrage.state, arbitrage.reason) == ("residual", reason)
@@ -266,7 +273,7 @@ async def test_a_step_of_the_stores_clock_makes_no_order_unknown() -> None:
         return None
 
     account = ScriptedAccount(steady, unknown, [nothing, while_it_is_set, found], takes=1_000_000)
-    await LegExecutor(store, account, advancing(MARKETS), steady_clock=steady.now).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(MARKETS), steady_clock=steady.now, by=UNFENCED).execute(IDENTITY, "buy")
     assert (await buy_leg(store)).filled == Decimal("0.05")
 
 
@@ -289,10 +296,12 @@ async def test_without_client_ids_the_balances_confirm_a_denial(
 ) -> None:
     clock = SteppedClock()
     store = await reserved(clock, BITFLYER)
-    await store.start_sending(IDENTITY, "sell")
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS))
+    await store.start_sending(IDENTITY, "sell", UNFENCED)
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS), UNFENCED)
     account = ScriptedAccount(clock, unknown, [nothing], exchange="bitflyer", owned=owned, takes=20_000_000)
-    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now, by=UNFENCED).execute(
+        IDENTITY, "buy"
+    )
     arbitrage = await store.arbitrage(IDENTITY)
     assert arbitrage is not None
     assert (arbitrage.state, arbitrage.reason) == (state, reason)
@@ -311,22 +320,26 @@ async def test_a_doubt_that_is_gone_soon_holds_nothing() -> None:
         return None
 
     account.looks.append(settled)
-    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now, by=UNFENCED).execute(
+        IDENTITY, "buy"
+    )
     assert (await buy_leg(store)).state == "not_sent"
     arbitrage = await store.arbitrage(IDENTITY)
     assert arbitrage is not None
     assert arbitrage.reason is None
 
 
-async def test_a_doubt_counts_from_anew_once_a_look_up_failed() -> None:
+async def test_a_doubt_starts_over_once_a_look_up_failed() -> None:
     """The half minute of a doubt begins with the new row of denials."""
     clock = SteppedClock()
     store = await reserved(clock, BITFLYER)
-    await store.start_sending(IDENTITY, "sell")
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS))
+    await store.start_sending(IDENTITY, "sell", UNFENCED)
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS), UNFENCED)
     looks = [*([nothing] * 9), away, *([nothing] * 5), found]
     account = ScriptedAccount(clock, unknown, looks, exchange="bitflyer", owned=dict(WITH_IT))
-    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now).execute(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now, by=UNFENCED).execute(
+        IDENTITY, "buy"
+    )
     assert (await buy_leg(store)).filled == Decimal("0.05")
 
 
@@ -335,10 +348,10 @@ async def test_orders_that_other_legs_have_are_not_looked_at() -> None:
     clock = SteppedClock()
     store = await reserved(clock, BITFLYER)
     account = ScriptedAccount(clock, found, exchange="bitflyer")
-    trader = LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now)
+    trader = LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now, by=UNFENCED)
     await trader.execute(IDENTITY, "buy")
-    await store.start_sending(IDENTITY, "sell")
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, EndAsResidual("whatever"))
+    await store.start_sending(IDENTITY, "sell", UNFENCED)
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, EndAsResidual("whatever"), UNFENCED)
     await reserve_both(store, replace(OPPORTUNITY_THERE, opportunity_id="opportunity-2"))
     account.placing, account.looks = unknown, [lambda order: replace(report(order, "0.05"), exchange_order_id="2")]
     await trader.execute("opportunity-2", "buy")
@@ -350,7 +363,7 @@ async def test_anybody_ends_a_leg_past_its_time_and_never_sends_it() -> None:
     store = await reserved(clock)
     account = ScriptedAccount(clock, found, exchange="beta")
     clock.time += 60_000_000
-    await LegExecutor(store, account, advancing(MARKETS)).lapse(IDENTITY, "buy")
+    await LegExecutor(store, account, advancing(MARKETS), by=UNFENCED).lapse(IDENTITY, "buy")
     leg = await buy_leg(store)
     assert account.posts == []
     assert (leg.state, leg.held) == ("not_sent", Decimal(0))

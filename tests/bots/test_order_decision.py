@@ -1,25 +1,30 @@
-"""From opportunity to reservation."""
+"""From opportunity to reservation, or the first of several rejections."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from bots.decide.opportunity_checks import Circumstances
-from bots.decide.order_decision import FreeBalances, Rejected, basic_rejection, decide, side_of
-from market.decide.risk_checks import Standing
+from bots.decide.order_decision import Rejected, decide, early_rejection, is_expired, side_of
+from market.decide.decision_context import DecisionContext, RiskState
 from market.decide.settings import Settings
 from market.instruments.orders import Side
+from market.prices.opportunities import Opportunity
+from market.prices.quotes import Level
+from market.prices.spread_statistics import SpreadWindow
 from market.trade.leg_planning import client_order_id, markets_by_symbol
 from store.store_port import Reservation
-from tests.market.samples import EUR_MARKET, JPY_MARKET, MARKETS, levels, opportunity_of, settings_of
+from tests.market.samples import EUR_MARKET, JPY_MARKET, MARKETS, USD_MARKET, levels, opportunity_of, settings_of
 
+Free = Mapping[tuple[str, str], Decimal]
 SYMBOLS = markets_by_symbol(MARKETS)
 OPPORTUNITY = opportunity_of((JPY_MARKET, levels(("9000000", "0.5"))), (EUR_MARKET, levels(("56000", "0.4"))))
 
 
-def decision(side: Side, free: FreeBalances | None = None, settings: Settings | None = None) -> Reservation | Rejected:
-    circumstances = Circumstances(settings or settings_of(max_notional=Decimal(100_000)), None, 1_000_000)
-    return decide(OPPORTUNITY, side, SYMBOLS, free or {}, circumstances)
+def decision(side: Side, free: Free | None = None, settings: Settings | None = None) -> Reservation | Rejected:
+    settings = settings or settings_of(max_notional=Decimal(100_000))
+    return decide(DecisionContext(OPPORTUNITY, settings, now=1_000_000, free=free or {}), side, SYMBOLS)
 
 
 @pytest.mark.parametrize(("exchange", "expected"), [("gamma", "buy"), ("beta", "sell"), ("alpha", None)])
@@ -27,7 +32,7 @@ def test_which_side_is_mine(exchange: str, expected: Side | None) -> None:
     assert side_of(OPPORTUNITY, exchange) == expected
 
 
-def test_both_bots_wish_for_the_same() -> None:
+def test_both_bots_request_the_same() -> None:
     buy, sell = decision("buy"), decision("sell")
     assert isinstance(buy, Reservation)
     assert isinstance(sell, Reservation)
@@ -51,21 +56,19 @@ def test_both_bots_wish_for_the_same() -> None:
         ({("alpha", "USD"): Decimal(0)}, "0.4"),
     ],
 )
-def test_balances_of_both_exchanges_limit_both_bots(free: FreeBalances, amount: str) -> None:
+def test_balances_of_both_exchanges_limit_both_bots(free: Free, amount: str) -> None:
     for side in ("buy", "sell"):
         one = decision("buy" if side == "buy" else "sell", free)
         assert isinstance(one, Reservation)
         assert one.leg.amount == Decimal(amount)
 
 
-def standing_with(total: str, settings: Settings) -> Standing:
-    return Standing(
+def risk_with(total: str) -> RiskState:
+    return RiskState(
         now=1_000_000,
-        settings=settings,
         reservations_open=True,
         open_arbitrages=1,
         notional={"total": Decimal(total)},
-        day_net=Decimal(0),
         paused_until={},
         pair_busy=False,
         pair_reserved_at=0,
@@ -80,8 +83,7 @@ def test_what_others_have_taken_of_a_limit_is_not_taken_again(total: str, expect
     )
     if total == "0":
         settings = settings.model_copy(update={"max_total_notional": Decimal(100_000)})
-    circumstances = Circumstances(settings, None, 1_000_000, standing=standing_with(total, settings))
-    one = decide(OPPORTUNITY, "buy", SYMBOLS, {}, circumstances)
+    one = decide(DecisionContext(OPPORTUNITY, settings, risk_with(total), 1_000_000), "buy", SYMBOLS)
     if isinstance(one, Rejected):
         assert one == Rejected(expected)
         return
@@ -97,7 +99,78 @@ def test_rejections_of_checks_and_of_sizing() -> None:
 
 
 def test_an_unknown_market_is_not_traded() -> None:
-    circumstances = Circumstances(settings_of(), None, 1_000_000)
-    assert basic_rejection(OPPORTUNITY, {}, circumstances) == Rejected("exchange_disabled")
-    assert basic_rejection(OPPORTUNITY, SYMBOLS, circumstances) is None
-    assert decide(OPPORTUNITY, "buy", {}, {}, circumstances) == Rejected("exchange_disabled")
+    context = DecisionContext(OPPORTUNITY, settings_of(), now=1_000_000)
+    assert early_rejection(context, {}) == "exchange_disabled"
+    assert early_rejection(context, SYMBOLS) is None
+    assert decide(context, "buy", {}) == Rejected("exchange_disabled")
+
+
+NOW = 1_050_000
+ASKS = levels(("60000", "1"))
+BIDS = levels(("55000", "1"))
+"""55000 EUR at 1.0999 bring 82 bps over 60000 USD before fees of 22 bps."""
+
+
+def opportunity(bids: tuple[Level, ...] = BIDS, net_bps: float = 50.0) -> Opportunity:
+    return opportunity_of((USD_MARKET, ASKS), (EUR_MARKET, bids), net_bps=net_bps)
+
+
+def window(share_above: float) -> SpreadWindow:
+    return SpreadWindow("BTC", "alpha", "beta", 0, 10_000_000, 1.0, 1.0, 2.0, share_above, 10)
+
+
+def rejected(
+    one: Opportunity, settings: Settings | None = None, seen: SpreadWindow | None = None, now: int = NOW
+) -> str | None:
+    decision = decide(DecisionContext(one, settings or settings_of(), None, now, seen), "buy", SYMBOLS)
+    return decision.reason if isinstance(decision, Rejected) else None
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, None),
+        ({"trading_state": "halted"}, "halted"),
+        ({"trading_state": "reduce_only", "enabled_exchanges": ("alpha",)}, "reduce_only"),
+        ({"enabled_exchanges": ("alpha", "gamma")}, "exchange_disabled"),
+        ({"enabled_exchanges": ("beta", "gamma"), "min_net_bps": 90.0}, "exchange_disabled"),
+        ({"min_net_bps": 50.1}, "below_threshold"),
+        ({"min_net_bps": 50.0}, None),
+        ({"max_quote_age_ms": 49}, "stale"),
+        ({"max_quote_age_ms": 50}, None),
+        ({"min_share_above_10s": 0.1}, "not_persistent"),
+        ({"quarantine_ceiling_bps": 49.9}, "quarantined"),
+        ({"quarantine_ceiling_bps": 49.9, "max_quote_age_ms": 49}, "stale"),
+        ({"quarantine_ceiling_bps": 49.9, "min_share_above_10s": 0.1}, "quarantined"),
+    ],
+)
+def test_settings_reject(changes: dict[str, object], expected: str | None) -> None:
+    assert rejected(opportunity(), settings_of(**changes)) == expected
+
+
+def test_what_is_detected_must_be_true_in_exact_arithmetic() -> None:
+    assert rejected(opportunity(levels(("54690", "1")))) == "recheck_failed"
+    one = opportunity()
+    assert rejected(replace(one, buy=replace(one.buy, amount=Decimal(2)))) == "recheck_failed"
+    assert rejected(replace(one, sell=replace(one.sell, levels=()))) == "recheck_failed"
+    assert rejected(opportunity(levels(("65000", "1")))) is None
+    assert rejected(replace(opportunity(levels(("65000", "1"))), fx=())) == "recheck_failed"
+
+
+@pytest.mark.parametrize(
+    ("share_above", "expected"), [(0.0, "not_persistent"), (0.49, "not_persistent"), (0.5, None), (1.0, None)]
+)
+def test_the_last_window_must_have_paid_often_enough(share_above: float, expected: str | None) -> None:
+    assert rejected(opportunity(), settings_of(min_share_above_10s=0.5), window(share_above)) == expected
+
+
+@pytest.mark.parametrize(("age", "now", "expected"), [(1_950_000, NOW, None), (1_950_001, NOW, "stale")])
+def test_ages_grow_on_after_the_detection(age: int, now: int, expected: str | None) -> None:
+    one = opportunity()
+    assert rejected(replace(one, sell=replace(one.sell, age=age)), now=now) == expected
+    assert rejected(replace(one, buy=replace(one.buy, age=age)), now=now) == expected
+
+
+@pytest.mark.parametrize(("now", "expected"), [(1_999_999, False), (2_000_000, True)])
+def test_expiry(now: int, expected: bool) -> None:
+    assert is_expired(opportunity(), now) is expected

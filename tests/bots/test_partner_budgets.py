@@ -13,6 +13,7 @@ from exchanges.requests.rate_budget import RateBudget, account_budget
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ArbitrageState
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import markets_by_symbol
 from store.memory.memory_store import MemoryTradeStore
 from tests.market.samples import (
@@ -91,10 +92,10 @@ class Said:
         raise AssertionError("nothing is acted on")
 
     def reject(
-        self, opportunity: Opportunity, reason: str, rejected_at: int, grounds: Callable[[], str] | None = None
+        self, opportunity: Opportunity, reason: str, rejected_at: int, record: Callable[[], str] | None = None
     ) -> None:
-        assert grounds is not None
-        assert '"legs_left":' in grounds(), "it is kept with the decision, which is verified by it"
+        assert record is not None
+        assert '"legs_left":' in record(), "it is kept with the decision, which is verified by it"
         self.reasons.append(reason)
 
 
@@ -139,7 +140,9 @@ def _said(exchange: str, own: int, partners: int, known: Sequence[Arbitrage] = (
     cache.partners = PartnerBudgets({"beta" if exchange == "alpha" else "alpha": other})
     notes = Said()
     store, markets = MemoryTradeStore(clock), markets_by_symbol(MARKETS)
-    reserver = LegReserver(exchange, store, markets, clock, cache, notes, lambda _, __: None, wall_clock=clock.now)
+    reserver = LegReserver(
+        exchange, store, markets, clock, cache, notes, lambda _, __: None, wall_clock=clock.now, by=UNFENCED
+    )
     reserver.consider(OPPORTUNITY)
     if not known:
         assert reserver.early_rejection(OPPORTUNITY) == ("rate_budget" if min(own, partners) == 0 else None)

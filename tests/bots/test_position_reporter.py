@@ -25,11 +25,11 @@ def reporter(*progress: ChangeStreamProgress) -> PositionReporter:
     return PositionReporter("kraken", positions, reader, progress, lambda: 0)
 
 
-def test_it_tells_its_offsets_and_the_slowest_of_its_change_streams() -> None:
+def test_it_reports_its_offsets_and_the_slowest_of_its_change_streams() -> None:
     now = wall_now()
     quick, slow = ChangeStreamProgress(caught_up_at=now), ChangeStreamProgress(caught_up_at=now - 30 * SECOND, lost=2)
     reach = reporter(quick, slow).position()
-    assert (reach.part, reach.exchange, reach.streams_lost) == ("bot-kraken", "kraken", 2)
+    assert (reach.part, reach.exchange, reach.lost_streams) == ("bot-kraken", "kraken", 2)
     assert reach.offsets == {"opportunities/0": 12, "spreads/0": 3}
     assert reach.change_lag is not None
     assert 30 * SECOND <= reach.change_lag < 60 * SECOND

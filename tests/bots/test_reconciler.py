@@ -8,6 +8,7 @@ import pytest
 from bots.reconcile.reconciler import OVERLAP, SEARCH_BACK
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from market.instruments.orders import LimitOrder, OrderReport
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import UNCONFIRMED, EndAsResidual, advancing
 from market.trade.reservation_state import SIDES
 from tests.bots.reconciling_bench import (
@@ -24,7 +25,7 @@ from tests.bots.reconciling_bench import (
     resting,
 )
 from tests.market.samples import MARKETS
-from tests.store.wishes import OPENING, filled, opportunity, reserve_both, sent
+from tests.store.reservation_requests import OPENING, filled, opportunity, reserve_both, sent
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ async def bench() -> Bench:
     return await opened_bench()
 
 
-async def test_books_that_agree_are_compared_and_noted(bench: Bench) -> None:
+async def test_books_that_agree_are_compared_and_recorded(bench: Bench) -> None:
     buy = await buy_sent(bench)
     bench.exchange.fill(filled(buy))
     await finish(bench, "buy", filled(buy))
@@ -152,7 +153,7 @@ async def test_orders_known_to_be_other_legs_are_not_taken_for_it(bench: Bench) 
     bench.exchange.looks = lambda _: report
     # in flight: nobody knows yet whose it is
     assert await bench.rounds(bench.process(), 2) == []
-    await bench.store.record_sent("opportunity-2", "buy", report.exchange_order_id)
+    await bench.store.record_sent("opportunity-2", "buy", report.exchange_order_id, UNFENCED)
     assert await bench.rounds(bench.process(), 2) == []
     assert report.exchange_order_id in bench.exchange.taken
 
@@ -165,7 +166,7 @@ async def test_one_order_is_found_for_one_of_two_like_legs(bench: Bench) -> None
     await reserve_both(bench.store, opportunity("opportunity-2", sequence=2), ("2", "2"))
     for role in SIDES:
         await sent(bench.store, "opportunity-2", role)
-        await bench.store.finish_leg("opportunity-2", role, None, advancing(MARKETS))
+        await bench.store.finish_leg("opportunity-2", role, None, advancing(MARKETS), UNFENCED)
     report = filled(first)
     bench.exchange.fill(report)
     bench.exchange.looks = lambda _: None if report.exchange_order_id in bench.exchange.taken else report
@@ -186,7 +187,9 @@ async def test_a_leg_whose_market_is_gone_keeps_nothing_else_from_being_compared
     assert await bench.rounds(bench.process(), 2) == ["order_foreign"]
 
 
-async def test_a_strangers_order_is_told_once_and_never_touched(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_strangers_order_is_reported_once_and_never_touched(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
     bench.exchange.orders.append(resting("strange"))
     process = bench.process()
     with caplog.at_level(logging.WARNING):
@@ -214,7 +217,7 @@ async def test_a_fill_that_comes_late_is_booked_once_and_traded_away(bench: Benc
     assert await bench.stored() == ["fill_late healed"]
 
 
-async def test_what_a_strangers_fill_moved_is_told_and_never_healed(bench: Bench) -> None:
+async def test_what_a_strangers_fill_moved_is_reported_and_never_healed(bench: Bench) -> None:
     bench.exchange.fill(fill_of_a_stranger())
     before = await bench.row("BTC"), await bench.row("USD")
     process = bench.process()
@@ -233,7 +236,7 @@ async def test_an_order_held_as_unconfirmed_keeps_its_balances_from_being_healed
     """It filled, the exchange denies it, and its dates do not say when: what moved is not explained away."""
     bench.has_client_ids = False
     buy = await buy_sent(bench)
-    await bench.store.finish_leg(ID, "buy", None, EndAsResidual(UNCONFIRMED))
+    await bench.store.finish_leg(ID, "buy", None, EndAsResidual(UNCONFIRMED), UNFENCED)
     assert (await bench.arbitrage()).reason == UNCONFIRMED
     bench.exchange.fill(filled(buy))
     bench.exchange.fills.clear()

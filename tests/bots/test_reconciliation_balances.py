@@ -8,6 +8,7 @@ import pytest
 from bots.reconcile.reconciler import OVERLAP
 from market.accounting.differences import RowCorrection
 from market.prices.opportunities import Opportunity
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing
 from market.trade.reservation_state import SIDES
 from store.errors import FencedOutError
@@ -22,7 +23,7 @@ from tests.bots.reconciling_bench import (
     opened_bench,
 )
 from tests.market.samples import MARKETS
-from tests.store.wishes import OPENING, SETTINGS, close, filled, opportunity, reserve_both, sent
+from tests.store.reservation_requests import OPENING, SETTINGS, close, filled, opportunity, reserve_both, sent
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ async def test_balances_are_not_compared_while_anything_is_open(bench: Bench) ->
 async def test_a_row_that_moves_while_the_exchange_is_asked_is_not_compared(bench: Bench) -> None:
     async def moves() -> None:
         row = await bench.row()
-        await bench.store.differences.correct(RowCorrection(row, replace(row, free=row.free + 1)))
+        await bench.store.differences.correct(RowCorrection(row, replace(row, free=row.free + 1)), UNFENCED)
 
     process = bench.process()
     for _ in range(4):
@@ -71,8 +72,8 @@ async def test_what_an_arbitrage_moves_while_the_exchange_is_asked_is_not_compar
         bench.exchange.first["balances"] = trades
         assert await bench.rounds(process, 1) == []
         for role in SIDES:
-            await bench.store.finish_leg(one.opportunity_id, role, None, close)
-        await bench.store.set_balances("alpha", OPENING["alpha"], "now")
+            await bench.store.finish_leg(one.opportunity_id, role, None, close, UNFENCED)
+        await bench.store.balances.replace("alpha", OPENING["alpha"], "now", UNFENCED)
         bench.exchange.owned = dict(OPENING["alpha"])
         bench.exchange.fills.clear()
     assert await bench.stored() == []
@@ -88,36 +89,36 @@ async def test_what_an_arbitrage_moved_after_the_comparison_is_not_undone(bench:
     row = await bench.row()
     assert row.free == OPENING["alpha"]["USD"] + 1
     moved = replace(row, free=row.free - 100)
-    await bench.store.differences.correct(RowCorrection(row, moved))
-    assert not await bench.store.differences.correct(differs.remedy)
+    await bench.store.differences.correct(RowCorrection(row, moved), UNFENCED)
+    assert not await bench.store.differences.correct(differs.remedy, UNFENCED)
     assert await bench.row() == moved
 
 
 async def test_what_nothing_holds_any_more_is_free_again(bench: Bench) -> None:
     row = await bench.row()
-    await bench.store.differences.correct(RowCorrection(row, row.holding(Decimal(5))))
+    await bench.store.differences.correct(RowCorrection(row, row.holding(Decimal(5))), UNFENCED)
     assert await bench.rounds(bench.process(), 2) == ["hold_left"]
     assert await bench.row() == row
 
 
 async def test_what_a_halt_left_goes_on_once_trading_does(bench: Bench) -> None:
     buy = await buy_sent(bench)
-    halted = await bench.store.change_settings(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "test")
+    halted = await bench.store.settings.change(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "test")
     await finish(bench, "buy", filled(buy, ONE))
     assert (await bench.arbitrage()).reason == "halted"
     bench.exchange.fill(filled(buy, ONE))
     bench.settings = halted
     assert await bench.rounds(bench.process(), 3) == []
-    bench.settings = await bench.store.change_settings(
+    bench.settings = await bench.store.settings.change(
         halted.model_copy(update={"trading_state": "running"}), 2, "test"
     )
-    assert await bench.rounds(bench.process(), 2) == ["halt_outlived"]
+    assert await bench.rounds(bench.process(), 2) == ["resumable_after_halt"]
     assert (await bench.arbitrage()).state == "single_leg"
 
 
 async def test_what_is_traded_away_long_after_it_began_is_no_strangers(bench: Bench) -> None:
     buy = await buy_sent(bench, "0")
-    halted = await bench.store.change_settings(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "test")
+    halted = await bench.store.settings.change(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "test")
     bench.exchange.fill(filled(buy, ONE))
     await finish(bench, "buy", filled(buy, ONE))
     process = bench.process()
@@ -125,19 +126,19 @@ async def test_what_is_traded_away_long_after_it_began_is_no_strangers(bench: Be
     for _ in range(3):
         bench.clock.time += 60 * MINUTE
         assert await bench.rounds(process, 1) == []
-    await bench.store.change_settings(halted.model_copy(update={"trading_state": "running"}), 2, "test")
-    assert await bench.store.resume(ID, advancing(MARKETS))
+    await bench.store.settings.change(halted.model_copy(update={"trading_state": "running"}), 2, "test")
+    assert await bench.store.resume(ID, advancing(MARKETS), UNFENCED)
     flatten = await sent(bench.store, ID, "flatten")
     bench.exchange.fill(filled(flatten))
-    await bench.store.finish_leg(ID, "flatten", filled(flatten), advancing(MARKETS))
+    await bench.store.finish_leg(ID, "flatten", filled(flatten), advancing(MARKETS), UNFENCED)
     assert await bench.rounds(process, 4) == []
 
 
 async def test_who_was_replaced_mends_nothing(bench: Bench) -> None:
-    lease = await bench.store.acquire_lease("alpha", "first")
+    lease = await bench.store.leases.acquire("alpha", "first")
     assert lease is not None
-    await bench.store.release_lease(lease)
-    await bench.store.acquire_lease("alpha", "second")
+    await bench.store.leases.release(lease)
+    await bench.store.leases.acquire("alpha", "second")
     bench.exchange.owned["USD"] += 1
     process = bench.process(lease.actor)
     await bench.rounds(process, 1)

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
+from bots.decide.newest_quotes import LatestQuote
 from bots.decide.order_decision import Rejected
-from bots.decide.quote_lookup import LatestQuote
 from bots.strategies.single_order import OrderContext, single_order_request
 from market.decide.settings import Settings
 from market.instruments.markets import FxRoute, Market
@@ -158,7 +158,7 @@ OLD = NOW - 2_000_001
         (replace(EUR, fx_quote=None), "stale"),
         (replace(EUR, fx_quote=seen(FX_MARKET, "1", "2", verified=OLD)), "stale"),
         (replace(USD, settings=ORDERS.model_copy(update={"trading_state": "halted"})), "halted"),
-        (replace(USD, settings=ORDERS.model_copy(update={"trading_state": "reducing"})), "reducing"),
+        (replace(USD, settings=ORDERS.model_copy(update={"trading_state": "reduce_only"})), "reduce_only"),
         (replace(USD, settings=ORDERS.model_copy(update={"enabled_exchanges": ("beta",)})), "exchange_disabled"),
         (replace(USD, market=replace(USD_MARKET, exchange="nobody")), "exchange_disabled"),
         (replace(USD, settings=ORDERS.model_copy(update={"ma_notional": Decimal("0.01")})), "too_small"),

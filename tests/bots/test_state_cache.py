@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bots.decide.state_cache import StateCache
-from market.decide.risk_checks import hard_limit
+from market.decide.decision_context import DecisionContext
+from market.decide.risk_checks import first_rejection
 from market.prices.spread_statistics import SpreadWindow
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
@@ -80,8 +81,8 @@ def test_obstacles(prepare: Callable[[StateCache], None], expected: str | None) 
 
 def obstacle(cache: StateCache) -> str | None:
     """What the store would say, by what the bot has seen."""
-    standing = cache.standing(MINE, NOW)
-    return None if standing is None else hard_limit(MINE, standing)
+    risk = cache.risk_state(MINE, NOW)
+    return None if risk is None else first_rejection(DecisionContext(MINE, cache.settings, risk))
 
 
 def sized(notional: str) -> Arbitrage:

@@ -207,8 +207,8 @@ def _rate(rate: Row, market: Market, currency: str) -> Row:
 
 
 def _written_leg(market: Market, quote: Row, side: str, age: int) -> Row:
-    told = {} if quote.get("exchange_time") is None else {"exchange_time": quote["exchange_time"]}
-    return told | {
+    reported = {} if quote.get("exchange_time") is None else {"exchange_time": quote["exchange_time"]}
+    return reported | {
         "exchange": market.exchange,
         "symbol": market.symbol,
         "quote_currency": market.quote_currency,

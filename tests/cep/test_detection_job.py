@@ -48,6 +48,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 async def test_real_time_mode_equals_a_plain_loop_and_a_kill_changes_nothing(own_kafka: str, home: Path) -> None:
     here = session(home, own_kafka)
     await ensure_topics(own_kafka, here.partitions)

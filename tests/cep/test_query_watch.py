@@ -53,7 +53,7 @@ def test_what_spark_leaves_out_is_none(report: dict[str, object]) -> None:
     assert set(figures.values()) == {None}
 
 
-def test_the_newest_offsets_of_a_checkpoint_tell_its_age(tmp_path: Path) -> None:
+def test_the_newest_offsets_of_a_checkpoint_report_its_age(tmp_path: Path) -> None:
     assert newest_offsets_at(tmp_path) is None
     (tmp_path / "offsets").mkdir()
     assert newest_offsets_at(tmp_path) is None

@@ -14,7 +14,7 @@ from cep.spark_session import LONGEST_SOCKET_FOLDER, archive_is_current, closed_
 @pytest.mark.parametrize(
     ("made", "installed", "is_current"), [(200, 100, True), (100, 100, True), (100, 200, False), (None, 100, False)]
 )
-def test_an_archive_older_than_a_jar_is_made_anew(
+def test_an_archive_older_than_a_jar_is_made_again(
     made: int | None, installed: int, is_current: bool, tmp_path: Path
 ) -> None:
     archive, jar = tmp_path / "spark.jsa", tmp_path / "spark-core.jar"

@@ -4,8 +4,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from cep.detection.market_layout import layout_of
-from cep.detection.spread_query import CarriedSpreads
 from cep.detection.spread_windows import window_messages
+from cep.detection.window_query import CarriedSpreads
 from streams.message_format import row_of, spread_window_of
 from tests.cep.logs import LogMaker, session
 from tests.cep.test_opportunity_messages import messages_frame
@@ -15,7 +15,7 @@ SESSION = session()
 LAYOUT = layout_of(SESSION)
 
 
-@pytest.mark.parametrize("cuts", [(), (1, 2, 700), (333, 1_000, 1_001, 2_500)])
+@pytest.mark.parametrize("cuts", [(1, 2, 700), pytest.param((333, 1_000, 1_001, 2_500), marks=pytest.mark.slow)])
 def test_windows_do_not_depend_on_where_the_log_is_cut(spark: SparkSession, cuts: tuple[int, ...]) -> None:
     messages = LogMaker(11).write(3_500)
     numbered_df = messages_frame(spark, messages)

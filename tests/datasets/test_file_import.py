@@ -162,7 +162,7 @@ def test_bars_withdraw_the_older_ones_of_all_markets_first(tmp_path: Path, folde
         begins = ((START + number * minute) // 1_000 for number in range(2))
         path.write_text("".join(f"{ms},1,9,1,{100 + price},5,{ms + 59_999},1,1,1,1,0\n" for ms in begins))
         options = FileOptions(exchange, "BTC/USDT", Decimal(1))
-        told = imported(folder, path, of="binance-klines", options=options).manifest.assumptions
+        reported = imported(folder, path, of="binance-klines", options=options).manifest.assumptions
     log = log_of(folder, "BTC")
     assert [(row.kind, row.exchange, row.time // minute) for row in log] == [
         (kind, exchange, time)
@@ -170,7 +170,7 @@ def test_bars_withdraw_the_older_ones_of_all_markets_first(tmp_path: Path, folde
         for kind in ("withdrawn", "quote")
         for exchange in ("binance", "bybit")
     ]
-    assert "binance-klines has no bid and ask: they are assumed 1 bps below and above each price" in " ".join(told)
+    assert "binance-klines has no bid and ask: they are assumed 1 bps below and above each price" in " ".join(reported)
 
 
 def test_a_quote_is_withdrawn_where_a_later_row_cannot_be_true(tmp_path: Path, folder: Path) -> None:
@@ -270,11 +270,11 @@ def written_text(folder: Path, name: str, text: str) -> Path:
 
 @pytest.mark.parametrize("case", BAD_FILES)
 def test_a_bad_file_gets_one_sentence_and_leaves_nothing(tmp_path: Path, folder: Path, case: str) -> None:
-    make, told = BAD_FILES[case]
+    make, reported = BAD_FILES[case]
     folder.parent.mkdir()
     sources = tmp_path / "sources"
     sources.mkdir()
-    assert told in rejection(folder, *make(sources))
+    assert reported in rejection(folder, *make(sources))
 
 
 @pytest.mark.parametrize("case", ["empty", "truncated", "not in order"])

@@ -179,7 +179,7 @@ def test_what_cannot_be_changed_is_one_sentence_and_changes_nothing(
     assert sentence in rejection(folder, changes)
 
 
-def test_of_two_files_of_one_name_the_checksum_tells(tmp_path: Path, folder: Path) -> None:
+def test_of_two_files_of_one_name_the_checksum_decides(tmp_path: Path, folder: Path) -> None:
     for number in (1, 2):
         (tmp_path / str(number)).mkdir()
         imported(folder, written(tmp_path / str(number), "a.csv", quote(number)))
@@ -245,8 +245,8 @@ def test_a_set_that_took_contracts_for_coins_can_lose_them(tmp_path: Path, folde
     for market in document["markets"]:
         market["contract"] = None
     path.write_bytes(orjson.dumps(document))
-    told = "let it go with --drop-market 'binancecoinm BTC/USD:BTC'"
-    assert told in rejection(folder, SetChanges(unlike=("USDT",)))
+    reported = "let it go with --drop-market 'binancecoinm BTC/USD:BTC'"
+    assert reported in rejection(folder, SetChanges(unlike=("USDT",)))
     whole = repaired(folder, SetChanges(markets=(("binancecoinm", "BTC/USD:BTC"),)))
     assert [one.symbol for one in open_tick_set(folder).manifest.markets] == ["BTC/EUR"]
     assert not any("contract" in line for line in whole.assumptions if "counts as" not in line)

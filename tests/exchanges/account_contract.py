@@ -10,7 +10,7 @@ import pytest
 
 from exchanges.account_port import TradingAccount
 from exchanges.errors import OrderRejectedError, OutcomeUnknownError
-from exchanges.order_api import FILLS_MARGIN
+from exchanges.order_port import FILLS_MARGIN
 from market.instruments.fees import fee_currency
 from market.instruments.markets import Market
 from market.instruments.orders import OrderReport, Side
@@ -95,7 +95,7 @@ class AccountContract:
         assert await bench.account.balances() == before
 
     @pytest.mark.parametrize("reach", ["0", "0.002"])
-    async def test_looking_up_tells_what_placing_told(self, bench: Bench, reach: str) -> None:
+    async def test_looking_up_reports_what_placing_reported(self, bench: Bench, reach: str) -> None:
         price = _limit(bench, "buy", reach) if reach != "0" else bench.best("buy")[0]
         order = order_on(bench.market, "buy", bench.best("sell")[1], price)
         report = await bench.account.place(order)
@@ -190,7 +190,7 @@ class AccountContract:
             assert (await later.place(order_on(bench.market, "buy", shown, price))).filled == 0
 
     async def test_a_client_id_used_before_is_never_a_second_order(self, bench: Bench) -> None:
-        """Whether it is a rejection cannot be told from a lost answer's repeat, so it must be looked up."""
+        """A rejection looks like the repeat of a lost answer, so it must be looked up."""
         if not bench.keeps_client_ids:
             pytest.skip("this exchange forgets ids")
         price, amount = bench.best("sell")

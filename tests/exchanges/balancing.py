@@ -4,24 +4,14 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Protocol
 
-from market.instruments.orders import Side
+from market.instruments.orders import FillLike
 
 
-class Booked(Protocol):
+class Booked(FillLike, Protocol):
     """A fill: as the exchange keeps it, or as an account reports it."""
 
     @property
     def symbol(self) -> str: ...
-    @property
-    def side(self) -> Side: ...
-    @property
-    def amount(self) -> Decimal: ...
-    @property
-    def cost(self) -> Decimal: ...
-    @property
-    def fee(self) -> Decimal: ...
-    @property
-    def fee_currency(self) -> str: ...
 
 
 def balances_after(before: dict[str, Decimal], fills: Iterable[Booked]) -> dict[str, Decimal]:

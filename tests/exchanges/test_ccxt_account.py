@@ -12,7 +12,7 @@ import pytest
 from exchanges.ccxt_client import ExchangeConfig
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.exchange_credentials import Credentials
-from exchanges.order_api import SEARCH_MARGIN
+from exchanges.order_port import SEARCH_MARGIN
 from exchanges.orders.ccxt_account import CcxtAccount, open_account
 from market.instruments.markets import Market
 from market.instruments.orders import Side
@@ -69,7 +69,7 @@ async def outside(tmp_path: Path) -> AsyncIterator[Served]:
         yield running
 
 
-async def test_two_like_orders_on_bitflyer_are_for_a_person_to_tell_apart(outside: Served) -> None:
+async def test_two_like_orders_on_bitflyer_are_for_a_person_to_report_apart(outside: Served) -> None:
     market = BY_EXCHANGE["bitflyer"]
     account = open_account(outside.config("bitflyer"), [market])
     try:
@@ -129,7 +129,7 @@ async def test_nobody_there(market: Market, tmp_path: Path) -> None:
 
 
 async def test_an_order_of_a_market_that_is_not_traded_here(outside: Served) -> None:
-    """It cannot be sent, and whether it ever was cannot be told."""
+    """It cannot be sent, and whether it ever was is unknown."""
     market = BY_EXCHANGE["kraken"]
     account = open_account(outside.config("kraken"), [market])
     try:

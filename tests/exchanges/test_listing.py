@@ -70,7 +70,7 @@ async def test_more_resting_orders_than_one_page_holds(market: Market, tmp_path:
         for number in range(1, count):
             # as they would stand after a long day; the exchange itself would want the money for all of them
             other = NAMES[market.exchange].order(first.number + number, first.placed_at + number)
-            exchange.customer.keep(
+            exchange.customer.store(
                 replace(first, order_id=other, number=first.number + number, placed_at=first.placed_at + number)
             )
         listed = await account.open_orders()
@@ -91,7 +91,7 @@ async def test_more_fills_than_one_page_holds(market: Market, tmp_path: Path) ->
             when = first.filled_at + number // 100
             name = NAMES[market.exchange].fill(first.number + number, when)
             fill = replace(first, fill_id=name, number=first.number + number, filled_at=when)
-            exchange.customer.book(fill)
+            exchange.customer.add_fill(fill)
         listed = await account.fills_since(began)
         assert len({one.fill.fill_id for one in listed}) == len(listed) == count
         assert {one.exchange_order_id for one in listed} == {report.exchange_order_id}

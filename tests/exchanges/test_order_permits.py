@@ -20,6 +20,7 @@ from exchanges.requests.order_permits import Permit
 from exchanges.requests.rate_limits import LIMITS
 from market.instruments.orders import LimitOrder
 from market.time_units import MICROSECONDS
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing
 from session.clock import SystemClock
 from simulators.faults.faults import Fault
@@ -103,6 +104,7 @@ async def test_what_happens_before_the_bytes_leave_stops_the_order(place: Place,
         advancing(MARKETS),
         steady_clock=lambda: steady[0],
         send_block=cache.send_block,
+        by=UNFENCED,
     )
     async with place.held_up(trader.permit()) as task:
         before = place.orders
@@ -129,12 +131,13 @@ async def test_an_order_that_nobody_permitted_does_not_leave(place: Place) -> No
 
 @pytest.mark.parametrize("exchange", sorted(LIMITS))
 async def test_with_the_live_limits_no_order_waits(exchange: str, tmp_path: Path) -> None:
-    """The limiter's clock stands still, so that whatever waited for it would wait for ever."""
-    market, clock = BY_EXCHANGE[exchange], SteppedClock()
-    async with served(tmp_path, clock=clock) as outside:
+    """The limiter's clock stands still, so that whatever waited for it would wait for ever. The exchange's does not:
+    it would reject what is signed a second after its own time."""
+    market = BY_EXCHANGE[exchange]
+    async with served(tmp_path) as outside:
         config = replace(outside.config(exchange), is_limited=True)
         account = open_account(config, [market], steady_clock=lambda: 0)
-        place = Place(exchange, outside, clock, account)
+        place = Place(exchange, outside, SteppedClock(), account)
         try:
             posted = 0
             async with asyncio.timeout(LIMIT):

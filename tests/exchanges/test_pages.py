@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from exchanges.order_api import AnswerNotUnderstoodError, OrderApi, Pages
+from exchanges.order_port import AnswerNotUnderstoodError, OrderApi, Pages
 from exchanges.orders.binance import BinanceOrderApi
 from exchanges.orders.bitflyer import BitflyerOrderApi
 from exchanges.orders.bitstamp import BitstampOrderApi
@@ -29,11 +29,11 @@ def always(answer: object) -> tuple[list[int], Callable[..., Awaitable[object]]]
     """Whatever is asked; and how often it was."""
     calls: list[int] = []
 
-    async def told(*_: object) -> object:
+    async def reply(*_: object) -> object:
         calls.append(1)
         return answer
 
-    return calls, told
+    return calls, reply
 
 
 COINBASE = {"side": "buy", "price": "1", "size": "1", "fee": "0", "order_id": "o", "created_at": NOW}
@@ -53,35 +53,39 @@ BINANCE = {"isBuyer": True, "orderId": 1, "price": "1", "qty": "1", "quoteQty": 
 
 
 def answers() -> dict[str, tuple[list[int], OrderApi]]:
-    """Exchange → how often it was asked, and its desk before it."""
+    """Exchange → how often it was asked, and its api before it."""
     made: dict[str, tuple[list[int], OrderApi]] = {}
-    calls, told = always([{**COINBASE, "trade_id": number} for number in range(1_000)])
+    calls, reply = always([{**COINBASE, "trade_id": number} for number in range(1_000)])
     made["coinbaseexchange"] = (
         calls,
-        CoinbaseExchangeOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetFills=told)),
+        CoinbaseExchangeOrderApi(
+            SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetFills=reply)
+        ),
     )
-    calls, told = always([{**BITSTAMP, "id": number} for number in range(1_000)])
-    client = SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privatePostUserTransactions=told)
+    calls, reply = always([{**BITSTAMP, "id": number} for number in range(1_000)])
+    client = SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privatePostUserTransactions=reply)
     made["bitstamp"] = calls, BitstampOrderApi(client)
-    calls, told = always([{**BITFLYER, "id": number} for number in range(500)])
+    calls, reply = always([{**BITFLYER, "id": number} for number in range(500)])
     made["bitflyer"] = (
         calls,
-        BitflyerOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetGetexecutions=told)),
+        BitflyerOrderApi(
+            SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetGetexecutions=reply)
+        ),
     )
-    calls, told = always({"result": {"trades": {str(number): KRAKEN for number in range(50)}}})
+    calls, reply = always({"result": {"trades": {str(number): KRAKEN for number in range(50)}}})
     _, time = always({"result": {"unixtime": 1}})
-    made["kraken"] = calls, KrakenOrderApi(SimpleNamespace(publicGetTime=time, privatePostTradesHistory=told))
-    calls, told = always([{**BINANCE, "id": number, "commissionAsset": "BTC"} for number in range(1_000)])
+    made["kraken"] = calls, KrakenOrderApi(SimpleNamespace(publicGetTime=time, privatePostTradesHistory=reply))
+    calls, reply = always([{**BINANCE, "id": number, "commissionAsset": "BTC"} for number in range(1_000)])
     made["binance"] = (
         calls,
-        BinanceOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetMyTrades=told)),
+        BinanceOrderApi(SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetMyTrades=reply)),
     )
     return made
 
 
 @pytest.mark.parametrize("exchange", list(MARKETS))
 async def test_the_same_page_for_ever(exchange: str) -> None:
-    calls, desk = answers()[exchange]
+    calls, api = answers()[exchange]
     with pytest.raises(AnswerNotUnderstoodError, match="same page"):
-        await desk.fills_since([MARKETS[exchange]], 0)
+        await api.fills_since([MARKETS[exchange]], 0)
     assert len(calls) == 2

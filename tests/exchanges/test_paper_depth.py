@@ -73,7 +73,7 @@ def test_takings_add_up_and_end_with_their_level() -> None:
     depth.take("BTC/USD", "buy", [taken("101", "1", "0.5")])
     assert depth.left("BTC/USD", "buy", level("101", "1")) == Decimal("0.25")
     assert depth.left("BTC/USD", "buy", level("102", "2")) == 1
-    assert depth.left("BTC/USD", "buy", level("101", "3")) == 3, "another level, though no quote told of it yet"
+    assert depth.left("BTC/USD", "buy", level("101", "3")) == 3, "another level, though no quote showed it yet"
     depth.take("BTC/USD", "buy", [taken("101", "3", "1")])
     assert depth.left("BTC/USD", "buy", level("101", "3")) == 2
 

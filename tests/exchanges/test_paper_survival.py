@@ -63,20 +63,20 @@ async def check_books(account: PaperAccount) -> None:
 async def test_killed_in_the_middle_of_trading(tmp_path: Path, lines: int) -> None:
     """kill -9 after so many acknowledgements: each of them is found again, and one more order may be on its way."""
     path = tmp_path / "alpha.jsonl"
-    told = told_until_killed(path, lines)
-    assert len(told) >= lines
+    reported = reported_until_killed(path, lines)
+    assert len(reported) >= lines
     account = opened(path)
-    for identity, filled in told:
+    for identity, filled in reported:
         report = await account.look_up(order(identity, "0.0101"))
         assert report is not None
         assert (report.is_final, str(report.filled)) == (True, filled)
     known = [identity for identity in IDENTITIES if await account.look_up(order(identity)) is not None]
-    assert len(known) - len(told) in (0, 1)
+    assert len(known) - len(reported) in (0, 1)
     await check_books(account)
 
 
 async def test_cut_anywhere(tmp_path: Path) -> None:
-    """Whatever of the journal reached the disk: what is whole counts, what is torn was never told to anybody."""
+    """Whatever of the journal reached the disk: what is whole counts, what is torn was never reported."""
     path, torn = tmp_path / "alpha.jsonl", tmp_path / "torn.jsonl"
     account = opened(path)
     for number, amount in enumerate(("0.3", "0.9", "0.1")):
@@ -164,7 +164,7 @@ async def test_several_processes_have_one_account(tmp_path: Path) -> None:
     await check_books(accounts[0])
 
 
-async def test_fills_are_told_from_the_second_they_happened_in(tmp_path: Path) -> None:
+async def test_fills_are_reported_from_the_second_they_happened_in(tmp_path: Path) -> None:
     """By the wall, though the market's time is a replay's."""
     account = opened(tmp_path / "alpha.jsonl")
     account.update_quote(quote(1))
@@ -228,16 +228,16 @@ async def test_a_market_of_an_earlier_session_holds_nothing_here(tmp_path: Path)
     assert (await account.look_up(placed)) == OrderReport("alpha-1", True, Amount(ZERO), ())
 
 
-def told_until_killed(path: Path, lines: int) -> list[list[str]]:
+def reported_until_killed(path: Path, lines: int) -> list[list[str]]:
     """What a trading process acknowledged: order and amount filled."""
     words = (sys.executable, "-c", TRADES, path)
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
-        told = [process.stdout.readline() for _ in range(lines)]
+        reported = [process.stdout.readline() for _ in range(lines)]
         process.kill()
-        told += process.stdout.readlines()
+        reported += process.stdout.readlines()
     assert process.returncode == -signal.SIGKILL
-    return [line.split() for line in told]
+    return [line.split() for line in reported]
 
 
 async def until_open(account: PaperAccount) -> None:

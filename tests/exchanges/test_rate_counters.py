@@ -41,7 +41,7 @@ def handed_on(used: Used, now: int) -> Used:
 
 
 @given(LIMITS, st.lists(st.tuples(st.integers(0, 4 * MICROSECONDS), st.integers(1, 3), st.booleans()), max_size=60))
-def test_who_waits_as_long_as_it_is_told_never_asks_too_much(limit: Limit, asked: list[tuple[int, int, bool]]) -> None:
+def test_who_waits_as_long_as_it_must_never_asks_too_much(limit: Limit, asked: list[tuple[int, int, bool]]) -> None:
     """Nor do all those together that take over from each other."""
     used, now, taken = Used(limit), 0, []
     for pause, wanted, is_handed_on in asked:
@@ -102,7 +102,7 @@ def test_one_that_is_steady_keeps_to_its_window_and_a_restart_forgets_little(
     if limit.how == "counter" or limit.maximum < 2:
         return
     now, taken = 0, 0
-    # used up and begun anew after so many seconds, used up again: within one window
+    # used up and started again after so many seconds, used up again: within one window
     for used in (Used(as_counter), Used(as_counter)):
         until = now + min(seconds * MICROSECONDS, int(limit.seconds * MICROSECONDS) // 2 - 1)
         while True:

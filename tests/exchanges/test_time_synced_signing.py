@@ -11,7 +11,7 @@ from aiohttp import web
 
 from exchanges.ccxt_client import ExchangeConfig, live_config, make_exchange
 from exchanges.exchange_credentials import Credentials, key_variables
-from exchanges.order_api import FILLS_MARGIN, AnswerNotUnderstoodError, on_exchange_clock
+from exchanges.order_port import FILLS_MARGIN, AnswerNotUnderstoodError, on_exchange_clock
 from exchanges.requests.time_synced_signing import measure_clock
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
@@ -153,7 +153,7 @@ async def test_a_wait_for_a_turn_is_no_doubt_about_their_clock(exchange: str) ->
         asked = 0
 
         async def throttle(_: object = None) -> None:
-            while wall_now() // 1_000 - asked < HELD_UP_MS:  # noqa: ASYNC110 - nothing else tells of the time
+            while wall_now() // 1_000 - asked < HELD_UP_MS:  # noqa: ASYNC110 - nothing else shows the time
                 await asyncio.sleep(0)
 
         client.throttle = throttle

@@ -24,7 +24,7 @@ async def test_a_feed_under(trial: FeedTrial, tmp_path: Path) -> None:
         seen = dict(
             zip(EXCHANGES, await asyncio.gather(*(feed_under(world, name, trial) for name in EXCHANGES)), strict=True)
         )
-    wrong = {name: _told(one) for name, one in seen.items() if not _is_shown(one, trial.expected(name))}
+    wrong = {name: _reported(one) for name, one in seen.items() if not _is_shown(one, trial.expected(name))}
     assert wrong == {}
     for name, one in seen.items():
         assert one.oldest <= LIMIT + one.stalled, f"{name} believed what was {one.oldest / 1_000:g} ms old"
@@ -40,7 +40,7 @@ def _is_shown(seen: FeedSeen, expected: FeedShows) -> bool:
     )
 
 
-def _told(seen: FeedSeen) -> str:
+def _reported(seen: FeedSeen) -> str:
     return f"{seen.withdrawn}, {seen.status}, {sorted(seen.counted)}"
 
 

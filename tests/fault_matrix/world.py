@@ -62,7 +62,7 @@ class World:
         self.exchanges.faults.switch_on(Fault(exchange, kind, **options))  # type: ignore[arg-type]  # checked there
 
     def strikes(self, exchange: str, kind: FaultKind) -> int:
-        return self.exchanges.faults.strikes().get(exchange, {}).get(kind, 0)
+        return self.exchanges.faults.injected_counts().get(exchange, {}).get(kind, 0)
 
     def clear(self, exchange: str) -> None:
         self.exchanges.faults.clear(exchange)

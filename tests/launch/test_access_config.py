@@ -11,14 +11,14 @@ from session.session import Session
 OIDC = '[oidc]\nissuer = "https://login.example/realm"\naudience = "arbitrage"\n'
 
 
-def told(tmp_path: Path, text: str) -> AccessTerms:
+def reported(tmp_path: Path, text: str) -> AccessTerms:
     file = tmp_path / "arbitrage.toml"
     file.write_text(text)
     return read_configuration(file, {}).access
 
 
 def test_nothing_said_means_reading_on_loopback_is_open(tmp_path: Path) -> None:
-    assert told(tmp_path, "") == AccessTerms()
+    assert reported(tmp_path, "") == AccessTerms()
 
 
 def test_all_of_it_reaches_the_session_and_its_file(tmp_path: Path) -> None:
@@ -55,4 +55,4 @@ def test_all_of_it_reaches_the_session_and_its_file(tmp_path: Path) -> None:
 )
 def test_mistakes_are_one_sentence(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(CannotStartError, match=said):
-        told(tmp_path, text)
+        reported(tmp_path, text)

@@ -12,13 +12,13 @@ from uuid import uuid4
 
 import pytest
 
-from bots.decide.opportunity_checks import Circumstances
 from bots.decide.order_decision import Rejected, decide
 from bots.execute.leg_executor import LegExecutor
 from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
 from exchanges.simulated_markets import taker_fees
 from launch.chaos.audit_records import Violation
 from launch.chaos.books_audit import account_of, violations_of
+from market.decide.decision_context import DecisionContext
 from market.decide.settings import Settings
 from market.trade.arbitrages import Leg, LegRole
 from market.trade.leases import UNFENCED, Actor
@@ -50,7 +50,7 @@ WAIT_SECONDS = 20.0
 class ForgetfulStore(MongoTradeStore):
     """Whoever asks may send, whether somebody was allowed to before or not."""
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
         allowed = await super().start_sending(arbitrage_id, role, by)
         arbitrage = await self.arbitrage(arbitrage_id)
         return allowed or (None if arbitrage is None else arbitrage.leg(role))
@@ -92,12 +92,12 @@ async def stage(mongodb_uri: str, tmp_path: Path) -> AsyncIterator[Stage]:
 
 async def reserve_both(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> None:
     opportunity = served_opportunity(stage.world, ARBITRAGE, buy, sell)
-    free = {(row.exchange, row.currency): row.free for row in await store.balance_rows()}
+    free = {(row.exchange, row.currency): row.free for row in await store.balances.rows()}
     for side in ("buy", "sell"):
-        circumstances = Circumstances(ANYTHING, None, wall_now(), ())
-        wish = decide(opportunity, side, markets_by_symbol(MARKETS), free, circumstances)
-        assert not isinstance(wish, Rejected), wish
-        result = await store.reserve(wish)
+        context = DecisionContext(opportunity, ANYTHING, now=wall_now(), free=free)
+        reservation = decide(context, side, markets_by_symbol(MARKETS))
+        assert not isinstance(reservation, Rejected), reservation
+        result = await store.reserve(reservation, UNFENCED)
         assert result.rejection is None
     assert result.arbitrage is not None
     assert result.arbitrage.state == "reserved"
@@ -120,7 +120,7 @@ async def take_over(store: MongoTradeStore, trader: LegExecutor, role: LegRole) 
     arbitrage = await store.arbitrage(ARBITRAGE)
     leg = None if arbitrage is None else arbitrage.leg(role)
     if leg is not None and not leg.is_final:
-        await trader.resolve(ARBITRAGE, leg)
+        await trader.lookup.resolve(ARBITRAGE, leg)
 
 
 async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> list[Violation]:
@@ -128,15 +128,15 @@ async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> l
     accounts = {exchange: stage.account(exchange) for exchange in TRADED}
     try:
         await store.prepare()
-        await store.create_settings(ANYTHING)
+        await store.settings.create(ANYTHING)
         for exchange, account in accounts.items():
-            await store.set_balances(exchange, await account.balances(), "before")
+            await store.balances.replace(exchange, await account.balances(), "before", UNFENCED)
         await reserve_both(stage, store, buy, sell)
-        await die_after_posting(stage, LegExecutor(store, accounts[buy], advancing(MARKETS)), buy, "buy")
-        await take_over(store, LegExecutor(store, accounts[buy], advancing(MARKETS)), "buy")
-        await take_over(store, LegExecutor(store, accounts[sell], advancing(MARKETS)), "sell")
+        await die_after_posting(stage, LegExecutor(store, accounts[buy], advancing(MARKETS), by=UNFENCED), buy, "buy")
+        await take_over(store, LegExecutor(store, accounts[buy], advancing(MARKETS), by=UNFENCED), "buy")
+        await take_over(store, LegExecutor(store, accounts[sell], advancing(MARKETS), by=UNFENCED), "sell")
         for exchange, account in accounts.items():
-            await store.set_balances(exchange, await account.balances(), "after")
+            await store.balances.replace(exchange, await account.balances(), "after", UNFENCED)
         return await stage.violations()
     finally:
         await store.close()

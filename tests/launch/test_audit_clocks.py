@@ -13,6 +13,7 @@ from exchanges.account_port import TradingAccount
 from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import UNCONFIRMED, advancing
 from session.clock import steady_now
 from simulators.faults.faults import Fault
@@ -90,9 +91,9 @@ class Floor:
 
     async def __aenter__(self) -> "Floor":
         await self.store.prepare()
-        await self.store.create_settings(ANYTHING)
+        await self.store.settings.create(ANYTHING)
         for exchange, account in self.accounts.items():
-            await self.store.set_balances(exchange, await account.balances(), "before")
+            await self.store.balances.replace(exchange, await account.balances(), "before", UNFENCED)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -101,7 +102,7 @@ class Floor:
             await account.close()
 
     def trader(self, exchange: str) -> LegExecutor:
-        return LegExecutor(self.store, self.accounts[exchange], advancing(MARKETS))
+        return LegExecutor(self.store, self.accounts[exchange], advancing(MARKETS), by=UNFENCED)
 
     async def arbitrage(self) -> Arbitrage:
         found = await self.store.arbitrage(ARBITRAGE)
@@ -113,8 +114,10 @@ class Floor:
         leg = (await self.arbitrage()).leg("buy")
         assert leg is not None
         # seconds pass in no time, for whoever only looks
-        looking = LegExecutor(self.store, account, advancing(MARKETS), steady_clock=lambda: steady_now() * 100)
-        await looking.resolve(ARBITRAGE, leg)
+        looking = LegExecutor(
+            self.store, account, advancing(MARKETS), steady_clock=lambda: steady_now() * 100, by=UNFENCED
+        )
+        await looking.lookup.resolve(ARBITRAGE, leg)
         return await self.arbitrage()
 
     async def reconciled(self, *exchanges: str, rounds: int = 3) -> list[str]:
@@ -127,6 +130,7 @@ class Floor:
                 advancing(MARKETS),
                 lambda: ANYTHING,
                 has_client_ids=name != "bitflyer",
+                by=UNFENCED,
             )
             for _ in range(rounds):
                 kinds += [one.kind for one in await process.round()]
@@ -134,7 +138,7 @@ class Floor:
 
     async def violations(self) -> set[str]:
         for exchange, account in self.accounts.items():
-            await self.store.set_balances(exchange, await account.balances(), "after")
+            await self.store.balances.replace(exchange, await account.balances(), "after", UNFENCED)
         return {one.kind for one in await self.stage.violations()}
 
 

@@ -64,8 +64,8 @@ def test_what_cannot_be_run_is_one_sentence(
     garbage.write_bytes(b"\x00garbage")
     folder = tmp_path / "empty"
     folder.mkdir()
-    told = words.format(files=f"{spot} {usdm}", folder=folder, garbage=garbage)
-    assert run(told.split()) == 2
+    reported = words.format(files=f"{spot} {usdm}", folder=folder, garbage=garbage)
+    assert run(reported.split()) == 2
     said = capsys.readouterr().err
     assert said.startswith("arbitrage: ")
     assert sentence in said
@@ -142,7 +142,7 @@ def test_a_set_that_is_not_whole_is_none(home: Path) -> None:
     assert known_sets(home) == []
 
 
-def test_options_become_a_wish_and_a_command_that_repeats_it(tmp_path: Path) -> None:
+def test_options_become_a_request_and_a_command_that_repeats_it(tmp_path: Path) -> None:
     recorded = tmp_path / "latencies.json"
     recorded.write_text(json.dumps({"kraken": [41.5, 60]}))
     options = BacktestOptions(
@@ -157,11 +157,18 @@ def test_options_become_a_wish_and_a_command_that_repeats_it(tmp_path: Path) -> 
         follow_settings=True,
         json=tmp_path / "out.json",
     )
-    wish = requested_backtest(options)
-    assert (dict(wish.values), dict(wish.latency_ms)) == ({"min_net_bps": "7.5"}, {"*": 80.0, "binance": 10.0})
+    requested = requested_backtest(options)
+    assert (dict(requested.values), dict(requested.latency_ms)) == (
+        {"min_net_bps": "7.5"},
+        {"*": 80.0, "binance": 10.0},
+    )
     tiers = (FeeTier(Decimal(0), Decimal("0.001")), FeeTier(Decimal(50_000), Decimal("0.0008")))
-    assert (dict(wish.fee_tiers), wish.failed_share) == ({"binance": tiers}, 0.025)
-    assert (dict(wish.latency_samples), wish.seed, wish.follow_logged_settings) == ({"kraken": (41.5, 60.0)}, 9, True)
+    assert (dict(requested.fee_tiers), requested.failed_share) == ({"binance": tiers}, 0.025)
+    assert (dict(requested.latency_samples), requested.seed, requested.follow_logged_settings) == (
+        {"kraken": (41.5, 60.0)},
+        9,
+        True,
+    )
     assert reproducing_command(options) == (
         "arbitrage backtest 'a set' --set-value 'min_net_bps = 7.5' --fee-bps 2.5 --latency-ms 80 "
         f"--latency-ms binance=10 --latency-from {recorded} --fee-tiers binance=50000:8,0:10 "

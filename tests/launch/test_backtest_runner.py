@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from backtest.profile_sets import set_of_files
 from backtest.report.trade_files import trade_rows, trades_file
-from launch.cli.arguments import add_backtest
+from launch.cli.command_arguments import add_backtest
 from launch.sessions.backtest_runner import JobFiles, JobRunner, data_home, job_arguments, publish_tick_sets
 from market.accounting.equity_curve import EquityPoint
 from market.time_units import MICROSECONDS
@@ -92,7 +92,7 @@ async def test_nothing_is_run_where_nothing_waits(tmp_path: Path, store: MemoryT
     assert not await JobRunner(tmp_path, store.backtests, "one").run_next()
 
 
-async def test_tick_sets_are_told(tmp_path: Path, store: MemoryTradeStore) -> None:
+async def test_tick_sets_are_reported(tmp_path: Path, store: MemoryTradeStore) -> None:
     runner = JobRunner(tmp_path, store.backtests, "one")
     await runner.publish_tick_sets()
     assert await store.backtests.tick_sets() == []
@@ -101,7 +101,7 @@ async def test_tick_sets_are_told(tmp_path: Path, store: MemoryTradeStore) -> No
     assert [one.name for one in await store.backtests.tick_sets()] == [made.folder.name]
 
 
-async def test_tick_sets_are_told_before_any_job_is_taken(tmp_path: Path, mongodb_uri: str) -> None:
+async def test_tick_sets_are_reported_before_any_job_is_taken(tmp_path: Path, mongodb_uri: str) -> None:
     """While the parts of a session still start, the page of backtests has something to choose from."""
     made = set_of_files(tmp_path, made_up_files(tmp_path / "raw"))
     session = replace(session_of(tmp_path), mongodb=mongodb_uri, database=f"told-{uuid.uuid4().hex}")
@@ -167,7 +167,7 @@ async def test_all_trades_are_kept(tmp_path: Path, store: MemoryTradeStore) -> N
     ]
 
 
-async def test_progress_is_told_and_a_cancelled_one_is_ended(tmp_path: Path, store: MemoryTradeStore) -> None:
+async def test_progress_is_reported_and_a_cancelled_one_is_ended(tmp_path: Path, store: MemoryTradeStore) -> None:
     await queued(store)
     script = """echo $$ > $0/pid; printf '{"stage": "trading", "share": 0.25}' > $0/progress.json; exec sleep 300"""
     running = asyncio.create_task(RecordingRunner(tmp_path, store, script).run_next())

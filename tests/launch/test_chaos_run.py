@@ -111,13 +111,13 @@ async def faulty_exchanges(home: Path) -> AsyncIterator[tuple[Served, FaultInjec
         )
 
 
-async def test_exchanges_misbehave_when_told_to(tmp_path: Path) -> None:
+async def test_exchanges_misbehave_when_reported_to(tmp_path: Path) -> None:
     async with faulty_exchanges(tmp_path) as (world, injector):
         await injector.run([InjectedFault(0.0, Fault("kraken", "rejected_order", count=2))])
         (active,) = world.faults.active()
         assert (active.fault.kind, active.left) == ("rejected_order", 2)
         assert await injector.observed_faults() == {}
-        world.faults.of("kraken").strike("rejected_order")
+        world.faults.of("kraken").inject("rejected_order")
         assert await injector.observed_faults() == {"rejected_order": 1}
 
 
@@ -127,14 +127,14 @@ async def test_settings_are_changed_by_the_store_where_the_web_is_down_and_come_
     session = session_of(tmp_path, mongodb=mongodb_uri)
     tuner = SettingsTuner(session, BASE)
     async with await open_store(session) as store:
-        await store.create_settings(BASE)
+        await store.settings.create(BASE)
         await tuner.change({"trading_state": "halted", "max_notional": 60})
-        changed = await store.settings()
+        changed = await store.settings.current()
         assert changed is not None
         assert changed == BASE.model_copy(update={"trading_state": "halted", "max_notional": Decimal(60), "version": 2})
         await tuner.restore(["trading_state"])
         await tuner.restore()
-        assert await store.settings() == BASE.model_copy(update={"version": 4})
+        assert await store.settings.current() == BASE.model_copy(update={"version": 4})
     assert tuner.by_rest == 0
 
 
@@ -144,7 +144,7 @@ async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: 
         supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "ui")], lambda _: None)
         injector = FaultInjector(session, supervisor, SettingsTuner(session, BASE), lambda _: None)
         async with await open_store(session) as store:
-            await store.create_settings(BASE)
+            await store.settings.create(BASE)
             await supervisor.start()
             await supervisor.all_ready(WAIT_SECONDS)
             process = psutil.Process(process_of(tmp_path, "ui"))
@@ -155,7 +155,7 @@ async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: 
             ]
             injecting = asyncio.create_task(injector.run(schedule))
             async with asyncio.timeout(WAIT_SECONDS):
-                while (current := await store.settings()) is None or current.trading_state != "halted":
+                while (current := await store.settings.current()) is None or current.trading_state != "halted":
                     await SystemClock().sleep(0.02)
             await until(lambda: process.status() == psutil.STATUS_STOPPED and bool(world.faults.active()))
             injecting.cancel()
@@ -163,7 +163,7 @@ async def test_in_the_end_everything_is_taken_back(tmp_path: Path, mongodb_uri: 
             await injector.clear()
             await until(lambda: process.status() != psutil.STATUS_STOPPED)
             assert world.faults.active() == []
-            assert await store.settings() == BASE.model_copy(update={"version": 3})
+            assert await store.settings.current() == BASE.model_copy(update={"version": 3})
         await supervisor.stop()
 
 

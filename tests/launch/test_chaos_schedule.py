@@ -54,7 +54,7 @@ def test_three_minutes_have_everything(seed: int) -> None:
     changed = {
         change for injection in injections if isinstance(injection, InjectedSetting) for change in injection.changes
     }
-    assert {("trading_state", "halted"), ("trading_state", "reducing")} <= changed
+    assert {("trading_state", "halted"), ("trading_state", "reduce_only")} <= changed
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -56,7 +56,7 @@ def test_another_end_than_a_signal_stays_what_it_is(tmp_path: Path) -> None:
         raise ConnectionError
 
 
-def test_another_thread_hears_no_signals_and_sets_no_handlers(tmp_path: Path) -> None:
+def test_another_thread_receives_no_signals_and_sets_no_handlers(tmp_path: Path) -> None:
     passed = Event()
 
     def work() -> None:
@@ -69,7 +69,7 @@ def test_another_thread_hears_no_signals_and_sets_no_handlers(tmp_path: Path) ->
     assert passed.is_set()
 
 
-def test_a_signal_while_a_child_starts_ends_the_child_and_is_heard_afterwards(tmp_path: Path) -> None:
+def test_a_signal_while_a_child_starts_ends_the_child_and_is_handled_afterwards(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGINT)
     older = subprocess.Popen(["sleep", "60"])
     ended: list[int] = []
@@ -135,12 +135,12 @@ def test_ctrl_c_in_a_sweep_is_one_line_and_leaves_nothing(
     try:
         _wait(lambda: is_reached(home) or sweep.poll() is not None, SECONDS)
         os.killpg(sweep.pid, signal.SIGINT)
-        _, told = sweep.communicate(timeout=GONE_SECONDS)
+        _, reported = sweep.communicate(timeout=GONE_SECONDS)
         _wait(lambda: not _is_alive(sweep.pid), GONE_SECONDS)
     finally:
         if _is_alive(sweep.pid):
             os.killpg(sweep.pid, signal.SIGKILL)
-    said = [line for line in told.splitlines() if not line.startswith(("starting", "detection", "trading"))]
+    said = [line for line in reported.splitlines() if not line.startswith(("starting", "detection", "trading"))]
     kept = " Finished sets are stored: continue with `arbitrage sweep --resume mine`."
     assert said in ([SENTENCE + kept], [SENTENCE] if advice is None else [])
     assert sweep.returncode == 130

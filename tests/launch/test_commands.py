@@ -22,7 +22,7 @@ COMMANDS = Path(__file__).parents[2] / "docs" / "commands.md"
         ("", "is in use by a running session"),
     ],
 )
-def test_a_mistake_is_told_beside_a_running_session(
+def test_a_mistake_is_reported_beside_a_running_session(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

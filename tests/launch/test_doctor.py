@@ -111,12 +111,12 @@ def test_a_taken_web_port_is_missing_and_a_free_one_ok(tmp_path: Path, taken_por
 
 
 def test_configured_addresses_are_tried(tmp_path: Path, free_port: int, taken_port: int) -> None:
-    told = Configuration(
+    reported = Configuration(
         port=free_port,
         kafka="127.0.0.1:9",
         mongodb=f"mongodb://user:secret@127.0.0.1:{taken_port}/?replicaSet=rs0",
     )
-    found = {finding.subject: finding for finding in session_findings(tmp_path, told)}
+    found = {finding.subject: finding for finding in session_findings(tmp_path, reported)}
     assert found["Kafka"].state == "missing"
     assert "connection refused" in found["Kafka"].text
     assert found["MongoDB"].state == "ok"
@@ -191,6 +191,6 @@ def test_a_configuration_is_checked_for_its_command(
 
 
 def test_a_live_configuration_with_keys_is_well(tmp_path: Path) -> None:
-    told = Configuration.model_validate({"exchange": {name: {"mode": "live"} for name in ("kraken", "bitstamp")}})
+    reported = Configuration.model_validate({"exchange": {name: {"mode": "live"} for name in ("kraken", "bitstamp")}})
     keys = {name: "a" for one in ("kraken", "bitstamp") for name in key_variables(one, False).values()}
-    assert checked_configuration(tmp_path, told, keys | {"ARBITRAGE_ARM_LIVE": "yes"}) == "`arbitrage live` (live)"
+    assert checked_configuration(tmp_path, reported, keys | {"ARBITRAGE_ARM_LIVE": "yes"}) == "`arbitrage live` (live)"

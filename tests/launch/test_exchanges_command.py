@@ -74,9 +74,9 @@ async def test_anybodys_ccxt_trades_with_what_the_file_says(tmp_path: Path) -> N
     async with exchanges(tmp_path, "--port", str(port), "--json", str(file)) as (process, line):
         assert f"http://127.0.0.1:{port}" in line
         assert os.stat(file).st_mode & 0o777 == 0o600
-        told = json.loads(file.read_text())
-        assert tuple(told) == EXCHANGES
-        for name, settings in told.items():
+        reported = json.loads(file.read_text())
+        assert tuple(reported) == EXCHANGES
+        for name, settings in reported.items():
             client = getattr(ccxt.async_support, settings["id"])(settings)
             try:
                 await client.load_markets()

@@ -31,12 +31,12 @@ def test_the_end_of_a_log(tmp_path: Path, log: bytes | None, words: str) -> None
 
 def test_what_another_session_said_is_not_repeated(tmp_path: Path) -> None:
     (tmp_path / "cep.log").write_text("stopped\n")
-    told = last_log_lines(tmp_path, ["cep", "ui"], wall_now() + 60 * MICROSECONDS)
-    assert told.split("; ")[:2] == ["cep has logged nothing yet", "ui has logged nothing yet"]
+    reported = last_log_lines(tmp_path, ["cep", "ui"], wall_now() + 60 * MICROSECONDS)
+    assert reported.split("; ")[:2] == ["cep has logged nothing yet", "ui has logged nothing yet"]
 
 
 @pytest.mark.parametrize(("load", "is_busy"), [(0.3, False), (3.0, False), (3.1, True), (25.4, True)])
 def test_a_busy_machine_is_named_as_one(load: float, is_busy: bool) -> None:
-    told = busy_machine(load, 2)
-    assert bool(told) == is_busy
-    assert not told or told[0].startswith(f"the machine is busy (load {load:.0f} on 2 cores)")
+    reported = busy_machine(load, 2)
+    assert bool(reported) == is_busy
+    assert not reported or reported[0].startswith(f"the machine is busy (load {load:.0f} on 2 cores)")

@@ -84,8 +84,8 @@ def test_the_list_names_every_format_and_its_needs(capsys: pytest.CaptureFixture
     assert not ended.value.code
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == sorted(FORMATS)
-    told = next(line for line in lines if line.startswith("binance-trades"))
-    assert told.endswith("(needs --exchange, --half-spread-bps)")
+    reported = next(line for line in lines if line.startswith("binance-trades"))
+    assert reported.endswith("(needs --exchange, --half-spread-bps)")
 
 
 @pytest.mark.parametrize(

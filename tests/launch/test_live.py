@@ -31,11 +31,11 @@ KEYS = {name: f"key-{name}" for exchange in BOTH for name in key_variables(excha
 ARMED = KEYS | {"ARBITRAGE_ARM_LIVE": "yes"}
 
 
-def told(modes: Mapping[str, Mapping[str, str]], **others: object) -> Configuration:
+def reported(modes: Mapping[str, Mapping[str, str]], **others: object) -> Configuration:
     return Configuration.model_validate({"exchange": modes} | others)
 
 
-LIVE = told({name: {"mode": "live"} for name in BOTH})
+LIVE = reported({name: {"mode": "live"} for name in BOTH})
 
 
 def names_in(folder: Path) -> list[str]:
@@ -63,48 +63,48 @@ def echo(_: str) -> None:
             "live trading on bitstamp needs ARBITRAGE_BITSTAMP_KEY and ARBITRAGE_BITSTAMP_SECRET in the environment",
         ),
         (
-            told({"kraken": {"mode": "live"}, "bitstamp": {"mode": "live", "url": "http://127.0.0.1:8100"}}),
+            reported({"kraken": {"mode": "live"}, "bitstamp": {"mode": "live", "url": "http://127.0.0.1:8100"}}),
             ARMED,
             "live bitstamp: the address http://127.0.0.1:8100/bitstamp/api is not encrypted",
         ),
         (
-            told({"kraken": {"mode": "live"}, "bitstamp": {"mode": "live", "url": "https://localhost:8100/"}}),
+            reported({"kraken": {"mode": "live"}, "bitstamp": {"mode": "live", "url": "https://localhost:8100/"}}),
             ARMED,
             "live bitstamp: the address https://localhost:8100/bitstamp/api is on loopback",
         ),
         (
-            told({"kraken": {"mode": "live"}, "bitstamp": {"mode": "live", "url": "http://gateway.example"}}),
+            reported({"kraken": {"mode": "live"}, "bitstamp": {"mode": "live", "url": "http://gateway.example"}}),
             ARMED,
             "is not encrypted",
         ),
         (
-            told({"kraken": {"mode": "live"}}, exchanges=BOTH),
+            reported({"kraken": {"mode": "live"}}, exchanges=BOTH),
             ARMED,
             "all exchanges of a session must have one mode, but kraken is live, bitstamp is simulated",
         ),
-        (told({"kraken": {"mode": "live"}, "bitstamp": {"mode": "sandbox"}}), ARMED, "bitstamp is sandbox"),
+        (reported({"kraken": {"mode": "live"}, "bitstamp": {"mode": "sandbox"}}), ARMED, "bitstamp is sandbox"),
         (
-            told({name: {"mode": "sandbox"} for name in BOTH}),
+            reported({name: {"mode": "sandbox"} for name in BOTH}),
             ARMED,
             "kraken has no sandbox, only binance and coinbaseexchange have",
         ),
-        (told({}), ARMED, "no exchange is real"),
-        (told({}, exchanges=BOTH), ARMED, "no exchange is real"),
-        (told({"kraken": {"mode": "live"}}), ARMED, "at least two"),
-        (told({"kraken": {"mode": "live"}, "mtgox": {"mode": "live"}}), ARMED, "unknown exchange 'mtgox'"),
+        (reported({}), ARMED, "no exchange is real"),
+        (reported({}, exchanges=BOTH), ARMED, "no exchange is real"),
+        (reported({"kraken": {"mode": "live"}}), ARMED, "at least two"),
+        (reported({"kraken": {"mode": "live"}, "mtgox": {"mode": "live"}}), ARMED, "unknown exchange 'mtgox'"),
         (
-            told({name: {"mode": "live"} for name in (*BOTH, "bitflyer")}, exchanges=BOTH),
+            reported({name: {"mode": "live"} for name in (*BOTH, "bitflyer")}, exchanges=BOTH),
             ARMED,
             r"\[exchange.bitflyer\] is configured, but `exchanges` does not name bitflyer",
         ),
         (
-            told({name: {"mode": "live"} for name in BOTH}, feeds={"stale_after_ms": 2_999}),
+            reported({name: {"mode": "live"} for name in BOTH}, feeds={"stale_after_ms": 2_999}),
             ARMED,
             r"\[feeds\] stale_after_ms is 2999",
         ),
         (LIVE.model_copy(update={"kafka": "10.0.0.1:9092"}), ARMED, "`kafka` is set"),
         (
-            told({name: {"mode": "sandbox"} for name in ("binance", "coinbaseexchange")}),
+            reported({name: {"mode": "sandbox"} for name in ("binance", "coinbaseexchange")}),
             ARMED,
             "sandbox trading on coinbaseexchange needs ARBITRAGE_SANDBOX_COINBASEEXCHANGE_KEY and "
             "ARBITRAGE_SANDBOX_COINBASEEXCHANGE_SECRET and ARBITRAGE_SANDBOX_COINBASEEXCHANGE_PASSWORD",
@@ -124,12 +124,12 @@ async def test_real_trading_is_rejected_in_one_sentence(
 
 @pytest.mark.parametrize("mode", ["live", "sandbox"])
 async def test_paper_never_trades_for_real(mode: str, tmp_path: Path) -> None:
-    for configuration in (told({"kraken": {"mode": mode}}), told({"kraken": {"mode": mode}}, exchanges=BOTH)):
+    for configuration in (reported({"kraken": {"mode": mode}}), reported({"kraken": {"mode": mode}}, exchanges=BOTH)):
         with pytest.raises(CannotStartError, match=f'mode = "{mode}" is not paper trading'):
             await run_paper(tmp_path, OPTIONS, configuration, echo)
     with pytest.raises(CannotStartError, match="url is only for real exchanges"):
-        check_simulated(told({"kraken": {"url": "https://gateway.example"}}))
-    check_simulated(told({"kraken": {"mode": "simulated"}}))
+        check_simulated(reported({"kraken": {"url": "https://gateway.example"}}))
+    check_simulated(reported({"kraken": {"mode": "simulated"}}))
 
 
 def test_the_command_ends_with_2(
@@ -179,7 +179,7 @@ def test_a_right_configuration_is_ready_for_its_first_request(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("flag", "configured"), [(True, False), (False, True)])
-def test_a_real_session_records_where_it_is_told_to(flag: bool, configured: bool, tmp_path: Path) -> None:
+def test_a_real_session_records_where_it_is_asked_to(flag: bool, configured: bool, tmp_path: Path) -> None:
     session = live_session(
         tmp_path, replace(OPTIONS, record=flag), LIVE.model_copy(update={"record": configured, "recordings_mb": 7})
     )
@@ -195,7 +195,7 @@ def test_a_link_to_jars_that_are_not_there_is_no_obstacle(tmp_path: Path) -> Non
 
 def test_a_sandbox_with_keys_of_its_own(tmp_path: Path) -> None:
     names = ("binance", "coinbaseexchange")
-    configuration = told({name: {"mode": "sandbox"} for name in names})
+    configuration = reported({name: {"mode": "sandbox"} for name in names})
     keys = {name: "c2VjcmV0" for exchange in names for name in key_variables(exchange, True).values()}
     session = live_session(tmp_path, OPTIONS, configuration)
     check_accounts(session, keys | {"ARBITRAGE_ARM_LIVE": "yes"})
@@ -205,7 +205,7 @@ def test_a_sandbox_with_keys_of_its_own(tmp_path: Path) -> None:
 def test_nothing_is_traded_until_somebody_switches_it_on() -> None:
     fees = {name: Decimal("0.001") for name in BOTH}
     assert live_settings(LIVE, fees).trading_state == "halted"
-    assert live_settings(told({}, settings={"trading_state": "running"}), fees).trading_state == "running"
+    assert live_settings(reported({}, settings={"trading_state": "running"}), fees).trading_state == "running"
 
 
 async def test_what_the_exchanges_say_goes_into_the_session(tmp_path: Path) -> None:

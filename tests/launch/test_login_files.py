@@ -43,8 +43,8 @@ MONGODB = {"ARBITRAGE_MONGODB_USER": "erika", "ARBITRAGE_MONGODB_PASSWORD": "her
 URI = "mongodb://db.example:27017/?replicaSet=rs0"
 
 
-def session(home: Path, told: Configuration) -> Session:
-    return paper_session(home, PaperOptions(None, None, None, None), told)
+def session(home: Path, reported: Configuration) -> Session:
+    return paper_session(home, PaperOptions(None, None, None, None), reported)
 
 
 def test_the_docs_show_the_table_of_rights() -> None:
@@ -53,8 +53,8 @@ def test_the_docs_show_the_table_of_rights() -> None:
     def named(cell: str) -> tuple[str, ...] | None:
         return None if "no login" in cell else tuple(re.findall(r"`(\w+)`", cell))
 
-    told = {role: tuple(map(named, cells)) for role, *cells in rows}
-    assert told == {role: (rights.collections, rights.topics, rights.topics_read) for role, rights in ROLES.items()}
+    reported = {role: tuple(map(named, cells)) for role, *cells in rows}
+    assert reported == {role: (rights.collections, rights.topics, rights.topics_read) for role, rights in ROLES.items()}
 
 
 def test_no_part_but_the_dashboard_may_change_settings_or_the_audit() -> None:
@@ -102,9 +102,9 @@ async def test_every_role_finds_the_database_ready(mongodb_uri: str, tmp_path: P
             await ensure_users(owner, [user])
             as_role = replace(whole, mongodb=Address(mongodb_uri, user.login))
             async with await open_store(as_role) as store:
-                assert await store.settings() == settings
+                assert await store.settings.current() == settings
             reader = await open_reader(as_role)
-            assert await reader.settings() == settings
+            assert await reader.settings.current() == settings
             await reader.close()
     finally:
         for role in parts:
@@ -115,8 +115,8 @@ async def test_every_role_finds_the_database_ready(mongodb_uri: str, tmp_path: P
 
 
 def test_secrets_are_made_once_and_each_part_finds_its_own_alone(tmp_path: Path) -> None:
-    told = Configuration()
-    mine = supervisors_session(session(tmp_path, told), told, {})
+    reported = Configuration()
+    mine = supervisors_session(session(tmp_path, reported), reported, {})
     own = own_logins(tmp_path)
     assert own == own_logins(tmp_path)
     assert len({own.mongodb_key, own.controller, *own.passwords.values()}) == 2 + len(ROLES) + 1
@@ -147,8 +147,8 @@ def test_secrets_are_made_once_and_each_part_finds_its_own_alone(tmp_path: Path)
 def test_a_configured_mongodb_is_used_with_the_login_that_is_named(
     address: str, environment: dict[str, str], wanted: Login | None, tmp_path: Path
 ) -> None:
-    told = Configuration(mongodb=address)
-    mine = supervisors_session(session(tmp_path, told), told, environment)
+    reported = Configuration(mongodb=address)
+    mine = supervisors_session(session(tmp_path, reported), reported, environment)
     assert (mine.mongodb, login_of(mine.mongodb)) == (URI, wanted)
     found = with_logins(Session.from_json(mine.to_json()), "bot")
     assert (found.mongodb, login_of(found.mongodb)) == (URI, wanted)
@@ -158,8 +158,8 @@ def test_a_configured_mongodb_is_used_with_the_login_that_is_named(
 
 
 def test_the_logins_of_parts_go_with_their_session(tmp_path: Path) -> None:
-    told = Configuration(mongodb=URI)
-    with session_logins(session(tmp_path, told), told, MONGODB):
+    reported = Configuration(mongodb=URI)
+    with session_logins(session(tmp_path, reported), reported, MONGODB):
         assert (tmp_path / "logins" / "bot.json").exists()
     assert [path.name for path in (tmp_path / "logins").iterdir()] == ["own.json"]
 
@@ -175,12 +175,12 @@ async def test_a_start_that_finds_its_mongodb_away_leaves_no_login_of_others_beh
 
 @pytest.mark.parametrize("mode", ["live", "sandbox"])
 def test_real_trading_takes_no_service_that_asks_nobody(mode: str, tmp_path: Path) -> None:
-    told = Configuration(mongodb=URI)
-    real = replace(session(tmp_path, told), mode=mode)  # type: ignore[arg-type]  # a plain str
+    reported = Configuration(mongodb=URI)
+    real = replace(session(tmp_path, reported), mode=mode)  # type: ignore[arg-type]  # a plain str
     with pytest.raises(CannotStartError, match="ARBITRAGE_MONGODB_USER") as rejected:
-        supervisors_session(real, told, {})
+        supervisors_session(real, reported, {})
     assert "\n" not in str(rejected.value)
-    assert login_of(supervisors_session(real, told, MONGODB).mongodb) == Login("erika", "her secret")
+    assert login_of(supervisors_session(real, reported, MONGODB).mongodb) == Login("erika", "her secret")
 
 
 @pytest.mark.parametrize("missing", sorted(MONGODB))
@@ -208,9 +208,9 @@ def test_certificates_of_a_kafka_reach_its_clients_and_spark(tmp_path: Path, mon
     (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----")
     address = Address("kafka.example:9093", named_kafka_login(named))
     assert client_settings(address)["ssl.ca.location"] == str(tmp_path / "ca.pem")
-    told = spark_options(address)
-    assert told["kafka.ssl.truststore.location"] == str(tmp_path / "ca.pem")
-    assert told["kafka.ssl.truststore.type"] == "PEM"
+    reported = spark_options(address)
+    assert reported["kafka.ssl.truststore.location"] == str(tmp_path / "ca.pem")
+    assert reported["kafka.ssl.truststore.type"] == "PEM"
 
 
 @pytest.mark.parametrize(

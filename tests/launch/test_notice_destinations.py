@@ -24,7 +24,7 @@ DESK = {"ARBITRAGE_NOTICES_DESK_URL": URL}
 CHAT_OF = {"ARBITRAGE_NOTICES_TELEGRAM_TOKEN": TOKEN, "ARBITRAGE_NOTICES_TELEGRAM_CHAT": CHAT}
 
 
-def told(folder: Path, text: str, environment: dict[str, str]) -> object:
+def reported(folder: Path, text: str, environment: dict[str, str]) -> object:
     path = folder / "arbitrage.toml"
     path.write_text(text)
     return configured_destinations(read_configuration(path, {}).notices, environment)
@@ -45,10 +45,10 @@ def told(folder: Path, text: str, environment: dict[str, str]) -> object:
         (WEBHOOK + 'events = ["notifier"]', DESK, "notifier goes to every destination"),
         (WEBHOOK + 'assets = ["btc"]', DESK, "notices.0.assets"),
         (WEBHOOK + 'pairs = ["kraken-bitflyer"]', DESK, "notices.0.pairs"),
-        (WEBHOOK + "least_profit = -1", DESK, "notices.0.least_profit"),
+        (WEBHOOK + "min_profit = -1", DESK, "notices.0.min_profit"),
         (WEBHOOK + "per_minute = 0", DESK, "notices.0.per_minute"),
         (WEBHOOK + "per_minute = 61", DESK, "notices.0.per_minute"),
-        (WEBHOOK + "give_up_minutes = 0", DESK, "notices.0.give_up_minutes"),
+        (WEBHOOK + "drop_after_minutes = 0", DESK, "notices.0.drop_after_minutes"),
         (WEBHOOK + 'telegram_url = "https://x"', DESK, "telegram_url is for destinations of kind telegram"),
         (WEBHOOK + WEBHOOK, DESK, "two destinations are called 'desk'"),
         (WEBHOOK, {}, "needs ARBITRAGE_NOTICES_DESK_URL in the environment, or a secrets_file"),
@@ -65,7 +65,7 @@ def told(folder: Path, text: str, environment: dict[str, str]) -> object:
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, environment: dict[str, str], place: str) -> None:
     with pytest.raises(CannotStartError) as caught:
-        told(tmp_path, text, environment)
+        reported(tmp_path, text, environment)
     assert place in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "AAtheKey" not in str(caught.value)
@@ -90,21 +90,21 @@ def test_a_file_of_secrets(tmp_path: Path, content: str | None, mode: int, place
         path.write_text(content)
         path.chmod(mode)
     with pytest.raises(CannotStartError) as caught:
-        told(tmp_path, f'{WEBHOOK}secrets_file = "{path}"', DESK)
+        reported(tmp_path, f'{WEBHOOK}secrets_file = "{path}"', DESK)
     assert place in str(caught.value)
     assert "AAtheKey" not in str(caught.value)
 
 
 def test_a_file_within_the_project_is_none_for_secrets(tmp_path: Path) -> None:
     with pytest.raises(CannotStartError, match="lies within the project"):
-        told(tmp_path, f'{WEBHOOK}secrets_file = "{PROJECT}/pyproject.toml"', {})
+        reported(tmp_path, f'{WEBHOOK}secrets_file = "{PROJECT}/pyproject.toml"', {})
 
 
 def test_a_session_holds_no_secret(tmp_path: Path) -> None:
     path = tmp_path / "desk.toml"
     path.write_text(f'url = "{URL}"\nsigning_key = "{KEY}"')
     path.chmod(0o600)
-    destinations = told(tmp_path, f'{WEBHOOK}secrets_file = "{path}"\n{TELEGRAM}', CHAT_OF)
+    destinations = reported(tmp_path, f'{WEBHOOK}secrets_file = "{path}"\n{TELEGRAM}', CHAT_OF)
     assert isinstance(destinations, tuple)
     session = Session("one", "paper", tmp_path, "k:1", "m", "d", (USD_MARKET, EUR_MARKET), "USD", notices=destinations)
     text = session.to_json()
@@ -114,7 +114,7 @@ def test_a_session_holds_no_secret(tmp_path: Path) -> None:
     assert "notifier" in names
 
 
-def test_nobody_is_told_where_nothing_is_configured(tmp_path: Path) -> None:
+def test_nobody_is_reported_where_nothing_is_configured(tmp_path: Path) -> None:
     session = Session("one", "paper", tmp_path, "k:1", "m", "d", (USD_MARKET, EUR_MARKET), "USD")
     assert "notifier" not in [part.name for part in own_processes(session, ("kafka", "mongodb"), fed=True)]
 
@@ -131,7 +131,7 @@ async def test_each_destination_says_what_became_of_the_test(tmp_path: Path) -> 
     async with receiving() as receiver:
         text = f'{WEBHOOK}\n{TELEGRAM}telegram_url = "{receiver.url}"'
         environment = CHAT_OF | {"ARBITRAGE_NOTICES_DESK_URL": f"{receiver.url}/AAtheKey"}
-        destinations = told(tmp_path, text, environment)
+        destinations = reported(tmp_path, text, environment)
         assert isinstance(destinations, tuple)
         assert await report_test_messages(destinations, environment, "paper", said.append) == 0
         receiver.answer = lambda got: Answer(

@@ -20,8 +20,8 @@ def roll_of(*parts: ProcessSpec, is_ordered: bool = True) -> ProcessStates:
 
 
 def state_of(roll: ProcessStates, name: str = "bot-alpha") -> tuple[ProcessState, int | None]:
-    (told,) = roll.reports([name])
-    return told.state, told.pid
+    (reported,) = roll.reports([name])
+    return reported.state, reported.pid
 
 
 def test_the_life_of_a_part() -> None:
@@ -40,8 +40,8 @@ def test_the_life_of_a_part() -> None:
     assert state_of(roll) == ("stopping", 8)
     roll.set_stopped("bot-alpha", "stopped by erika")
     assert state_of(roll) == ("stopped", None)
-    (told,) = roll.reports(["bot-alpha"])
-    assert (told.restarts, told.last_end) == (1, "stopped by erika")
+    (reported,) = roll.reports(["bot-alpha"])
+    assert (reported.restarts, reported.last_end) == (1, "stopped by erika")
 
 
 def test_only_what_never_gets_ready_has_failed() -> None:

@@ -28,12 +28,12 @@ PUBLIC = {"mode": "public"}
 PARTS = (*NAMES, "binance")
 
 
-def told(modes: Mapping[str, Mapping[str, str]], **others: object) -> Configuration:
+def reported(modes: Mapping[str, Mapping[str, str]], **others: object) -> Configuration:
     return Configuration.model_validate({"exchange": modes} | others)
 
 
 def through(url: str, names: tuple[str, ...] = NAMES) -> Configuration:
-    return told({name: PUBLIC | {"url": url} for name in names})
+    return reported({name: PUBLIC | {"url": url} for name in names})
 
 
 def names_in(folder: Path) -> list[str]:
@@ -51,30 +51,36 @@ BOTH = dict.fromkeys(("kraken", "bitstamp"), PUBLIC)
     ("configuration", "sentence"),
     [
         (
-            told(BOTH | {"bitflyer": {"mode": "live"}}),
+            reported(BOTH | {"bitflyer": {"mode": "live"}}),
             "all exchanges of a session must have one mode, but kraken is public, bitst",
         ),
         (
-            told(BOTH, exchanges=(*BOTH, "bitflyer")),
+            reported(BOTH, exchanges=(*BOTH, "bitflyer")),
             "all exchanges of a session must have one mode, .* bitflyer is simulated",
         ),
-        (told({"kraken": PUBLIC}, exchanges=("bitstamp", "bitflyer")), "bitstamp is simulated, .* kraken is public"),
         (
-            told(BOTH | {"kraken": {"mode": "live"}, "bitflyer": PUBLIC}, exchanges=("bitstamp", "bitflyer")),
+            reported({"kraken": PUBLIC}, exchanges=("bitstamp", "bitflyer")),
+            "bitstamp is simulated, .* kraken is public",
+        ),
+        (
+            reported(BOTH | {"kraken": {"mode": "live"}, "bitflyer": PUBLIC}, exchanges=("bitstamp", "bitflyer")),
             "kraken is live",
         ),
-        (told({"kraken": PUBLIC}), "names only one exchange"),
-        (told(BOTH | {"mtgox": PUBLIC}), "unknown exchange 'mtgox'"),
-        (told(BOTH | {"binance": PUBLIC}, exchanges=tuple(BOTH)), "`exchanges` does not name binance"),
-        (told(BOTH, kafka="10.0.0.1:9092"), "`kafka` is set"),
-        (told(BOTH, feeds={"stale_after_ms": 2_999}), r"\[feeds\] stale_after_ms is 2999"),
-        (told(BOTH, paper={"balances": {"binance": {}}}), r"\[paper.balances.binance\]: binance is not traded, only"),
+        (reported({"kraken": PUBLIC}), "names only one exchange"),
+        (reported(BOTH | {"mtgox": PUBLIC}), "unknown exchange 'mtgox'"),
+        (reported(BOTH | {"binance": PUBLIC}, exchanges=tuple(BOTH)), "`exchanges` does not name binance"),
+        (reported(BOTH, kafka="10.0.0.1:9092"), "`kafka` is set"),
+        (reported(BOTH, feeds={"stale_after_ms": 2_999}), r"\[feeds\] stale_after_ms is 2999"),
         (
-            told(BOTH, paper={"balances": {"bitstamp": {"USD": 1}}}),
+            reported(BOTH, paper={"balances": {"binance": {}}}),
+            r"\[paper.balances.binance\]: binance is not traded, only",
+        ),
+        (
+            reported(BOTH, paper={"balances": {"bitstamp": {"USD": 1}}}),
             r"\[paper.balances.bitstamp\]: bitstamp has no USD, only BTC, EUR",
         ),
         (
-            told({name: PUBLIC | {"url": "http://127.0.0.1:9"} for name in BOTH}),
+            reported({name: PUBLIC | {"url": "http://127.0.0.1:9"} for name in BOTH}),
             r"\[exchange.bitstamp\] url = http://127.0.0.1:9: bitstamp did not answer",
         ),
     ],
@@ -108,13 +114,13 @@ def test_the_command_says_what_is_wrong(
 
 def test_other_modes_do_not_take_it_over() -> None:
     with pytest.raises(CannotStartError, match="start it with `arbitrage paper`"):
-        live_session(Path(), OPTIONS, told(BOTH))
+        live_session(Path(), OPTIONS, reported(BOTH))
     with pytest.raises(CannotStartError, match="accounts at live prices"):
-        check_simulated(told({}, paper={"balances": {"kraken": {"USD": 1}}}))
+        check_simulated(reported({}, paper={"balances": {"kraken": {"USD": 1}}}))
 
 
 def test_the_session_is_apart_from_every_other(tmp_path: Path) -> None:
-    configuration = told(
+    configuration = reported(
         BOTH,
         seed=5,
         paper={"latency_ms": 80, "latency_spread": 0.4, "balances": {"kraken": {"USD": "2500.5"}}},
@@ -134,14 +140,14 @@ def test_the_session_is_apart_from_every_other(tmp_path: Path) -> None:
 def test_rates_come_from_kraken_though_it_is_not_traded(tmp_path: Path) -> None:
     names = ("bitstamp", "bitflyer")
     url = "https://gateway.example"
-    configuration = told({name: PUBLIC | {"url": url} for name in (*names, "kraken")}, exchanges=names)
+    configuration = reported({name: PUBLIC | {"url": url} for name in (*names, "kraken")}, exchanges=names)
     session = public_session(tmp_path, OPTIONS, configuration)
     assert set(session.exchanges) == {*names, "kraken"}
     assert {market.exchange for market in session.traded} == set(names) == set(session.paper_balances)
     assert session.gateways["kraken"] == url
 
 
-async def test_sizes_and_fees_are_those_that_anybody_is_told(tmp_path: Path) -> None:
+async def test_sizes_and_fees_are_those_that_anybody_is_shown(tmp_path: Path) -> None:
     """Through a gateway; each exchange answers without a key."""
     async with served(tmp_path / "outside") as outside:
         session = public_session(tmp_path, OPTIONS, through(outside.url, PARTS))
@@ -153,7 +159,7 @@ async def test_sizes_and_fees_are_those_that_anybody_is_told(tmp_path: Path) -> 
     assert settings.taker_fees == fees
     assert fees.keys() == set(PARTS)
     assert all(Decimal(0) < fee < Decimal("0.01") for fee in fees.values())
-    assert public_settings(told({}, settings={"min_net_bps": 9}), fees).min_net_bps == 9
+    assert public_settings(reported({}, settings={"min_net_bps": 9}), fees).min_net_bps == 9
 
 
 async def test_no_key_is_read_though_there_are_some(tmp_path: Path) -> None:

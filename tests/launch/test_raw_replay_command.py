@@ -71,11 +71,11 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFi
         assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_no_session_records_unless_told_to(tmp_path: Path) -> None:
+def test_no_session_records_unless_asked_to(tmp_path: Path) -> None:
     assert recordings_limit_mb(tmp_path, replace(RECORDING, record=False), Configuration()) is None
     assert recordings_limit_mb(tmp_path, RECORDING, Configuration(recordings_mb=7)) == 7
-    told = Configuration(record=True, recordings_mb=7)
-    assert recordings_limit_mb(tmp_path, replace(RECORDING, record=False), told) == 7
+    reported = Configuration(record=True, recordings_mb=7)
+    assert recordings_limit_mb(tmp_path, replace(RECORDING, record=False), reported) == 7
 
 
 def test_no_session_starts_to_record_where_there_is_no_room(tmp_path: Path) -> None:

@@ -106,6 +106,7 @@ async def watch(outside: Served, session: Session) -> None:
         await asyncio.wait({stepping})
 
 
+@pytest.mark.slow
 async def test_a_session_leaves_no_key_behind(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     async with served(tmp_path) as outside:
         session = session_at(outside)

@@ -29,24 +29,24 @@ def said(capsys: pytest.CaptureFixture[str], words: str, code: int = 0) -> str:
     return out.out if code == 0 else out.err
 
 
-def test_the_list_tells_what_is_in_the_way(mine: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_list_names_what_is_in_the_way(mine: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     line = "mine: 2 quotes of BTC on binance, kraken, 2024-08-08 23:54 to 2024-08-08 23:54 UTC"
-    told = said(capsys, f"sets list --json {tmp_path / 'out.json'}")
-    assert told.startswith(line)
-    assert "cannot be backtested yet" in told
-    assert said(capsys, "sets") == told
+    reported = said(capsys, f"sets list --json {tmp_path / 'out.json'}")
+    assert reported.startswith(line)
+    assert "cannot be backtested yet" in reported
+    assert said(capsys, "sets") == reported
     (row,) = json.loads((tmp_path / "out.json").read_bytes())
     assert (row["name"], row["quotes"], row["exchanges"], len(row["problems"])) == ("mine", 2, ["binance", "kraken"], 1)
 
 
 def test_a_set_is_shown_repaired_and_removed(mine: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    told = said(capsys, f"sets show mine --json {tmp_path / 'out.json'}")
-    assert "market: binance BTC/USDT, spot, compared as BTC in USDT" in told
-    assert "cannot be backtested yet: nothing converts the USDT of binance BTC/USDT to USD" in told
+    reported = said(capsys, f"sets show mine --json {tmp_path / 'out.json'}")
+    assert "market: binance BTC/USDT, spot, compared as BTC in USDT" in reported
+    assert "cannot be backtested yet: nothing converts the USDT of binance BTC/USDT to USD" in reported
     assert [one["name"] for one in json.loads((tmp_path / "out.json").read_bytes())["sources"]] == ["a.csv", "b.csv"]
-    told = said(capsys, "sets repair mine --alike USDT=USD")
-    assert "assumed: USDT counts as USD: they are compared 1:1" in told
-    assert "cannot be backtested" not in told
+    reported = said(capsys, "sets repair mine --alike USDT=USD")
+    assert "assumed: USDT counts as USD: they are compared 1:1" in reported
+    assert "cannot be backtested" not in reported
     assert [one.quote_currency for one in open_tick_set(mine).manifest.markets] == ["USD", "USD"]
     assert "nothing to repair" in said(capsys, "sets repair mine")
     assert "dropped: 1 quotes of binance BTC/USDT of a.csv" in said(capsys, "sets repair mine --drop a.csv")
@@ -92,20 +92,20 @@ def test_it_asks_before_it_removes(mine: Path, home: Path, answer: str, stays: b
 def test_a_mistake_is_one_sentence_and_changes_nothing(
     mine: Path, words: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = said(capsys, words, code=2)
-    assert sentence in told
-    assert told.startswith("arbitrage: ")
-    assert told.count("\n") == 1
+    reported = said(capsys, words, code=2)
+    assert sentence in reported
+    assert reported.startswith("arbitrage: ")
+    assert reported.count("\n") == 1
     assert open_tick_set(mine).manifest.quotes == 2
 
 
 def test_what_is_half_done_or_broken_is_listed(mine: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine.rename(mine.parent / ".mine.old")
     (home / "ticks" / "broken").mkdir()
-    told = said(capsys, "sets").splitlines()
-    assert "broken: " in told[0]
-    assert "is no tick set (it has no manifest.json)" in told[0]
-    assert told[1] == "mine: an interrupted import left it incomplete; run `arbitrage sets repair mine`"
+    reported = said(capsys, "sets").splitlines()
+    assert "broken: " in reported[0]
+    assert "is no tick set (it has no manifest.json)" in reported[0]
+    assert reported[1] == "mine: an interrupted import left it incomplete; run `arbitrage sets repair mine`"
     assert "it was restored" in said(capsys, "sets repair mine")
     assert "deleted: broken" in said(capsys, "sets remove broken --yes")
 
@@ -114,8 +114,8 @@ def test_a_set_of_one_exchange_is_no_backtest(mine: Path, capsys: pytest.Capture
     """It came to zeros no message."""
     said(capsys, "sets repair mine --drop a.csv")
     for command in ("backtest mine", "sweep mine --grid min_net_bps=1:3:1"):
-        told = said(capsys, command, code=2)
-        assert told == (
+        reported = said(capsys, command, code=2)
+        assert reported == (
             "arbitrage: mine: there is nothing to compare: it has BTC on kraken alone; import the same asset of "
             "another exchange into it.\n"
         )
@@ -123,5 +123,5 @@ def test_a_set_of_one_exchange_is_no_backtest(mine: Path, capsys: pytest.Capture
 
 def test_a_set_with_one_exchange_enabled_is_no_backtest(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "sets repair mine --alike USDT=USD")
-    told = said(capsys, "backtest mine --set-value enabled_exchanges=kraken", code=2)
-    assert "of BTC on binance and kraken no two are enabled; enable more, as in" in told
+    reported = said(capsys, "backtest mine --set-value enabled_exchanges=kraken", code=2)
+    assert "of BTC on binance and kraken no two are enabled; enable more, as in" in reported

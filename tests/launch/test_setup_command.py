@@ -14,10 +14,10 @@ from launch.setup.data_dir import is_private
     "error", [CepStoppedError("the JVM wrote no archive of its classes"), LaunchError("not ready within 60 s: kafka.")]
 )
 def test_a_missing_archive_comes_with_advice(error: Exception) -> None:
-    told = without_archive(error)
-    assert str(error) in told
-    assert ".." not in told
-    assert "`make setup` again" in told
+    reported = without_archive(error)
+    assert str(error) in reported
+    assert ".." not in reported
+    assert "`make setup` again" in reported
 
 
 def test_the_data_folder_is_closed_to_others_before_anything_is_put_into_it(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from launch.sessions.shutdown import BALANCE_SECONDS, finish_trading
 from market.time_units import MICROSECONDS
+from market.trade.leases import UNFENCED
 from session.clock import wall_now
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
@@ -32,34 +33,34 @@ async def store(session: Session) -> AsyncIterator[MongoTradeStore]:
 
 async def test_a_stopped_bot_closed_its_books_when_it_went(session: Session, store: MongoTradeStore) -> None:
     for exchange in ("alpha", "beta"):
-        await store.set_balances(exchange, OPENING, "before")
-        await store.set_balances(exchange, AT_STOP, "after")
+        await store.balances.replace(exchange, OPENING, "before", UNFENCED)
+        await store.balances.replace(exchange, AT_STOP, "after", UNFENCED)
     # as beta's bot does once reservations have ended, which is before it is waited for
     await store.stop_reservations()
     began = wall_now()
     await finish_trading(store, session, {"alpha"})
     assert wall_now() - began < BALANCE_SECONDS * MICROSECONDS
-    _, after = await store.session_balances()
+    _, after = await store.balances.of_session()
     assert after == {"alpha": AT_STOP, "beta": AT_STOP}
 
 
 async def test_what_one_that_was_started_again_said_at_its_stop_is_forgotten(store: MongoTradeStore) -> None:
     for exchange in ("alpha", "beta"):
-        await store.set_balances(exchange, OPENING, "before")
-        await store.set_balances(exchange, AT_STOP, "after")
-    await store.discard_closing(["beta"])
-    before, after = await store.session_balances()
+        await store.balances.replace(exchange, OPENING, "before", UNFENCED)
+        await store.balances.replace(exchange, AT_STOP, "after", UNFENCED)
+    await store.balances.discard_closing(["beta"])
+    before, after = await store.balances.of_session()
     assert (before, after) == ({"alpha": OPENING, "beta": OPENING}, {"alpha": AT_STOP})
-    await store.set_balances("beta", AT_END, "after")
-    assert (await store.session_balances())[1] == {"alpha": AT_STOP, "beta": AT_END}
+    await store.balances.replace("beta", AT_END, "after", UNFENCED)
+    assert (await store.balances.of_session())[1] == {"alpha": AT_STOP, "beta": AT_END}
 
 
 async def test_one_that_was_stopped_all_the_time_is_not_waited_for(session: Session, store: MongoTradeStore) -> None:
-    await store.set_balances("beta", OPENING, "before")
+    await store.balances.replace("beta", OPENING, "before", UNFENCED)
     await store.stop_reservations()
-    await store.set_balances("beta", AT_END, "after")
+    await store.balances.replace("beta", AT_END, "after", UNFENCED)
     began = wall_now()
     await finish_trading(store, session, {"alpha"})
     assert wall_now() - began < BALANCE_SECONDS * MICROSECONDS
-    before, after = await store.session_balances()
+    before, after = await store.balances.of_session()
     assert before.keys() == after.keys() == {"beta"}

@@ -39,6 +39,6 @@ async def test_an_absent_database(
     async with running(StatusWriter(session, ProcessStates(is_ordered=True), quiet_seconds).run()):
         await notes(caplog, logging.INFO)
         if is_said:
-            (told,) = await notes(caplog, logging.WARNING)
-            assert told.startswith("MongoDB does not answer; the dashboard shows stale process states")
+            (reported,) = await notes(caplog, logging.WARNING)
+            assert reported.startswith("MongoDB does not answer; the dashboard shows stale process states")
     assert any(record.levelno == logging.WARNING for record in caplog.records) == is_said

@@ -94,7 +94,9 @@ async def becomes(processes: MongoProcesses, name: str, state: str) -> Process:
     return found[0]
 
 
-async def test_a_part_is_told_of_with_its_process_and_its_restarts(session: Session, processes: MongoProcesses) -> None:
+async def test_a_part_is_reported_with_its_process_and_its_restarts(
+    session: Session, processes: MongoProcesses
+) -> None:
     async with supervised(session, sleeper(session.home, "cep"), sleeper(session.home, "bot-alpha")) as supervisor:
         await supervisor.all_ready(20)
         ready = await becomes(processes, "bot-alpha", "ready")
@@ -102,13 +104,13 @@ async def test_a_part_is_told_of_with_its_process_and_its_restarts(session: Sess
         assert (ready.pid, ready.restarts, ready.last_end) == (first, 0, None)
         os.kill(first, signal.SIGKILL)
         second = await eventually_restarted(session.home, "bot-alpha", first)
-        await until(lambda: _is_told(processes, "bot-alpha", second))
+        await until(lambda: _is_reported(processes, "bot-alpha", second))
         again = await becomes(processes, "bot-alpha", "ready")
         assert (again.pid, again.restarts, again.last_end) == (second, 1, "exit code -9")
         assert again.since > ready.since
 
 
-async def _is_told(processes: MongoProcesses, name: str, pid: int) -> bool:
+async def _is_reported(processes: MongoProcesses, name: str, pid: int) -> bool:
     return any(one.name == name and one.pid == pid for one in await processes.all())
 
 

@@ -125,7 +125,7 @@ async def test_who_waits_for_its_exchange_holds_up_nobody(tmp_path: Path) -> Non
     assert line.startswith("starting without bot-kraken; they wait for their exchange and join once it answers: bot-")
 
 
-async def test_who_is_ready_soon_hears_of_no_waiting(tmp_path: Path) -> None:
+async def test_who_is_ready_soon_sees_no_waiting(tmp_path: Path) -> None:
     said: list[str] = []
     supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "bot")], said.append)
     await supervisor.start()

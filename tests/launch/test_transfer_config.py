@@ -34,7 +34,7 @@ def test_terms_of_the_file_replace_the_known_ones(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ('[transfers.kraken.BTC]\nfee = "-1"', "transfers.kraken.BTC.fee"),
         ('[transfers.kraken.BTC]\nminimum = "1"', "transfers.kraken.BTC.fee"),
@@ -42,21 +42,21 @@ def test_terms_of_the_file_replace_the_known_ones(tmp_path: Path) -> None:
         ('[transfers.kraken.BTC]\nfee = "1"\nhours = 1', "there is no such setting"),
     ],
 )
-def test_terms_that_cannot_be_are_rejected_in_one_sentence(tmp_path: Path, text: str, told: str) -> None:
-    with pytest.raises(CannotStartError, match=told) as rejected:
+def test_terms_that_cannot_be_are_rejected_in_one_sentence(tmp_path: Path, text: str, reported: str) -> None:
+    with pytest.raises(CannotStartError, match=reported) as rejected:
         read_configuration(written(tmp_path, text), {})
     assert "\n" not in str(rejected.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ('[transfers.krakn.BTC]\nfee = "1"', r"^\[transfers.krakn\]: krakn is not traded, only .*kraken"),
         ('[transfers.kraken.btc]\nfee = "1"', r"^\[transfers.kraken\]: kraken has no btc, only BTC, USD"),
         ('[transfers.bitstamp.JPY]\nfee = "1"', "bitstamp has no JPY"),
     ],
 )
-def test_terms_of_what_nobody_could_send_are_rejected(tmp_path: Path, text: str, told: str) -> None:
+def test_terms_of_what_nobody_could_send_are_rejected(tmp_path: Path, text: str, reported: str) -> None:
     configured = read_configuration(written(tmp_path, text), {})
-    with pytest.raises(CannotStartError, match=told):
+    with pytest.raises(CannotStartError, match=reported):
         session_transfers(configured.transfers)

@@ -47,7 +47,7 @@ def test_a_failure_during_a_pause_prolongs_it() -> None:
     assert (prolonged.paused_until, prolonged.pauses) == (START + 25 * MICROSECONDS + PAUSE, 1)
 
 
-def test_the_same_failure_told_twice_counts_once() -> None:
+def test_the_same_failure_reported_twice_counts_once() -> None:
     once = after(0, 10)
     assert with_failure(once, Failure("order-10", "order_rejected"), SETTINGS, START + 11 * MICROSECONDS) is once
 

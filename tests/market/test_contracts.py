@@ -42,10 +42,10 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize(("market", "told"), KNOWN.items())
-def test_known_contracts(market: str, told: str | None) -> None:
+@pytest.mark.parametrize(("market", "reported"), KNOWN.items())
+def test_known_contracts(market: str, reported: str | None) -> None:
     found = known_contract(*market.split())
-    assert (None if found is None else f"{found.kind} {found.size}") == told
+    assert (None if found is None else f"{found.kind} {found.size}") == reported
 
 
 NUMBERS = st.decimals(Decimal("0.00000001"), Decimal(10) ** 12, allow_nan=False, places=8)

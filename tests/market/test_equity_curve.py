@@ -53,8 +53,12 @@ def test_what_never_traded_is_neither_won_nor_lost() -> None:
         ((), EquityDrawdown(), EquityDrawdown()),
         (("1", "1"), EquityDrawdown(), EquityDrawdown()),
         (("-2",), EquityDrawdown(Decimal(2), None, 1), EquityDrawdown(Decimal(2), None, 1)),
-        (("5", "-3", "-1", "9"), EquityDrawdown(Decimal(4), 1, 3), EquityDrawdown()),
-        (("5", "-3", "9", "-1", "-1"), EquityDrawdown(Decimal(3), 1, 2), EquityDrawdown(Decimal(2), 3, 5)),
+        (("5", "-3", "-1", "9"), EquityDrawdown(Decimal(4), 1, 3, Decimal(5)), EquityDrawdown()),
+        (
+            ("5", "-3", "9", "-1", "-1"),
+            EquityDrawdown(Decimal(3), 1, 2, Decimal(5)),
+            EquityDrawdown(Decimal(2), 3, 5, Decimal(11)),
+        ),
     ],
 )
 def test_the_deepest_fall_and_the_one_it_is_in(

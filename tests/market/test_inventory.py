@@ -85,7 +85,7 @@ def test_holds_are_those_of_open_legs(state: ArbitrageState, count: int) -> None
         ]
 
 
-def test_values_are_mids_brought_into_the_settlement_currency() -> None:
+def test_values_are_mids_converted_into_the_settlement_currency() -> None:
     mids = {
         ("fx", "EUR/USD"): Decimal("1.25"),
         ("fx", "USD/JPY"): Decimal(125),

@@ -17,7 +17,7 @@ from market.accounting.missed_profit import (
 )
 from market.trade.arbitrages import Rejection
 from tests.market.samples import settings_of
-from tests.store.wishes import opportunity
+from tests.store.reservation_requests import opportunity
 from tests.ui.samples import arbitrage
 
 SECOND = 1_000_000

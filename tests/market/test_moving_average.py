@@ -137,7 +137,7 @@ CLOSE = Close("alpha", "us", "BTC/USD", Price(Decimal(5)), 10_000_000, 10_250_00
 NOW = 11_000_000
 
 
-def noted_all(prices: Sequence[str], note: Callable[[int], int] = lambda index: index) -> tuple[AverageState, int]:
+def recorded_all(prices: Sequence[str], note: Callable[[int], int] = lambda index: index) -> tuple[AverageState, int]:
     """The state after these closes, one a period, and how many trades there were."""
     state, trades = AverageState(), 0
     for index, price in enumerate(prices, start=1):
@@ -148,7 +148,7 @@ def noted_all(prices: Sequence[str], note: Callable[[int], int] = lambda index: 
 
 
 def test_a_crossing_has_all_fields_of_the_original() -> None:
-    state, _ = noted_all(("5", "4"))
+    state, _ = recorded_all(("5", "4"))
     close = replace(CLOSE, price=Price(Decimal(6)), period=15_000_000)
     after, trade = after_close(state, close, NOW, with_order=True)
     assert after == AverageState(15_000_000, MovingAverage((Decimal(5), Decimal(4), Decimal(6)), 1))
@@ -169,7 +169,7 @@ def test_a_crossing_has_all_fields_of_the_original() -> None:
 
 
 def test_of_one_period_only_the_first_close_counts() -> None:
-    state, trades = noted_all(("5", "4", "6", "7"), note=lambda index: min(index, 2))
+    state, trades = recorded_all(("5", "4", "6", "7"), note=lambda index: min(index, 2))
     assert (len(state.average.closes), trades) == (2, 0)
     again = after_close(state, replace(CLOSE, price=Price(Decimal(9)), period=state.period), NOW, with_order=False)
     assert again == (state, None)
@@ -184,7 +184,7 @@ def test_periods_begin_at_whole_intervals(now: int, expected: int) -> None:
 
 def test_what_became_of_an_order_is_said_once() -> None:
     _, trade = after_close(
-        noted_all(("5", "4"))[0], replace(CLOSE, price=Price(Decimal(6)), period=15_000_000), NOW, with_order=True
+        recorded_all(("5", "4"))[0], replace(CLOSE, price=Price(Decimal(6)), period=15_000_000), NOW, with_order=True
     )
     assert trade is not None
     rejected = with_order(trade, AverageOrder("rejected", "stale"))

@@ -2,9 +2,10 @@
 
 from decimal import Decimal
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from market.money import Amount, Price
 from market.prices.order_book import BookSide, OrderBook, top_of
@@ -61,8 +62,14 @@ def put_all(side: Naive, levels: list[Level]) -> None:
             side[entry.price] = entry
 
 
-KeptBook.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+KeptBook.TestCase.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
 TestKeptBook = KeptBook.TestCase
+
+
+@pytest.mark.slow
+def test_a_kept_book_over_many_more_histories() -> None:
+    examples = settings(max_examples=500, stateful_step_count=30, deadline=None)
+    run_state_machine_as_test(KeptBook, settings=examples)
 
 
 def test_unchanged_best_levels_are_the_same_tuple() -> None:

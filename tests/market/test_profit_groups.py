@@ -41,7 +41,7 @@ def test_lines(by: GroupedBy, expected: list[tuple[str, int, str]]) -> None:
     assert [(line.name, line.arbitrages, str(line.profit.net)) for line in profit_by(GROUPS, by)] == expected
 
 
-def test_what_is_not_told_of_a_profit_is_nothing() -> None:
+def test_what_is_not_reported_of_a_profit_is_nothing() -> None:
     assert all(getattr(profit_from("USD", {}), part) == 0 for part in PROFIT_PARTS)
 
 

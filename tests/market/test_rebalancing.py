@@ -47,7 +47,9 @@ def test_what_is_too_much_goes_where_it_lacks_and_the_fee_is_taken_on_the_way() 
         ((replace(SKEWED[0], exchange="delta"), SKEWED[1]), "100", "terms_unknown"),
     ],
 )
-def test_what_may_not_be_sent_is_told_with_its_reason(holdings: tuple[Holding, ...], earned: str, reason: str) -> None:
+def test_what_may_not_be_sent_is_reported_with_its_reason(
+    holdings: tuple[Holding, ...], earned: str, reason: str
+) -> None:
     plan = planned(*holdings, earned=earned)
     assert plan.transfers == ()
     assert [skipped.reason for skipped in plan.skipped] == [reason]
@@ -63,7 +65,7 @@ def test_without_a_price_only_what_costs_nothing_is_sent() -> None:
 def test_a_minimum_below_the_fee_does_not_let_the_fee_eat_it() -> None:
     costly = terms_of((terms("alpha", fee="2", minimum="0"),))
     plan = rebalancing_plan(SKEWED, costly, VALUES, Decimal(10**9))
-    assert [skipped.reason for skipped in plan.skipped] == ["fee_eats_it"]
+    assert [skipped.reason for skipped in plan.skipped] == ["fee_exceeds_amount"]
 
 
 def test_what_is_free_is_sent_once() -> None:

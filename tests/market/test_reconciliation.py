@@ -104,7 +104,7 @@ FOUND = OrderReport("order-9", True, Amount(ONE), (FILL,))
         (ours(leg("not_sent", None)), theirs(searches=(search(None),)), []),
         (ours(leg("not_sent", None)), theirs(searches=(search(None, is_ambiguous=True),)), ["order_ambiguous"]),
         # what a halt left
-        (replace(ours(), resumable=("arbitrage-1",)), theirs(), ["halt_outlived"]),
+        (replace(ours(), resumable=("arbitrage-1",)), theirs(), ["resumable_after_halt"]),
     ],
 )
 def test_kinds(mine: BookState, his: ExchangeState, expected: list[DifferenceKind]) -> None:
@@ -158,12 +158,12 @@ def test_balances_wait_for_what_is_about_to_be_booked() -> None:
     assert kinds(ours(leg("not_sent", None)), theirs(usd="800", searches=(search(FOUND),))) == ["order_found"]
 
 
-def test_what_an_order_of_nobodys_may_have_moved_is_told_and_left_as_it_is() -> None:
+def test_what_an_order_of_nobodys_may_have_moved_is_reported_and_left_as_it_is() -> None:
     """Healed, more orders at the exchange than in the books would look as if all were well."""
-    told = differences(ours(), theirs(listed(), usd="800"))
-    assert [one.kind for one in told] == ["fill_foreign", "balance_unexplained"]
-    assert [one.remedy for one in told] == [None, None]
-    assert set(told[0].currencies) == {"BTC", "USD"}
+    reported = differences(ours(), theirs(listed(), usd="800"))
+    assert [one.kind for one in reported] == ["fill_foreign", "balance_unexplained"]
+    assert [one.remedy for one in reported] == [None, None]
+    assert set(reported[0].currencies) == {"BTC", "USD"}
     # also once the fill is too old to be listed, or only suspected
     assert kinds(replace(ours(), foreign=frozenset({"USD"})), theirs(usd="800")) == ["balance_unexplained"]
     assert kinds(replace(ours(), foreign=frozenset({"EUR"})), theirs(usd="800")) == ["balance_differs"]
@@ -178,8 +178,9 @@ def test_what_an_order_of_nobodys_may_have_moved_is_told_and_left_as_it_is() -> 
         search(replace(FOUND, is_final=False)),
         search(None, is_ambiguous=True),
         replace(search(None), is_unanswered=True),
+        search(None, leg("not_sent", "order-1")),
     ],
-    ids=["not final yet", "may be two", "not answered"],
+    ids=["not final yet", "may be two", "not answered", "acknowledged, then denied"],
 )
 def test_balances_wait_for_an_order_whose_fills_are_not_known_yet(undecided: OrderSearch) -> None:
     moved = theirs(usd="800", searches=(undecided,))

@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from market.instruments.orders import Side
 from market.money import ZERO, floor_to_step
+from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow, PairRow, ReservationState, half_key, liquidity_key
 from market.trade.reservations import RESERVE_WITHIN, SEND_WITHIN, Reservation, expired, reserved
 from tests.market.samples import settings_of
-from tests.store.wishes import STEP, opportunity, request
+from tests.store.reservation_requests import STEP, opportunity, request
 
 NOW = 1_700_000_000_000_000
 
 
 def rows_of(usd: str = "1000", btc: str = "10") -> ReservationState:
-    rows = ReservationState(now=NOW, opportunity=opportunity())
+    rows = ReservationState(now=NOW, opportunity=opportunity(), by=UNFENCED)
     rows = rows.with_balance(BalanceRow("alpha", "USD", Decimal(usd), ZERO))
     return rows.with_balance(BalanceRow("beta", "BTC", Decimal(btc), ZERO))
 
@@ -44,7 +45,7 @@ REJECTED = [
     ("liquidity_used", replace(rows_of(), liquidity={BUY_LIQUIDITY: Decimal("4.5")}), request("buy", minimum="1")),
     ("insufficient_balance", rows_of(usd="0"), request("buy")),
     ("insufficient_balance", rows_of(usd="99"), request("buy", minimum="1")),
-    ("insufficient_balance", ReservationState(now=NOW, opportunity=opportunity()), request("buy")),
+    ("insufficient_balance", ReservationState(now=NOW, opportunity=opportunity(), by=UNFENCED), request("buy")),
     ("too_small", rows_of(), request("buy", "0.5", minimum="1")),
     ("too_small", rows_of(), request("buy", "0.00009")),
     ("too_small", rows_of(), request("sell", "0.0001", minimum="0", factor="0.5")),
@@ -94,7 +95,7 @@ def test_a_leg_pays_for_a_fee_in_base_by_its_factor() -> None:
     assert [leg.amount for leg in result.arbitrage.legs] == [Decimal(2), Decimal("1.998")]
 
 
-def test_the_same_wish_again_changes_nothing() -> None:
+def test_the_same_request_again_changes_nothing() -> None:
     half, first = reserved(rows_of(), request("buy"))
     again, repeated = reserved(half, request("buy"))
     assert again is half
@@ -133,7 +134,7 @@ sides: st.SearchStrategy[tuple[Side, Side]] = st.sampled_from([("buy", "sell"), 
 
 
 @st.composite
-def wishes(draw: st.DrawFn, side: Side) -> Reservation:
+def reservation_requests(draw: st.DrawFn, side: Side) -> Reservation:
     one = request(
         side,
         str(draw(amounts)),
@@ -146,8 +147,14 @@ def wishes(draw: st.DrawFn, side: Side) -> Reservation:
     return one
 
 
-@given(first=wishes("buy"), second=wishes("sell"), order=st.booleans(), usd=amounts, btc=amounts)
-def test_no_wishes_hold_more_than_there_is(
+@given(
+    first=reservation_requests("buy"),
+    second=reservation_requests("sell"),
+    order=st.booleans(),
+    usd=amounts,
+    btc=amounts,
+)
+def test_no_requests_hold_more_than_there_is(
     first: Reservation, second: Reservation, order: bool, usd: Decimal, btc: Decimal
 ) -> None:
     start = rows_of(str(usd * 1_000), str(btc))

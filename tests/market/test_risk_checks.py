@@ -11,16 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.decide import risk_checks as risk
-from market.decide.risk_checks import (
-    CHECKS,
-    Case,
-    Standing,
-    View,
-    first_rejection,
-    hard_limit,
-    notional_keys,
-    notional_left,
-)
+from market.decide.decision_context import DecisionContext, RiskState, notional_keys
+from market.decide.risk_checks import CHECKS, first_rejection, notional_left
 from market.decide.settings import Settings
 from market.instruments.orders import Side
 from market.money import ZERO
@@ -43,10 +35,9 @@ def opportunity(net_bps: float = 50.0) -> Opportunity:
     return opportunity_of((USD_MARKET, asks), (EUR_MARKET, bids), net_bps=net_bps)
 
 
-def standing(settings: Settings, **changes: object) -> Standing:
-    quiet = Standing(
+def risk_state(**changes: object) -> RiskState:
+    quiet = RiskState(
         now=SERVER_NOW,
-        settings=settings,
         reservations_open=True,
         open_arbitrages=0,
         notional={},
@@ -55,18 +46,22 @@ def standing(settings: Settings, **changes: object) -> Standing:
         pair_busy=False,
         pair_reserved_at=0,
     )
-    return replace(quiet, **changes)  # type: ignore[arg-type]  # of Standing, from tables of cases
+    return replace(quiet, **changes)  # type: ignore[arg-type]  # of RiskState, from tables of cases
 
 
-def case(
-    settings: dict[str, object] | None = None, of: Opportunity | None = None, view: View | None = None, **stands: object
-) -> Case:
-    force = settings_of(**(settings or {}))
-    return Case(of or opportunity(), force, standing(force, **stands), view or View(NOW))
+def context(
+    settings: dict[str, object] | None = None,
+    of: Opportunity | None = None,
+    seen: dict[str, object] | None = None,
+    **risks: object,
+) -> DecisionContext:
+    """`seen`: of the context; `risks`: of its risk state."""
+    quiet = DecisionContext(of or opportunity(), settings_of(**(settings or {})), risk_state(**risks), NOW)
+    return replace(quiet, **(seen or {}))  # type: ignore[arg-type]  # of DecisionContext, from tables of cases
 
 
-def drifted(**drift: str) -> View:
-    return View(NOW, drift={currency: Decimal(amount) for currency, amount in drift.items()})
+def drifted(**drift: str) -> dict[str, object]:
+    return {"drift": {currency: Decimal(amount) for currency, amount in drift.items()}}
 
 
 def window(share_above: float) -> SpreadWindow:
@@ -89,78 +84,82 @@ def with_bids(*rows: tuple[str, str]) -> Opportunity:
 
 
 def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
-    assert first_rejection(case()) is None
+    assert first_rejection(context()) is None
 
 
 @pytest.mark.parametrize(
     ("rejected", "allowed", "reason"),
     [
-        (case({"trading_state": "halted"}), case(), "halted"),
-        (case({"trading_state": "reducing"}), case(), "reducing"),
-        (case({"enabled_exchanges": ("alpha",)}), case({"enabled_exchanges": ("beta", "alpha")}), "exchange_disabled"),
-        (case({"min_net_bps": 50.1}), case({"min_net_bps": 50.0}), "below_threshold"),
-        (case(of=old(1_950_001)), case(of=old(1_950_000)), "stale"),
-        (case(view=View(3_000_001)), case(view=View(3_000_000)), "stale"),
-        (case(of=with_asks(("60000", "1"), ("60000", "1"))), case(of=with_asks(("60000", "1"))), "crossed"),
-        (case(of=with_bids(("55000", "1"), ("55001", "1"))), case(of=with_bids()), "crossed"),
-        (case({"quarantine_ceiling_bps": 49.9}), case({"quarantine_ceiling_bps": 50.0}), "quarantined"),
+        (context({"trading_state": "halted"}), context(), "halted"),
+        (context({"trading_state": "reduce_only"}), context(), "reduce_only"),
         (
-            case({"min_share_above_10s": 0.5}, view=View(NOW, window(0.49))),
-            case({"min_share_above_10s": 0.5}, view=View(NOW, window(0.5))),
+            context({"enabled_exchanges": ("alpha",)}),
+            context({"enabled_exchanges": ("beta", "alpha")}),
+            "exchange_disabled",
+        ),
+        (context({"min_net_bps": 50.1}), context({"min_net_bps": 50.0}), "below_threshold"),
+        (context(of=old(1_950_001)), context(of=old(1_950_000)), "stale"),
+        (context(seen={"now": 3_000_001}), context(seen={"now": 3_000_000}), "stale"),
+        (context(of=with_asks(("60000", "1"), ("60000", "1"))), context(of=with_asks(("60000", "1"))), "crossed"),
+        (context(of=with_bids(("55000", "1"), ("55001", "1"))), context(of=with_bids()), "crossed"),
+        (context({"quarantine_ceiling_bps": 49.9}), context({"quarantine_ceiling_bps": 50.0}), "quarantined"),
+        (
+            context({"min_share_above_10s": 0.5}, seen={"window": window(0.49)}),
+            context({"min_share_above_10s": 0.5}, seen={"window": window(0.5)}),
             "not_persistent",
         ),
-        (case({"min_share_above_10s": 0.1}), case({"min_share_above_10s": 0.0}), "not_persistent"),
-        (case(reservations_open=False), case(), "stopping"),
-        (case(view=View(NOW, legs_left=0)), case(view=View(NOW, legs_left=1)), "rate_budget"),
-        (case(view=View(NOW, legs_left=-2)), case(view=View(NOW, legs_left=None)), "rate_budget"),
-        (case(day_net=Decimal(-1_000)), case(day_net=Decimal("-999.99999999")), "daily_loss"),
+        (context({"min_share_above_10s": 0.1}), context({"min_share_above_10s": 0.0}), "not_persistent"),
+        (context(reservations_open=False), context(), "stopping"),
+        (context(seen={"legs_left": 0}), context(seen={"legs_left": 1}), "rate_budget"),
+        (context(seen={"legs_left": -2}), context(seen={"legs_left": None}), "rate_budget"),
+        (context(day_net=Decimal(-1_000)), context(day_net=Decimal("-999.99999999")), "daily_loss"),
         (
-            case(paused_until={"beta": SERVER_NOW + 1}),
-            case(paused_until={"beta": SERVER_NOW, "gamma": SERVER_NOW + 1}),
+            context(paused_until={"beta": SERVER_NOW + 1}),
+            context(paused_until={"beta": SERVER_NOW, "gamma": SERVER_NOW + 1}),
             "exchange_paused",
         ),
-        (case(open_arbitrages=4), case(open_arbitrages=3), "too_many_open"),
-        (case(pair_busy=True), case(), "pair_busy"),
+        (context(open_arbitrages=4), context(open_arbitrages=3), "too_many_open"),
+        (context(pair_busy=True), context(), "pair_busy"),
         (
-            case({"cool_down_ms": 100}, pair_reserved_at=SERVER_NOW - 99_999),
-            case({"cool_down_ms": 100}, pair_reserved_at=SERVER_NOW - 100_000),
+            context({"cool_down_ms": 100}, pair_reserved_at=SERVER_NOW - 99_999),
+            context({"cool_down_ms": 100}, pair_reserved_at=SERVER_NOW - 100_000),
             "cooling_down",
         ),
         (
-            case(notional={"total": Decimal(10_000)}),
-            case(notional={"total": Decimal("9999.99"), "base|ETH": Decimal(10_000)}),
+            context(notional={"total": Decimal(10_000)}),
+            context(notional={"total": Decimal("9999.99"), "base|ETH": Decimal(10_000)}),
             "total_limit",
         ),
         (
-            case(notional={"base|BTC": Decimal(10_000)}),
-            case(notional={"base|BTC": Decimal("9999.99")}),
+            context(notional={"base|BTC": Decimal(10_000)}),
+            context(notional={"base|BTC": Decimal("9999.99")}),
             "asset_limit",
         ),
         (
-            case(notional={"exchange|beta": Decimal(5_000)}),
-            case(notional={"exchange|alpha": Decimal("4999.99"), "exchange|gamma": Decimal(5_000)}),
+            context(notional={"exchange|beta": Decimal(5_000)}),
+            context(notional={"exchange|alpha": Decimal("4999.99"), "exchange|gamma": Decimal(5_000)}),
             "exchange_limit",
         ),
-        (case({"max_exposure": 600}, view=drifted(BTC="0.01")), case(view=drifted(BTC="0.0833")), "exposure"),
-        (case({"max_exposure": 600}, view=drifted(BTC="-0.01")), case(view=drifted(BTC="-0.0833")), "exposure"),
+        (context({"max_exposure": 600}, seen=drifted(BTC="0.01")), context(seen=drifted(BTC="0.0833")), "exposure"),
+        (context({"max_exposure": 600}, seen=drifted(BTC="-0.01")), context(seen=drifted(BTC="-0.0833")), "exposure"),
         (
-            case({"max_currency_drift": 110}, view=drifted(USD="-110")),
-            case({"max_currency_drift": 110}, view=drifted(USD="-109.99", EUR="99.99")),
+            context({"max_currency_drift": 110}, seen=drifted(USD="-110")),
+            context({"max_currency_drift": 110}, seen=drifted(USD="-109.99", EUR="99.99")),
             "currency_drift",
         ),
         (
-            case({"max_currency_drift": 110}, view=drifted(EUR="100")),
-            case({"max_currency_drift": 110}, view=drifted(USD="1000", EUR="-1000")),
+            context({"max_currency_drift": 110}, seen=drifted(EUR="100")),
+            context({"max_currency_drift": 110}, seen=drifted(USD="1000", EUR="-1000")),
             "currency_drift",
         ),
     ],
 )
-def test_each_check_at_its_edge(rejected: Case, allowed: Case, reason: str) -> None:
+def test_each_check_at_its_edge(rejected: DecisionContext, allowed: DecisionContext, reason: str) -> None:
     assert first_rejection(rejected) == reason
     assert first_rejection(allowed) is None
 
 
-FAILING: dict[str, Callable[[Case], Case]] = {
+FAILING: dict[str, Callable[[DecisionContext], DecisionContext]] = {
     "halted": lambda one: tuned(one, trading_state="halted"),
     "exchange_disabled": lambda one: tuned(one, enabled_exchanges=("alpha",)),
     "below_threshold": lambda one: tuned(one, min_net_bps=60.0),
@@ -168,12 +167,12 @@ FAILING: dict[str, Callable[[Case], Case]] = {
     "crossed": lambda one: replace(one, opportunity=with_asks(("60000", "1"), ("59999", "1"))),
     "quarantined": lambda one: tuned(one, quarantine_ceiling_bps=40.0),
     "not_persistent": lambda one: tuned(one, min_share_above_10s=1.0),
-    "stopping": lambda one: standing_as(one, reservations_open=False),
-    "daily_loss": lambda one: standing_as(one, day_net=Decimal(-5_000)),
-    "exchange_paused": lambda one: standing_as(one, paused_until={"alpha": SERVER_NOW + 1}),
-    "too_many_open": lambda one: standing_as(one, open_arbitrages=9),
-    "pair_busy": lambda one: standing_as(one, pair_busy=True),
-    "cooling_down": lambda one: tuned(standing_as(one, pair_reserved_at=SERVER_NOW), cool_down_ms=1),
+    "stopping": lambda one: at_risk(one, reservations_open=False),
+    "daily_loss": lambda one: at_risk(one, day_net=Decimal(-5_000)),
+    "exchange_paused": lambda one: at_risk(one, paused_until={"alpha": SERVER_NOW + 1}),
+    "too_many_open": lambda one: at_risk(one, open_arbitrages=9),
+    "pair_busy": lambda one: at_risk(one, pair_busy=True),
+    "cooling_down": lambda one: tuned(at_risk(one, pair_reserved_at=SERVER_NOW), cool_down_ms=1),
     "total_limit": lambda one: tuned(more_open(one, "total"), max_total_notional=1),
     "asset_limit": lambda one: tuned(more_open(one, "base|BTC"), max_asset_notional=1),
     "exchange_limit": lambda one: tuned(more_open(one, "exchange|beta"), max_exchange_notional=1),
@@ -183,29 +182,29 @@ FAILING: dict[str, Callable[[Case], Case]] = {
 """Each makes one check fail and leaves the others as they are."""
 
 
-def tuned(one: Case, **changes: object) -> Case:
+def tuned(one: DecisionContext, **changes: object) -> DecisionContext:
     return replace(one, settings=Settings.model_validate(one.settings.model_dump() | changes))
 
 
-def standing_as(one: Case, **changes: object) -> Case:
-    assert one.standing is not None
-    return replace(one, standing=replace(one.standing, **changes))  # type: ignore[arg-type]  # fields of Standing
+def at_risk(one: DecisionContext, **changes: object) -> DecisionContext:
+    assert one.risk is not None
+    return replace(one, risk=replace(one.risk, **changes))  # type: ignore[arg-type]  # fields of RiskState
 
 
-def more_open(one: Case, key: str) -> Case:
-    assert one.standing is not None
-    return standing_as(one, notional={**one.standing.notional, key: Decimal(100)})
+def more_open(one: DecisionContext, key: str) -> DecisionContext:
+    assert one.risk is not None
+    return at_risk(one, notional={**one.risk.notional, key: Decimal(100)})
 
 
 def test_switching_the_breaker_off_ends_a_pause() -> None:
     paused = {"alpha": SERVER_NOW + 1}
-    assert first_rejection(case({"breaker_failures": 1}, paused_until=paused)) == "exchange_paused"
-    assert first_rejection(case({"breaker_failures": 0}, paused_until=paused)) is None
+    assert first_rejection(context({"breaker_failures": 1}, paused_until=paused)) == "exchange_paused"
+    assert first_rejection(context({"breaker_failures": 0}, paused_until=paused)) is None
 
 
 @given(st.sets(st.sampled_from(sorted(FAILING)), min_size=1))
 def test_of_several_that_reject_the_first_of_the_table_is_the_reason(failing: set[str]) -> None:
-    one = case(view=drifted(BTC="0.001", EUR="2"))
+    one = context(seen=drifted(BTC="0.001", EUR="2"))
     assert first_rejection(one) is None
     for reason in failing:
         one = FAILING[reason](one)
@@ -214,10 +213,10 @@ def test_of_several_that_reject_the_first_of_the_table_is_the_reason(failing: se
 
 def test_what_is_not_known_where_it_is_asked_rejects_nothing() -> None:
     force = settings_of(min_share_above_10s=1.0, max_quote_age_ms=1, max_exposure=1)
-    assert first_rejection(Case(opportunity(), force)) is None
-    assert hard_limit(opportunity(), standing(force)) is None
-    assert risk.forbidden(opportunity(), settings_of(trading_state="reducing")) == "reducing"
-    assert hard_limit(opportunity(), standing(force, open_arbitrages=4)) == "too_many_open"
+    assert first_rejection(DecisionContext(opportunity(), force)) is None
+    assert first_rejection(DecisionContext(opportunity(), force, risk_state())) is None
+    assert risk.forbidden(opportunity(), settings_of(trading_state="reduce_only")) == "reduce_only"
+    assert first_rejection(DecisionContext(opportunity(), force, risk_state(open_arbitrages=4))) == "too_many_open"
 
 
 @pytest.mark.parametrize(
@@ -238,8 +237,8 @@ def test_a_single_order_is_rejected_only_where_it_goes_further(
 ) -> None:
     one = opportunity()
     alone = replace(one, sell=replace(one.buy, levels=()), fx=())
-    force = settings_of(max_exposure=600, max_currency_drift=110)
-    assert first_rejection(Case(alone, force, standing(force), drifted(**drift), solo=side)) == expected
+    single = context({"max_exposure": 600, "max_currency_drift": 110}, alone, drifted(**drift))
+    assert first_rejection(replace(single, only_side=side)) == expected
 
 
 @pytest.mark.parametrize(
@@ -247,7 +246,7 @@ def test_a_single_order_is_rejected_only_where_it_goes_further(
     [
         ({"min_net_bps": 90.0}, None),
         ({"min_net_bps": 90.0, "enabled_exchanges": ("beta",)}, "exchange_disabled"),
-        ({"enabled_exchanges": (), "trading_state": "reducing"}, "reducing"),
+        ({"enabled_exchanges": (), "trading_state": "reduce_only"}, "reduce_only"),
         ({"trading_state": "halted"}, "halted"),
     ],
 )
@@ -258,7 +257,7 @@ def test_a_trade_on_one_exchange_has_no_spread_to_compare(changes: dict[str, obj
 
 def test_one_currency_on_both_sides_does_not_drift() -> None:
     one = opportunity_of((USD_MARKET, levels(("60000", "1"))), (USD_MARKET, levels(("60100", "1"))))
-    assert first_rejection(case({"max_currency_drift": 1}, one, drifted(USD="1000000"))) is None
+    assert first_rejection(context({"max_currency_drift": 1}, one, drifted(USD="1000000"))) is None
 
 
 @given(
@@ -268,17 +267,18 @@ def test_one_currency_on_both_sides_does_not_drift() -> None:
     )
 )
 def test_what_is_left_never_takes_any_sum_over_its_limit(notional: dict[str, Decimal]) -> None:
-    stands = standing(settings_of(), notional=notional)
-    left, reason = notional_left(opportunity(), stands)
+    context = DecisionContext(opportunity(), settings_of(), risk_state(notional=notional))
+    left, reason = notional_left(context)
+    assert left is not None
     sums = {key: notional.get(key, ZERO) + max(left, ZERO) for key in notional_keys(opportunity())}
-    limits = {key: risk.limit_of(key, stands.settings) for key in sums}
+    limits = {key: risk.limit_of(key, context.settings) for key in sums}
     assert any(sums[key] == most or left < 0 for key, (most, _) in limits.items())
     if left > 0:
         assert all(sums[key] <= most for key, (most, _) in limits.items())
-        assert hard_limit(opportunity(), stands) is None
+        assert first_rejection(context) is None
     else:
         assert reason in ("total_limit", "asset_limit", "exchange_limit")
-        assert hard_limit(opportunity(), stands) in ("total_limit", "asset_limit", "exchange_limit")
+        assert first_rejection(context) in ("total_limit", "asset_limit", "exchange_limit")
 
 
 def test_every_reason_stands_in_the_docs_in_its_order_and_in_the_words_of_a_rejection() -> None:

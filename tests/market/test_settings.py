@@ -36,7 +36,7 @@ def test_settings_are_frozen_and_read_back() -> None:
     assert Settings.model_validate_json(settings.model_dump_json()) == settings
 
 
-def test_an_exchange_that_nobody_has_heard_of_joins_with_its_fee() -> None:
+def test_an_exchange_that_nobody_knew_joins_with_its_fee() -> None:
     first = settings_of(
         enabled_exchanges=("alpha", "delta"), taker_fees={"alpha": Decimal("0.002"), "delta": Decimal("0.003")}
     )

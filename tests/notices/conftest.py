@@ -10,7 +10,7 @@ from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.queries.notice_events import NoticeEventReader
 from tests.databases import lent_database
 from tests.market.samples import EUR_MARKET, USD_MARKET
-from tests.store.wishes import open_books
+from tests.store.reservation_requests import open_books
 
 
 @pytest.fixture

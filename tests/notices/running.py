@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 
+from market.trade.leases import UNFENCED
 from store.mongo.mongo_store import MongoTradeStore
-from tests.store.wishes import close, opportunity, reserve_both, sent
+from tests.store.reservation_requests import close, opportunity, reserve_both, sent
 
 
 @asynccontextmanager
@@ -29,6 +30,6 @@ async def traded(store: MongoTradeStore, number: int) -> str:
     arbitrage = await reserve_both(store, of, ("0.01", "0.01"))
     for role in ("buy", "sell"):
         await sent(store, arbitrage.arbitrage_id, role)
-    await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close)
-    await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close)
+    await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close, UNFENCED)
+    await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close, UNFENCED)
     return arbitrage.arbitrage_id

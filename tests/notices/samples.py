@@ -9,7 +9,7 @@ from market.money import Amount
 from market.trade.arbitrages import Arbitrage, Transition
 from notices.notice_messages import NoticeMessage
 from session.notices import Destination, Notice
-from tests.store.wishes import opportunity, request
+from tests.store.reservation_requests import opportunity, request
 
 AT = 1_700_000_000_000_000
 """2023-11-14 22:13:20 UTC."""
@@ -29,8 +29,8 @@ def alarm(number: int) -> Notice:
 
 
 def message(*notices: Notice) -> NoticeMessage:
-    told = notices or (trade(1),)
-    return NoticeMessage(told[0].notice_id, "paper", told)
+    reported = notices or (trade(1),)
+    return NoticeMessage(reported[0].notice_id, "paper", reported)
 
 
 def webhook(name: str = "desk", /, **changes: Any) -> Destination:

@@ -21,7 +21,7 @@ def test_nothing_waits() -> None:
 
 
 def test_a_trade_waits_for_others() -> None:
-    plan = next_batch(waiting(trade(1), trade(2)), [], webhook(gather_seconds=10), AT)
+    plan = next_batch(waiting(trade(1), trade(2)), [], webhook(batch_seconds=10), AT)
     assert (len(plan.batch), plan.at) == (2, AT + 10 * SECOND)
 
 
@@ -44,7 +44,7 @@ def test_alarms_of_one_moment_are_one_message_of_a_bounded_size() -> None:
 
 def test_trades_leave_room_for_alarms() -> None:
     sent = [AT - number for number in range(15, 0, -1)]
-    destination = webhook(per_minute=20, gather_seconds=0)
+    destination = webhook(per_minute=20, batch_seconds=0)
     assert next_batch(waiting(trade(1)), sent, destination, AT).at == sent[0] + MINUTE
     assert next_batch(waiting(alarm(1)), sent, destination, AT).at == AT
 
@@ -59,7 +59,7 @@ def test_names_are_the_same_for_the_same_notices() -> None:
 @given(st.lists(st.tuples(st.integers(0, 5 * SECOND), st.booleans()), max_size=120))
 def test_never_more_than_so_many_a_minute(per_minute: int, events: list[tuple[int, bool]]) -> None:
     """Each event: so much later, an alarm or a trade. Whatever is planned is sent at its time."""
-    destination = webhook(per_minute=per_minute, gather_seconds=1)
+    destination = webhook(per_minute=per_minute, batch_seconds=1)
     now, sent = AT, list[int]()
     queue: list[QueuedNotice] = []
     for number, (later, is_alarm) in enumerate(events):

@@ -77,7 +77,7 @@ def once(first: Answer) -> Callable[[object], Answer]:
 
 
 async def test_what_failed_is_tried_again_as_it_was(reader: NoticeEventReader) -> None:
-    destination = webhook(gather_seconds=0)
+    destination = webhook(batch_seconds=0)
     await queued(reader, destination, trade(1), trade(2))
     async with receiving(once(Answer(500))) as receiver, delivering(reader, {destination: receiver}):
         await until(lambda: len(receiver.received) == 1)
@@ -89,16 +89,16 @@ async def test_what_failed_is_tried_again_as_it_was(reader: NoticeEventReader) -
 
 
 async def test_who_asks_to_be_left_alone_is(reader: NoticeEventReader) -> None:
-    destination = webhook(gather_seconds=0)
+    destination = webhook(batch_seconds=0)
     await queued(reader, destination, alarm(1))
     async with receiving(once(Answer(429, headers={"Retry-After": "3"}))) as receiver:
         async with delivering(reader, {destination: receiver}):
 
-            async def is_noted() -> bool:
+            async def is_recorded() -> bool:
                 (state,) = await reader.notices.states()
                 return state.failures == 1
 
-            await until(is_noted)
+            await until(is_recorded)
         # ended and started again in between
         async with delivering(reader, {destination: receiver}):
             await until(lambda: len(receiver.received) == 2)
@@ -107,7 +107,7 @@ async def test_who_asks_to_be_left_alone_is(reader: NoticeEventReader) -> None:
 
 
 async def test_what_is_rejected_is_given_up_at_once_and_the_rest_goes_on(reader: NoticeEventReader) -> None:
-    destination = webhook(gather_seconds=0)
+    destination = webhook(batch_seconds=0)
     await queued(reader, destination, alarm(1))
     async with receiving(once(Answer(400))) as receiver, delivering(reader, {destination: receiver}) as news:
         await until(lambda: len(receiver.received) == 1)
@@ -120,7 +120,7 @@ async def test_what_is_rejected_is_given_up_at_once_and_the_rest_goes_on(reader:
 
 
 async def test_what_nobody_took_for_too_long_is_given_up(reader: NoticeEventReader) -> None:
-    destination = replace(webhook(gather_seconds=0), give_up_minutes=1.5 / 60)
+    destination = replace(webhook(batch_seconds=0), drop_after_minutes=1.5 / 60)
     await queued(reader, destination, alarm(1))
     begun = wall_now()
     async with receiving(lambda _: Answer(503)) as receiver, delivering(reader, {destination: receiver}):

@@ -20,8 +20,8 @@ from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.notices.running import running, traded
 from tests.notices.samples import webhook
 from tests.services import mongod_process, wait_primary
+from tests.store.reservation_requests import SETTINGS, open_books, opportunity, reserve_both
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
-from tests.store.wishes import SETTINGS, open_books, opportunity, reserve_both
 from tests.ui.waiting import until
 
 DESK = webhook()
@@ -51,9 +51,9 @@ async def test_trades_switches_and_pauses(reader: NoticeEventReader, session: Se
     await traded(store, 1)
     async with followed(reader, session) as desk, followed(reader, session, TRADING_ALONE):
         await traded(store, 2)
-        settings = await store.change_settings(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "erika")
+        settings = await store.settings.change(SETTINGS.model_copy(update={"trading_state": "halted"}), 1, "erika")
         for number in range(settings.breaker_failures):
-            await store.record_failure("beta", Failure(str(number), "order_rejected"))
+            await store.health.record("beta", Failure(str(number), "order_rejected"))
 
         async def are_put() -> bool:
             return len(await events(reader)) == 3 and await events(reader, "trading") == ["trading_halted"]
@@ -65,7 +65,7 @@ async def test_trades_switches_and_pauses(reader: NoticeEventReader, session: Se
     assert closed.line == "Closed BTC alpha → beta 0.01: +1.00 USD net"
 
 
-async def test_what_happens_while_it_is_away_is_told_and_nothing_twice(
+async def test_what_happens_while_it_is_away_is_reported_and_nothing_twice(
     reader: NoticeEventReader, session: Session, store: MongoTradeStore
 ) -> None:
     async with followed(reader, session):
@@ -83,14 +83,14 @@ async def test_what_happens_while_it_is_away_is_told_and_nothing_twice(
     assert ids == ["opportunity-1", "opportunity-2", "opportunity-3"]
 
 
-async def test_the_present_is_told_once_however_often_it_is_looked_at(
+async def test_the_present_is_reported_once_however_often_it_is_looked_at(
     reader: NoticeEventReader, session: Session, store: MongoTradeStore
 ) -> None:
     halting = SETTINGS.model_copy(update={"max_daily_loss": Decimal("0.5"), "breaker_pause_ms": 1})
-    await store.change_settings(halting, 1, "erika")
+    await store.settings.change(halting, 1, "erika")
     async with followed(reader, session):
         for number in range(SETTINGS.breaker_failures):
-            await store.record_failure("beta", Failure(str(number), "order_rejected"))
+            await store.health.record("beta", Failure(str(number), "order_rejected"))
     for _ in range(2):
         async with followed(reader, session) as reading:
             present = await reader.present()
@@ -100,7 +100,7 @@ async def test_the_present_is_told_once_however_often_it_is_looked_at(
     assert sorted(await events(reader)) == ["breaker_closed", "breaker_opened", "daily_loss_reached"]
 
 
-async def test_a_single_leg_is_told_once_it_has_lasted_and_at_once_where_asked_for(
+async def test_a_single_leg_is_reported_once_it_has_lasted_and_at_once_where_asked_for(
     reader: NoticeEventReader, session: Session, store: MongoTradeStore
 ) -> None:
     at_once = replace(DESK, name="at-once", single_leg_seconds=0)
@@ -113,16 +113,16 @@ async def test_a_single_leg_is_told_once_it_has_lasted_and_at_once_where_asked_f
             {"_id": made.arbitrage_id}, {"$set": {"state": "single_leg"}, "$push": {"history": stands}}
         )
 
-        async def is_told_at_once() -> bool:
-            return await events(reader, "at-once") == ["single_leg_begun"]
+        async def is_reported_at_once() -> bool:
+            return await events(reader, "at-once") == ["single_leg_opened"]
 
-        await until(is_told_at_once)
+        await until(is_reported_at_once)
         present = await reader.present()
         assert [one.arbitrage_id for one in present.single_legs] == [made.arbitrage_id]
-        for seconds, told in ((5, []), (30, ["single_leg_begun"]), (31, ["single_leg_begun"])):
+        for seconds, reported in ((5, []), (30, ["single_leg_opened"]), (31, ["single_leg_opened"])):
             now = present.counters.now + seconds * 1_000_000
             await desk.check_alerts(replace(present, counters=replace(present.counters, now=now)))
-            assert await events(reader) == told
+            assert await events(reader) == reported
     client.close()
 
 
@@ -140,7 +140,7 @@ async def test_lost_history_is_said_once_and_it_goes_on_from_the_present(tmp_pat
                 await traded(store, 1)
                 await until(lambda: is_kept(reader, DESK))
             await traded(store, 2)
-            await store.change_settings(SETTINGS.model_copy(update={"trading_state": "reducing"}), 1, "erika")
+            await store.settings.change(SETTINGS.model_copy(update={"trading_state": "reduce_only"}), 1, "erika")
             await roll_oplog(client)
             for number in (3, 4):
                 async with followed(reader, session):
@@ -150,21 +150,21 @@ async def test_lost_history_is_said_once_and_it_goes_on_from_the_present(tmp_pat
 
                     await until(is_said)
                     if number == 3:
-                        await store.change_settings(SETTINGS.model_copy(update={"version": 2}), 2, "erika")
+                        await store.settings.change(SETTINGS.model_copy(update={"version": 2}), 2, "erika")
 
                         async def is_resumed() -> bool:
                             return "trading_resumed" in await events(reader)
 
                         await until(is_resumed)
-        told = [row.notice for row in await reader.notices.waiting("desk")]
+        reported = [row.notice for row in await reader.notices.waiting("desk")]
         await reader.close()
         client.close()
-    assert sorted(notice.event for notice in told) == [
+    assert sorted(notice.event for notice in reported) == [
         "history_lost",
         "trade_closed",
-        "trading_reducing",
+        "trading_reduce_only",
         "trading_resumed",
     ]
-    (lost,) = [notice for notice in told if notice.event == "history_lost"]
+    (lost,) = [notice for notice in reported if notice.event == "history_lost"]
     assert "MongoDB no longer has the changes" in lost.line
-    assert lost.line.endswith("trading is reducing, 0 single legs open")
+    assert lost.line.endswith("trading is reduce_only, 0 single legs open")

@@ -54,11 +54,11 @@ def test_trades_are_summed() -> None:
 
 
 def test_more_than_one_look_is_counted() -> None:
-    told = message(*(trade(number) for number in range(50)))
-    assert len(told.lines) == MAX_LINES + 2
-    assert told.lines[-1] == "… and 38 more"
-    assert len(told.notices) == 50
-    assert len(told.text) <= MAX_CHARACTERS
+    reported = message(*(trade(number) for number in range(50)))
+    assert len(reported.lines) == MAX_LINES + 2
+    assert reported.lines[-1] == "… and 38 more"
+    assert len(reported.notices) == 50
+    assert len(reported.text) <= MAX_CHARACTERS
 
 
 def test_alarms_beside_each_other_are_counted() -> None:

@@ -46,14 +46,14 @@ def notifying(session: Session, environment: dict[str, str]) -> Iterator["subpro
 async def test_killed_in_the_middle_it_loses_nothing(
     reader: NoticeEventReader, session: Session, store: MongoTradeStore
 ) -> None:
-    told = replace(session, notices=(webhook(gather_seconds=0, per_minute=60), webhook("dead")))
+    reported = replace(session, notices=(webhook(batch_seconds=0, per_minute=60), webhook("dead")))
     async with receiving() as receiver:
         environment = {
             variable("desk", "url"): f"{receiver.url}{PATH}",
             variable("desk", "signing_key"): KEY,
             variable("dead", "url"): "http://127.0.0.1:1/x",
         }
-        with notifying(told, environment):
+        with notifying(reported, environment):
             await until(ready_file(session.home, "notifier").exists, 60)
             first = [await traded(store, number) for number in range(1, 4)]
             await until(lambda: len(set(receiver.ids)) == 3, 60)
@@ -65,7 +65,7 @@ async def test_killed_in_the_middle_it_loses_nothing(
         in_flight = receiver.received[-1].document["id"]
         third = [await traded(store, number) for number in range(7, 10)]
         receiver.answer = lambda _: Answer()
-        with notifying(told, environment):
+        with notifying(reported, environment):
             await until(lambda: len(set(receiver.ids)) == 9, 60)
 
             async def are_all_sent() -> bool:

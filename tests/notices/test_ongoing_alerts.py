@@ -15,7 +15,7 @@ from tests.notices.samples import AT
 
 SECOND = 1_000_000
 SESSION = Session("one", "paper", Path(), "", "", "", (USD_MARKET, EUR_MARKET), "USD")
-FAULT = Alert("feed:alpha", "venues", "feed_down", "alpha", "alpha FEED DOWN: no prices of BTC/USD")
+FAULT = Alert("feed:alpha", "exchanges", "feed_down", "alpha", "alpha FEED DOWN: no prices of BTC/USD")
 EXCHANGES = ("alpha", "beta")
 
 
@@ -34,12 +34,12 @@ def test_nothing_is_wrong() -> None:
 
 
 def test_feeds_that_are_down_and_feeds_whose_process_is_gone() -> None:
-    told = present(
+    reported = present(
         feed("alpha", "BTC/USD", "down"),
         feed("beta", "BTC/EUR", "live", AT - 60 * SECOND),
         feed("gamma", "BTC/JPY", "down"),
     )
-    assert [(fault.key, fault.facts["symbols"]) for fault in faults_now(told, SESSION, AT)] == [
+    assert [(fault.key, fault.facts["symbols"]) for fault in faults_now(reported, SESSION, AT)] == [
         ("feed:alpha", "BTC/USD"),
         ("feed:beta", "BTC/EUR"),
     ]
@@ -54,36 +54,36 @@ def test_bots_whose_lease_ran_out() -> None:
     assert [fault.key for fault in faults_now(present(leases=("alpha",)), SESSION, AT)] == ["bot:beta"]
 
 
-def told_at(watch: AlertWatch, *looks: tuple[int, bool]) -> list[tuple[int, str]]:
+def notices_at(watch: AlertWatch, *looks: tuple[int, bool]) -> list[tuple[int, str]]:
     """(second, event), each look at a second, with the fault or without."""
-    told = []
+    reported = []
     for second, is_down in looks:
-        told += [
+        reported += [
             (second, notice.event)
             for notice in watch.update([FAULT] if is_down else [], EXCHANGES, AT + second * SECOND)
         ]
-    return told
+    return reported
 
 
-def test_what_lasts_is_told_once_and_its_end_too() -> None:
+def test_what_lasts_is_reported_once_and_its_end_too() -> None:
     looks = [(0, False), (1, True), (1 + DOWN_SECONDS, True), (60, True), (90, False), (91, False)]
-    assert told_at(AlertWatch(AT), *looks) == [(1 + DOWN_SECONDS, "feed_down"), (90, "feed_back")]
+    assert notices_at(AlertWatch(AT), *looks) == [(1 + DOWN_SECONDS, "feed_down"), (90, "feed_back")]
 
 
-def test_what_passes_by_itself_is_not_told() -> None:
+def test_what_passes_by_itself_is_not_reported() -> None:
     looks = [(0, False), *((second, second % 10 != 0) for second in range(1, 100))]
-    assert told_at(AlertWatch(AT), *looks) == []
+    assert notices_at(AlertWatch(AT), *looks) == []
 
 
 def test_a_start_is_no_fault() -> None:
     looks = [(second, True) for second in range(STARTING_SECONDS)]
-    assert told_at(AlertWatch(AT), *looks) == []
-    assert told_at(AlertWatch(AT), *looks, (STARTING_SECONDS, True)) == [(STARTING_SECONDS, "feed_down")]
+    assert notices_at(AlertWatch(AT), *looks) == []
+    assert notices_at(AlertWatch(AT), *looks, (STARTING_SECONDS, True)) == [(STARTING_SECONDS, "feed_down")]
 
 
 def test_what_a_user_stopped_is_not_down_and_has_its_time_to_come_back() -> None:
-    told = replace(present(leases=("alpha",)), stopped=frozenset({("bot", "beta")}))
-    (meant,) = faults_now(told, SESSION, AT)
+    reported = replace(present(leases=("alpha",)), stopped=frozenset({("bot", "beta")}))
+    (meant,) = faults_now(reported, SESSION, AT)
     assert meant.is_meant
     watch = AlertWatch(AT)
     assert watch.update([], EXCHANGES, AT) == []
@@ -97,10 +97,10 @@ def test_what_a_user_stopped_is_not_down_and_has_its_time_to_come_back() -> None
     assert notice.event == "bot_down"
 
 
-def test_a_restarted_notifier_repeats_nothing_and_tells_the_end() -> None:
+def test_a_restarted_notifier_repeats_nothing_and_reports_the_end() -> None:
     first = AlertWatch(AT)
-    told_at(first, (0, False), (1, True), (30, True))
+    notices_at(first, (0, False), (1, True), (30, True))
     again = AlertWatch(AT + 40 * SECOND, dict(first.ongoing))
-    assert told_at(again, (41, True), (80, True), (90, False)) == [(90, "feed_back")]
+    assert notices_at(again, (41, True), (80, True), (90, False)) == [(90, "feed_back")]
     (notice,) = replace(again, ongoing={"bot:beta": AT}).update([], EXCHANGES, AT + 5 * SECOND)
     assert (notice.event, notice.line) == ("bot_back", "beta: its bot is back after 5 s")

@@ -7,7 +7,7 @@ import pytest
 
 from notices.trade_notices import notices_of_arbitrage
 from tests.notices.samples import AT, arbitrage
-from tests.store.wishes import filled, request
+from tests.store.reservation_requests import filled, request
 
 AT_ONCE = 0
 SECOND = 1_000_000
@@ -21,26 +21,26 @@ SECOND = 1_000_000
         (["reserved", "unfilled"], []),
         (["awaiting_second_leg", "reserved", "closed"], ["trade_closed"]),
         (["reserved", "unwound"], ["trade_closed"]),
-        (["reserved", "single_leg"], ["single_leg_begun"]),
-        (["buy sending", "single_leg", "complete done", "closed"], ["single_leg_begun", "single_leg_resolved"]),
-        (["reserved", "single_leg", "residual"], ["single_leg_begun", "single_leg_held"]),
-        (["reserved", "residual"], ["single_leg_held"]),
+        (["reserved", "single_leg"], ["single_leg_opened"]),
+        (["buy sending", "single_leg", "complete done", "closed"], ["single_leg_opened", "single_leg_resolved"]),
+        (["reserved", "single_leg", "residual"], ["single_leg_opened", "single_leg_residual"]),
+        (["reserved", "residual"], ["single_leg_residual"]),
         (
             ["reserved", "residual", "single_leg", "unwound"],
-            ["single_leg_held", "single_leg_begun", "single_leg_resolved"],
+            ["single_leg_residual", "single_leg_opened", "single_leg_resolved"],
         ),
-        (["reserved", "residual", "closed"], ["single_leg_held", "single_leg_resolved"]),
-        (["reserved", "single_leg", "unfilled"], ["single_leg_begun", "single_leg_resolved"]),
-        (["reserved", "closed", "single_leg", "closed"], ["trade_closed", "single_leg_begun", "single_leg_resolved"]),
+        (["reserved", "residual", "closed"], ["single_leg_residual", "single_leg_resolved"]),
+        (["reserved", "single_leg", "unfilled"], ["single_leg_opened", "single_leg_resolved"]),
+        (["reserved", "closed", "single_leg", "closed"], ["trade_closed", "single_leg_opened", "single_leg_resolved"]),
         # another reason for the same state is no news
-        (["reserved", "residual", "residual", "residual"], ["single_leg_held"]),
+        (["reserved", "residual", "residual", "residual"], ["single_leg_residual"]),
     ],
 )  # fmt: skip
 def test_each_step_that_people_care_about(steps: list[str], events: list[str]) -> None:
-    told = notices_of_arbitrage(arbitrage(*steps), AT_ONCE)
-    assert [notice.event for notice in told] == events
-    assert len({notice.notice_id for notice in told}) == len(told)
-    assert all(notice.kind == ("trades" if notice.event == "trade_closed" else "single_legs") for notice in told)
+    reported = notices_of_arbitrage(arbitrage(*steps), AT_ONCE)
+    assert [notice.event for notice in reported] == events
+    assert len({notice.notice_id for notice in reported}) == len(reported)
+    assert all(notice.kind == ("trades" if notice.event == "trade_closed" else "single_legs") for notice in reported)
 
 
 @pytest.mark.parametrize(
@@ -50,23 +50,28 @@ def test_each_step_that_people_care_about(steps: list[str], events: list[str]) -
         (["single_leg", "closed"], 10, 0, ["trade_closed"]),
         (["single_leg", "unwound"], 10, 0, ["trade_closed"]),
         (["single_leg", "unfilled"], 10, 0, []),
-        (["single_leg", "residual"], 10, 0, ["single_leg_held"]),
-        (["single_leg", "residual", "closed"], 10, 0, ["single_leg_held", "single_leg_resolved"]),
+        (["single_leg", "residual"], 10, 0, ["single_leg_residual"]),
+        (["single_leg", "residual", "closed"], 10, 0, ["single_leg_residual", "single_leg_resolved"]),
         # after an end nobody expects it
-        (["residual", "single_leg", "unwound"], 10, 0, ["single_leg_held", "single_leg_begun", "single_leg_resolved"]),
-        (["single_leg", "complete done", "reverse done", "closed"], 3, 0, ["single_leg_begun", "single_leg_resolved"]),
+        (
+            ["residual", "single_leg", "unwound"],
+            10,
+            0,
+            ["single_leg_residual", "single_leg_opened", "single_leg_resolved"],
+        ),
+        (["single_leg", "complete done", "reverse done", "closed"], 3, 0, ["single_leg_opened", "single_leg_resolved"]),
         (["single_leg", "complete done", "reverse done", "closed"], 4, 0, ["trade_closed"]),
-        (["closed", "single_leg", "closed"], 10, 0, ["trade_closed", "single_leg_begun", "single_leg_resolved"]),
+        (["closed", "single_leg", "closed"], 10, 0, ["trade_closed", "single_leg_opened", "single_leg_resolved"]),
         # still open
         (["single_leg"], 10, 0, []),
         (["single_leg", "complete sending"], 10, 9, []),
-        (["single_leg", "complete sending"], 10, 10, ["single_leg_begun"]),
+        (["single_leg", "complete sending"], 10, 10, ["single_leg_opened"]),
     ],
 )  # fmt: skip
 def test_a_single_leg_is_an_alarm_where_it_lasts(steps: list[str], seconds: int, now: int, events: list[str]) -> None:
     of = arbitrage(*steps)
-    told = notices_of_arbitrage(of, seconds * SECOND, now and AT + now * SECOND)
-    assert [notice.event for notice in told] == events
+    reported = notices_of_arbitrage(of, seconds * SECOND, now and AT + now * SECOND)
+    assert [notice.event for notice in reported] == events
 
 
 def test_a_later_document_gives_the_same_ids() -> None:

@@ -12,7 +12,7 @@ from exchanges.exchange_credentials import Credentials
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedRejectedError, FrameRejectedError
-from pricefeeds.wire.wire_port import FetchSnapshot, Heartbeat, Send, WireExchange, WireOutput
+from pricefeeds.wire.wire_port import FetchSnapshot, Heartbeat, Send, ServerTime, WireExchange, WireOutput
 from session.clock import SystemClock, wall_now
 from tests.pricefeeds.samples import book
 
@@ -21,7 +21,7 @@ HELLO = "book, please"
 
 @dataclass(slots=True)
 class LittleExchange:
-    """Its one book has one level a side. It says what it is told to say, and nothing by itself."""
+    """Its one book has one level a side. It sends what a test makes it send, and nothing by itself."""
 
     bid: str = "100"
     ask: str = "101"
@@ -145,8 +145,7 @@ async def served(exchange: LittleExchange, server_time: str | None = "/time") ->
             conversation=LittleConversation,
             rest_book=lambda _market: "/book",
             parse_rest_book=_rest_book_of,
-            server_time=server_time,
-            parse_server_time=int,
+            server_time=None if server_time is None else ServerTime(server_time, int),
             detects_loss=True,
         )
     finally:

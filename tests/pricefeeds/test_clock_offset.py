@@ -9,7 +9,7 @@ from pricefeeds.quoting.clock_offset import LEAK, ClockOffset, ClockSamples
 HOUR = 3_600 * MICROSECONDS
 
 
-def test_the_quickest_message_tells_the_offset() -> None:
+def test_the_quickest_message_gives_the_offset() -> None:
     offset = ClockOffset()
     assert offset.value is None
     for exchange_time, now in ((100, 150), (200, 220), (300, 390)):
@@ -17,7 +17,7 @@ def test_the_quickest_message_tells_the_offset() -> None:
     assert offset.value == -20
 
 
-def test_what_messages_told_is_taken_back_slowly_so_that_drifting_clocks_are_followed() -> None:
+def test_what_messages_reported_is_taken_back_slowly_so_that_drifting_clocks_are_followed() -> None:
     offset = ClockOffset()
     offset.add_message(0, 0)
     offset.add_message(LEAK * 10 - 100, LEAK * 10)

@@ -1,4 +1,4 @@
-"""A recorder loses nothing that it was told, little to a kill, and never troubles the feed whatever the disk does."""
+"""A recorder loses nothing that it was given, little to a kill, and never troubles the feed whatever the disk does."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ def started_writer(root: Path, file_bytes: int = 1_000_000_000) -> subprocess.Po
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
 
 
-def test_everything_noted_is_read_again_in_its_order(tmp_path: Path) -> None:
+def test_everything_recorded_is_read_again_in_its_order(tmp_path: Path) -> None:
     feed, recorder = SymbolFeed(MARKET, 0, 0), recorder_at(tmp_path)
     expected = [RecordedEvent(SYMBOL, "started", 0, "0")]
     recorder.record(SYMBOL, "started", 0, "0")
@@ -97,9 +97,9 @@ async def test_a_kill_costs_the_last_moment_alone(tmp_path: Path) -> None:
 
 async def test_a_full_disk_ends_the_recording_with_one_sentence(tmp_path: Path) -> None:
     writer = started_writer(tmp_path, file_bytes=50_000)
-    told, errors = await asyncio.to_thread(writer.communicate, timeout=DEADLINE_SECONDS)
+    output, errors = await asyncio.to_thread(writer.communicate, timeout=DEADLINE_SECONDS)
     assert writer.returncode == 0, errors
-    assert told.startswith("writing failed (")
+    assert output.startswith("writing failed (")
     assert errors.strip() == "recording stopped; the feed goes on without it"
     events = notes_in(folder_of(tmp_path))
     assert [event.now for event in events] == list(range(1, len(events) + 1))
@@ -152,7 +152,7 @@ def test_a_folder_that_cannot_be_written_stops_the_recording_alone(tmp_path: Pat
     assert str(recorder.stopped).startswith("writing failed (")
 
 
-def test_a_session_records_only_where_it_is_told_to(tmp_path: Path) -> None:
+def test_a_session_records_only_where_it_is_asked_to(tmp_path: Path) -> None:
     session = Session(
         session_id="test",
         mode="paper",
@@ -164,9 +164,9 @@ def test_a_session_records_only_where_it_is_told_to(tmp_path: Path) -> None:
         settlement_currency="USD",
     )
     kinds: tuple[RecordedEventKind, ...] = ("started", "opened")
-    for told in (session, replace(session, recordings_mb=10)):
-        with recording(told, MARKET.exchange) as recorder:
-            assert isinstance(recorder, NoRecorder) == (told.recordings_mb is None)
+    for one in (session, replace(session, recordings_mb=10)):
+        with recording(one, MARKET.exchange) as recorder:
+            assert isinstance(recorder, NoRecorder) == (one.recordings_mb is None)
             for kind in kinds:
                 recorder.record(SYMBOL, kind, 1)
             recorder.record_rows(SYMBOL, 1, [])

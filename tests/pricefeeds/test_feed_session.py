@@ -41,7 +41,7 @@ class WireOutput:
         self.events = RecordedEvents()
         self.feed_session = FeedSession(SymbolFeed(MARKET, 7, 0), self.rows.extend, self.events, LIMITS)
         self.feed_session.start(7, 0)
-        self.wishes = self.feed_session.open(LittleConversation(MARKET, None), 1)
+        self.reservation_requests = self.feed_session.open(LittleConversation(MARKET, None), 1)
 
     @property
     def kinds(self) -> list[str]:
@@ -53,7 +53,7 @@ def heard() -> WireOutput:
     return WireOutput()
 
 
-def test_every_input_is_noted_before_what_it_led_to(heard: WireOutput) -> None:
+def test_every_input_is_recorded_before_what_it_led_to(heard: WireOutput) -> None:
     feed_session = heard.feed_session
     feed_session.correct(5, 2)
     feed_session.frame(BOOK, 3)
@@ -71,8 +71,8 @@ def test_every_input_is_noted_before_what_it_led_to(heard: WireOutput) -> None:
     assert heard.kinds == ["quote", "quote", "alive", "withdrawn"]
 
 
-def test_what_the_conversation_wishes_is_handed_on(heard: WireOutput) -> None:
-    assert heard.wishes == [Send(HELLO)]
+def test_what_the_conversation_requests_is_handed_on(heard: WireOutput) -> None:
+    assert heard.reservation_requests == [Send(HELLO)]
     assert heard.feed_session.frame("fetch", 2) == [FetchSnapshot("/book")]
     assert heard.feed_session.frame("beat", 3) == []
     assert heard.rows == []
@@ -81,7 +81,7 @@ def test_what_the_conversation_wishes_is_handed_on(heard: WireOutput) -> None:
 @pytest.mark.parametrize(
     ("frame", "counter"), [("gap", "gaps"), ("sum", "checksums"), ("{", "malformed"), (b"\xff", "malformed")]
 )
-def test_a_bad_frame_withdraws_and_is_counted_before_it_is_told(
+def test_a_bad_frame_withdraws_and_is_counted_before_it_is_reported(
     heard: WireOutput, frame: str | bytes, counter: str
 ) -> None:
     heard.feed_session.frame(BOOK, 2)
@@ -92,7 +92,7 @@ def test_a_bad_frame_withdraws_and_is_counted_before_it_is_told(
     assert heard.feed_session.feed.state.status == "resyncing"
 
 
-def test_a_rejection_is_told_as_it_is(heard: WireOutput) -> None:
+def test_a_rejection_is_reported_as_it_is(heard: WireOutput) -> None:
     with pytest.raises(FeedRejectedError):
         heard.feed_session.frame("no", 2)
 
@@ -128,7 +128,7 @@ def test_nothing_is_renewed_that_nobody_knows_to_hold(heard: WireOutput) -> None
     assert heard.feed_session.feed.state.status == "stale"
 
 
-def test_a_connection_that_is_closed_is_heard_no_more(heard: WireOutput) -> None:
+def test_nothing_is_taken_from_a_connection_that_is_closed(heard: WireOutput) -> None:
     heard.feed_session.close(2)
     assert heard.feed_session.frame(BOOK, 3) == []
     assert heard.feed_session.snapshot(BOOK.encode(), 4) == []

@@ -31,7 +31,7 @@ async def session(world: World, kafka_address: str) -> Session:
 
 @asynccontextmanager
 async def feeding(session: Session, *exchanges: str) -> AsyncIterator[None]:
-    """Feeders of `exchanges`, all ready; stopped as SIGTERM stops them, which must take less than two seconds."""
+    """Feeders of `exchanges`, all ready; stopped as SIGTERM stops them."""
     ready = {exchange: asyncio.Event() for exchange in exchanges}
     patience = FeedTimeouts(stale_after=1.0)
     tasks = [asyncio.create_task(run_feeder(session, name, ready[name].set, patience)) for name in exchanges]
@@ -42,7 +42,7 @@ async def feeding(session: Session, *exchanges: str) -> AsyncIterator[None]:
     finally:
         for task in tasks:
             task.cancel()
-        _, late = await asyncio.wait(tasks, timeout=2)
+        _, late = await asyncio.wait(tasks, timeout=DEADLINE_SECONDS)
         assert late == set()
 
 

@@ -67,7 +67,7 @@ def test_without_a_measured_clock_the_quickest_message_is_what_others_are_held_a
     assert kinds(one.take(at(START + HOUR + 6 * SECOND, "103"), START + 10 * SECOND)) == ["late", "withdrawn"]
 
 
-def test_a_confirmed_book_is_published_again_and_its_time_tells_that_the_clock_was_set() -> None:
+def test_a_confirmed_book_is_published_again_and_its_time_shows_that_the_clock_was_set() -> None:
     one = feed()
     one.take(at(START), START)
     now = START + 10 * SECOND

@@ -173,7 +173,7 @@ def test_other_code_shows_as_a_difference(tmp_path: Path) -> None:
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(kept=st.integers(0, 2 * len(LIFE) + 3))
 def test_a_recording_cut_anywhere_is_equal_as_far_as_it_goes(tmp_path: Path, kept: int) -> None:
-    """What the last note led to may have been lost with the cut; the next process began anew."""
+    """What the last note led to may have been lost with the cut; the next process started again."""
     folder = tmp_path / str(kept)
     if not folder.exists():
         recorded(folder, LIFE)

@@ -90,8 +90,8 @@ async def test_a_recorded_feed_comes_out_again(world: World, exchange: str) -> N
             await until(lambda: len(feeds.rows) >= ROWS)
             await world.exchanges.gateways[exchange].subscribers.close()
             await until(lambda: withdrawals(feeds.rows) > 0)
-            told = len(feeds.rows)
-            await until(lambda: len(feeds.rows) >= told + ROWS)
+            before = len(feeds.rows)
+            await until(lambda: len(feeds.rows) >= before + ROWS)
     finally:
         prices.cancel()
         await asyncio.wait({prices})
@@ -104,7 +104,7 @@ async def test_a_recorded_feed_comes_out_again(world: World, exchange: str) -> N
 
 
 def assert_no_secret(session: Session, exchange: str) -> None:
-    """What is sent, the signed subscription above all, is not recorded; nor is a key told in any other way."""
+    """What is sent, the signed subscription above all, is not recorded; nor is a key written in any other way."""
     keys = json.loads(credentials_path(session.home).read_text())[exchange]
     folder = recordings_folder(session.home) / session.session_id / exchange
     text = b"".join(gzip.decompress(path.read_bytes()) for path in parts_of(folder))

@@ -14,6 +14,7 @@ from pricefeeds.settings_publisher import SettingsPublisher, last_version, run_s
 from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreUnavailableError
+from store.memory.memory_parts import MemorySettings
 from store.memory.memory_store import MemoryTradeStore
 from store.mongo.mongo_store import open_store
 from streams.message_format import row_of, settings_row
@@ -72,12 +73,12 @@ def publisher_of(store: MemoryTradeStore, rows: Rows) -> SettingsPublisher:
 
 
 async def change(store: MemoryTradeStore, version: int) -> None:
-    await store.change_settings(FIRST.model_copy(update={"min_net_bps": 5.0 + version}), version, "test")
+    await store.settings.change(FIRST.model_copy(update={"min_net_bps": 5.0 + version}), version, "test")
 
 
 async def test_each_version_is_written_in_order() -> None:
     store, rows = MemoryTradeStore(), Rows()
-    await store.create_settings(FIRST)
+    await store.settings.create(FIRST)
     before = SystemClock().now()
     async with following(publisher_of(store, rows)):
         for version in (1, 2, 3):
@@ -88,28 +89,29 @@ async def test_each_version_is_written_in_order() -> None:
 
 async def test_the_newest_is_written_again_each_second() -> None:
     store, rows = MemoryTradeStore(), Rows()
-    await store.create_settings(FIRST)
+    await store.settings.create(FIRST)
     async with following(publisher_of(store, rows), repeats=True):
         await rows.until([1, 1])
         await change(store, 1)
         await rows.until([1, 1, 2, 2])
 
 
-class FailingStore(MemoryTradeStore):
+class FailingSettings(MemorySettings):
     """Its stream breaks after each row; what is delivered again then includes what is known."""
 
     breaks = 0
 
-    async def watch_settings(self) -> AsyncGenerator[Settings]:
-        async for settings in super().watch_settings():
+    async def watch(self) -> AsyncGenerator[Settings]:
+        async for settings in super().watch():
             yield settings
             self.breaks += 1
             raise StoreUnavailableError("the connection was lost")
 
 
 async def test_an_outage_of_the_store_neither_ends_nor_repeats_anything() -> None:
-    store, rows = FailingStore(), Rows()
-    await store.create_settings(FIRST)
+    store, rows = MemoryTradeStore(), Rows()
+    store.settings = failing = FailingSettings()
+    await store.settings.create(FIRST)
     async with following(publisher_of(store, rows)):
         await rows.until([1])
         await change(store, 1)
@@ -117,7 +119,7 @@ async def test_an_outage_of_the_store_neither_ends_nor_repeats_anything() -> Non
         await change(store, 2)
         await rows.until([1, 2, 3])
     assert rows.versions == [1, 2, 3]
-    assert store.breaks >= 3
+    assert failing.breaks >= 3
 
 
 @pytest.mark.parametrize(
@@ -131,14 +133,14 @@ async def test_an_outage_of_the_store_neither_ends_nor_repeats_anything() -> Non
     ],
     ids=["empty log", "nothing missed", "one later", "two missed", "log of another store"],
 )
-async def test_a_bridge_started_anew_skips_no_version(in_the_log: int | None, expected: list[int]) -> None:
+async def test_a_bridge_started_again_skips_no_version(in_the_log: int | None, expected: list[int]) -> None:
     store, rows = MemoryTradeStore(), Rows()
-    await store.create_settings(FIRST)
+    await store.settings.create(FIRST)
     for version in (1, 2, 3, 4):
         await change(store, version)
 
     async def between(after: int, before: int) -> list[Settings]:
-        return [settings for settings, _ in store.settings_versions if after < settings.version < before]
+        return [settings for settings, _ in store.settings.versions if after < settings.version < before]
 
     async with following(SettingsPublisher(store, between, rows.write, SystemClock(), in_the_log)):
         await rows.until(expected)
@@ -175,12 +177,12 @@ async def test_on_real_services_no_version_is_skipped_over_a_restart(kafka_addre
     log = TopicReader(kafka_address, (TICKS,), "latest")
     await retry_until_available(log.open)  # a loaded machine's broker may not answer in time at once
     async with log, await open_store(session) as store:
-        await store.create_settings(FIRST)
+        await store.settings.create(FIRST)
         async with publishing(session):
-            await store.change_settings(FIRST, 1, "test")
+            await store.settings.change(FIRST, 1, "test")
             assert await versions_until(log, 2) == [1, 2]
         for version in (2, 3, 4):
-            await store.change_settings(FIRST, version, "test")
+            await store.settings.change(FIRST, version, "test")
         async with publishing(session):
             assert await versions_until(log, 5) in ([3, 4, 5], [2, 3, 4, 5])
 
@@ -195,7 +197,7 @@ async def publishing(session: Session) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
-        _, late = await asyncio.wait({task}, timeout=2)
+        _, late = await asyncio.wait({task}, timeout=DEADLINE_SECONDS)
         assert late == set()
 
 

@@ -18,7 +18,7 @@ from market.money import ZERO, decimal_of
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from simulators.binance.binance_endpoints import Allowance
-from simulators.binance.binance_rejections import words_of
+from simulators.binance.binance_rejections import error_fields
 from simulators.matching.order_records import Reason, RequestRejectedError
 from tests.simulators.contract.bench import Bench, opened
 from tests.simulators.wire_recordings import answer, has_shape
@@ -171,7 +171,7 @@ async def test_the_fee_is_taken_in_what_comes_in(bench: Bench) -> None:
     assert sum(decimal_of(row["locked"]) for row in account["balances"]) == 0
 
 
-async def test_answers_to_an_order_tell_as_much_as_was_asked_for(bench: Bench) -> None:
+async def test_answers_to_an_order_report_as_much_as_was_asked_for(bench: Bench) -> None:
     answers = [
         await bench.client.privatePostOrder(limit_order(bench, newOrderRespType=kind))
         for kind in ("ACK", "RESULT", "FULL")
@@ -179,7 +179,7 @@ async def test_answers_to_an_order_tell_as_much_as_was_asked_for(bench: Bench) -
     assert [("status" in row, "fills" in row) for row in answers] == [(False, False), (True, False), (True, True)]
 
 
-async def test_money_is_spent_and_brought_at_the_market(bench: Bench) -> None:
+async def test_money_is_spent_and_earned_at_the_market(bench: Bench) -> None:
     funds = Decimal(1_000)
     for side, best in (("buy", "sell"), ("sell", "buy")):
         order = await bench.client.create_order(bench.symbol, "market", side, 1, None, {"quoteOrderQty": 1_000})
@@ -277,7 +277,7 @@ def test_an_allowance_is_full_again_in_the_next_window() -> None:
     ],
 )
 def test_faults_are_worded_too(reason: Reason, detail: str, status: int, code: int) -> None:
-    words = words_of(RequestRejectedError(reason, detail))
+    words = error_fields(RequestRejectedError(reason, detail))
     assert words[:2] == (status, code)
     assert detail in words[2]
     assert "{" not in words[2]

@@ -12,7 +12,7 @@ import pytest
 from exchanges.exchange_credentials import load_credentials
 from market.money import decimal_of
 from session.clock import wall_now
-from simulators.binance.binance_feed import PendingDepth
+from simulators.binance.binance_stream import PendingDepth
 from simulators.matching.order_records import OrderRequest
 from simulators.matching.simulated_exchange import SimulatedExchange
 from tests.simulators.listener import Listener, Message, listening
@@ -116,7 +116,7 @@ async def test_what_was_subscribed_is_listed_until_it_is_not(ear: Ear) -> None:
 
 @pytest.mark.parametrize("stream", ["depth@100ms", "depth"])
 async def test_update_ids_leave_no_gap_and_the_book_is_rebuilt(ear: Ear, stream: str) -> None:
-    """As the exchange's own docs tell one to: buffer, fetch, drop what is old, then U is always the last u + 1."""
+    """As the exchange's own docs require: buffer, fetch, drop what is old, then U is always the last u + 1."""
     await ear.answer_to({"method": "SUBSCRIBE", "params": [f"btcusdt@{stream}"], "id": 1})
     first = await ear.having("e", "depthUpdate")
     snapshot = await ear.depth()
@@ -150,7 +150,7 @@ async def test_what_a_customer_changes_before_a_step_is_no_gap(ear: Ear) -> None
     assert update["u"] > snapshot["lastUpdateId"]
 
 
-def test_levels_that_change_twice_are_told_once() -> None:
+def test_levels_that_change_twice_are_reported_once() -> None:
     pending = PendingDepth()
     pending.add(7, [("buy", 100, 5), ("sell", 101, 6)])
     pending.add(9, [("buy", 100, 0)])
@@ -219,7 +219,7 @@ async def caller(tmp_path: Path) -> AsyncIterator[Ear]:
         yield caller
 
 
-async def test_the_accounts_stream_tells_each_step_and_what_it_leaves(caller: Ear) -> None:
+async def test_the_accounts_stream_reports_each_step_and_what_it_leaves(caller: Ear) -> None:
     said = await caller.answer_to(signed(caller))
     assert (said["status"], said["result"]) == (200, {"subscriptionId": 0})
     exchange = caller.exchange
@@ -259,7 +259,7 @@ async def test_the_end_of_an_order_says_who_ended_it(caller: Ear) -> None:
         assert reports == [("NEW", "NEW"), (state, state)]
 
 
-async def test_nobody_else_hears_of_the_account(caller: Ear) -> None:
+async def test_nobody_else_receives_messages_of_the_account(caller: Ear) -> None:
     for question, status, code in (
         (signed(caller, secret="not the secret"), 400, -1022),
         (signed(caller, apiKey="somebody"), 401, -2015),

@@ -45,7 +45,7 @@ async def subscribed(listener: Listener, channel: str) -> None:
     assert await answered(listener, "subscribe", channel=channel) == {"jsonrpc": "2.0", "id": 7, "result": True}
 
 
-async def told(listener: Listener, channel: str) -> Any:
+async def next_message(listener: Listener, channel: str) -> Any:
     """What the channel says next."""
     while True:
         message = await listener.next("2.0")
@@ -70,7 +70,7 @@ async def test_messages_have_the_shape_of_recorded_ones(listener: Listener) -> N
         if kind not in wanted:
             continue
         wanted.remove(kind)
-        mine = await told(listener, f"{kind}BTC_JPY")
+        mine = await next_message(listener, f"{kind}BTC_JPY")
         assert has_shape(mine, message["params"]["message"])
         if not wanted:
             break
@@ -99,7 +99,7 @@ async def test_the_ticker_is_that_of_the_step(listener: Listener) -> None:
     await subscribed(listener, "lightning_ticker_BTC_JPY")
     ticks = []
     for _ in range(5):
-        row = await told(listener, "lightning_ticker_BTC_JPY")
+        row = await next_message(listener, "lightning_ticker_BTC_JPY")
         assert row["best_bid"] < row["best_ask"]
         assert row["total_bid_depth"] >= row["best_bid_size"]
         ticks.append(row["tick_id"])
@@ -122,7 +122,7 @@ async def test_what_it_says_no_to(listener: Listener, method: str, parameters: M
 
 
 @pytest.mark.parametrize("fault", ["signature", "api_key", "late", "short"])
-async def test_who_cannot_sign_in_hears_nothing_of_the_account(listener: Listener, fault: str) -> None:
+async def test_who_cannot_sign_in_receives_nothing_of_the_account(listener: Listener, fault: str) -> None:
     moment = wall_now() // 1_000 - (3_600_000 if fault == "late" else 0)
     parameters = signature(listener, moment, "short" if fault == "short" else NONCE)
     if fault in parameters:
@@ -131,7 +131,7 @@ async def test_who_cannot_sign_in_hears_nothing_of_the_account(listener: Listene
     assert "error" in await answered(listener, "subscribe", channel=EVENTS)
 
 
-async def test_the_account_hears_what_becomes_of_its_orders(listener: Listener) -> None:
+async def test_the_account_receives_what_becomes_of_its_orders(listener: Listener) -> None:
     assert (await answered(listener, "auth", **signature(listener, wall_now() // 1_000)))["result"] is True
     await subscribed(listener, EVENTS)
     market = exchange_of(listener).listings["BTC/JPY"].market
@@ -148,7 +148,7 @@ async def test_the_account_hears_what_becomes_of_its_orders(listener: Listener) 
         )
     finally:
         await client.close()
-    rows = [(await told(listener, EVENTS))[0] for _ in range(7)]
+    rows = [(await next_message(listener, EVENTS))[0] for _ in range(7)]
     assert [(row["event_type"], row["child_order_acceptance_id"]) for row in rows] == [
         ("ORDER", resting["id"]),
         ("CANCEL", resting["id"]),

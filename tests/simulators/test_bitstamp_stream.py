@@ -165,7 +165,7 @@ async def test_a_token_is_good_for_its_own_user_alone(listener: Listener, client
     assert answer["event"] == "bts:subscription_succeeded"
 
 
-async def test_an_order_is_told_step_by_step(listener: Listener, client: Any) -> None:
+async def test_an_order_is_reported_step_by_step(listener: Listener, client: Any) -> None:
     token = await client.privatePostWebsocketsToken()
     name = f"btceur-{token['user_id']}"
     for channel in ("private-my_orders", "private-my_trades"):

@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from simulators.faults.fault_forms import form_of
+from simulators.faults.fault_requests import fault_description
 from simulators.faults.faults import FAULT_KINDS
 from simulators.simulator_server import EXCHANGES
 from simulators.web.fault_admin import ensure_token, token_path
@@ -98,4 +98,4 @@ def test_the_token_is_private_and_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize("exchange", EXCHANGES)
 @pytest.mark.parametrize("kind", FAULT_KINDS)
 def test_every_kind_is_said_for_every_exchange(kind: Any, exchange: str) -> None:
-    assert form_of(kind, exchange)
+    assert fault_description(kind, exchange)

@@ -22,10 +22,10 @@ def faults_at(clock: SteppedClock | None = None, seed: int = 1) -> Faults:
 def test_a_count_strikes_so_often_and_elsewhere_never() -> None:
     faults = faults_at()
     faults.switch_on(Fault("kraken", "dropped_message", count=2))
-    assert [faults.of("kraken").strike("dropped_message") is not None for _ in range(4)] == [True, True, False, False]
-    assert faults.of("binance").strike("dropped_message") is None
+    assert [faults.of("kraken").inject("dropped_message") is not None for _ in range(4)] == [True, True, False, False]
+    assert faults.of("binance").inject("dropped_message") is None
     assert faults.of("kraken").is_quiet
-    assert faults.strikes() == {"kraken": {"dropped_message": 2}}
+    assert faults.injected_counts() == {"kraken": {"dropped_message": 2}}
 
 
 def test_seconds_last_so_long() -> None:
@@ -33,11 +33,11 @@ def test_seconds_last_so_long() -> None:
     faults = faults_at(clock)
     faults.switch_on(Fault("kraken", "ban", seconds=2))
     of_kraken = faults.of("kraken")
-    assert of_kraken.strike("ban") is not None
+    assert of_kraken.inject("ban") is not None
     clock.advance(1.9)
-    assert of_kraken.strike("ban") is not None
+    assert of_kraken.inject("ban") is not None
     clock.advance(0.1)
-    assert of_kraken.strike("ban") is None
+    assert of_kraken.inject("ban") is None
     assert of_kraken.is_quiet
 
 
@@ -46,7 +46,7 @@ def test_with_both_the_first_that_is_over_ends_it() -> None:
     faults = faults_at(clock)
     faults.switch_on(Fault("kraken", "ban", count=1, seconds=5))
     faults.switch_on(Fault("kraken", "http_429", count=5, seconds=1))
-    assert faults.of("kraken").strike("ban") is not None
+    assert faults.of("kraken").inject("ban") is not None
     clock.advance(1)
     assert faults.active() == []
 
@@ -69,7 +69,7 @@ def test_a_fault_strikes_where_it_is_meant(
 ) -> None:
     faults = faults_at()
     faults.switch_on(fault)
-    assert (faults.of("kraken").strike(fault.kind, symbol, channel) is not None) is strikes
+    assert (faults.of("kraken").inject(fault.kind, symbol, channel) is not None) is strikes
 
 
 @given(seed=st.integers(), probability=st.floats(0.01, 0.99))
@@ -77,7 +77,7 @@ def test_the_same_seed_strikes_the_same(seed: int, probability: float) -> None:
     def struck() -> list[bool]:
         faults = faults_at(seed=seed)
         faults.switch_on(Fault("kraken", "dropped_message", seconds=60, probability=probability))
-        return [faults.of("kraken").strike("dropped_message") is not None for _ in range(50)]
+        return [faults.of("kraken").inject("dropped_message") is not None for _ in range(50)]
 
     assert struck() == struck()
 
@@ -85,7 +85,7 @@ def test_the_same_seed_strikes_the_same(seed: int, probability: float) -> None:
 def test_probability_is_how_often_it_strikes() -> None:
     faults = faults_at()
     faults.switch_on(Fault("kraken", "dropped_message", seconds=60, probability=0.25))
-    struck = sum(faults.of("kraken").strike("dropped_message") is not None for _ in range(4_000))
+    struck = sum(faults.of("kraken").inject("dropped_message") is not None for _ in range(4_000))
     assert 900 < struck < 1_100
 
 

@@ -90,7 +90,7 @@ async def test_reads_lose_no_acknowledgement(visitor: Visitor) -> None:
     visitor.fault("lost_acknowledgement", count=1)
     visitor.fault("disconnect_during_order", count=1)
     assert (await visitor.public()).status == 200
-    assert {active.struck for active in visitor.outside.faults.active()} == {0}
+    assert {active.injected for active in visitor.outside.faults.active()} == {0}
 
 
 @EVERYWHERE
@@ -166,7 +166,7 @@ async def test_a_list_of_fills_shows_the_newest_twice(visitor: Visitor) -> None:
 
 
 @EVERYWHERE
-async def test_listeners_hear_of_a_fill_twice(visitor: Visitor) -> None:
+async def test_listeners_receive_a_fill_twice(visitor: Visitor) -> None:
     events: list[SimulatedAccountEvent] = []
     visitor.exchange.listen(events.append)
     visitor.fault("duplicate_fill_report", count=1)

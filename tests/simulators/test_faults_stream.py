@@ -154,7 +154,7 @@ async def test_the_exchanges_own_pings_stay_unanswered_too(visitor: Visitor) -> 
 
 
 @EVERYWHERE
-async def test_a_crossed_book_is_told_once_and_put_right_by_the_next_message(visitor: Visitor) -> None:
+async def test_a_crossed_book_is_reported_once_and_put_right_by_the_next_message(visitor: Visitor) -> None:
     async with visitor.reading() as reader:
         visitor.fault("crossed_book", count=1)
         visitor.rounds(1)
@@ -166,9 +166,9 @@ async def test_a_crossed_book_is_told_once_and_put_right_by_the_next_message(vis
         visitor.rounds(ROUNDS)
         later = [visitor.wire.book_of(orjson.loads(text)) for text in visitor.book_messages(await reader.said())]
         assert later
-        told = [amount for rows in later if rows for price, amount in rows[0] if price == wrong]
-        assert told
-        assert Decimal(str(told[0])) == 0 or _is_right_now(visitor, wrong)
+        amounts = [amount for rows in later if rows for price, amount in rows[0] if price == wrong]
+        assert amounts
+        assert Decimal(str(amounts[0])) == 0 or _is_right_now(visitor, wrong)
 
 
 def _is_right_now(visitor: Visitor, price: object) -> bool:

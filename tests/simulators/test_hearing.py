@@ -53,7 +53,9 @@ def bitstamp() -> Callable[[SubscriberConnection, str], None]:
 
 
 @pytest.mark.parametrize("made", [coinbaseexchange, bitstamp])
-def test_nothing_that_is_heard_ends_the_stream(made: Callable[[], Callable[[SubscriberConnection, str], None]]) -> None:
+def test_nothing_that_is_received_ends_the_stream(
+    made: Callable[[], Callable[[SubscriberConnection, str], None]],
+) -> None:
     on_message = made()
 
     @settings(max_examples=300)

@@ -45,7 +45,7 @@ def listing_of(listener: Listener) -> Listing:
 
 
 async def answered(listener: Listener, method: str, **parameters: Any) -> Message:
-    """What a request is answered; its own number tells."""
+    """What a request is answered; matched by its number."""
     await listener.socket.send_json({"method": method, "params": parameters, "req_id": 7})
     while True:
         message = await listener.next(None)
@@ -126,7 +126,7 @@ async def test_what_it_says_no_to(listener: Listener, parameters: Message, text:
     assert (message["success"], message["error"]) == (False, text)
 
 
-async def test_what_is_subscribed_to_comes_once_and_ends_when_told_to(listener: Listener) -> None:
+async def test_what_is_subscribed_to_comes_once_and_ends_when_asked_to(listener: Listener) -> None:
     asked = {"channel": "book", "symbol": [SYMBOL], "depth": 25}
     assert (await answered(listener, "subscribe", **asked))["success"]
     assert (await answered(listener, "subscribe", **asked))["error"] == "Already subscribed"
@@ -138,7 +138,7 @@ async def test_what_is_subscribed_to_comes_once_and_ends_when_told_to(listener: 
     assert not [row for row in listener.heard[before:] if row.get("channel") == "book"]
 
 
-async def test_the_account_hears_of_its_orders_and_of_every_entry(listener: Listener, client: Any) -> None:
+async def test_the_account_receives_its_orders_and_every_entry(listener: Listener, client: Any) -> None:
     """An order that rests and goes, one that fills in pieces: each message counted, money to the digit."""
     exchange, market = exchange_of(listener), listing_of(listener).market
     price, _ = listener.outside.best(market, "buy")
@@ -200,7 +200,7 @@ async def _entries_follow(listener: Listener, opening: dict[str, Decimal], fills
     assert balances == exchange_of(listener).customer.balances
 
 
-async def test_who_wants_no_status_hears_of_beginnings_and_ends_only(listener: Listener, client: Any) -> None:
+async def test_who_wants_no_status_receives_beginnings_and_ends_only(listener: Listener, client: Any) -> None:
     token = (await client.privatePostGetWebSocketsToken())["result"]["token"]
     await subscribed(listener, "executions", token=token, order_status=False, snap_orders=False)
     await client.create_order(SYMBOL, "market", "sell", 0.01)
@@ -225,7 +225,7 @@ async def test_nonsense_ends_no_conversation(listener: Listener) -> None:
 
 
 async def test_orders_over_the_socket_are_those_of_rest(listener: Listener, client: Any) -> None:
-    """ccxt's own calls, and what they are told where an order is not taken."""
+    """ccxt's own calls, and what they get where an order is not taken."""
     customer = exchange_of(listener).customer
     bid, _ = listener.outside.best(listing_of(listener).market, "buy")
     names = []

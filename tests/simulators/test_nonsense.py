@@ -68,7 +68,7 @@ async def signed_status(visitor: Visitor, call: Call) -> tuple[int, bytes]:
 
 def check_books(exchange: SimulatedExchange, before: dict[str, object]) -> None:
     customer = exchange.customer
-    assert {currency: exchange.everybodys(currency) for currency in before} == before
+    assert {currency: exchange.total_of(currency) for currency in before} == before
     held = customer.held()
     assert all(0 <= held[currency] <= customer.balances[currency] for currency in held)
     for symbol, book in exchange.books.items():
@@ -78,7 +78,7 @@ def check_books(exchange: SimulatedExchange, before: dict[str, object]) -> None:
 
 async def test_every_request_is_answered_and_money_stays(visitor: Visitor) -> None:
     random, exchange = Random(visitor.wire.exchange), visitor.exchange
-    before: dict[str, object] = {name: exchange.everybodys(name) for name in exchange.customer.balances}
+    before: dict[str, object] = {name: exchange.total_of(name) for name in exchange.customer.balances}
     routes = routes_of(visitor)
     orders = [row for row in routes if row[0] == "POST" and row[1].startswith(ORDERS[visitor.wire.exchange][0])]
     for number in range(REQUESTS):
@@ -185,7 +185,7 @@ async def test_a_private_path_is_private_however_it_is_written(visitor: Visitor)
         f"{prefix}/0/public/../..{path}",
         f"%2f{prefix[1:]}{path}",
     ):
-        status, answer = await raw_answer(visitor, method, target, b"Content-Length: 0", is_whole=True)
+        status, answer = await raw_answer(visitor, method, target, b"Content-Length: 0", is_complete=True)
         assert status < 500, target
         assert not any(f'"{currency}' in answer for currency in ("BTC", "XXBT", "btc")), target
 
@@ -200,7 +200,7 @@ async def test_a_host_that_is_none_is_survived(visitor: Visitor, host: bytes) ->
 async def test_a_token_that_is_no_text_opens_nothing(tmp_path: Path) -> None:
     async with visiting(tmp_path, WIRE_CLIENTS[0]) as visitor:
         header = b"Authorization: Bearer \xff"
-        status, answer = await raw_answer(visitor, "GET", "/admin/faults", header, is_whole=True)
+        status, answer = await raw_answer(visitor, "GET", "/admin/faults", header, is_complete=True)
         assert (status, "Authorization: Bearer" in answer) == (401, True)
 
 
@@ -211,12 +211,12 @@ async def raw_answer(
     *headers: bytes,
     host: bytes = b"127.0.0.1",
     body: bytes = b"",
-    is_whole: bool = False,
+    is_complete: bool = False,
 ) -> tuple[int, str]:
-    """Status and body of a request sent byte by byte; `is_whole`: the target stands as it is."""
+    """Status and body of a request sent byte by byte; `is_complete`: the target stands as it is."""
     address = urlsplit(visitor.outside.url)
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
-    target = target if is_whole else f"/{visitor.wire.exchange}{target}"
+    target = target if is_complete else f"/{visitor.wire.exchange}{target}"
     lines = (f"{method} {target} HTTP/1.1".encode(), b"Host: " + host, b"Connection: close", *headers)
     writer.write(b"\r\n".join(lines) + b"\r\n\r\n" + body)
     answer = await asyncio.wait_for(reader.read(), DEADLINE)

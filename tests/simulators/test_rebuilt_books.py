@@ -103,9 +103,9 @@ async def test_all_readers_have_the_book_that_stands(wire: WireClient, tmp_path:
             visitor.clock.advance(0.05)
             visitor.rounds(1)
             # Binance says every third step what has changed since the last time
-            is_told = wire.exchange != "binance" or number % 3 == 1
+            is_reported = wire.exchange != "binance" or number % 3 == 1
             for follower in followers:
                 await follower.catch_up()
-                if is_told:
+                if is_reported:
                     check(follower)
         assert visitor.exchange.customer.fills

@@ -126,7 +126,7 @@ def test_balances_are_opening_plus_fills_minus_fees(name: str, rows: list[tuple[
         assert exchange.customer.balances == expected
         held = exchange.customer.held()
         for currency in currencies:
-            assert exchange.everybodys(currency) == opening(name)[currency]
+            assert exchange.total_of(currency) == opening(name)[currency]
             assert 0 <= held[currency] <= expected[currency]
 
 

@@ -74,7 +74,7 @@ async def test_kill_9_loses_nothing(tmp_path: Path) -> None:
             assert await process.wait() == 0
 
 
-async def test_quotes_flow_until_it_is_told_to_end(tmp_path: Path) -> None:
+async def test_quotes_flow_until_it_is_asked_to_end(tmp_path: Path) -> None:
     """How many a second is for the benchmark to say."""
     port = free_port()
     async with server(tmp_path, port) as process:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from market.money import total
 from simulators.matching.listings import listings_of
 from simulators.matching.matching_engine import BookOrder, MatchingBook
-from simulators.matching.spending import lots_within
+from simulators.matching.order_admission import lots_within
 
 [LISTING] = listings_of("coinbaseexchange")
 asks = st.dictionaries(st.integers(5_999_000, 6_001_000), st.integers(1, 10**8), min_size=1, max_size=8)
@@ -44,13 +44,13 @@ def test_it_sells_what_brings_it_and_no_more(bids: dict[int, int], cents: int) -
         book.submit(BookOrder(str(ticks), "maker", "buy", ticks, lots), rests=True)
     wanted = lots_within(listing, book, funds, "sell")
 
-    def brought(lots: int) -> Decimal:
+    def earned(lots: int) -> Decimal:
         left, costs = lots, []
         for ticks in sorted(bids, reverse=True):
             costs.append(listing.cost(ticks, min(left, bids[ticks])))
             left -= min(left, bids[ticks])
         return total(costs)
 
-    assert brought(wanted) <= funds
+    assert earned(wanted) <= funds
     if wanted < sum(bids.values()):
-        assert brought(wanted + 1) > funds
+        assert earned(wanted + 1) > funds

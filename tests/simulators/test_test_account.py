@@ -25,11 +25,11 @@ def filled_customer() -> FundedAccount:
     """Orders 1–4, of which 2 is on another market and 1 and 3 have ended; 3 in two fills."""
     customer = FundedAccount({listing.market.symbol: listing for listing in listings_of("kraken")})
     for placed in (order(1), order(2, "EUR/USD"), order(3), order(4)):
-        customer.keep(placed)
+        customer.store(placed)
     for made in (fill(5, 1), fill(6, 3), fill(7, 3)):
-        customer.book(made)
+        customer.add_fill(made)
     for number in (1, 3):
-        customer.keep(replace(order(number), state="done", ended_at=9))
+        customer.store(replace(order(number), state="done", ended_at=9))
     return customer
 
 
@@ -39,7 +39,7 @@ def test_orders_are_newest_first_of_all_markets_or_of_one() -> None:
     assert [each.number for each in customer.newest_orders("BTC/USD")] == [4, 3, 1]
     assert list(customer.newest_orders("USD/JPY")) == []
     assert [each.state for each in islice(customer.newest_orders(), 2)] == ["open", "done"]
-    assert customer.ended_count() == 2
+    assert len(customer.orders) - len(customer.open_orders()) == 2
 
 
 def test_fills_are_found_by_their_own_ids_and_by_their_order() -> None:

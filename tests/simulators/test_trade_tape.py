@@ -1,4 +1,4 @@
-"""What a simulated exchange tells of its matches: public trades to all, events of their orders to the customer."""
+"""What a simulated exchange reports of its matches: public trades to all, events of their orders to the customer."""
 
 from decimal import Decimal
 

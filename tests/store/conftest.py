@@ -11,7 +11,7 @@ from store.queries.trade_reader import TradeReader
 from store.server.mongo_client import connect
 from store.store_port import TradeStore
 from tests.databases import lent_database
-from tests.store.wishes import FREE, open_books
+from tests.store.reservation_requests import FREE, open_books
 
 
 class SteppedClock:

@@ -27,21 +27,21 @@ def halted(settings: Settings) -> Settings:
 async def test_it_holds_whatever_else_is_changed_at_the_same_time(
     reader: TradeReader, mongo_store: MongoTradeStore
 ) -> None:
-    await mongo_store.create_settings(settings_of())
+    await mongo_store.settings.create(settings_of())
 
     async def tune(bps: int) -> None:
         for _ in range(5):
-            current = await reader.settings()
+            current = await reader.settings.current()
             assert current is not None
             changed = current.model_copy(update={"min_net_bps": float(bps)})
             try:
-                await reader.change_settings(changed, current.version, "tuner")
+                await reader.settings.change(changed, current.version, "tuner")
             except VersionConflictError:
                 continue
 
-    switched, *_ = await asyncio.gather(reader.amend_settings(halted, "switch"), *(tune(bps) for bps in range(5, 11)))
+    switched, *_ = await asyncio.gather(reader.settings.amend(halted, "switch"), *(tune(bps) for bps in range(5, 11)))
     assert switched is not None
-    now = await reader.settings()
+    now = await reader.settings.current()
     assert now is not None
     assert (switched.trading_state, now.trading_state) == ("halted", "halted")
     versions = (await reader.settings_history(None, 100)).items
@@ -50,9 +50,9 @@ async def test_it_holds_whatever_else_is_changed_at_the_same_time(
 
 
 async def test_what_changes_nothing_is_not_kept(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
-    assert await reader.amend_settings(halted, "switch") is None
-    await mongo_store.create_settings(settings_of())
-    once = await reader.amend_settings(halted, "switch")
+    assert await reader.settings.amend(halted, "switch") is None
+    await mongo_store.settings.create(settings_of())
+    once = await reader.settings.amend(halted, "switch")
     assert once is not None
     assert once.version == 2
-    assert await reader.amend_settings(halted, "another") == once
+    assert await reader.settings.amend(halted, "another") == once

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from pymongo import MongoClient
 
+from market.trade.leases import UNFENCED
 from store.errors import HistoryLostError
 from store.mongo.mongo_store import MongoTradeStore
-from store.queries.trade_reader import Change, TradeReader
+from store.queries.trade_reader import StoreChange, TradeReader
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
-from store.server.documents import ARBITRAGES
 from store.server.mongo_client import Client, connect
 from tests.services import LOGIN, mongod_process, wait_primary
+from tests.store.reservation_requests import close, open_books, opportunity, request, reserve_both, sent
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
-from tests.store.wishes import close, open_books, opportunity, request, reserve_both, sent
 
 DEADLINE_SECONDS = 60
 DATABASE = "rolled"
@@ -32,34 +32,32 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         client.close()
 
 
-async def test_a_rolled_oplog_is_told_by_what_stands_now(client: Client) -> None:
+async def test_a_rolled_oplog_is_answered_with_what_stands_now(client: Client) -> None:
     async with asyncio.timeout(DEADLINE_SECONDS), MongoTradeStore(client, DATABASE, "session-1") as store:
         await store.prepare()
         await open_books(store)
         arbitrage = await reserve_both(store, opportunity())
-        told = store.watch_arbitrages()
-        changes = TradeReader(client, DATABASE).watch([ARBITRAGES])
-        assert await anext(told) == arbitrage
+        reported = store.watch_arbitrages()
+        changes = TradeReader(client, DATABASE).watch()
+        assert await anext(reported) == arbitrage
         assert await anext(changes) is None
         await sent(store, arbitrage.arbitrage_id, "buy")
-        first = await anext(changes)
-        assert first is not None
-        assert (first.collection, first.operation, first.key) == (ARBITRAGES, "replace", arbitrage.arbitrage_id)
+        assert await anext(changes) == await store.arbitrage(arbitrage.arbitrage_id)
         await sent(store, arbitrage.arbitrage_id, "sell")
-        await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close)
-        ended = await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close)
+        await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close, UNFENCED)
+        ended = await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close, UNFENCED)
         await roll_oplog(client)
         with pytest.raises(HistoryLostError):
             await drained(changes)
-        while (seen := await anext(told)).state != "closed":
+        while (seen := await anext(reported)).state != "closed":
             continue
         assert seen == ended
-        await store.reserve(request("buy", of=opportunity("opportunity-2", sequence=2)))
-        assert (await anext(told)).arbitrage_id == "opportunity-2"
-        await told.aclose()
+        await store.reserve(request("buy", of=opportunity("opportunity-2", sequence=2)), UNFENCED)
+        assert (await anext(reported)).arbitrage_id == "opportunity-2"
+        await reported.aclose()
 
 
-async def test_an_old_token_begins_anew(client: Client) -> None:
+async def test_an_old_token_begins_again(client: Client) -> None:
     rows = client[DATABASE]["rows"]
     await rows.insert_one({"_id": 0})
     async with asyncio.timeout(DEADLINE_SECONDS), rows.watch() as stream:
@@ -72,10 +70,10 @@ async def test_an_old_token_begins_anew(client: Client) -> None:
         assert change is not None
         assert change["fullDocument"] == {"_id": 2}
     await roll_oplog(client)
-    async with asyncio.timeout(DEADLINE_SECONDS), ChangeFollower(rows, after=token) as anew:
-        assert await anew.next() is None
+    async with asyncio.timeout(DEADLINE_SECONDS), ChangeFollower(rows, after=token) as again:
+        assert await again.next() is None
         await rows.insert_one({"_id": 3})
-        change = await anew.next()
+        change = await again.next()
         assert change is not None
         assert change["fullDocument"] == {"_id": 3}
 
@@ -93,7 +91,7 @@ async def test_a_server_that_is_away_is_no_lost_history(caplog: pytest.LogCaptur
     assert standing.lost == 0
 
 
-async def drained(changes: AsyncIterator[Change | None]) -> None:
+async def drained(changes: AsyncIterator[StoreChange | None]) -> None:
     async for _ in changes:
         continue
 

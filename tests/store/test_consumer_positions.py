@@ -13,14 +13,14 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.server.change_streams import ChangeStreamProgress
 from store.server.documents import CONSUMER_POSITIONS as REACH_ROWS
 from store.server.mongo_client import connect, database_of
-from tests.store.wishes import open_books
+from tests.store.reservation_requests import open_books
 from tests.ui.waiting import until
 
 REACH = ConsumerPosition("bot-kraken", "kraken", 0, 1_500, {"opportunities/0": 12, "spreads/0": 3}, 1)
 SECOND = 1_000_000
 
 
-async def test_the_newest_row_of_each_bot_is_told_with_the_servers_time(mongo_store: MongoTradeStore) -> None:
+async def test_the_newest_row_of_each_bot_is_reported_with_the_servers_time(mongo_store: MongoTradeStore) -> None:
     before = wall_now() // 1_000 * 1_000
     await mongo_store.consumer_positions.record(replace(REACH, offsets={"opportunities/0": 1, "opportunities/1": 7}))
     await mongo_store.consumer_positions.record(REACH)
@@ -30,8 +30,8 @@ async def test_the_newest_row_of_each_bot_is_told_with_the_servers_time(mongo_st
     await until(lambda: _are_kept(mongo_store, 2))
     other, kraken = await mongo_store.consumer_positions.all()
     assert (other.exchange, other.change_lag) == ("bitstamp", None)
-    assert before <= kraken.told_at <= wall_now()
-    assert replace(kraken, told_at=0) == REACH
+    assert before <= kraken.reported_at <= wall_now()
+    assert replace(kraken, reported_at=0) == REACH
 
 
 async def test_a_row_of_another_version_is_said_to_be_one(
@@ -39,7 +39,7 @@ async def test_a_row_of_another_version_is_said_to_be_one(
 ) -> None:
     client = connect(mongodb_uri)
     rows = database_of(client, database)[REACH_ROWS]
-    await rows.insert_one({"_id": "bot-kraken", "told_at": datetime.fromtimestamp(0, UTC)})
+    await rows.insert_one({"_id": "bot-kraken", "reported_at": datetime.fromtimestamp(0, UTC)})
     client.close()
     with pytest.raises(StoreError, match="bot-kraken"):
         await mongo_store.consumer_positions.all()
@@ -47,14 +47,14 @@ async def test_a_row_of_another_version_is_said_to_be_one(
 
 async def test_following_notes_how_far_it_has_come(mongo_store: MongoTradeStore) -> None:
     await open_books(mongo_store)
-    followed = mongo_store.watch_settings()
+    followed = mongo_store.settings.watch()
     settings = await anext(followed)
     standing = mongo_store.settings_progress
     waiting = asyncio.ensure_future(anext(followed))
     async with asyncio.timeout(20):
         await until(lambda: standing.caught_up_at is not None)
         assert standing.newest_at is None
-        await mongo_store.change_settings(settings, settings.version, "test")
+        await mongo_store.settings.change(settings, settings.version, "test")
         assert (await waiting).version == settings.version + 1
     assert standing.newest_at is not None
     assert abs(standing.newest_at - wall_now()) < 20 * SECOND

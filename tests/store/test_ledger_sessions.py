@@ -10,13 +10,14 @@ import pytest
 from market.instruments.orders import OrderReport
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.session_export import exporting
 from store.server.mongo_client import connect
 from tests.market.samples import MARKETS, settings_of
-from tests.store.wishes import filled, open_books, opportunity, reserve_both, sent
+from tests.store.reservation_requests import filled, open_books, opportunity, reserve_both, sent
 
 ID = "opportunity-1"
 ADVANCE = advancing(MARKETS)
@@ -35,21 +36,21 @@ async def left_by_a_halt(store: MongoTradeStore) -> Arbitrage:
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy = await sent(store, ID, "buy")
-    await store.change_settings(settings_of(trading_state="halted"), 1, "switch")
-    assert await store.start_sending(ID, "sell") is None
-    await store.finish_leg(ID, "buy", filled(buy), ADVANCE)
-    held = await store.finish_leg(ID, "sell", None, ADVANCE)
+    await store.settings.change(settings_of(trading_state="halted"), 1, "switch")
+    assert await store.start_sending(ID, "sell", UNFENCED) is None
+    await store.finish_leg(ID, "buy", filled(buy), ADVANCE, UNFENCED)
+    held = await store.finish_leg(ID, "sell", None, ADVANCE, UNFENCED)
     assert (held.state, held.reason) == ("residual", "halted")
     return held
 
 
 async def resumed(store: MongoTradeStore) -> OrderReport:
     """Sold again on alpha."""
-    await store.change_settings(settings_of(), 2, "switch")
-    assert await store.resume(ID, ADVANCE)
+    await store.settings.change(settings_of(), 2, "switch")
+    assert await store.resume(ID, ADVANCE, UNFENCED)
     leg = await sent(store, ID, "flatten")
     report = filled(leg)
-    await store.finish_leg(ID, "flatten", report, ADVANCE)
+    await store.finish_leg(ID, "flatten", report, ADVANCE, UNFENCED)
     return report
 
 
@@ -58,7 +59,9 @@ async def test_what_a_halt_left_is_gone_on_with_in_the_books_of_the_session_that
 ) -> None:
     (bought,) = (await left_by_a_halt(mongo_store)).legs[0].fills
     for exchange in ("alpha", "beta"):
-        await later.set_balances(exchange, {"BTC": Decimal(5), "USD": Decimal(700), "EUR": Decimal(5)}, "before")
+        await later.balances.replace(
+            exchange, {"BTC": Decimal(5), "USD": Decimal(700), "EUR": Decimal(5)}, "before", UNFENCED
+        )
     report = await resumed(later)
     assert await mongo_store.fills() == [bought]
     assert await later.fills() == list(report.fills)
@@ -68,7 +71,7 @@ async def test_what_lies_with_an_earlier_session_is_not_taken_out_with_this_one(
     mongo_store: MongoTradeStore, later: MongoTradeStore, mongodb_uri: str, database: str
 ) -> None:
     await left_by_a_halt(mongo_store)
-    await later.set_balances("alpha", {"BTC": Decimal(5), "USD": Decimal(700)}, "before")
+    await later.balances.replace("alpha", {"BTC": Decimal(5), "USD": Decimal(700)}, "before", UNFENCED)
     await resumed(later)
     kept = {}
     for name in ("session-1", "session-2"):
@@ -85,11 +88,11 @@ async def test_fills_that_two_exchanges_number_alike_are_not_taken_for_each_othe
     await open_books(mongo_store)
     await reserve_both(mongo_store, opportunity(), ("2", "2"))
     buy = await sent(mongo_store, ID, "buy")
-    await mongo_store.finish_leg(ID, "buy", numbered(filled(buy), "7"), ADVANCE)
-    await later.set_balances("beta", {"BTC": Decimal(5), "EUR": Decimal(5)}, "before")
+    await mongo_store.finish_leg(ID, "buy", numbered(filled(buy), "7"), ADVANCE, UNFENCED)
+    await later.balances.replace("beta", {"BTC": Decimal(5), "EUR": Decimal(5)}, "before", UNFENCED)
     sell = await sent(mongo_store, ID, "sell")
     report = numbered(filled(sell), "7")
-    await later.finish_leg(ID, "sell", report, ADVANCE)
+    await later.finish_leg(ID, "sell", report, ADVANCE, UNFENCED)
     assert await later.fills() == list(report.fills)
 
 
@@ -103,7 +106,7 @@ async def test_what_was_sent_before_the_opening_belongs_to_the_session_before(
     (bought,) = (await left_by_a_halt(mongo_store)).legs[0].fills
     report = await resumed(later)
     late = replace(report, fills=(replace(report.fills[0], fill_id="late", amount=Amount(Decimal("0.01"))),))
-    await later.set_balances("alpha", {"BTC": Decimal(5), "USD": Decimal(5)}, "before")
-    await later.finish_leg(ID, "flatten", late, ADVANCE)
+    await later.balances.replace("alpha", {"BTC": Decimal(5), "USD": Decimal(5)}, "before", UNFENCED)
+    await later.finish_leg(ID, "flatten", late, ADVANCE, UNFENCED)
     assert await later.fills() == []
     assert {fill.fill_id for fill in await mongo_store.fills()} == {bought.fill_id, report.fills[0].fill_id, "late"}

@@ -15,7 +15,7 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.documents import ARBITRAGES
 from store.server.mongo_client import connect
-from tests.store.wishes import open_books, opportunity, reserve_both
+from tests.store.reservation_requests import open_books, opportunity, reserve_both
 
 SECOND = 1_000_000
 NOW = 1_700_000_000_000_000
@@ -74,8 +74,8 @@ async def write(store: MongoTradeStore, uri: str, database: str, seen: list[Epis
         base, buy, _, sell, _ = one.pair
         if one.reason is not None:
             # by a bot of its own each: none is counted on another
-            told = (f"r-{number}", f"o-{number}", base, buy, sell, f"bot-{number}", one.reason, one.net_bps)
-            await store.reject(Rejection(*told, Decimal(9), one.at, tradable=one.profit, until=one.expires_at))
+            reported = (f"r-{number}", f"o-{number}", base, buy, sell, f"bot-{number}", one.reason, one.net_bps)
+            await store.reject(Rejection(*reported, Decimal(9), one.at, tradable=one.profit, until=one.expires_at))
             continue
         sides = {"buy": {"exchange": buy}, "sell": {"exchange": sell}}
         of = {"base": base, **sides, "net_bps": one.net_bps, "event_time": 0, "expires_at": one.expires_at - one.at}

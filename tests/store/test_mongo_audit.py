@@ -47,25 +47,25 @@ async def test_written_twice_it_is_one_entry_with_its_first_time(audit: MongoAud
 
 
 @pytest.mark.parametrize(
-    ("wish", "found"),
+    ("requested", "found"),
     [
         (AuditFilter(), ["c", "b", "a"]),
         (AuditFilter(who="erika"), ["c", "a"]),
         (AuditFilter(action="key.add"), ["b"]),
         (AuditFilter(target="settings", who="hans"), []),
         (AuditFilter(outcome="rejected"), ["c"]),
-        (AuditFilter(outcome="begun"), ["b", "a"]),
+        (AuditFilter(outcome="started"), ["b", "a"]),
         (AuditFilter(since=9_000_000_000_000_000), []),
         (AuditFilter(until=1), []),
         (AuditFilter(since=1, until=9_000_000_000_000_000), ["c", "b", "a"]),
     ],
 )
-async def test_entries_are_found_by_what_they_say(audit: MongoAudit, wish: AuditFilter, found: list[str]) -> None:
+async def test_entries_are_found_by_what_they_say(audit: MongoAudit, requested: AuditFilter, found: list[str]) -> None:
     await audit.begin(entry("a"))
     await audit.begin(entry("b", "hans", "key.add", "desk"))
     await audit.begin(entry("c"))
     await audit.end("c", "rejected", {}, {}, "out of range")
-    assert [one.entry_id for one in (await audit.page(wish, None, 10)).items] == found
+    assert [one.entry_id for one in (await audit.page(requested, None, 10)).items] == found
 
 
 async def test_pages_follow_each_other(audit: MongoAudit) -> None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from market.money import Price
+from market.trade.leases import UNFENCED
 from market.trade.moving_average import AverageOrder, AverageTrade, Close
 from store.errors import FencedOutError
 from store.memory.memory_store import MemoryTradeStore
@@ -30,8 +31,8 @@ def closes(prices: Iterable[str] = PRICES, exchange: str = "alpha") -> list[Clos
 
 
 async def note_all(store: TradeStore, of: Iterable[Close], *, with_order: bool = False) -> list[AverageTrade]:
-    told = [await store.averages.record_close(close, with_order=with_order) for close in of]
-    return [trade for trade in told if trade is not None]
+    reported = [await store.averages.record_close(close, with_order=with_order, by=UNFENCED) for close in of]
+    return [trade for trade in reported if trade is not None]
 
 
 async def one_trade(store: TradeStore) -> AverageTrade:
@@ -40,15 +41,19 @@ async def one_trade(store: TradeStore) -> AverageTrade:
     return trade
 
 
-async def test_signals_are_written_as_they_are_told(store: TradeStore) -> None:
-    told = await note_all(store, closes())
-    assert told
-    assert await store.averages.trades() == told
-    assert [trade.trade_type for trade in told] == CROSSINGS[: len(told)]
-    assert told[0].trade_id == f"alpha|BTC/USD|{3 * INTERVAL}"
-    assert (told[0].trade_price, told[0].average) == (Decimal(6), Decimal(5))
-    assert (told[0].trade_strategy, told[0].trade_location, told[0].quote_region) == ("MA Trading", "us", "us")
-    assert all(trade.order is None for trade in told)
+async def test_signals_are_written_as_they_are_given(store: TradeStore) -> None:
+    reported = await note_all(store, closes())
+    assert reported
+    assert await store.averages.trades() == reported
+    assert [trade.trade_type for trade in reported] == CROSSINGS[: len(reported)]
+    assert reported[0].trade_id == f"alpha|BTC/USD|{3 * INTERVAL}"
+    assert (reported[0].trade_price, reported[0].average) == (Decimal(6), Decimal(5))
+    assert (reported[0].trade_strategy, reported[0].trade_location, reported[0].quote_region) == (
+        "MA Trading",
+        "us",
+        "us",
+    )
+    assert all(trade.order is None for trade in reported)
     assert await store.averages.unsettled("alpha") == []
 
 
@@ -56,23 +61,25 @@ async def test_a_period_counts_once_whoever_notes_it(store: TradeStore) -> None:
     """A bot that was killed before it heard the answer, or a second one of the same exchange, notes it again."""
     expected = await note_all(MemoryTradeStore(), closes())
     twice = [again for close in closes() for again in (close, replace(close, price=Price(close.price * 9)), close)]
-    told = await note_all(store, twice)
-    assert [trade.trade_id for trade in told] == [trade.trade_id for trade in expected]
-    assert await store.averages.trades() == told
+    reported = await note_all(store, twice)
+    assert [trade.trade_id for trade in reported] == [trade.trade_id for trade in expected]
+    assert await store.averages.trades() == reported
     assert await note_all(store, closes()) == []
 
 
 async def test_two_processes_at_the_same_moment_lose_and_double_nothing(store: TradeStore) -> None:
-    told: list[AverageTrade] = []
+    reported: list[AverageTrade] = []
     for close in closes():
-        answers = await asyncio.gather(*(store.averages.record_close(close, with_order=True) for _ in range(3)))
-        told += [answer for answer in answers if answer is not None]
+        answers = await asyncio.gather(
+            *(store.averages.record_close(close, with_order=True, by=UNFENCED) for _ in range(3))
+        )
+        reported += [answer for answer in answers if answer is not None]
     expected = await note_all(MemoryTradeStore(), closes())
-    assert [(trade.trade_id, trade.average) for trade in told] == [
+    assert [(trade.trade_id, trade.average) for trade in reported] == [
         (trade.trade_id, trade.average) for trade in expected
     ]
     assert [(trade.trade_id, trade.average) for trade in await store.averages.trades()] == [
-        (trade.trade_id, trade.average) for trade in told
+        (trade.trade_id, trade.average) for trade in reported
     ]
 
 
@@ -80,12 +87,12 @@ async def test_a_killed_note_is_as_if_never_made_or_made(store: TradeStore) -> N
     """Cancelled at any await; the successor notes the same period again, and one signal stands per crossing."""
     for close in closes():
         for turns in range(12):
-            noting = asyncio.create_task(store.averages.record_close(close, with_order=False))
+            noting = asyncio.create_task(store.averages.record_close(close, with_order=False, by=UNFENCED))
             for _ in range(turns):
                 await asyncio.sleep(0)
             noting.cancel()
             await asyncio.gather(noting, return_exceptions=True)
-        await store.averages.record_close(close, with_order=False)
+        await store.averages.record_close(close, with_order=False, by=UNFENCED)
     expected = await note_all(MemoryTradeStore(), closes())
     assert [(trade.trade_id, trade.average) for trade in await store.averages.trades()] == [
         (trade.trade_id, trade.average) for trade in expected
@@ -94,35 +101,35 @@ async def test_a_killed_note_is_as_if_never_made_or_made(store: TradeStore) -> N
 
 async def test_markets_do_not_mix(store: TradeStore) -> None:
     mixed = [one for pair in zip(closes(), closes(exchange="beta"), strict=True) for one in pair]
-    told = await note_all(store, mixed)
-    assert len(told) == 2 * len(await note_all(MemoryTradeStore(), closes()))
-    assert {trade.exchange for trade in told} == {"alpha", "beta"}
+    reported = await note_all(store, mixed)
+    assert len(reported) == 2 * len(await note_all(MemoryTradeStore(), closes()))
+    assert {trade.exchange for trade in reported} == {"alpha", "beta"}
 
 
 async def test_a_missing_period_is_no_close(store: TradeStore) -> None:
     late = [replace(close, period=close.period * 7) for close in closes()]
-    told = await note_all(store, late)
-    assert len(told) == len(await note_all(MemoryTradeStore(), closes()))
+    reported = await note_all(store, late)
+    assert len(reported) == len(await note_all(MemoryTradeStore(), closes()))
 
 
-async def test_an_order_is_unsettled_until_it_is_told_what_became_of_it(store: TradeStore) -> None:
+async def test_an_order_is_unsettled_until_it_is_known_what_became_of_it(store: TradeStore) -> None:
     trade = await one_trade(store)
     assert trade.order == AverageOrder("wanted")
     assert await store.averages.unsettled("alpha") == [trade]
     assert await store.averages.unsettled("beta") == []
-    await store.averages.record_order(trade.trade_id, AverageOrder("open"))
+    await store.averages.record_order(trade.trade_id, AverageOrder("open"), UNFENCED)
     assert [one.order for one in await store.averages.unsettled("alpha")] == [AverageOrder("open")]
     filled = AverageOrder("partly_filled", "depth", Decimal("0.0010"), Decimal("6.0000"))
-    await store.averages.record_order(trade.trade_id, filled)
-    await store.averages.record_order(trade.trade_id, AverageOrder("rejected", "stale"))
+    await store.averages.record_order(trade.trade_id, filled, UNFENCED)
+    await store.averages.record_order(trade.trade_id, AverageOrder("rejected", "stale"), UNFENCED)
     assert await store.averages.unsettled("alpha") == []
     assert await store.averages.trades() == [replace(trade, order=filled)]
 
 
 async def test_no_order_of_a_signal_alone_or_of_none(store: TradeStore) -> None:
     (trade,) = await note_all(store, closes(PRICES[:3]))
-    await store.averages.record_order(trade.trade_id, AverageOrder("filled"))
-    await store.averages.record_order("nobody", AverageOrder("filled"))
+    await store.averages.record_order(trade.trade_id, AverageOrder("filled"), UNFENCED)
+    await store.averages.record_order("nobody", AverageOrder("filled"), UNFENCED)
     assert await store.averages.trades() == [trade]
 
 
@@ -134,10 +141,10 @@ async def test_prices_keep_their_value(store: TradeStore, price: str) -> None:
 
 
 async def test_who_was_fenced_out_notes_nothing(store: TradeStore) -> None:
-    old = await store.acquire_lease("alpha", "old")
+    old = await store.leases.acquire("alpha", "old")
     assert old is not None
-    await store.release_lease(old)
-    new = await store.acquire_lease("alpha", "new")
+    await store.leases.release(old)
+    new = await store.leases.acquire("alpha", "new")
     assert new is not None
     trade = await one_trade(store)
     late = replace(CLOSE, price=Price(Decimal(1)), period=9 * INTERVAL)
@@ -150,7 +157,7 @@ async def test_who_was_fenced_out_notes_nothing(store: TradeStore) -> None:
     assert await store.averages.record_close(late, with_order=True, by=new.actor) is not None
 
 
-async def test_a_new_session_begins_anew(mongo_store: MongoTradeStore, mongodb_uri: str, database: str) -> None:
+async def test_a_new_session_begins_again(mongo_store: MongoTradeStore, mongodb_uri: str, database: str) -> None:
     await note_all(mongo_store, closes(PRICES[:2]))
     later = [replace(close, period=close.period + INTERVAL) for close in closes(("6", "5"))]
     async with MongoTradeStore(connect(mongodb_uri), database, "session-2") as second:

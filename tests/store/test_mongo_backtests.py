@@ -80,7 +80,7 @@ async def test_every_trade_is_reached_newest_first(store: TradeStore) -> None:
     assert await store.backtests.trades("1", None, 2) == []
 
 
-async def test_the_oldest_is_run_first_and_the_newest_told_first(store: TradeStore) -> None:
+async def test_the_oldest_is_run_first_and_the_newest_reported_first(store: TradeStore) -> None:
     for number in ("1", "2", "3"):
         await store.backtests.ask(number, REQUEST, "rest")
     assert [job.job_id for job in await store.backtests.jobs()] == ["3", "2", "1"]
@@ -98,9 +98,9 @@ async def test_a_job_runs_to_its_end(store: TradeStore) -> None:
     await store.backtests.ask("1", REQUEST, "rest")
     job = await taken(store)
     assert (job.state, job.attempts, job.runner) == ("running", 1, "one")
-    told = await store.backtests.record_progress("1", "one", "trading", 0.25)
-    assert told is not None
-    assert (told.stage, told.share) == ("trading", 0.25)
+    reported = await store.backtests.record_progress("1", "one", "trading", 0.25)
+    assert reported is not None
+    assert (reported.stage, reported.share) == ("trading", 0.25)
     assert await store.backtests.finish("1", "one", FIGURES, "<p>fine</p>")
     done = await store.backtests.job("1")
     assert done is not None
@@ -174,8 +174,8 @@ async def test_only_what_has_ended_is_removed(store: TradeStore) -> None:
     assert await store.backtests.report("1") is None
 
 
-@pytest.mark.parametrize("told", [[], [TICK_SET]])
-async def test_tick_sets_are_those_told_last(store: TradeStore, told: list[TickSetSummary]) -> None:
+@pytest.mark.parametrize("reported", [[], [TICK_SET]])
+async def test_tick_sets_are_those_reported_last(store: TradeStore, reported: list[TickSetSummary]) -> None:
     await store.backtests.report_tick_sets([TICK_SET, TickSetSummary("old", "", (), (), 0, 0, 0)])
-    await store.backtests.report_tick_sets(told)
-    assert await store.backtests.tick_sets() == told
+    await store.backtests.report_tick_sets(reported)
+    assert await store.backtests.tick_sets() == reported

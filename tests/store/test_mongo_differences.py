@@ -7,11 +7,12 @@ from decimal import Decimal
 import pytest
 
 from market.accounting.differences import Difference, RowCorrection, StoredDifference
+from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock
 from store.errors import FencedOutError
 from store.store_port import TradeStore
-from tests.store.wishes import close, filled, open_books, opportunity, request, reserve_both, sent
+from tests.store.reservation_requests import close, filled, open_books, opportunity, request, reserve_both, sent
 
 FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
 KEPT = StoredDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
@@ -20,7 +21,7 @@ MORE = BalanceRow("alpha", "USD", Decimal("1000.00000001"), Decimal(0))
 
 
 async def row_of(store: TradeStore, exchange: str = "alpha", currency: str = "USD") -> BalanceRow | None:
-    rows = await store.balance_rows()
+    rows = await store.balances.rows()
     return next((row for row in rows if (row.exchange, row.currency) == (exchange, currency)), None)
 
 
@@ -34,7 +35,7 @@ async def test_two_processes_keep_one(store: TradeStore) -> None:
     assert sorted(await asyncio.gather(*(store.differences.store(KEPT) for _ in range(3)))) == [False, False, True]
 
 
-async def test_the_newest_is_told_first(store: TradeStore) -> None:
+async def test_the_newest_is_reported_first(store: TradeStore) -> None:
     later = replace(KEPT, difference_id="2", found_at=3_000_000)
     between = replace(KEPT, difference_id="3", found_at=2_000_000)
     for one in (KEPT, later, between):
@@ -52,19 +53,19 @@ async def test_until_when_an_exchange_was_compared_never_goes_back(store: TradeS
 
 async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore) -> None:
     await open_books(store)
-    arbitrage = (await store.reserve(request("buy"))).arbitrage
+    arbitrage = (await store.reserve(request("buy"), UNFENCED)).arbitrage
     assert arbitrage is not None
     reserved_at = arbitrage.legs[0].times["reserved"]
     far = reserved_at + 10**12
     # the other bot has not joined yet
     assert await store.differences.arbitrages_since("beta", 0) == []
     assert await store.differences.arbitrages_since("alpha", far) == [arbitrage]
-    await store.reserve(request("sell"))
+    await store.reserve(request("sell"), UNFENCED)
     [both] = await store.differences.arbitrages_since("beta", far)
     assert both.state == "reserved"
     for role in ("buy", "sell"):
         await store.finish_leg(
-            both.arbitrage_id, role, None, lambda one, _settings, _now: replace(one, state="unfilled")
+            both.arbitrage_id, role, None, lambda one, _settings, _now: replace(one, state="unfilled"), UNFENCED
         )
     assert await store.differences.arbitrages_since("alpha", far) == []
     [ended] = await store.differences.arbitrages_since("alpha", reserved_at - 1_000)
@@ -76,16 +77,16 @@ async def test_one_that_is_gone_on_with_long_after_it_began_is_among_them(store:
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy = await sent(store, "opportunity-1", "buy")
-    await store.finish_leg("opportunity-1", "buy", None, close)
+    await store.finish_leg("opportunity-1", "buy", None, close, UNFENCED)
     await sent(store, "opportunity-1", "sell")
-    await store.finish_leg("opportunity-1", "sell", None, close)
+    await store.finish_leg("opportunity-1", "sell", None, close, UNFENCED)
     first = await store.arbitrage("opportunity-1")
     assert first is not None
     since = first.times["ended"] + 1
     while await store.server_now() < since:
         await SystemClock().sleep(0.001)
     assert await store.differences.arbitrages_since("alpha", since) == []
-    late = await store.finish_leg("opportunity-1", "buy", filled(buy), close)
+    late = await store.finish_leg("opportunity-1", "buy", filled(buy), close, UNFENCED)
     assert late.state == "closed"
     assert await store.differences.arbitrages_since("alpha", since) == [late]
 
@@ -95,10 +96,10 @@ async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, sell = await sent(store, "opportunity-1", "buy"), await sent(store, "opportunity-1", "sell")
     assert await store.differences.orders_since("alpha", 0) == {}
-    await store.record_sent("opportunity-1", "buy", "order-7")
-    await store.finish_leg("opportunity-1", "sell", filled(sell), close)
+    await store.record_sent("opportunity-1", "buy", "order-7", UNFENCED)
+    await store.finish_leg("opportunity-1", "sell", filled(sell), close, UNFENCED)
     assert await store.differences.orders_since("alpha", 0) == {buy.client_order_id: "order-7"}
-    ended = await store.finish_leg("opportunity-1", "buy", filled(buy), close)
+    ended = await store.finish_leg("opportunity-1", "buy", filled(buy), close, UNFENCED)
     assert await store.differences.orders_since("alpha", ended.times["ended"]) == {buy.client_order_id: "order-7"}
     assert list(await store.differences.orders_since("beta", 0)) == [sell.client_order_id]
     assert await store.differences.orders_since("alpha", ended.times["ended"] + 1) == {}
@@ -120,36 +121,36 @@ async def test_currencies_that_orders_of_nobodys_moved_since_the_books_were_open
 
 async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> None:
     await open_books(store)
-    assert await store.differences.correct(RowCorrection(USD, MORE))
+    assert await store.differences.correct(RowCorrection(USD, MORE), UNFENCED)
     assert await row_of(store) == MORE
     # again: it is not what was compared any more
-    assert not await store.differences.correct(RowCorrection(USD, replace(USD, free=Decimal(5))))
+    assert not await store.differences.correct(RowCorrection(USD, replace(USD, free=Decimal(5))), UNFENCED)
     assert await row_of(store) == MORE
 
 
 async def test_a_row_that_moved_since_is_left_alone(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(request("buy"))
+    await store.reserve(request("buy"), UNFENCED)
     held = await row_of(store)
     assert held is not None
     assert held.held > 0
-    assert not await store.differences.correct(RowCorrection(USD, MORE))
+    assert not await store.differences.correct(RowCorrection(USD, MORE), UNFENCED)
     assert await row_of(store) == held
 
 
 async def test_a_currency_without_a_row_counts_as_nothing(store: TradeStore) -> None:
     nothing = BalanceRow("alpha", "DOGE", Decimal(0), Decimal(0))
     found = replace(nothing, free=Decimal("0.5"))
-    assert await store.differences.correct(RowCorrection(nothing, found))
+    assert await store.differences.correct(RowCorrection(nothing, found), UNFENCED)
     assert await row_of(store, currency="DOGE") == found
 
 
 async def test_who_was_replaced_corrects_nothing(store: TradeStore) -> None:
     await open_books(store)
-    lease = await store.acquire_lease("alpha", "first")
+    lease = await store.leases.acquire("alpha", "first")
     assert lease is not None
-    await store.release_lease(lease)
-    assert await store.acquire_lease("alpha", "second") is not None
+    await store.leases.release(lease)
+    assert await store.leases.acquire("alpha", "second") is not None
     with pytest.raises(FencedOutError):
         await store.differences.correct(RowCorrection(USD, MORE), lease.actor)
     assert await row_of(store) == USD

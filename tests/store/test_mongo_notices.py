@@ -71,8 +71,8 @@ async def test_a_notice_is_put_once_whatever_became_of_it(notices: MongoNotices)
 
 async def test_two_notifiers_put_the_same_at_the_same_time(notices: MongoNotices) -> None:
     await notices.place(DESK)
-    told = [trade(number) for number in range(30)]
-    counts = await asyncio.gather(*(notices.put("desk", told) for _ in range(4)))
+    reported = [trade(number) for number in range(30)]
+    counts = await asyncio.gather(*(notices.put("desk", reported) for _ in range(4)))
     assert sum(counts) == len(await ids_waiting(notices)) == 30
 
 

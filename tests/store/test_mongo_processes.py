@@ -46,7 +46,7 @@ async def heard(processes: MongoProcesses, beat: int) -> None:
     await until(is_heard)
 
 
-async def test_what_is_told_is_read_with_the_servers_time(processes: MongoProcesses) -> None:
+async def test_what_is_reported_is_read_with_the_servers_time(processes: MongoProcesses) -> None:
     now = await processes.beat(pid=1)
     await heard(processes, now)
     assert abs(now - wall_now()) < 60_000_000
@@ -97,7 +97,7 @@ async def test_without_any_supervisor_nothing_is_known(processes: MongoProcesses
     assert (bot.state, bot.reported_state, bot.updated) == ("unknown", "ready", 0)
 
 
-async def test_what_is_wanted_outlives_what_is_told_and_the_session(
+async def test_what_is_wanted_outlives_what_is_reported_and_the_session(
     processes: MongoProcesses, database: Database
 ) -> None:
     now = await processes.beat(pid=1)
@@ -145,11 +145,11 @@ async def test_telling_and_wanting_at_once_lose_nothing(processes: MongoProcesse
     now = await processes.beat(pid=1)
     await processes.report([BOT], now)
 
-    async def tell_often() -> None:
+    async def report_often() -> None:
         for restarts in range(20):
             await processes.report([replace(BOT, restarts=restarts)], now)
             await SystemClock().sleep(0)
 
-    await asyncio.gather(tell_often(), processes.want("bot-alpha", "stopped", "erika"))
+    await asyncio.gather(report_often(), processes.want("bot-alpha", "stopped", "erika"))
     bot = await named(processes, "bot-alpha")
     assert (bot.restarts, bot.order.wanted) == (19, "stopped")

@@ -7,6 +7,7 @@ import pytest
 
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
+from market.trade.leases import UNFENCED
 from store.errors import CursorError
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.opportunity_outcomes import OpportunityOutcome, outcome_of
@@ -14,7 +15,7 @@ from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, Oppo
 from store.queries.trade_reader import TradeReader
 from store.server.documents import OPPORTUNITIES, REJECTIONS, opportunity_document, rejection_document
 from store.server.mongo_client import Document, connect
-from tests.store.wishes import close, filled, opportunity, request, reserve_both, sent
+from tests.store.reservation_requests import close, filled, opportunity, request, reserve_both, sent
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
@@ -53,7 +54,7 @@ async def trade(store: MongoTradeStore, of: Opportunity) -> None:
     await store.save_opportunity(of)
     await reserve_both(store, of, ("0.01", "0.01"))
     for leg in (await sent(store, of.opportunity_id, "buy"), await sent(store, of.opportunity_id, "sell")):
-        await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close)
+        await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close, UNFENCED)
 
 
 async def all_pages(reader: TradeReader, wanted: OpportunityFilter, limit: int) -> list[StoredOpportunity]:
@@ -101,7 +102,7 @@ async def test_each_comes_once_newest_first_with_what_became_of_it(
     await trade(mongo_store, seen(2))
     await keep(mongo_store, seen(3))
     await keep(mongo_store, seen(4))
-    await mongo_store.reserve(request("buy", "0.01", seen(4)))
+    await mongo_store.reserve(request("buy", "0.01", seen(4)), UNFENCED)
     for limit in (1, 2, 3, 500):
         kept = await all_pages(reader, OpportunityFilter(), limit)
         assert ids(kept) == ["seen-4", "seen-3", "seen-2", "seen-1"]

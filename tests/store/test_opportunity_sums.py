@@ -4,12 +4,13 @@ from dataclasses import replace
 from decimal import Decimal
 
 from market.trade.arbitrages import Rejection
+from market.trade.leases import UNFENCED
 from session.clock import wall_now
 from store.aggregates.opportunity_sums import OutcomeSum
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.mongo_client import connect
-from tests.store.wishes import close, filled, opportunity, request, reserve_both, sent
+from tests.store.reservation_requests import close, filled, opportunity, request, reserve_both, sent
 
 SECOND = 1_000_000
 
@@ -33,7 +34,7 @@ async def trade(store: MongoTradeStore, identity: str, net_bps: float) -> None:
     of = replace(opportunity(identity), net_bps=net_bps, expected_profit=2.25)
     await reserve_both(store, of, ("0.01", "0.01"))
     for leg in (await sent(store, identity, "buy"), await sent(store, identity, "sell")):
-        await store.finish_leg(identity, leg.role, filled(leg), close)
+        await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
 
 
 async def test_what_is_counted_together_stands_at_the_spread_of_the_first(
@@ -53,7 +54,7 @@ async def test_what_is_counted_together_stands_at_the_spread_of_the_first(
     ):
         await mongo_store.reject(rejection(number, second + after, reason, net_bps))
     await trade(mongo_store, "one-1", 20.2)
-    await mongo_store.reserve(request("buy", "0.01", opportunity("half-2", 2)))
+    await mongo_store.reserve(request("buy", "0.01", opportunity("half-2", 2)), UNFENCED)
     # a five-hundredth of what the levels showed was reserved
     taken = OutcomeSum("BTC", "alpha", "beta", "taken", "closed", 40, 1, Decimal("0.0045"), Decimal(1), 0)
     expected = [

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from market.money import total
+from market.trade.leases import UNFENCED
 from session.clock import SystemClock
 from store.errors import StoreError, StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore
@@ -18,7 +19,7 @@ from streams.broker.embedded_broker import free_ports
 from tests.market.samples import settings_of
 from tests.service_process import ServiceProcess
 from tests.services import embedded_mongodb, mongod_process, wait_primary
-from tests.store.wishes import balances, open_books, opportunity, request
+from tests.store.reservation_requests import balances, open_books, opportunity, request
 
 DEADLINE_SECONDS = 60
 SELLERS = tuple(f"seller-{number}" for number in range(2_000))
@@ -56,7 +57,7 @@ class Bystanders:
             # a pair may be open once, so each has another seller
             of = replace(of, sell=replace(of.sell, exchange=SELLERS[index % len(SELLERS)]))
             try:
-                result = await self.store.reserve(request("buy", "0.001", of, MANY))
+                result = await self.store.reserve(request("buy", "0.001", of, MANY), UNFENCED)
             except StoreUnavailableError:
                 continue
             if result.arbitrage is not None:
@@ -67,7 +68,7 @@ class Bystanders:
             self.seen.add(arbitrage.arbitrage_id)
 
     async def watch_settings(self) -> None:
-        async for settings in self.store.watch_settings():
+        async for settings in self.store.settings.watch():
             self.versions.append(settings.version)
 
     async def more_acknowledged(self) -> None:
@@ -87,7 +88,7 @@ async def test_a_killed_server_loses_nothing_acknowledged(
             mongod.kill()
             mongod.start()
             await wait_primary(mongod)
-            await lonely_store.change_settings(MANY, version, "somebody")
+            await lonely_store.settings.change(MANY, version, "somebody")
             await others.more_acknowledged()
         writer.cancel()
         await until(lambda: others.acknowledged <= others.seen and others.versions[-1:] == [3])
@@ -105,16 +106,16 @@ async def test_a_new_start_may_use_another_port(tmp_path: Path) -> None:
         await wait_primary(process)
         async with MongoTradeStore(connect(process.address), "moved", "session-1") as store:
             await store.prepare()
-            await store.create_settings(MANY)
+            await store.settings.create(MANY)
     with mongod_process(tmp_path) as process:
         await wait_primary(process)
         async with MongoTradeStore(connect(process.address), "moved", "session-2") as store:
-            assert await store.settings() == MANY
+            assert await store.settings.current() == MANY
 
 
 async def test_an_address_where_nothing_listens_is_one_sentence() -> None:
     (port,) = free_ports(1)
-    async with asyncio.timeout(4):
+    async with asyncio.timeout(DEADLINE_SECONDS):
         with pytest.raises(StoreUnavailableError, match=r"^MongoDB is not reachable: .{10,200}$"):
             await check_reachable(f"mongodb://127.0.0.1:{port}/?replicaSet=rs0")
 

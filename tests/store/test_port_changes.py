@@ -7,11 +7,12 @@ from typing import TypeVar
 import pytest
 
 from market.trade.arbitrages import Arbitrage
+from market.trade.leases import UNFENCED
 from session.clock import SystemClock
 from store.errors import VersionConflictError
 from store.store_port import TradeStore
 from tests.market.samples import settings_of
-from tests.store.wishes import (
+from tests.store.reservation_requests import (
     close,
     filled,
     open_books,
@@ -31,48 +32,48 @@ async def next_of(items: AsyncIterator[Item]) -> Item:
 
 
 async def test_settings_keep_their_versions_apart(store: TradeStore) -> None:
-    assert await store.settings() is None
+    assert await store.settings.current() is None
     with pytest.raises(VersionConflictError):
-        await store.change_settings(settings_of(), 1, "somebody")
-    first = await store.create_settings(settings_of(version=7, min_net_bps=4))
+        await store.settings.change(settings_of(), 1, "somebody")
+    first = await store.settings.create(settings_of(version=7, min_net_bps=4))
     assert (first.version, first.min_net_bps) == (1, 4)
-    assert await store.create_settings(settings_of(min_net_bps=9)) == first
-    second = await store.change_settings(settings_of(min_net_bps=5), 1, "somebody")
-    assert second == await store.settings()
+    assert await store.settings.create(settings_of(min_net_bps=9)) == first
+    second = await store.settings.change(settings_of(min_net_bps=5), 1, "somebody")
+    assert second == await store.settings.current()
     assert (second.version, second.min_net_bps) == (2, 5)
     with pytest.raises(VersionConflictError) as conflict:
-        await store.change_settings(settings_of(min_net_bps=6), 1, "somebody else")
+        await store.settings.change(settings_of(min_net_bps=6), 1, "somebody else")
     assert conflict.value.current == 2
-    assert (await store.settings()) == second
+    assert (await store.settings.current()) == second
 
 
 async def test_only_one_of_many_changes_wins(store: TradeStore) -> None:
-    await store.create_settings(settings_of())
-    tries = [store.change_settings(settings_of(min_net_bps=5 + index), 1, f"user {index}") for index in range(5)]
+    await store.settings.create(settings_of())
+    tries = [store.settings.change(settings_of(min_net_bps=5 + index), 1, f"user {index}") for index in range(5)]
     results = await asyncio.gather(*tries, return_exceptions=True)
     assert sum(isinstance(result, VersionConflictError) for result in results) == 4
-    current = await store.settings()
+    current = await store.settings.current()
     assert current in results
 
 
-async def test_settings_are_told_in_order(store: TradeStore) -> None:
-    await store.create_settings(settings_of())
-    told = store.watch_settings()
-    assert (await next_of(told)).version == 1
+async def test_settings_are_reported_in_order(store: TradeStore) -> None:
+    await store.settings.create(settings_of())
+    reported = store.settings.watch()
+    assert (await next_of(reported)).version == 1
     for version in range(1, 6):
-        await store.change_settings(settings_of(min_net_bps=version), version, "somebody")
-    assert [(await next_of(told)).version for _ in range(5)] == [2, 3, 4, 5, 6]
+        await store.settings.change(settings_of(min_net_bps=version), version, "somebody")
+    assert [(await next_of(reported)).version for _ in range(5)] == [2, 3, 4, 5, 6]
 
 
-async def test_arbitrages_are_told_as_they_change(store: TradeStore) -> None:
+async def test_arbitrages_are_reported_as_they_change(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(request("buy"))
-    told = store.watch_arbitrages()
-    assert (await next_of(told)).state == "awaiting_second_leg"
-    reserved = (await store.reserve(request("sell"))).arbitrage
-    assert await next_of(told) == reserved
+    await store.reserve(request("buy"), UNFENCED)
+    reported = store.watch_arbitrages()
+    assert (await next_of(reported)).state == "awaiting_second_leg"
+    reserved = (await store.reserve(request("sell"), UNFENCED)).arbitrage
+    assert await next_of(reported) == reserved
     await sent(store, ID, "buy")
-    sending = (await next_of(told)).leg("buy")
+    sending = (await next_of(reported)).leg("buy")
     assert sending is not None
     assert sending.state == "sending"
 
@@ -86,18 +87,18 @@ async def watched_until_closed(store: TradeStore, seen: list[Arbitrage]) -> None
 
 async def test_a_watcher_that_begins_amid_changes_sees_no_state_go_back(store: TradeStore) -> None:
     await open_books(store)
-    told: list[list[Arbitrage]] = [[] for _ in range(8)]
+    reported: list[list[Arbitrage]] = [[] for _ in range(8)]
     async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
-        await store.reserve(request("buy"))
-        for seen in told:
+        await store.reserve(request("buy"), UNFENCED)
+        for seen in reported:
             group.create_task(watched_until_closed(store, seen))
-        await store.reserve(request("sell"))
+        await store.reserve(request("sell"), UNFENCED)
         legs = [await sent(store, ID, "buy"), await sent(store, ID, "sell")]
-        while not all(told):
+        while not all(reported):
             await SystemClock().sleep(0.005)
         for leg in legs:
-            await store.record_sent(ID, leg.role, "order")
-            await store.finish_leg(ID, leg.role, filled(leg), close)
-    for seen in told:
+            await store.record_sent(ID, leg.role, "order", UNFENCED)
+            await store.finish_leg(ID, leg.role, filled(leg), close, UNFENCED)
+    for seen in reported:
         progress = [sum(len(leg.times) for leg in arbitrage.legs) for arbitrage in seen]
         assert progress == sorted(set(progress))

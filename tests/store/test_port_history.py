@@ -5,10 +5,22 @@ from decimal import Decimal
 from market.instruments.orders import OrderReport
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
+from market.trade.leases import UNFENCED
+from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import MAX_TRIES, NOT_POSTED, advancing
-from store.store_port import Advance, TradeStore
+from store.store_port import TradeStore
 from tests.market.samples import MARKETS, settings_of
-from tests.store.wishes import balances, close, complete, filled, open_books, opportunity, request, reserve_both, sent
+from tests.store.reservation_requests import (
+    balances,
+    close,
+    complete,
+    filled,
+    open_books,
+    opportunity,
+    request,
+    reserve_both,
+    sent,
+)
 
 ID = "opportunity-1"
 STOPPED = OrderReport("", True, Amount(Decimal(0)), (), is_posted=False, reason="no more requests")
@@ -32,22 +44,22 @@ async def bought_alone(store: TradeStore, advance: Advance) -> Arbitrage:
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
-    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance)
-    return await store.finish_leg(ID, "buy", filled(buy), advance)
+    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance, UNFENCED)
+    return await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
 
 
 async def test_a_fill_that_comes_late_is_booked_once_and_opens_the_arbitrage_again(store: TradeStore) -> None:
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
-    await store.finish_leg(ID, "sell", filled(sell), close)
-    await store.finish_leg(ID, "buy", None, close)
+    await store.finish_leg(ID, "sell", filled(sell), close, UNFENCED)
+    await store.finish_leg(ID, "buy", None, close, UNFENCED)
     assert await store.unconfirmed_legs("alpha", 0) == [(ID, leg_of(await store.arbitrage(ID), "buy"))]
     assert await store.unconfirmed_legs("beta", 0) == []
     before = await balances(store)
     late = filled(buy, Decimal(1))
     for _ in range(2):
-        arbitrage = await store.finish_leg(ID, "buy", late, complete("0.5"))
+        arbitrage = await store.finish_leg(ID, "buy", late, complete("0.5"), UNFENCED)
         assert (arbitrage.state, arbitrage.reason) == ("single_leg", "late_fill")
         assert (await balances(store))["alpha", "BTC"] == (before["alpha", "BTC"][0] + 1, Decimal(0))
     assert len(await store.fills()) == 2
@@ -57,13 +69,32 @@ async def test_a_fill_that_comes_late_is_booked_once_and_opens_the_arbitrage_aga
     assert steps[-5:] == ["buy done", "buy acknowledged", "buy filled", "complete reserved", "single_leg"]
 
 
+async def test_a_fill_that_another_arbitrage_has_is_not_booked_again(store: TradeStore) -> None:
+    """The ledger knows it, though the leg that it is reported for does not."""
+    await open_books(store)
+    first = await reserve_both(store, opportunity(), ("1", "1"))
+    booked = filled(await sent(store, ID, "buy"))
+    await store.finish_leg(ID, "buy", booked, close, UNFENCED)
+    await store.finish_leg(ID, "sell", filled(await sent(store, ID, "sell")), close, UNFENCED)
+    second = await reserve_both(store, opportunity("opportunity-2", 2), ("1", "1"))
+    assert second.arbitrage_id != first.arbitrage_id
+    await sent(store, "opportunity-2", "buy")
+    before, fills = await balances(store), await store.fills()
+    after = await store.finish_leg("opportunity-2", "buy", booked, close, UNFENCED)
+    held = leg_of(second, "buy").held
+    free = before["alpha", "USD"][0] + held
+    assert leg_of(after, "buy").fills == ()
+    assert await store.fills() == fills
+    assert await balances(store) == before | {("alpha", "USD"): (free, Decimal(0))}
+
+
 async def test_an_order_that_turns_up_without_a_fill_is_known_and_opens_nothing(store: TradeStore) -> None:
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
-    await store.finish_leg(ID, "sell", filled(sell), close)
-    await store.finish_leg(ID, "buy", None, close)
-    arbitrage = await store.finish_leg(ID, "buy", OrderReport("order-7", True, Amount(Decimal(0)), ()), close)
+    await store.finish_leg(ID, "sell", filled(sell), close, UNFENCED)
+    await store.finish_leg(ID, "buy", None, close, UNFENCED)
+    arbitrage = await store.finish_leg(ID, "buy", OrderReport("order-7", True, Amount(Decimal(0)), ()), close, UNFENCED)
     assert arbitrage.state == "closed"
     assert leg_of(arbitrage, "buy").exchange_order_id == "order-7"
     assert await store.unconfirmed_legs(buy.exchange, 0) == []
@@ -71,10 +102,10 @@ async def test_an_order_that_turns_up_without_a_fill_is_known_and_opens_nothing(
 
 async def test_every_step_is_kept_with_who_took_it_and_when(store: TradeStore) -> None:
     await open_books(store)
-    lease = await store.acquire_lease("alpha", "alpha-1")
+    lease = await store.leases.acquire("alpha", "alpha-1")
     assert lease is not None
     await store.reserve(request("buy"), lease.actor)
-    await store.reserve(request("sell"))
+    await store.reserve(request("sell"), UNFENCED)
     await store.start_sending(ID, "buy", lease.actor)
     arbitrage = await store.arbitrage(ID)
     assert arbitrage is not None
@@ -94,17 +125,17 @@ async def test_while_halted_no_leg_is_sent_and_what_was_left_is_resumed_after(st
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy = await sent(store, ID, "buy")
-    await store.change_settings(settings_of(trading_state="halted"), 1, "test")
-    assert await store.start_sending(ID, "sell") is None
+    await store.settings.change(settings_of(trading_state="halted"), 1, "test")
+    assert await store.start_sending(ID, "sell", UNFENCED) is None
     advance = advancing(MARKETS)
-    await store.finish_leg(ID, "sell", None, advance)
-    held = await store.finish_leg(ID, "buy", filled(buy), advance)
+    await store.finish_leg(ID, "sell", None, advance, UNFENCED)
+    held = await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
     assert (held.state, held.reason) == ("residual", "halted")
     assert await store.resumable_arbitrages() == [held]
-    assert not await store.resume(ID, advance)
-    await store.change_settings(settings_of(), 2, "test")
-    assert await store.resume(ID, advance)
-    assert not await store.resume(ID, advance)
+    assert not await store.resume(ID, advance, UNFENCED)
+    await store.settings.change(settings_of(), 2, "test")
+    assert await store.resume(ID, advance, UNFENCED)
+    assert not await store.resume(ID, advance, UNFENCED)
     again = await store.arbitrage(ID)
     assert again is not None
     assert (again.state, leg_of(again, "flatten").side) == ("single_leg", "sell")
@@ -115,42 +146,42 @@ async def test_a_second_halt_does_not_use_up_the_step_that_it_kept_from_being_se
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, advance = await sent(store, ID, "buy"), advancing(MARKETS)
-    await store.change_settings(settings_of(trading_state="halted"), 1, "test")
-    assert await store.start_sending(ID, "sell") is None
-    await store.finish_leg(ID, "sell", None, advance)
-    await store.finish_leg(ID, "buy", filled(buy), advance)
+    await store.settings.change(settings_of(trading_state="halted"), 1, "test")
+    assert await store.start_sending(ID, "sell", UNFENCED) is None
+    await store.finish_leg(ID, "sell", None, advance, UNFENCED)
+    await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
     for version in (2, 4):
-        await store.change_settings(settings_of(), version, "test")
-        assert await store.resume(ID, advance)
+        await store.settings.change(settings_of(), version, "test")
+        assert await store.resume(ID, advance, UNFENCED)
         flatten = leg_of(await store.arbitrage(ID), "flatten")
         assert (flatten.state, flatten.held > 0) == ("reserved", True)
-        await store.change_settings(settings_of(trading_state="halted"), version + 1, "test")
-        assert await store.start_sending(ID, "flatten") is None
-        held = await store.finish_leg(ID, "flatten", None, advance)
+        await store.settings.change(settings_of(trading_state="halted"), version + 1, "test")
+        assert await store.start_sending(ID, "flatten", UNFENCED) is None
+        held = await store.finish_leg(ID, "flatten", None, advance, UNFENCED)
         assert (held.state, held.reason) == ("residual", "halted")
-    await store.change_settings(settings_of(), 6, "test")
-    assert await store.resume(ID, advance)
+    await store.settings.change(settings_of(), 6, "test")
+    assert await store.resume(ID, advance, UNFENCED)
     last = await sent(store, ID, "flatten")
-    ended = await store.finish_leg(ID, "flatten", filled(last), advance)
+    ended = await store.finish_leg(ID, "flatten", filled(last), advance, UNFENCED)
     assert (ended.state, [leg.role for leg in ended.legs]) == ("unwound", ["buy", "sell", "flatten"])
-    assert all(row.held == 0 for row in await store.balance_rows())
+    assert all(row.held == 0 for row in await store.balances.rows())
 
 
 async def test_a_step_that_is_not_wanted_after_a_second_halt_stays_in_the_record(store: TradeStore) -> None:
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, advance = await sent(store, ID, "buy"), advancing(MARKETS)
-    await store.change_settings(settings_of(trading_state="halted"), 1, "test")
-    assert await store.start_sending(ID, "sell") is None
-    await store.finish_leg(ID, "sell", None, advance)
-    await store.finish_leg(ID, "buy", filled(buy), advance)
-    await store.change_settings(settings_of(), 2, "test")
-    assert await store.resume(ID, advance)
-    await store.change_settings(settings_of(trading_state="halted"), 3, "test")
-    assert await store.start_sending(ID, "flatten") is None
-    await store.finish_leg(ID, "flatten", None, advance)
-    await store.change_settings(settings_of(single_leg_policy="hold"), 4, "test")
-    assert await store.resume(ID, advance)
+    await store.settings.change(settings_of(trading_state="halted"), 1, "test")
+    assert await store.start_sending(ID, "sell", UNFENCED) is None
+    await store.finish_leg(ID, "sell", None, advance, UNFENCED)
+    await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
+    await store.settings.change(settings_of(), 2, "test")
+    assert await store.resume(ID, advance, UNFENCED)
+    await store.settings.change(settings_of(trading_state="halted"), 3, "test")
+    assert await store.start_sending(ID, "flatten", UNFENCED) is None
+    await store.finish_leg(ID, "flatten", None, advance, UNFENCED)
+    await store.settings.change(settings_of(single_leg_policy="hold"), 4, "test")
+    assert await store.resume(ID, advance, UNFENCED)
     held = await store.arbitrage(ID)
     assert held is not None
     assert (held.state, held.reason) == ("residual", "single_leg_left")
@@ -164,19 +195,19 @@ async def test_an_unwinding_order_that_never_left_is_wanted_again_under_another_
     roles: tuple[LegRole, ...] = ("complete", "reverse", "flatten", "flatten")
     for role in roles:
         ids.add((await sent(store, ID, role)).client_order_id)
-        after = await store.finish_leg(ID, role, STOPPED, advance)
+        after = await store.finish_leg(ID, role, STOPPED, advance, UNFENCED)
         if after.state == "residual":
             assert after.reason == NOT_POSTED
             assert await store.resumable_arbitrages() == [after]
-            assert await store.resume(ID, advance)
+            assert await store.resume(ID, advance, UNFENCED)
     last = await sent(store, ID, "flatten")
     assert len({last.client_order_id, *ids}) == len(roles) + 1
-    ended = await store.finish_leg(ID, "flatten", filled(last), advance)
+    ended = await store.finish_leg(ID, "flatten", filled(last), advance, UNFENCED)
     assert ended.state == "unwound"
     assert [(step.what, step.reason) for step in ended.history if step.reason == STOPPED.reason] == [
         (f"{role} not_sent", "no more requests") for role in roles
     ]
-    assert all(row.held == 0 for row in await store.balance_rows())
+    assert all(row.held == 0 for row in await store.balances.rows())
 
 
 async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: TradeStore) -> None:
@@ -185,18 +216,20 @@ async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: Tr
     roles: tuple[LegRole, ...] = ("complete", "reverse")
     for role in roles:
         await sent(store, ID, role)
-        after = await store.finish_leg(ID, role, None, advance)
+        after = await store.finish_leg(ID, role, None, advance, UNFENCED)
     assert (after.state, after.reason) == ("residual", "single_leg_left")
     assert await store.resumable_arbitrages() == []
-    assert not await store.resume(ID, advance)
+    assert not await store.resume(ID, advance, UNFENCED)
 
 
 async def test_an_order_that_never_leaves_is_for_a_person_in_the_end(store: TradeStore) -> None:
     advance = advancing(MARKETS)
     after = await bought_alone(store, advance)
     for _ in range(2 + MAX_TRIES):
-        after = await store.finish_leg(ID, (await sent(store, ID, after.legs[-1].role)).role, STOPPED, advance)
-        if await store.resume(ID, advance):
+        after = await store.finish_leg(
+            ID, (await sent(store, ID, after.legs[-1].role)).role, STOPPED, advance, UNFENCED
+        )
+        if await store.resume(ID, advance, UNFENCED):
             after = await known(store)
     assert (after.state, after.reason) == ("residual", "single_leg_left")
     assert sum(step.what == "flatten sending" for step in after.history) == MAX_TRIES
@@ -207,10 +240,10 @@ async def test_nothing_ends_before_what_was_not_sent_has_given_its_hold_back(sto
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, advance = await sent(store, ID, "buy"), advancing(MARKETS)
-    await store.change_settings(settings_of(trading_state="halted"), 1, "test")
-    assert await store.start_sending(ID, "sell") is None
-    waiting = await store.finish_leg(ID, "buy", filled(buy), advance)
+    await store.settings.change(settings_of(trading_state="halted"), 1, "test")
+    assert await store.start_sending(ID, "sell", UNFENCED) is None
+    waiting = await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
     assert (waiting.state, leg_of(waiting, "sell").held > 0) == ("reserved", True)
-    held = await store.finish_leg(ID, "sell", None, advance)
+    held = await store.finish_leg(ID, "sell", None, advance, UNFENCED)
     assert (held.state, held.reason) == ("residual", "halted")
-    assert all(row.held == 0 for row in await store.balance_rows())
+    assert all(row.held == 0 for row in await store.balances.rows())

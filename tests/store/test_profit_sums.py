@@ -9,10 +9,11 @@ from market.accounting.profit_groups import NOT_SPLIT, GroupedBy, profit_by
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss, ProfitShare
+from market.trade.leases import UNFENCED
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.documents import ARBITRAGES
-from tests.store.wishes import filled, opportunity, reserve_both, sent
+from tests.store.reservation_requests import filled, opportunity, reserve_both, sent
 
 DAY = 86_400 * MICROSECONDS
 FIRST_DAY = 1_700_006_400 * MICROSECONDS
@@ -32,15 +33,15 @@ def profit(*shares: ProfitShare) -> ProfitAndLoss:
     return ProfitAndLoss("USD", Decimal(gross), nothing, Decimal(fees), nothing, nothing, net, shares=shares)
 
 
-async def close_one(store: MongoTradeStore, identity: str, brought: ProfitAndLoss, ended: int) -> None:
+async def close_one(store: MongoTradeStore, identity: str, earned: ProfitAndLoss, ended: int) -> None:
     """`ended` by the server's clock, which no test can set: written over."""
 
     def close(arbitrage: Arbitrage, _: Settings, now: int) -> Arbitrage:
-        return replace(arbitrage, state="closed", profit=brought)
+        return replace(arbitrage, state="closed", profit=earned)
 
     await reserve_both(store, opportunity(identity, sequence=int(identity)), ("0.01", "0.01"))
     for leg in (await sent(store, identity, "buy"), await sent(store, identity, "sell")):
-        await store.finish_leg(identity, leg.role, filled(leg), close)
+        await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
     await store._database[ARBITRAGES].update_one({"_id": identity}, {"$set": {"times.ended": ended}})
 
 
@@ -54,7 +55,7 @@ async def close_one(store: MongoTradeStore, identity: str, brought: ProfitAndLos
         ("day", {"2023-11-14": (1, "0.5"), "2023-11-15": (2, "6.1")}),
     ],
 )
-async def test_what_each_exchange_asset_and_day_brought(
+async def test_what_each_exchange_asset_and_day_earned(
     reader: TradeReader, mongo_store: MongoTradeStore, by: GroupedBy, expected: dict[str, tuple[int, str]]
 ) -> None:
     await close_one(mongo_store, "1", profit(share("alpha", "2", "-0.2"), share("beta", "2", "-0.3")), FIRST_DAY)

@@ -8,11 +8,12 @@ import pytest
 from market.decide.settings import Settings
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Arbitrage, Rejection
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing
 from store.errors import StoreError
 from store.store_port import TradeStore
 from tests.market.samples import MARKETS, settings_of
-from tests.store.wishes import (
+from tests.store.reservation_requests import (
     OPENING,
     balances,
     close,
@@ -31,20 +32,20 @@ ID = "opportunity-1"
 
 async def test_both_legs_are_reserved_sent_and_booked(store: TradeStore) -> None:
     await open_books(store)
-    half = (await store.reserve(request("buy", "2"))).arbitrage
+    half = (await store.reserve(request("buy", "2"), UNFENCED)).arbitrage
     assert half is not None
     assert half.state == "awaiting_second_leg"
     assert (await balances(store))["alpha", "USD"] == (Decimal("799.8"), Decimal("200.2"))
-    arbitrage = (await store.reserve(request("sell", "1.5"))).arbitrage
+    arbitrage = (await store.reserve(request("sell", "1.5"), UNFENCED)).arbitrage
     assert arbitrage is not None
     assert (arbitrage.state, arbitrage.amount) == ("reserved", Decimal("1.5"))
     assert (await balances(store))["alpha", "USD"] == (Decimal("849.85"), Decimal("150.15"))
     assert (await balances(store))["beta", "BTC"] == (Decimal("8.5"), Decimal("1.5"))
     buy = await sent(store, ID, "buy")
     sell = await sent(store, ID, "sell")
-    await store.record_sent(ID, "buy", "order-1")
-    assert (await store.finish_leg(ID, "buy", filled(buy), close)).state == "reserved"
-    ended = await store.finish_leg(ID, "sell", filled(sell), close)
+    await store.record_sent(ID, "buy", "order-1", UNFENCED)
+    assert (await store.finish_leg(ID, "buy", filled(buy), close, UNFENCED)).state == "reserved"
+    ended = await store.finish_leg(ID, "sell", filled(sell), close, UNFENCED)
     assert ended.state == "closed"
     assert ended == await store.arbitrage(ID)
     assert await store.open_arbitrages() == []
@@ -72,15 +73,15 @@ async def test_what_comes_back_is_what_was_written(store: TradeStore) -> None:
 async def test_repeats_change_nothing(store: TradeStore) -> None:
     await open_books(store)
     arbitrage = await reserve_both(store, opportunity())
-    assert (await store.reserve(request("buy", "9"))).arbitrage == arbitrage
+    assert (await store.reserve(request("buy", "9"), UNFENCED)).arbitrage == arbitrage
     buy = await sent(store, ID, "buy")
-    assert await store.start_sending(ID, "buy") is None
-    await store.record_sent(ID, "buy", "order-1")
-    await store.record_sent(ID, "buy", "order-2")
-    once = await store.finish_leg(ID, "buy", filled(buy), close)
+    assert await store.start_sending(ID, "buy", UNFENCED) is None
+    await store.record_sent(ID, "buy", "order-1", UNFENCED)
+    await store.record_sent(ID, "buy", "order-2", UNFENCED)
+    once = await store.finish_leg(ID, "buy", filled(buy), close, UNFENCED)
     rows = await balances(store)
-    assert await store.finish_leg(ID, "buy", filled(buy), close) == once
-    assert await store.finish_leg(ID, "buy", None, close) == once
+    assert await store.finish_leg(ID, "buy", filled(buy), close, UNFENCED) == once
+    assert await store.finish_leg(ID, "buy", None, close, UNFENCED) == once
     assert await balances(store) == rows
     assert len(await store.fills()) == 1
     done = once.leg("buy")
@@ -94,7 +95,7 @@ async def test_a_fee_in_base_is_taken_from_base(store: TradeStore) -> None:
     buy = await sent(store, ID, "buy")
     report = filled(buy)
     fill = replace(report.fills[0], fee=Decimal("0.00100001"), fee_currency="BTC")
-    await store.finish_leg(ID, "buy", replace(report, fills=(fill,)), close)
+    await store.finish_leg(ID, "buy", replace(report, fills=(fill,)), close, UNFENCED)
     assert (await balances(store))["alpha", "BTC"] == (Decimal("0.99899999"), Decimal(0))
     assert (await balances(store))["alpha", "USD"] == (Decimal(900), Decimal(0))
     assert await store.fills() == [fill]
@@ -105,14 +106,14 @@ async def test_a_leg_is_added_with_its_hold(store: TradeStore) -> None:
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
     advance = complete("0.5", hold="0.6")
-    await store.finish_leg(ID, "buy", filled(buy), advance)
-    single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance)
+    await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
+    single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance, UNFENCED)
     added = single.leg("complete")
     assert added is not None
     assert (single.state, added.state, added.held) == ("single_leg", "reserved", Decimal("0.6"))
     assert (await balances(store))["beta", "BTC"] == (Decimal("7.9"), Decimal("0.6"))
     assert single.send_by > await store.server_now()
-    last = await store.finish_leg(ID, "complete", filled(await sent(store, ID, "complete")), advance)
+    last = await store.finish_leg(ID, "complete", filled(await sent(store, ID, "complete")), advance, UNFENCED)
     assert last.state == "closed"
     assert (await balances(store))["beta", "BTC"] == (Decimal(8), Decimal(0))
 
@@ -129,10 +130,10 @@ async def test_a_leg_that_no_balance_bears_is_not_sent_and_the_next_step_follows
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
     advance = advancing(MARKETS)
-    await store.finish_leg(ID, "buy", filled(buy), advance)
-    await store.set_balances("alpha", {"BTC": Decimal(bought)}, "now")
-    await store.set_balances("beta", {"BTC": Decimal("1.7")}, "now")
-    single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance)
+    await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
+    await store.balances.replace("alpha", {"BTC": Decimal(bought)}, "now", UNFENCED)
+    await store.balances.replace("beta", {"BTC": Decimal("1.7")}, "now", UNFENCED)
+    single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance, UNFENCED)
     assert (single.state, single.reason) == (state, reason)
     assert [(leg.role, leg.state) for leg in single.legs[2:]] == [("complete", "not_sent"), ("reverse", reverse)]
     assert (single.profit is not None) == (state == "residual")
@@ -151,8 +152,8 @@ async def test_a_policy_without_end_is_ended_as_held(store: TradeStore) -> None:
     await open_books(store)
     await reserve_both(store, opportunity(), ("2", "2"))
     buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
-    await store.finish_leg(ID, "buy", filled(buy), endless)
-    held = await store.finish_leg(ID, "sell", filled(sell), endless)
+    await store.finish_leg(ID, "buy", filled(buy), endless, UNFENCED)
+    held = await store.finish_leg(ID, "sell", filled(sell), endless, UNFENCED)
     assert (held.state, held.reason) == ("residual", "insufficient_balance")
     assert await store.open_arbitrages() == []
 
@@ -161,32 +162,32 @@ async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
     await open_books(store)
     await reserve_both(store, opportunity())
     second = opportunity("opportunity-2", sequence=2)
-    assert (await store.reserve(request("buy", of=second))).rejection == "pair_busy"
-    await store.change_settings(settings_of(max_open_arbitrages=1), 1, "test")
-    assert (await store.reserve(request("buy", of=second))).rejection == "too_many_open"
+    assert (await store.reserve(request("buy", of=second), UNFENCED)).rejection == "pair_busy"
+    await store.settings.change(settings_of(max_open_arbitrages=1), 1, "test")
+    assert (await store.reserve(request("buy", of=second), UNFENCED)).rejection == "too_many_open"
     for role in ("buy", "sell"):
         await sent(store, ID, "buy" if role == "buy" else "sell")
-    await store.finish_leg(ID, "buy", None, close)
-    await store.finish_leg(ID, "sell", None, close)
+    await store.finish_leg(ID, "buy", None, close, UNFENCED)
+    await store.finish_leg(ID, "sell", None, close, UNFENCED)
     assert await balances(store) == {
         (exchange, currency): (amount, Decimal(0))
         for exchange, amounts in OPENING.items()
         for currency, amount in amounts.items()
     }
-    assert (await store.reserve(request("buy", of=second))).rejection is None
+    assert (await store.reserve(request("buy", of=second), UNFENCED)).rejection is None
 
 
 async def test_what_is_unknown_is_an_error(store: TradeStore) -> None:
     with pytest.raises(StoreError):
-        await store.finish_leg(ID, "buy", None, close)
+        await store.finish_leg(ID, "buy", None, close, UNFENCED)
     await open_books(store)
     with pytest.raises(StoreError):
-        await store.start_sending(ID, "buy")
+        await store.start_sending(ID, "buy", UNFENCED)
     with pytest.raises(StoreError):
-        await store.finish_leg(ID, "buy", None, close)
-    await store.reserve(request("buy"))
+        await store.finish_leg(ID, "buy", None, close, UNFENCED)
+    await store.reserve(request("buy"), UNFENCED)
     with pytest.raises(StoreError):
-        await store.finish_leg(ID, "reverse", None, close)
+        await store.finish_leg(ID, "reverse", None, close, UNFENCED)
 
 
 async def test_an_opportunity_is_new_once(store: TradeStore) -> None:
@@ -197,21 +198,21 @@ async def test_an_opportunity_is_new_once(store: TradeStore) -> None:
 
 async def test_stopping_lets_open_ones_go_on(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(request("buy"))
+    await store.reserve(request("buy"), UNFENCED)
     assert await store.reservations_open()
     await store.stop_reservations()
     assert not await store.reservations_open()
-    rejected = await store.reserve(request("buy", of=opportunity("opportunity-2", sequence=2)))
+    rejected = await store.reserve(request("buy", of=opportunity("opportunity-2", sequence=2)), UNFENCED)
     assert rejected.rejection == "stopping"
-    assert (await store.reserve(request("sell"))).rejection is None
+    assert (await store.reserve(request("sell"), UNFENCED)).rejection is None
 
 
 async def test_balances_of_the_session_are_what_the_exchanges_said(store: TradeStore) -> None:
     await open_books(store)
-    await store.set_balances("alpha", {"USD": Decimal(5)}, "before")
-    await store.set_balances("beta", {"BTC": Decimal(7)}, "now")
-    await store.set_balances("beta", {"BTC": Decimal("8.00000001")}, "after")
-    assert await store.session_balances() == (OPENING, {"beta": {"BTC": Decimal("8.00000001")}})
+    await store.balances.replace("alpha", {"USD": Decimal(5)}, "before", UNFENCED)
+    await store.balances.replace("beta", {"BTC": Decimal(7)}, "now", UNFENCED)
+    await store.balances.replace("beta", {"BTC": Decimal("8.00000001")}, "after", UNFENCED)
+    assert await store.balances.of_session() == (OPENING, {"beta": {"BTC": Decimal("8.00000001")}})
     assert (await balances(store))["alpha", "USD"] == (Decimal(5), Decimal(0))
     assert (await balances(store))["beta", "EUR"] == (Decimal(0), Decimal(0))
 
@@ -219,7 +220,7 @@ async def test_balances_of_the_session_are_what_the_exchanges_said(store: TradeS
 async def test_new_balances_leave_holds_held(store: TradeStore) -> None:
     await open_books(store)
     await reserve_both(store, opportunity(), ("1", "1"))
-    await store.set_balances("beta", {"BTC": Decimal(12)}, "now")
+    await store.balances.replace("beta", {"BTC": Decimal(12)}, "now", UNFENCED)
     assert (await balances(store))["beta", "BTC"] == (Decimal(11), Decimal(1))
 
 

@@ -8,12 +8,13 @@ import pytest
 from market.accounting.profit_groups import profit_from
 from market.decide.settings import Settings
 from market.trade.arbitrages import Arbitrage
+from market.trade.leases import UNFENCED
 from store.errors import CursorError
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_history import TradeFilter
 from store.queries.trade_reader import ALL, TradeReader
 from store.server.documents import ARBITRAGES, FILLS
-from tests.store.wishes import filled, opportunity, reserve_both, sent
+from tests.store.reservation_requests import filled, opportunity, reserve_both, sent
 
 START = 1_700_000_000_000_000
 MINUTE = 60_000_000
@@ -29,7 +30,7 @@ async def close_one(store: MongoTradeStore, number: int, net: str, state: str = 
     identity, at = str(number), START + number * MINUTE
     await reserve_both(store, opportunity(identity, sequence=number), ("0.01", "0.01"))
     for leg in (await sent(store, identity, "buy"), await sent(store, identity, "sell")):
-        await store.finish_leg(identity, leg.role, filled(leg), close)
+        await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
     changes = {"times.ended": at, "at": at}
     await store._database[ARBITRAGES].update_one({"_id": identity}, {"$set": changes})
     await store._database[FILLS].update_many({"arbitrage_id": identity}, {"$set": {"at": at, "filled_at": at}})

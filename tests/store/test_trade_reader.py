@@ -4,21 +4,21 @@ import asyncio
 from dataclasses import replace
 from decimal import Decimal
 
-import orjson
 import pytest
 
 from market.accounting.profit_groups import profit_by, profit_from
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Rejection
+from market.trade.leases import UNFENCED
 from session.clock import wall_now
 from store.aggregates.session_totals import SessionTotals
 from store.errors import CursorError
 from store.mongo.mongo_store import MongoTradeStore
-from store.queries.trade_reader import ALL, Change, TradeReader
-from store.server.documents import ARBITRAGES, OPPORTUNITIES, REJECTIONS, SETTINGS, arbitrage_of, microseconds_of
+from store.queries.trade_reader import ALL, TradeReader
+from store.server.documents import ARBITRAGES, FEEDS, OPPORTUNITIES, REJECTIONS, microseconds_of
 from store.server.mongo_client import connect
 from tests.market.samples import settings_of
-from tests.store.wishes import FREE, PROFIT, close, filled, opportunity, request, reserve_both, sent
+from tests.store.reservation_requests import FREE, PROFIT, close, filled, opportunity, request, reserve_both, sent
 
 SECOND = 1_000_000
 NOW = 1_700_000_000_000_000
@@ -36,7 +36,7 @@ async def close_one(store: MongoTradeStore, identity: str) -> None:
     of = opportunity(identity, sequence=int(identity.rpartition("-")[2]))
     await reserve_both(store, of, ("0.01", "0.01"))
     for leg in (await sent(store, identity, "buy"), await sent(store, identity, "sell")):
-        await store.finish_leg(identity, leg.role, filled(leg), close)
+        await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
 
 
 async def test_pages_hold_each_row_once_newest_first(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
@@ -108,7 +108,7 @@ async def test_everything_is_read_as_it_was_written(reader: TradeReader, mongo_s
     await mongo_store.save_feed_state(replace(feed, quotes=2))
     await mongo_store.save_feed_state(feed)
     await close_one(mongo_store, "opportunity-1")
-    changed = await mongo_store.change_settings(settings_of(min_net_bps=7), 1, "somebody")
+    changed = await mongo_store.settings.change(settings_of(min_net_bps=7), 1, "somebody")
     closed = await mongo_store.arbitrage("opportunity-1")
     assert closed is not None
     assert (await reader.opportunities(None, 5)).items == (found,)
@@ -120,9 +120,9 @@ async def test_everything_is_read_as_it_was_written(reader: TradeReader, mongo_s
     assert await reader.arbitrage("opportunity-1") == closed
     assert len((await reader.fills(None, 5)).items) == 2
     assert await reader.feed_states() == [feed]
-    assert await reader.balance_rows() == await mongo_store.balance_rows()
-    assert await reader.session_balances() == await mongo_store.session_balances()
-    assert await reader.settings() == changed
+    assert await reader.balances.rows() == await mongo_store.balances.rows()
+    assert await reader.balances.of_session() == await mongo_store.balances.of_session()
+    assert await reader.settings.current() == changed
     history = (await reader.settings_history(None, 5)).items
     assert [(one.version, one.who, one.before, one.after) for one in history] == [
         (2, "somebody", FREE, changed),
@@ -144,10 +144,10 @@ async def test_notes_are_deleted_a_week_after_they_were_written(
             for index in (await client[database][name].index_information()).values()
             if "expireAfterSeconds" in index
         ]
-        assert [(index["key"], index["expireAfterSeconds"]) for index in kept] == [([("noted_at", 1)], 7 * 86_400)]
+        assert [(index["key"], index["expireAfterSeconds"]) for index in kept] == [([("recorded_at", 1)], 7 * 86_400)]
         document = await client[database][name].find_one({})
         assert document is not None
-        assert abs(microseconds_of(document["noted_at"]) - wall_now()) < 60 * SECOND
+        assert abs(microseconds_of(document["recorded_at"]) - wall_now()) < 60 * SECOND
     client.close()
 
 
@@ -188,41 +188,37 @@ async def test_running_totals_are_those_of_a_full_count(
     client.close()
 
 
-async def test_a_dropped_collection_is_a_change_without_a_key(
+async def test_a_dropped_collection_is_a_change_too(
     reader: TradeReader, mongo_store: MongoTradeStore, mongodb_uri: str, database: str
 ) -> None:
-    changes = reader.watch((REJECTIONS, SETTINGS))
+    changes = reader.watch()
     client = connect(mongodb_uri)
     async with asyncio.timeout(DEADLINE_SECONDS):
         assert await anext(changes) is None
+        await client[database].drop_collection(ARBITRAGES)
         await client[database].drop_collection(REJECTIONS)
-        assert await anext(changes) == Change(REJECTIONS, "drop", "", None)
-        await mongo_store.change_settings(settings_of(min_net_bps=7), 1, "somebody")
-        after = await anext(changes)
-        assert after is not None
-        assert (after.collection, after.key) == (SETTINGS, "settings")
+        assert await anext(changes) == "rejections"
+        changed = await mongo_store.settings.change(settings_of(min_net_bps=7), 1, "somebody")
+        assert await anext(changes) == changed
     await changes.aclose()
     client.close()
 
 
-async def test_changes_are_told_as_plain_json(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
-    changes = reader.watch((ARBITRAGES, REJECTIONS, SETTINGS))
+async def test_a_change_is_a_new_state_of_this_session_or_says_what_to_read_again(
+    reader: TradeReader, mongo_store: MongoTradeStore, mongodb_uri: str, database: str
+) -> None:
+    changes = reader.watch()
+    client = connect(mongodb_uri)
     async with asyncio.timeout(DEADLINE_SECONDS):
         assert await anext(changes) is None
-        half = (await mongo_store.reserve(request("buy"))).arbitrage
-        change = await anext(changes)
-        assert change is not None
-        assert change.document is not None
-        assert (change.collection, change.operation, change.key) == (ARBITRAGES, "insert", "opportunity-1")
-        assert arbitrage_of(orjson.loads(orjson.dumps(change.document))) == half
+        await client[database][FEEDS].insert_one({"_id": "alpha BTC/USD"})
+        assert await anext(changes) == "ledger"
+        half = (await mongo_store.reserve(request("buy"), UNFENCED)).arbitrage
+        assert half is not None
+        assert half in [await anext(changes), await anext(changes)]
+        await client[database][ARBITRAGES].update_one({"_id": half.arbitrage_id}, {"$set": {"session_id": "another"}})
         await mongo_store.reject(rejection(1))
         await mongo_store.reject(rejection(2))
-        told = [await anext(changes), await anext(changes)]
-        assert [(one.collection, one.operation) for one in told if one] == [
-            (REJECTIONS, "insert"),
-            (REJECTIONS, "update"),
-        ]
-        assert told[1] is not None
-        assert told[1].document is not None
-        assert told[1].document["count"] == 2
+        assert [await anext(changes), await anext(changes)] == ["rejections", "rejections"]
     await changes.aclose()
+    client.close()

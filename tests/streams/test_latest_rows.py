@@ -57,7 +57,7 @@ async def test_every_partition_is_looked_at(broker: ServiceProcess, new_topic: N
         assert of_partition == [294 + partition, 297 + partition]
 
 
-async def test_the_ends_of_several_topics_are_told_at_once(broker: ServiceProcess, new_topic: NewTopicName) -> None:
+async def test_the_ends_of_several_topics_are_reported_at_once(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     one, other = await new_topic(1), await new_topic(2)
     latest = LatestRows(broker.address, one, other)
     await latest.open()

@@ -8,7 +8,7 @@ from streams.log_throttle import REPEAT_AFTER, LogThrottle
 
 
 @pytest.mark.parametrize(
-    ("moments", "told"),
+    ("moments", "reported"),
     [
         ([0], [0]),
         ([0, 1, REPEAT_AFTER - 1], [0]),
@@ -16,18 +16,18 @@ from streams.log_throttle import REPEAT_AFTER, LogThrottle
         ([0, REPEAT_AFTER, 2 * REPEAT_AFTER], [0, 0, 0]),
     ],
 )
-def test_one_cause_is_told_at_once_and_then_with_its_count(
-    moments: list[int], told: list[int], caplog: pytest.LogCaptureFixture
+def test_one_cause_is_reported_at_once_and_then_with_its_count(
+    moments: list[int], reported: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
     times = iter(moments)
     troubles = LogThrottle("127.0.0.1:9", lambda: next(times))
     with caplog.at_level(logging.WARNING, "streams"):
         for _ in moments:
             troubles.log_cause("connection refused")
-    assert [getattr(record, "times_before", None) for record in caplog.records] == told
+    assert [getattr(record, "suppressed", None) for record in caplog.records] == reported
 
 
-def test_another_cause_is_told_beside_it(caplog: pytest.LogCaptureFixture) -> None:
+def test_another_cause_is_reported_beside_it(caplog: pytest.LogCaptureFixture) -> None:
     troubles = LogThrottle("127.0.0.1:9", lambda: 0)
     with caplog.at_level(logging.WARNING, "streams"):
         for cause in ("connection refused", "all brokers down", "connection refused"):

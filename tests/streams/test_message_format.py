@@ -35,9 +35,9 @@ def test_quotes_of_an_earlier_version_have_no_times() -> None:
 
 
 @pytest.mark.parametrize("field", ["gross_bps", "fee_bps", "net_bps", "expected_profit"])
-@pytest.mark.parametrize("told", ["NaN", "Infinity", "-inf"])
-def test_a_number_that_is_none_is_no_opportunity(field: str, told: str) -> None:
-    row = orjson.loads(opportunity_row(opportunity(None))) | {field: told}
+@pytest.mark.parametrize("reported", ["NaN", "Infinity", "-inf"])
+def test_a_number_that_is_none_is_no_opportunity(field: str, reported: str) -> None:
+    row = orjson.loads(opportunity_row(opportunity(None))) | {field: reported}
     with pytest.raises(WireError, match="not a finite number"):
         opportunity_of(row, 1_005_000)
 

@@ -75,7 +75,7 @@ async def test_a_record_says_when_it_was_written(broker: ServiceProcess, new_top
         (0, range(20)),
     ],
 )
-async def test_starts_where_it_is_told(
+async def test_starts_where_it_is_asked_to(
     broker: ServiceProcess, new_topic: NewTopicName, start: Start, expected: range
 ) -> None:
     topic = await new_topic(1)

@@ -12,13 +12,14 @@ from fastapi import FastAPI
 
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
-from tests.store.wishes import open_books
+from tests.store.reservation_requests import open_books
+from tests.ui.clients import client_of
 from tests.ui.samples import SETTINGS
 from tests.ui.session_database import session_database
 from tests.ui.waiting import until
 from ui.auth.api_keys import ensure_api_key
-from ui.server.application import build_app, dashboard_of
-from ui.services.dashboard import Dashboard, running
+from ui.server.application import build_app
+from ui.services.dashboard import Dashboard, dashboard_of, running
 
 STARTED_SECONDS = 30
 
@@ -49,8 +50,7 @@ async def application(session: Session, store: MongoTradeStore) -> AsyncIterator
 
 @pytest.fixture
 async def api(application: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app=application)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client:
+    async with client_of(application) as client:
         yield client
 
 

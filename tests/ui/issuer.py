@@ -35,14 +35,14 @@ class Issuer:
         return jwt.encode(self.claims(role, **claims), self.key, "ES256", headers={"kid": self.kid})
 
     def claims(self, role: object = "trader", **claims: object) -> dict[str, object]:
-        told = {
+        reported = {
             "iss": self.url,
             "aud": AUDIENCE,
             "sub": "erika-1",
             "exp": wall_now() // MICROSECONDS + 60,
             "realm_access": {"roles": [role]},
         } | claims
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in reported.items() if value is not None}
 
     async def document(self, _: web.Request) -> web.Response:
         if self.is_away:

@@ -36,11 +36,10 @@ class Served:
     def log(self) -> str:
         return (self.session.home / "ui.log").read_text()
 
-    def stop(self) -> tuple[int, float]:
-        """By SIGTERM; its exit code and how many seconds it took."""
-        begun = wall_now()
+    def stop(self) -> int:
+        """By SIGTERM; its exit code."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(20), (wall_now() - begun) / MICROSECONDS
+        return self.process.wait(20)
 
     def kill(self) -> None:
         self.process.kill()

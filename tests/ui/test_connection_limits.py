@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
-import httpx
 import orjson
 import pytest
 from fastapi import FastAPI
@@ -14,6 +13,7 @@ from fastapi.responses import StreamingResponse
 from uvicorn.server import ServerState
 
 from session.clock import SystemClock
+from tests.ui.clients import client_at
 from tests.ui.test_slow_sockets import UPGRADE, all_of, silent
 from tests.ui.waiting import until
 from ui.auth.address_groups import counted_address
@@ -78,6 +78,7 @@ def small_app() -> FastAPI:
 async def serving(caps: ConnectionCaps = CAPS) -> AsyncIterator[tuple[str, WebServer]]:
     with bound_socket("127.0.0.1", 0) as listener:
         config = uvicorn_config(small_app())
+        config.timeout_keep_alive = 1
         config.http = partial(  # type: ignore[assignment]  # called like the class
             BoundedHttp, caps=caps, waiting=SilentConnections(), is_operators=is_operators
         )
@@ -91,7 +92,7 @@ async def serving(caps: ConnectionCaps = CAPS) -> AsyncIterator[tuple[str, WebSe
 
 
 async def healthy(address: str) -> bool:
-    async with httpx.AsyncClient() as client:
+    async with client_at() as client:
         return (await client.get(f"http://{address}/api/health")).status_code == 200
 
 
@@ -137,7 +138,7 @@ async def test_many_that_come_at_once_and_are_in_earnest_are_all_answered() -> N
     assert {one[:15] for one in answers} == {b"HTTP/1.1 200 OK"}
 
 
-async def test_one_connection_too_many_is_told_so_and_a_free_place_is_taken_again(
+async def test_one_connection_too_many_is_reported_so_and_a_free_place_is_taken_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     ask = "GET /api/{} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -217,7 +218,7 @@ def test_addresses_of_one_owner_count_as_one() -> None:
 
 
 async def test_streams_are_capped_and_leave_a_reserve_for_plain_requests(caplog: pytest.LogCaptureFixture) -> None:
-    async with serving() as (address, _), httpx.AsyncClient(base_url=f"http://{address}") as client:
+    async with serving() as (address, _), client_at(address) as client:
         async with AsyncExitStack() as stack:
             for _ in range(FEW.per_address):
                 answer = await stack.enter_async_context(client.stream("GET", "/api/stream"))
@@ -279,5 +280,5 @@ def test_a_flood_is_one_line_in_ten_seconds_with_its_number(caplog: pytest.LogCa
     with caplog.at_level(logging.WARNING, "ui"):
         for second in (0, 1, QUIET_SECONDS - 1, QUIET_SECONDS, QUIET_SECONDS + 1):
             now[0] = second * 1_000_000
-            away.note("127.0.0.1", "too many")
+            away.record("127.0.0.1", "too many")
     assert [record.__dict__["count"] for record in caplog.records] == [1, 3]

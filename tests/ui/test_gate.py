@@ -9,12 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-import httpx
 import pytest
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 
+from tests.ui.clients import client_at
 from ui.auth.sign_ins import COOKIE
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +63,7 @@ async def until_closed(socket: websockets.ClientConnection) -> None:
 
 async def test_a_stranger_sees_nothing_and_a_sign_in_ends_with_its_key(address: str, tmp_path: Path) -> None:
     key = (tmp_path / "api_key").read_text().strip()
-    async with httpx.AsyncClient(base_url=f"http://{address}") as client:
+    async with client_at(address) as client:
         for path in ("/", "/bots", "/_stcore/anything"):
             away = await client.get(path, headers=HTML)
             assert (away.status_code, away.headers["location"]) == (303, f"/sign-in?next={path}")

@@ -7,7 +7,7 @@ from session.session import Session
 from store.server.change_streams import ChangeStreamProgress
 from tests.ui.samples import SETTINGS, START, session_of
 from ui.live.consumer_lag import DetectionLag, SettingsRow, StreamLag
-from ui.rows.health_serializers import change_stream_rows, detection_rows, publisher_row, query_row, topic_rows
+from ui.rows.health_rows import change_stream_rows, detection_rows, publisher_row, query_row, topic_rows
 
 SECOND = 1_000_000
 BOT = ConsumerPosition("bot-alpha", "alpha", START, 2 * SECOND, {"opportunities/0": 90}, 1)
@@ -54,7 +54,7 @@ def test_who_has_read_further_than_the_end_that_was_asked_for_before_is_not_behi
     assert row["readers"][0]["behind"] == 0
 
 
-def test_detection_is_told_in_seconds(tmp_path: Path) -> None:
+def test_detection_is_reported_in_seconds(tmp_path: Path) -> None:
     (row,) = detection_rows(signs_of(session_of(tmp_path)), START)
     assert row == {"partition": 0, "next_offset": 950, "output_age": 1.0, "delay": 0.02, "waiting": 0.0}
 

@@ -39,8 +39,8 @@ def test_the_newest_lines_come_oldest_first(home: Path) -> None:
     tail = log_tail(home, "cep", PARTS, LogQuestion(lines=3))
     assert [line["event"] for line in tail["lines"]] == ["event 7", "event 8", "event 9"]
     assert tail["lines"][0]["fields"] == {"offset": "7"}
-    assert not tail["is_whole"]
-    assert log_tail(home, "cep", PARTS, LogQuestion(lines=10))["is_whole"]
+    assert not tail["is_complete"]
+    assert log_tail(home, "cep", PARTS, LogQuestion(lines=10))["is_complete"]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_log_put_aside_is_read_on(home: Path) -> None:
 
 def test_an_empty_log_has_no_lines(home: Path) -> None:
     write(home, b"")
-    assert log_tail(home, "cep", PARTS, LogQuestion()) == {"part": "cep", "lines": [], "is_whole": True}
+    assert log_tail(home, "cep", PARTS, LogQuestion()) == {"part": "cep", "lines": [], "is_complete": True}
 
 
 def test_a_log_cut_off_in_the_middle_of_a_line_is_shown_as_far_as_it_goes(home: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_huge_log_is_read_from_its_end_alone(home: Path) -> None:
         log.write(b"\n" + event("the end"))
     tail = log_tail(home, "cep", PARTS, LogQuestion())
     assert [line["event"] for line in tail["lines"]] == ["the end"]
-    assert not tail["is_whole"]
+    assert not tail["is_complete"]
 
 
 def test_a_huge_line_is_shortened_and_one_without_its_beginning_left_out(home: Path) -> None:

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from market.accounting.profit_groups import profit_from
 from store.aggregates.session_totals import SessionTotals
 from tests.ui.health_reports import detection, part, query, report
-from ui.services.prometheus_metrics import Metrics, Rising
+from ui.services.prometheus_metrics import Metrics, MonotonicCounts
 from ui.services.request_metrics import RequestMetrics
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "metrics.md"
@@ -21,7 +21,7 @@ TOTALS = SessionTotals(profit_from("USD", {"net": Decimal("-1.25")}), {"closed":
 ROW = re.compile(r"^\| `(?P<name>[a-z_]+)` \| (?P<kind>\w+) \|(?P<labels>[^|]*)\|", re.MULTILINE)
 
 
-def told(accept: str = "", metrics: Metrics | None = None, totals: SessionTotals = TOTALS) -> tuple[str, str]:
+def reported(accept: str = "", metrics: Metrics | None = None, totals: SessionTotals = TOTALS) -> tuple[str, str]:
     body, media_type = (metrics or Metrics()).text(report(), totals, 12, accept)
     return body.decode(), media_type
 
@@ -41,18 +41,18 @@ def value(text: str, name: str, **labels: str) -> float:
 
 
 def test_every_line_parses_and_has_a_help_and_a_type() -> None:
-    text, media_type = told()
+    text, media_type = reported()
     assert media_type.startswith("text/plain")
     found = families(text)
     assert len(found) > 40
     assert all(family.documentation and family.type != "unknown" for family in found.values())
 
 
-def test_open_metrics_is_told_to_who_asks_for_it() -> None:
-    text, media_type = told("application/openmetrics-text; version=1.0.0")
+def test_open_metrics_is_sent_to_who_asks_for_it() -> None:
+    text, media_type = reported("application/openmetrics-text; version=1.0.0")
     assert media_type.startswith("application/openmetrics-text")
-    told_anew = openmetrics(text)  # type: ignore[no-untyped-call]  # the library's own
-    assert {family.name for family in told_anew} == set(families(told()[0]))
+    reported_again = openmetrics(text)  # type: ignore[no-untyped-call]  # the library's own
+    assert {family.name for family in reported_again} == set(families(reported()[0]))
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_open_metrics_is_told_to_who_asks_for_it() -> None:
         ("arbitrage_websocket_clients", {}, 2),
     ],
 )
-def test_the_report_is_told(name: str, labels: dict[str, str], expected: float) -> None:
-    assert value(told()[0], name, **labels) == expected
+def test_the_report_becomes_metrics(name: str, labels: dict[str, str], expected: float) -> None:
+    assert value(reported()[0], name, **labels) == expected
 
 
 def test_what_is_not_known_is_left_out() -> None:
@@ -94,7 +94,7 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_a_count_never_goes_back_while_its_rows_are_deleted() -> None:
-    rising = Rising()
+    rising = MonotonicCounts()
     assert rising.follow([("stale", 10)]) == {"stale": 10}
     assert rising.follow([("stale", 4)]) == {"stale": 10}
     assert rising.follow([("stale", 6), ("crossed", 1)]) == {"stale": 12, "crossed": 1}
@@ -108,10 +108,10 @@ def documented() -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 def test_every_metric_is_documented_with_its_kind_and_labels_and_no_other() -> None:
     metrics = Metrics()
-    metrics.requests.note("GET", "/api/health", 200, 5)
+    metrics.requests.record("GET", "/api/health", 200, 5)
     known = {name: (kind, labels) for name, kind, labels in documented()}
     found: dict[str, tuple[str, tuple[str, ...]]] = {}
-    for family in families(told(metrics=metrics)[0]).values():
+    for family in families(reported(metrics=metrics)[0]).values():
         name = f"{family.name}_total" if family.type == "counter" else family.name
         shown = {label for sample in family.samples for label in sample.labels} - {"le"}
         if name.endswith("_created"):
@@ -127,7 +127,7 @@ def test_every_metric_is_documented_with_its_kind_and_labels_and_no_other() -> N
 def test_methods_that_anybody_makes_up_are_one_label() -> None:
     requests = RequestMetrics()
     for method in ("BREW", "X" * 500, "GET"):
-        requests.note(method, "other", 405, 1)
+        requests.record(method, "other", 405, 1)
     labels = {
         sample.labels["method"] for family in requests.registry.collect() for sample in family.samples if sample.labels
     }

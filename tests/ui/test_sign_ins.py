@@ -99,9 +99,9 @@ def test_what_is_no_cookie_of_ours_is_nobody(tmp_path: Path, cookie: str | None)
 def test_it_ends_by_itself(tmp_path: Path) -> None:
     key, sign_ins = desk(tmp_path), SignIns(tmp_path)
     said = f"desk:{wall_now() - 1}:0123"
-    assert sign_ins.caller(f"{said}:{sign_ins._code(said, key)}") is None
+    assert sign_ins.caller(f"{said}:{sign_ins._signature(said, key)}") is None
     said = f"desk:{wall_now() + 60_000_000}:0123"
-    assert sign_ins.caller(f"{said}:{sign_ins._code(said, key)}") is not None
+    assert sign_ins.caller(f"{said}:{sign_ins._signature(said, key)}") is not None
 
 
 def test_who_listens_by_it_is_cut_off_at_its_end(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ async def test_one_that_stops_reading_is_broken_off_without_harm_to_others() -> 
         assert set(pushing.sent) == {"reading"}
 
 
-async def test_one_that_reads_again_in_time_is_told_why_it_must_go() -> None:
+async def test_one_that_reads_again_in_time_learns_why_it_must_go() -> None:
     pushing = Pushing()
     async with serving(pushing) as (address, server), silent(address, "late") as client:
         await until(lambda: any(one.close_sent for one in sockets_of(server)))

@@ -26,13 +26,13 @@ TABLE: DownloadTable[ROW] = DownloadTable(
 LISTS = [[("a", Decimal("1.00000001")), ('b,"', Decimal("-2"))], [("+c", Decimal("0E-8"))]]
 
 
-async def told(lists: Sequence[Sequence[ROW]] = LISTS) -> AsyncIterator[Sequence[ROW]]:
+async def reported(lists: Sequence[Sequence[ROW]] = LISTS) -> AsyncIterator[Sequence[ROW]]:
     for rows in lists:
         yield rows
 
 
 async def test_csv_comes_list_by_list() -> None:
-    assert [part async for part in csv_parts(TABLE, told())] == [
+    assert [part async for part in csv_parts(TABLE, reported())] == [
         b"name,net\r\n",
         b'a,1.00000001\r\n"b,""",-2\r\n',
         b"'+c,0\r\n",
@@ -40,7 +40,7 @@ async def test_csv_comes_list_by_list() -> None:
 
 
 async def test_parquet_comes_list_by_list_as_one_file() -> None:
-    parts = [part async for part in parquet_parts(TABLE, told(), {"session_id": "one"})]
+    parts = [part async for part in parquet_parts(TABLE, reported(), {"session_id": "one"})]
     file = pq.ParquetFile(io.BytesIO(b"".join(parts)))
     assert file.num_row_groups == 2
     assert file.read().to_pylist() == [{"name": name, "net": net} for rows in LISTS for name, net in rows]
@@ -49,8 +49,8 @@ async def test_parquet_comes_list_by_list_as_one_file() -> None:
 
 
 async def test_of_nothing_there_is_a_file_too() -> None:
-    assert [part async for part in csv_parts(TABLE, told([]))] == [b"name,net\r\n"]
-    parts = [part async for part in parquet_parts(TABLE, told([]), {})]
+    assert [part async for part in csv_parts(TABLE, reported([]))] == [b"name,net\r\n"]
+    parts = [part async for part in parquet_parts(TABLE, reported([]), {})]
     assert pq.read_table(io.BytesIO(b"".join(parts))).num_rows == 0
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
-import httpx
 import orjson
 import pytest
 import websockets
@@ -20,14 +19,13 @@ from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
 from tests.market.samples import USD_MARKET
-from tests.store.wishes import opportunity
+from tests.store.reservation_requests import opportunity
+from tests.ui.clients import client_at
 from tests.ui.samples import quote, session_of
 from tests.ui.serving import Served, served, served_again
 from tests.ui.trading import traded
 from ui.errors import PortTakenError
 from ui.server.web_server import bound_socket, run_ui
-
-STOP_SECONDS = 2.0
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +58,7 @@ async def next_of(client: websockets.ClientConnection, kind: str) -> dict[str, o
 
 
 async def test_everything_is_on_one_origin(address: str) -> None:
-    async with httpx.AsyncClient(base_url=f"http://{address}") as client:
+    async with client_at(address) as client:
         answers = {
             path: (await client.get(path)) for path in ("/", "/api/ready", "/docs", "/assets/panel.js", "/api/x")
         }
@@ -70,9 +68,7 @@ async def test_everything_is_on_one_origin(address: str) -> None:
     assert "Streamlit" in answers["/"].text
 
 
-async def test_a_client_hears_of_a_quote_and_of_a_trade(
-    address: str, store: MongoTradeStore, kafka_address: str
-) -> None:
+async def test_a_client_receives_a_quote_and_a_trade(address: str, store: MongoTradeStore, kafka_address: str) -> None:
     async with websockets.connect(f"ws://{address}/ws/live", origin=f"http://{address}", max_size=None) as client:  # type: ignore[arg-type]  # a plain str
         await next_of(client, "snapshot")
         writer = TopicWriter(kafka_address)
@@ -84,9 +80,9 @@ async def test_a_client_hears_of_a_quote_and_of_a_trade(
         while "alpha BTC/USD" not in str((await next_of(client, "pulse"))["points"]):
             pass
         await traded(store, opportunity("pushed", 2))
-        while (told := await next_of(client, "trade"))["state"] != "closed":
+        while (reported := await next_of(client, "trade"))["state"] != "closed":
             pass
-        assert told["arbitrage_id"] == "pushed"
+        assert reported["arbitrage_id"] == "pushed"
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
@@ -102,12 +98,12 @@ async def test_a_program_without_an_origin_may_listen(address: str) -> None:
         assert (await next_of(client, "pulse"))["sources"] == {"kafka": True, "mongodb": True}
 
 
-async def test_it_ends_cleanly_within_two_seconds_with_clients_connected(dashboard: Served, tmp_path: Path) -> None:
+async def test_it_ends_cleanly_with_clients_connected(dashboard: Served, tmp_path: Path) -> None:
     with served(replace(dashboard.session, home=tmp_path)) as running:
         async with websockets.connect(f"ws://{running.address}/ws/live", max_size=None) as client:
             await next_of(client, "snapshot")
-            code, seconds = await asyncio.to_thread(running.stop)
-        assert (code, seconds < STOP_SECONDS) == (0, True), running.log
+            code = await asyncio.to_thread(running.stop)
+        assert code == 0, running.log
 
 
 async def test_killed_it_comes_back_with_all_there_was(

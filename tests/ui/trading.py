@@ -2,8 +2,9 @@
 
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
+from market.trade.leases import UNFENCED
 from store.store_port import TradeStore
-from tests.store.wishes import close, filled, reserve_both, sent
+from tests.store.reservation_requests import close, filled, reserve_both, sent
 
 
 async def traded(store: TradeStore, of: Opportunity, amount: str = "0.5") -> Arbitrage:
@@ -12,6 +13,6 @@ async def traded(store: TradeStore, of: Opportunity, amount: str = "0.5") -> Arb
     roles = ("buy", "sell")
     for leg in [await sent(store, of.opportunity_id, "buy"), await sent(store, of.opportunity_id, "sell")]:
         assert leg.role in roles
-        arbitrage = await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close)
+        arbitrage = await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close, UNFENCED)
     assert arbitrage.state == "closed"
     return arbitrage

@@ -70,18 +70,18 @@ class Heard:
             self.snapshots += 1
             seen |= {row["arbitrage_id"] for row in orjson.loads(text)["arbitrages"] if row["is_final"]}
         elif kind.startswith("trade"):
-            told = orjson.loads(text)
-            if told["is_final"]:
-                seen.add(told["arbitrage_id"])
-                self.delays.append(wall_now() - told["times"]["ended"])
+            reported = orjson.loads(text)
+            if reported["is_final"]:
+                seen.add(reported["arbitrage_id"])
+                self.delays.append(wall_now() - reported["times"]["ended"])
 
     async def by_all(self) -> set[str]:
         """What anybody heard of by now, once everybody has, or a minute later: on a full machine some are behind."""
-        told = set[str]().union(*self.trades)
+        reported = set[str]().union(*self.trades)
         deadline = wall_now() + ANSWER_TIMEOUT_SECONDS * MICROSECONDS
-        while any(not told <= seen for seen in self.trades) and wall_now() < deadline:
+        while any(not reported <= seen for seen in self.trades) and wall_now() < deadline:
             await SystemClock().sleep(0.1)
-        return told
+        return reported
 
 
 @dataclass(slots=True)
@@ -122,22 +122,22 @@ async def main(address: str, clients: int, per_second: float, seconds: float) ->
         sys.stdout.flush()
         answered = await keep_asking(web, address, per_second, seconds)
         end.set()
-        told = await heard.by_all()
+        reported = await heard.by_all()
         for task in listening:
             task.cancel()
         await asyncio.gather(*listening, return_exceptions=True)
-    sys.stdout.buffer.write(orjson.dumps(figures(heard, answered, told)) + b"\n")
+    sys.stdout.buffer.write(orjson.dumps(figures(heard, answered, reported)) + b"\n")
 
 
-def figures(heard: Heard, answered: Answered, told: set[str]) -> dict[str, object]:
+def figures(heard: Heard, answered: Answered, reported: set[str]) -> dict[str, object]:
     return {
         "clients": heard.connected,
         "dropped": heard.dropped,
         "messages": heard.messages,
         "snapshots": heard.snapshots,
         "out_of_order": heard.out_of_order,
-        "trades": sorted(told),
-        "trades_missed_by_some": sorted(told - set[str].intersection(*heard.trades)),
+        "trades": sorted(reported),
+        "trades_missed_by_some": sorted(reported - set[str].intersection(*heard.trades)),
         "trade_ms": percentiles(heard.delays),
         "statuses": {str(status): number for status, number in answered.statuses.items()},
         "request_ms": percentiles(answered.delays),

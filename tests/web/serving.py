@@ -47,7 +47,7 @@ def load(dashboard: Served, clients: int, requests: float, seconds: float) -> su
     return process
 
 
-def told(process: subprocess.Popen[str], seconds: float) -> dict[str, object]:
+def reported(process: subprocess.Popen[str], seconds: float) -> dict[str, object]:
     said, _ = process.communicate(timeout=seconds)
     assert process.returncode == 0
     document: dict[str, object] = json.loads(said)

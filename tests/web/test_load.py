@@ -11,7 +11,7 @@ import pytest
 
 from tests.ui.serving import Served
 from tests.ui.test_slow_sockets import silent
-from tests.web.serving import Taken, load, report, taken_by, told, traffic
+from tests.web.serving import Taken, load, report, reported, taken_by, traffic
 
 CLIENTS = 200
 REQUESTS = 200.0
@@ -28,7 +28,7 @@ def test_many_clients_and_requests_lose_nothing(dashboard: Served, seconds: floa
         taken = taken_by(dashboard)
         generator = load(dashboard, CLIENTS, REQUESTS, seconds)
         probe = load(dashboard, 1, PROBES, seconds)
-        figures, probed = told(generator, seconds + 120), told(probe, seconds + 120)
+        figures, probed = reported(generator, seconds + 120), reported(probe, seconds + 120)
         ours: dict[str, object] = {"ui_cores": round(taken.cores, 2), "ui_grown_mb": round(taken.grown_megabytes, 1)}
     trades = figures["trades"]
     assert isinstance(trades, list)
@@ -58,7 +58,7 @@ async def beside_one_that_stops(dashboard: Served, taken: Taken) -> dict[str, ob
     """What twenty others heard while one said hello and read nothing until its connection was broken off."""
     async with silent(dashboard.address, "ws/live"):
         generator = await asyncio.to_thread(load, dashboard, 20, 1.0, 60.0)
-        figures = await asyncio.to_thread(told, generator, 180.0)
+        figures = await asyncio.to_thread(reported, generator, 180.0)
     assert sockets(taken.process) == 0, "the broken one is gone as well as those that left"
     return figures
 

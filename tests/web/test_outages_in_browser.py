@@ -58,9 +58,9 @@ def seconds_until(watched: Watched, since: int, what: str) -> float:
     )
 
 
-def tell_times(name: str, told: float, live_again: float) -> None:
+def report_times(name: str, reported: float, live_again: float) -> None:
     """Said, not asserted: a busy machine takes what it takes. The goals are 2 s and 3 s."""
-    report(name, {"told": round(told, 2), "live_again": round(live_again, 2)})
+    report(name, {"told": round(reported, 2), "live_again": round(live_again, 2)})
 
 
 def test_killed_and_back_it_reconnects_and_misses_no_trade(chromium: Browser, own: Own) -> None:
@@ -76,12 +76,12 @@ def test_killed_and_back_it_reconnects_and_misses_no_trade(chromium: Browser, ow
             expect(watched.part("state")).to_have_text("live", timeout=NEWS_MS)
             expect(watched.page.locator('[data-trade="while-it-was-away"]')).to_be_visible(timeout=NEWS_MS)
             expect(watched.part("notice")).to_be_hidden(timeout=NEWS_MS)
-            told = seconds_until(watched, killed_at, "reconnecting")
+            reported = seconds_until(watched, killed_at, "reconnecting")
             back = last_live(watched) - healthy_at / MICROSECONDS
-    tell_times("web process killed", told, back)
+    report_times("web process killed", reported, back)
 
 
-def test_mongodb_killed_is_told_and_back_nothing_is_missing(chromium: Browser, own: Own) -> None:
+def test_mongodb_killed_is_reported_and_back_nothing_is_missing(chromium: Browser, own: Own) -> None:
     with served(own.session) as dashboard, opened(chromium, dashboard) as watched:
         watched.part("header").evaluate(NOTE)
         expect(watched.part("state")).to_have_text("live", timeout=NEWS_MS)
@@ -95,14 +95,14 @@ def test_mongodb_killed_is_told_and_back_nothing_is_missing(chromium: Browser, o
         trade(own.session, "as-soon-as-it-was-back", 6)
         expect(watched.part("notice")).to_be_hidden(timeout=NEWS_MS)
         expect(watched.page.locator('[data-trade="as-soon-as-it-was-back"]')).to_be_visible(timeout=NEWS_MS)
-        told = seconds_until(watched, killed_at, "MongoDB")
+        reported = seconds_until(watched, killed_at, "MongoDB")
         back = last_live(watched) - healthy_at / MICROSECONDS
         assert "MongoDB does not answer" in dashboard.log
-    tell_times("MongoDB killed", told, back)
+    report_times("MongoDB killed", reported, back)
 
 
 def last_live(watched: Watched) -> float:
     """Seconds of wall time since when the header says live, and nothing missing."""
-    told = watched.page.evaluate("window.told")
-    assert told[-1]["what"].strip() == "live", told
-    return float(told[-1]["at"]) / 1_000
+    reported = watched.page.evaluate("window.told")
+    assert reported[-1]["what"].strip() == "live", reported
+    return float(reported[-1]["at"]) / 1_000

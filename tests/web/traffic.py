@@ -21,7 +21,7 @@ from streams.message_format import quote_row
 from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
 from tests.market.samples import EUR_MARKET, USD_MARKET
-from tests.store.wishes import opportunity
+from tests.store.reservation_requests import opportunity
 from tests.ui.samples import FX_MARKET, quote
 from tests.ui.trading import traded
 

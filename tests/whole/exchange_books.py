@@ -41,9 +41,9 @@ class Journal:
     by_client_id: dict[str, str]
 
 
-def told_at_the_end(paper: Running) -> Told:
+def reported_at_the_end(paper: Running) -> Told:
     """Nothing new from now on; as soon as nothing is open, everything that was traded."""
-    paper.patch_settings({"trading_state": "reducing"})
+    paper.patch_settings({"trading_state": "reduce_only"})
     states = "&".join(f"state={state}" for state in OPEN)
     paper.until(lambda: not paper.get(f"/arbitrages?{states}")["items"], 12, "an arbitrage stayed open")
     arbitrages: list[Row] = []

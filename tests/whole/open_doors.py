@@ -51,7 +51,7 @@ def program_of(name: str) -> str:
     return re.sub(r"[\d.]+$", "", name)
 
 
-def told_doors() -> list[Door]:
+def reported_doors() -> list[Door]:
     """The table of docs/security.md: one row a socket."""
     rows = re.findall(
         r"^\| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \|", (ROOT / "docs" / "security.md").read_text(), re.MULTILINE
@@ -61,7 +61,7 @@ def told_doors() -> list[Door]:
 
 def untold(found: Iterable[Door]) -> list[Door]:
     """Those that the table lacks, one by one: three sockets need three rows."""
-    rows = told_doors()
+    rows = reported_doors()
     lacking = []
     for door in found:
         row = Door(door.part, door.program, door.address)

@@ -166,10 +166,10 @@ def ours_running(home: Path) -> list[str]:
     for process in psutil.process_iter():
         try:
             line = " ".join(process.cmdline())
-            told = process.environ().get("ARBITRAGE_HOME", "")
+            reported = process.environ().get("ARBITRAGE_HOME", "")
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
-        is_ours = told == str(home) or str(home) in line
+        is_ours = reported == str(home) or str(home) in line
         if is_ours and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
             found.append(line)
     return found

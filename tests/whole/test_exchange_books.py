@@ -28,8 +28,8 @@ class Books:
         for exchange, entries in self.entries.items():
             lines = "".join(json.dumps(entry) + "\n" for entry in entries)
             (home / "exchanges" / f"{exchange}.jsonl").write_text(lines + '{"orders": [')
-        told = Told(list(self.rows), PROFIT, {by: list(rows) for by, rows in self.lines.items()}, {})
-        return assert_profits_are_the_change_of_balances(told, journals_of(home), self.summary)
+        reported = Told(list(self.rows), PROFIT, {by: list(rows) for by, rows in self.lines.items()}, {})
+        return assert_profits_are_the_change_of_balances(reported, journals_of(home), self.summary)
 
 
 def fill(order_id: str, side: str, cost: str, fee: str) -> dict[str, Any]:

@@ -112,8 +112,8 @@ def test_after_a_kill_and_a_start_of_everything_it_is_still_halted(paper: Runnin
         assert last_sent(home, names) == before
         again.switch("running")
         again.until(lambda: last_sent(home, names) > before, 60, "trading did not go on")
-        again.switch("reducing")
-        again.until(lambda: rejected(again, "reducing") > 0, 60, "nothing was rejected as reducing")
+        again.switch("reduce_only")
+        again.until(lambda: rejected(again, "reduce_only") > 0, 60, "nothing was rejected as reduce_only")
         again.until(lambda: not open_arbitrages(again), 60, "what was open did not come to its end")
         assert again.stop() == 0, again.said
 

@@ -1,4 +1,4 @@
-"""The whole system, once: started by the user's command, trading for a minute, its books checked."""
+"""The whole system, once: started by the user's command, trading for half a minute, its ledger checked."""
 
 import json
 from decimal import Decimal
@@ -12,15 +12,15 @@ from tests.whole.exchange_books import (
     assert_profits_are_the_change_of_balances,
     assert_times_are_in_order,
     journals_of,
-    told_at_the_end,
+    reported_at_the_end,
 )
 from tests.whole.open_doors import command_lines, doors_of, knock, tried_by_a_stranger, untold
 from tests.whole.running import new_home, ours_running, running_paper
 
 pytestmark = pytest.mark.whole
 
-SECONDS = 60
-LOOKS = 15
+SECONDS = 28
+LOOKS = 12
 CLOSING_SECONDS = 15
 """Of these nothing new is begun, so that REST can tell everything while it still runs."""
 
@@ -41,7 +41,7 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         for door in doors:
             if door.part in ("cep", "kafka", "mongodb"):
                 knock(door)
-        told = told_at_the_end(paper)
+        reported = reported_at_the_end(paper)
         code = paper.process.wait(timeout=120)
         assert code == 0, paper.said
         assert ours_running(home) == []
@@ -53,13 +53,13 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "secrets": secrets,
         "stranger": stranger,
     }
-    return document | {"home": home, "told": told, **seen}
+    return document | {"home": home, "told": reported, **seen}
 
 
 def test_quotes_flow_from_every_exchange(summary: dict[str, Any]) -> None:
     assert set(summary["quotes"]) == {"coinbaseexchange", "bitstamp", "bitflyer", "kraken"}
     assert all(count > 0 for count in summary["quotes"].values())
-    assert sum(summary["quotes"].values()) >= 5_000
+    assert sum(summary["quotes"].values()) >= 1_000
 
 
 def test_opportunities_are_found_and_traded_on_both_legs(summary: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ class Lived:
     first: dict[str, Any]
     second: dict[str, Any]
     health: dict[str, Any]
-    told: tuple[str, str]
+    reported: tuple[str, str]
     said: list[Said]
 
 
@@ -67,7 +67,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Lived:
         configuration = home / "arbitrage.toml"
         places = "".join(f'[exchange.{name}]\nmode = "public"\nurl = "{gateway.url}"\n' for name in NAMES)
         configuration.write_text(CONFIGURATION + places)
-        documents, told, health = [], [], {}
+        documents, reported, health = [], [], {}
         for number, seconds in enumerate((SECONDS, 5)):
             out = home / f"out-{number}.json"
             words = ("--seconds", str(seconds), "--json", str(out), "--config", str(configuration))
@@ -75,10 +75,10 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Lived:
                 paper.wait_for("trading on paper at live prices", 240)
                 health = paper.get("/health")
                 assert paper.process.wait(timeout=seconds + 120) == 0, paper.said
-                told.append(paper.said)
+                reported.append(paper.said)
             documents.append(json.loads(out.read_text()))
             assert ours_running(home) == []
-        return Lived(home, outside, documents[0], documents[1], health, (told[0], told[1]), gateway.said)
+        return Lived(home, outside, documents[0], documents[1], health, (reported[0], reported[1]), gateway.said)
 
 
 def test_it_trades_on_what_the_exchanges_show(lived: Lived) -> None:
@@ -98,8 +98,8 @@ def test_the_books_balance(lived: Lived) -> None:
 
 def test_the_accounts_outlive_the_session(lived: Lived) -> None:
     assert lived.second["balances_before"] == lived.first["balances_after"]
-    assert "the resuming the paper accounts" not in lived.told[0]
-    assert "the resuming the paper accounts" in lived.told[1]
+    assert "the resuming the paper accounts" not in lived.reported[0]
+    assert "the resuming the paper accounts" in lived.reported[1]
 
 
 def test_no_order_ever_reached_an_exchange(lived: Lived) -> None:
@@ -123,4 +123,4 @@ def test_nothing_was_asked_that_needs_a_key(lived: Lived) -> None:
 
 def test_it_says_what_it_is(lived: Lived) -> None:
     assert lived.health["mode"] == "public"
-    assert "no key is needed and none is read" in lived.told[0]
+    assert "no key is needed and none is read" in lived.reported[0]

@@ -10,7 +10,7 @@ from tests.whole.exchange_books import (
     assert_profits_are_the_change_of_balances,
     assert_times_are_in_order,
     journals_of,
-    told_at_the_end,
+    reported_at_the_end,
 )
 from tests.whole.running import Running, new_home, running_paper
 
@@ -42,14 +42,14 @@ def test_five_minutes_of_trading(tmp_path: Path) -> None:
         warm = memory_of_all(paper)
         paper.pause(SECONDS - WARM_UP_SECONDS - 20)
         late = memory_of_all(paper)
-        told = told_at_the_end(paper)
+        reported = reported_at_the_end(paper)
         assert paper.process.wait(timeout=120) == 0, paper.said
     summary = json.loads(out.read_text())
     assert summary["balanced"] is True
     assert summary["restarts"] == {}
     assert summary["arbitrages"]["closed"] >= 5 * SECONDS / 60
-    traded = assert_profits_are_the_change_of_balances(told, journals_of(home), summary)
+    traded = assert_profits_are_the_change_of_balances(reported, journals_of(home), summary)
     assert traded >= summary["arbitrages"]["closed"]
-    assert_times_are_in_order(told)
+    assert_times_are_in_order(reported)
     grown = {name: late[name] - warm[name] for name in warm if late[name] - warm[name] > GROWTH_BYTES}
     assert grown == {}, f"{warm} → {late}"

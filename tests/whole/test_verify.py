@@ -60,10 +60,10 @@ def assert_nothing_differs(home: Path, folder: Path) -> None:
     """By id, and of a copy elsewhere by its folder."""
     done = verify(home, folder.name)
     assert done.returncode == 0, done.stdout + done.stderr
-    (told,) = [line for line in done.stdout.splitlines() if line.startswith("no difference: ")]
-    counts = [int(word.replace(",", "")) for word in told.split() if word[0].isdigit()]
+    (reported,) = [line for line in done.stdout.splitlines() if line.startswith("no difference: ")]
+    counts = [int(word.replace(",", "")) for word in reported.split() if word[0].isdigit()]
     assert len(counts) == 3
-    assert min(counts) > 0, told
+    assert min(counts) > 0, reported
 
 
 def with_another_price(folder: Path) -> str:

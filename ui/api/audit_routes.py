@@ -5,11 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from typing_extensions import TypedDict
 
-from session.audit_entry import AuditEntry, AuditOutcome
+from session.audit_entry import AuditOutcome
 from store.operations.mongo_audit import AuditFilter
-from ui.api.market_routes import dashboard_of
-from ui.http.route_roles import ReadingOperator
-from ui.http.row_pages import Cursor, Limit, PageRow
+from ui.http.route_auth import ReadingOperator
+from ui.http.row_pages import Cursor, Limit, PageRow, page_row
+from ui.rows.attribute_rows import row_from
+from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["access"])
 
@@ -18,7 +19,7 @@ Moment = Annotated[int | None, Query(ge=0, le=2**62, description="Microseconds s
 
 
 class AuditRow(TypedDict):
-    """`at` in microseconds UTC by the store's clock. `outcome`: `begun` where the process ended before the change."""
+    """`at` in microseconds UTC by the store's clock. `outcome`: `started` where the process ended before the change."""
 
     entry_id: str
     at: int
@@ -35,7 +36,7 @@ class AuditRow(TypedDict):
     after: dict[str, object]
 
 
-def asked(
+def wanted_entries(
     who: Word = None,
     action: Word = None,
     target: Word = None,
@@ -50,28 +51,11 @@ def asked(
 async def audit(
     request: Request,
     _: ReadingOperator,
-    wish: Annotated[AuditFilter, Depends(asked)],
+    wanted: Annotated[AuditFilter, Depends(wanted_entries)],
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[AuditRow]:
     """Every attempted change, newest first, rejected ones included. `since` is inclusive, `until` exclusive."""
-    page = await dashboard_of(request).reader.audit.page(wish, cursor, limit)
-    return PageRow(items=[audit_row(entry) for entry in page.items], next_cursor=page.next_cursor)
-
-
-def audit_row(entry: AuditEntry) -> AuditRow:
-    return AuditRow(
-        entry_id=entry.entry_id,
-        at=entry.at,
-        who=entry.who,
-        role=entry.role,
-        means=entry.means,
-        address=entry.address,
-        action=entry.action,
-        target=entry.target,
-        outcome=entry.outcome,
-        reason=entry.reason,
-        on_behalf=entry.on_behalf,
-        before=dict(entry.before),
-        after=dict(entry.after),
+    return page_row(
+        await dashboard_of(request.app).reader.audit.page(wanted, cursor, limit), lambda one: row_from(AuditRow, one)
     )

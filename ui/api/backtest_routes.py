@@ -1,36 +1,27 @@
 """Backtests: queue one, follow it, compare them, read their reports. Queueing and ending need a key."""
 
-import json
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 
 from ui.api.download_routes import csv_download
-from ui.api.market_routes import dashboard_of
-from ui.http.problems import PROBLEM_RESPONSE, ProblemError
-from ui.http.route_roles import Operator
-from ui.http.row_pages import Cursor, Limit, PageRow
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError, json_object
+from ui.http.route_auth import Operator
+from ui.http.row_pages import Cursor, Limit, PageRow, page_row
+from ui.rows.attribute_rows import row_from
+from ui.rows.backtest_rows import BacktestRow, BacktestTradeRow, TickSetRow, backtest_row
 from ui.rows.equity_rows import EquityPointRow, equity_point_rows
 from ui.services.backtest_service import (
     MAX_WAITING,
     BacktestAsk,
     BacktestInvalidError,
-    BacktestRow,
-    TickSetRow,
     TooManyWaitingError,
     ask_backtest,
-    backtest_row,
     cancel_or_remove,
-    tick_set_row,
 )
-from ui.services.backtest_trade_pages import (
-    BACKTEST_TRADES,
-    BacktestTradeRow,
-    all_trades,
-    backtest_trade_row,
-    trade_page,
-)
+from ui.services.backtest_trade_pages import BACKTEST_TRADES, all_trades, trade_page
+from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["backtests"])
 
@@ -67,13 +58,13 @@ POST_BODY: dict[str, Any] = {
 @router.get("/tick-sets")
 async def tick_sets(request: Request) -> list[TickSetRow]:
     """Tick sets that a backtest can run on, by name. New ones appear within some seconds."""
-    return [tick_set_row(one) for one in await dashboard_of(request).reader.backtests.tick_sets()]
+    return [row_from(TickSetRow, one) for one in await dashboard_of(request.app).reader.backtests.tick_sets()]
 
 
 @router.get("/backtests")
 async def backtests(request: Request) -> list[BacktestRow]:
     """All stored backtests, newest first."""
-    return [backtest_row(job) for job in await dashboard_of(request).reader.backtests.jobs()]
+    return [backtest_row(job) for job in await dashboard_of(request.app).reader.backtests.jobs()]
 
 
 @router.post(
@@ -85,26 +76,21 @@ async def backtests(request: Request) -> list[BacktestRow]:
 async def ask(request: Request, caller: Operator) -> JSONResponse:
     """Queue a backtest. The supervisor runs them one at a time, at lower priority than live trading. 409: too many
     are queued."""
-    dashboard = dashboard_of(request)
-    try:
-        asked = json.loads(await request.body())
-    except (ValueError, RecursionError):
-        raise ProblemError(422, "The body is not JSON.") from None
-    if not isinstance(asked, dict):
-        raise ProblemError(422, "The body must be a JSON object with `tick_set`.")
+    dashboard = dashboard_of(request.app)
+    asked = json_object(await request.body(), "`tick_set`")
     try:
         job = await ask_backtest(dashboard, asked, caller, "rest")
     except BacktestInvalidError as invalid:
         raise ProblemError(422, f"Not queued. {invalid}.", {"errors": invalid.errors}) from None
     except TooManyWaitingError:
         raise ProblemError(409, f"Not queued: {MAX_WAITING} backtests are already queued.") from None
-    return JSONResponse(dict(backtest_row(job)), 201, headers={"Location": f"/api/backtests/{job.job_id}"})
+    return JSONResponse(backtest_row(job), 201, headers={"Location": f"/api/backtests/{job.job_id}"})
 
 
 @router.get("/backtests/{backtest_id}", responses={404: PROBLEM_RESPONSE})
 async def backtest(request: Request, backtest_id: str) -> BacktestRow:
     """Progress and results."""
-    job = await dashboard_of(request).reader.backtests.job(backtest_id)
+    job = await dashboard_of(request.app).reader.backtests.job(backtest_id)
     if job is None:
         raise _unknown(backtest_id)
     return backtest_row(job)
@@ -113,7 +99,7 @@ async def backtest(request: Request, backtest_id: str) -> BacktestRow:
 @router.get("/backtests/{backtest_id}/equity", responses={404: PROBLEM_RESPONSE})
 async def equity(request: Request, backtest_id: str) -> list[EquityPointRow]:
     """Net profit over the time of the ticks, thinned as `/pnl/equity`; empty until the backtest is done."""
-    job = await dashboard_of(request).reader.backtests.job(backtest_id)
+    job = await dashboard_of(request.app).reader.backtests.job(backtest_id)
     if job is None:
         raise _unknown(backtest_id)
     return equity_point_rows(() if job.figures is None else job.figures.equity)
@@ -124,11 +110,11 @@ async def trades(
     request: Request, backtest_id: str, cursor: Cursor = None, limit: Limit = 50
 ) -> PageRow[BacktestTradeRow]:
     """Trades, newest first; empty until the backtest is done, and for one that an earlier version ran."""
-    backtests = dashboard_of(request).reader.backtests
+    backtests = dashboard_of(request.app).reader.backtests
     if await backtests.job(backtest_id) is None:
         raise _unknown(backtest_id)
     page = await trade_page(backtests, backtest_id, cursor, limit)
-    return PageRow(items=[backtest_trade_row(one) for one in page.trades], next_cursor=page.next_cursor)
+    return page_row(page, lambda one: row_from(BacktestTradeRow, one))
 
 
 @router.get(
@@ -138,7 +124,7 @@ async def trades(
 )
 async def trades_csv(request: Request, backtest_id: str) -> StreamingResponse:
     """All trades, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
-    backtests = dashboard_of(request).reader.backtests
+    backtests = dashboard_of(request.app).reader.backtests
     if await backtests.job(backtest_id) is None:
         raise _unknown(backtest_id)
     return await csv_download(BACKTEST_TRADES, all_trades(backtests, backtest_id), backtest_id)
@@ -147,7 +133,7 @@ async def trades_csv(request: Request, backtest_id: str) -> StreamingResponse:
 @router.get("/backtests/{backtest_id}/report", response_class=HTMLResponse, responses={404: PROBLEM_RESPONSE})
 async def report(request: Request, backtest_id: str) -> HTMLResponse:
     """The report, a self-contained HTML page."""
-    html = await dashboard_of(request).reader.backtests.report(backtest_id)
+    html = await dashboard_of(request.app).reader.backtests.report(backtest_id)
     if html is None:
         raise ProblemError(404, f"There is no report of a backtest {backtest_id}.")
     return HTMLResponse(html, headers=REPORT_HEADERS)
@@ -157,12 +143,14 @@ async def report(request: Request, backtest_id: str) -> HTMLResponse:
 async def end(request: Request, backtest_id: str, caller: Operator) -> Response:
     """A queued or running backtest is cancelled (202, with its state); a finished one is removed with its report
     (204)."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     try:
         job = await cancel_or_remove(dashboard, backtest_id, caller, "rest")
     except KeyError:
         raise _unknown(backtest_id) from None
-    return Response(status_code=204) if job is None else JSONResponse(dict(backtest_row(job)), 202)
+    if job is None:
+        return Response(status_code=204)
+    return JSONResponse(backtest_row(job), 202)
 
 
 def _unknown(backtest_id: str) -> ProblemError:

@@ -7,10 +7,10 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 
 from session.processes import Wanted
-from ui.api.market_routes import dashboard_of
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
-from ui.http.route_roles import Operator, Viewer
+from ui.http.route_auth import Operator, Viewer
 from ui.services.bot_service import BotRow, bot_now, bots_now
+from ui.services.dashboard import dashboard_of
 from ui.services.process_service import (
     NoSuchProcessError,
     ProcessOrderRejectedError,
@@ -97,13 +97,13 @@ def _shown(example: object, *rejections: int) -> dict[int | str, dict[str, Any]]
 @router.get("/bots", responses=_shown({"items": [BOT]}, 503))
 async def bots(request: Request, _: Viewer) -> BotRows:
     """Every bot of the session, by name: one trades for its exchange, the others are on standby."""
-    return BotRows(items=await bots_now(dashboard_of(request)))
+    return BotRows(items=await bots_now(dashboard_of(request.app)))
 
 
 @router.get("/bots/{name}", responses=_shown(BOT, 404, 503))
 async def bot(request: Request, name: str, _: Viewer) -> BotRow:
     """One bot, by the name of its process, `bot-EXCHANGE` or `bot-EXCHANGE-2`, or by an exchange that has only one."""
-    return await _told(bot_now(dashboard_of(request), name))
+    return await _answered(bot_now(dashboard_of(request.app), name))
 
 
 @router.post("/bots/{name}/stop", responses=_shown(STOPPING, 401, 403, 404, 409, 503))
@@ -123,30 +123,30 @@ async def start_bot(request: Request, name: str, caller: Operator) -> BotRow:
 @router.get("/processes", responses=_shown({"items": [FEED]}, 503))
 async def processes(request: Request, _: Viewer) -> ProcessRows:
     """Every process of the session as its supervisor reported it; `unknown` without a heartbeat for 5 s."""
-    return ProcessRows(items=await processes_now(dashboard_of(request)))
+    return ProcessRows(items=await processes_now(dashboard_of(request.app)))
 
 
 @router.post("/processes/{name}/stop", responses=_shown(FEED, 401, 403, 404, 409, 503))
 async def stop_process(request: Request, name: str, caller: Operator) -> ProcessRow:
     """Stop a bot, or a price feed, whose quotes are withdrawn at once; 409 for any other process."""
-    return process_row(await _told(order_process(dashboard_of(request), name, "stopped", caller)))
+    return process_row(await _answered(order_process(dashboard_of(request.app), name, "stopped", caller)))
 
 
 @router.post("/processes/{name}/start", responses=_shown(FEED, 401, 403, 404, 409, 503))
 async def start_process(request: Request, name: str, caller: Operator) -> ProcessRow:
     """Start a bot or a price feed; 409 for any other process."""
-    return process_row(await _told(order_process(dashboard_of(request), name, "running", caller)))
+    return process_row(await _answered(order_process(dashboard_of(request.app), name, "running", caller)))
 
 
 async def _ordered(request: Request, name: str, wanted: Wanted, caller: Operator) -> BotRow:
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     # another kind of process is no bot, whatever it is named
-    name = (await _told(bot_now(dashboard, name)))["name"]
-    await _told(order_process(dashboard, name, wanted, caller))
-    return await _told(bot_now(dashboard, name))
+    name = (await _answered(bot_now(dashboard, name)))["name"]
+    await _answered(order_process(dashboard, name, wanted, caller))
+    return await _answered(bot_now(dashboard, name))
 
 
-async def _told(work: Awaitable[Answer]) -> Answer:
+async def _answered(work: Awaitable[Answer]) -> Answer:
     """Raises ProblemError: 404, 409."""
     try:
         return await work

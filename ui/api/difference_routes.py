@@ -5,9 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from typing_extensions import TypedDict
 
-from market.accounting.differences import DifferenceKind, StoredDifference
-from ui.api.market_routes import dashboard_of
-from ui.http.row_pages import Cursor, Limit, PageRow
+from market.accounting.differences import DifferenceKind
+from ui.http.row_pages import Cursor, Limit, PageRow, page_row
+from ui.rows.attribute_rows import row_from
+from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["trades"])
 
@@ -33,18 +34,7 @@ async def differences(
     limit: Limit = 50,
 ) -> PageRow[DifferenceRow]:
     """Differences that reconciliation found, of all sessions, newest first; kinds: docs/reconciliation.md."""
-    page = await dashboard_of(request).reader.differences(tuple(kind or ()), cursor, limit)
-    return PageRow(items=[_row(one) for one in page.items], next_cursor=page.next_cursor)
-
-
-def _row(one: StoredDifference) -> DifferenceRow:
-    return DifferenceRow(
-        difference_id=one.difference_id,
-        kind=one.kind,
-        exchange=one.exchange,
-        subject=one.subject,
-        ours=one.ours,
-        theirs=one.theirs,
-        handled=one.handled,
-        found_at=one.found_at,
+    return page_row(
+        await dashboard_of(request.app).reader.differences(tuple(kind or ()), cursor, limit),
+        lambda one: row_from(DifferenceRow, one),
     )

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from session.session import Session
-from ui.api.market_routes import dashboard_of
 from ui.api.trade_filters import Wanted
+from ui.services.dashboard import dashboard_of
 from ui.services.trade_downloads import ARBITRAGES, FILLS, DownloadTable, csv_parts, file_name, parquet_parts
 
 router = APIRouter(tags=["downloads"])
@@ -27,28 +27,28 @@ def _of(media_type: str) -> dict[int | str, dict[str, Any]]:
 @router.get("/trades.csv", response_class=StreamingResponse, responses=_of(CSV))
 async def trades_csv(request: Request, wanted: Wanted) -> StreamingResponse:
     """All fills, oldest first; amounts as exact decimal strings, text safe in spreadsheets."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     return await csv_download(FILLS, dashboard.reader.history.all_fills(wanted), dashboard.session.session_id)
 
 
 @router.get("/trades.parquet", response_class=StreamingResponse, responses=_of(PARQUET))
 async def trades_parquet(request: Request, wanted: Wanted) -> StreamingResponse:
     """All fills, oldest first; prices, amounts and fees as strings with all their digits."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     return await _parquet(FILLS, dashboard.reader.history.all_fills(wanted), dashboard.session)
 
 
 @router.get("/arbitrages.csv", response_class=StreamingResponse, responses=_of(CSV))
 async def arbitrages_csv(request: Request, wanted: Wanted) -> StreamingResponse:
     """All arbitrages, oldest first, each with its P&L attribution; their sums equal `/pnl`."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     return await csv_download(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session.session_id)
 
 
 @router.get("/arbitrages.parquet", response_class=StreamingResponse, responses=_of(PARQUET))
 async def arbitrages_parquet(request: Request, wanted: Wanted) -> StreamingResponse:
     """All arbitrages, oldest first; the P&L attribution as decimal128(38, 8)."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     return await _parquet(ARBITRAGES, dashboard.reader.history.all_arbitrages(wanted), dashboard.session)
 
 
@@ -59,9 +59,9 @@ async def csv_download(table: DownloadTable[Row], lists: AsyncGenerator[list[Row
 
 
 async def _parquet(table: DownloadTable[Row], lists: AsyncGenerator[list[Row]], session: Session) -> StreamingResponse:
-    told = {"session_id": session.session_id, "settlement_currency": session.settlement_currency}
+    metadata = {"session_id": session.session_id, "settlement_currency": session.settlement_currency}
     begun = await _begun(lists)
-    return _sent(parquet_parts(table, begun, told), PARQUET, file_name(table.name, session.session_id, "parquet"))
+    return _sent(parquet_parts(table, begun, metadata), PARQUET, file_name(table.name, session.session_id, "parquet"))
 
 
 async def _begun(lists: AsyncGenerator[list[Row]]) -> AsyncIterator[Sequence[Row]]:

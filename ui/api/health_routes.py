@@ -4,12 +4,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from typing_extensions import TypedDict
 
-from ui.api.market_routes import dashboard_of
 from ui.http.problems import PROBLEM_RESPONSE, problem_response
-from ui.http.route_roles import REJECTED, Viewer
-from ui.rows.api_rows import SourcesRow
+from ui.http.route_auth import REJECTED, Viewer
+from ui.rows.attribute_rows import row_from
 from ui.rows.health_rows import HealthReportRow
-from ui.stream.live_messages import sources_row
+from ui.rows.market_rows import SourcesRow
+from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["health"])
 
@@ -27,13 +27,13 @@ class AliveRow(TypedDict):
 @router.get("/health")
 async def health(request: Request) -> AliveRow:
     """Always 200 while the process answers."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     return AliveRow(
         status="ok",
         mode=dashboard.session.mode,
         session_id=dashboard.session.session_id,
         now=dashboard.session.clock().now(),
-        sources=sources_row(dashboard.hub.live_state.sources),
+        sources=row_from(SourcesRow, dashboard.hub.live_state.sources),
     )
 
 
@@ -43,10 +43,11 @@ async def ready(request: Request) -> JSONResponse:
     within ten of a Kafka that hangs. `missing` names what is down. `detection` is `starting`, `working`, `silent`,
     or `unknown` where the start of the session is not known, which does not fail readiness. Answers at once from
     known state."""
-    live_state = dashboard_of(request).hub.live_state
-    missing = [name for name, is_live in sources_row(live_state.sources).items() if not is_live]
+    live_state = dashboard_of(request.app).hub.live_state
+    sources = row_from(SourcesRow, live_state.sources)
+    missing = [name for name, is_live in sources.items() if not is_live]
     missing += ["detection"] if live_state.detection in ("starting", "silent") else []
-    state = {"sources": sources_row(live_state.sources), "detection": live_state.detection, "missing": missing}
+    state = {"sources": sources, "detection": live_state.detection, "missing": missing}
     if not missing:
         return JSONResponse({"status": "ready", **state})
     return problem_response(503, f"Not there: {', '.join(missing)}.", state, {"Retry-After": "1"})
@@ -55,4 +56,4 @@ async def ready(request: Request) -> JSONResponse:
 @router.get("/health/parts", responses=REJECTED)
 async def parts(request: Request, _: Viewer) -> HealthReportRow:
     """Feeds, Kafka, Spark, change streams, latencies and processes, with findings; at most a second old."""
-    return await dashboard_of(request).health.report()
+    return await dashboard_of(request.app).health.report()

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Request
 from market.accounting.inventory import Target
 from market.trade.arbitrages import OPEN_STATES
 from store.server.page_reader import MAX_ROWS
-from ui.api.market_routes import dashboard_of
 from ui.rows.inventory_rows import InventoryRow, inventory_row
+from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["inventory"])
 
@@ -21,15 +21,15 @@ async def inventory(
     ] = "opening",
 ) -> InventoryRow:
     """Balances, holds, exposure since the opening, drift, and a rebalancing plan that is never executed."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     reader, session = dashboard.reader, dashboard.session
-    opening, _ = await reader.session_balances()
+    opening, _ = await reader.balances.of_session()
     open_arbitrages = await reader.arbitrages(OPEN_STATES, None, MAX_ROWS)
     profit = await reader.profit(session.settlement_currency)
     return inventory_row(
         session,
         dashboard.hub.live_state.snapshot(),
-        tuple(await reader.balance_rows()),
+        tuple(await reader.balances.rows()),
         opening,
         open_arbitrages.items,
         profit.net,

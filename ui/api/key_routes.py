@@ -4,7 +4,8 @@ from fastapi import APIRouter, Request
 from typing_extensions import TypedDict
 
 from ui.auth.api_keys import known_keys
-from ui.http.route_roles import ReadingOperator, access_of
+from ui.http.route_auth import ReadingOperator, access_of
+from ui.rows.attribute_rows import row_from
 
 router = APIRouter(tags=["access"])
 
@@ -21,4 +22,4 @@ class KeyRow(TypedDict):
 async def keys(request: Request, _: ReadingOperator) -> list[KeyRow]:
     """The owner's key first, then by creation."""
     known = known_keys(access_of(request).home)
-    return [KeyRow(name=key.name, role=key.role, created_at=key.created_at) for key in known]
+    return [row_from(KeyRow, key) for key in known]

@@ -13,9 +13,9 @@ from session.clock import steady_now
 from session.roles import Caller
 from ui.auth.access_service import Access
 from ui.http.known_parameters import known_parameters
-from ui.http.route_roles import REJECTED, Viewer, access_of
-from ui.http.socket_admission import LOOKED_AGAIN_SECONDS, admit, until_rejected
-from ui.services.dashboard import Dashboard
+from ui.http.route_auth import REJECTED, Viewer, access_of
+from ui.http.socket_admission import admit, until_rejected
+from ui.services.dashboard import dashboard_of
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_clients import LiveClient
 
@@ -34,13 +34,13 @@ LastEventId = Annotated[str | None, Header(description="As `since`; sent by an e
 @router.websocket("/ws/live")
 async def live(websocket: WebSocket, since: Since = None) -> None:
     """Sends until the client disconnects; what the client sends is not read."""
-    audience, admission = _broadcaster(websocket), await admit(websocket)
+    broadcaster, admission = _broadcaster(websocket), await admit(websocket)
     if admission is None:
         return
     await websocket.accept(admission.subprotocol)
     # a page brings a ticket, and names the protocol with it
-    async with audience.client(since, is_page=admission.subprotocol is not None) as client:
-        sending = asyncio.create_task(_send(websocket, audience, client))
+    async with broadcaster.client(since, is_page=admission.subprotocol is not None) as client:
+        sending = asyncio.create_task(_send(websocket, broadcaster, client))
         leaving = asyncio.create_task(_until_gone(websocket))
         rejected = asyncio.create_task(until_rejected(websocket, admission.caller))
         tasks = (sending, leaving, rejected)
@@ -69,22 +69,22 @@ async def stream(
     return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-async def _events(access: Access, caller: Caller, audience: Broadcaster, since: int | None) -> AsyncIterator[bytes]:
+async def _events(access: Access, caller: Caller, broadcaster: Broadcaster, since: int | None) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
-    looked_at = steady_now()
-    async with audience.client(since) as client:
+    checked_at = steady_now()
+    async with broadcaster.client(since) as client:
         # there is one each second at the least
-        async for message in audience.messages(client):
-            if steady_now() - looked_at > LOOKED_AGAIN_SECONDS * MICROSECONDS:
-                looked_at = steady_now()
+        async for message in broadcaster.messages(client):
+            if steady_now() - checked_at > access.recheck_seconds * MICROSECONDS:
+                checked_at = steady_now()
                 if not access.still_holds(caller):
                     return
             yield message.event
 
 
-async def _send(websocket: WebSocket, audience: Broadcaster, client: LiveClient) -> None:
+async def _send(websocket: WebSocket, broadcaster: Broadcaster, client: LiveClient) -> None:
     with suppress(WebSocketDisconnect):
-        async for message in audience.messages(client):
+        async for message in broadcaster.messages(client):
             await websocket.send_text(message.text)
 
 
@@ -94,8 +94,7 @@ async def _until_gone(websocket: WebSocket) -> None:
 
 
 def _broadcaster(connection: Request | WebSocket) -> Broadcaster:
-    dashboard: Dashboard = connection.app.state.dashboard
-    return dashboard.hub.broadcaster
+    return dashboard_of(connection.app).hub.broadcaster
 
 
 def _sequence(text: str) -> int | None:

@@ -6,9 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from typing_extensions import TypedDict
 
-from ui.api.market_routes import dashboard_of
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
-from ui.http.route_roles import REJECTED, Viewer
+from ui.http.route_auth import REJECTED, Viewer
+from ui.services.dashboard import dashboard_of
 from ui.services.log_tail import MAX_LINES, Level, LogQuestion, LogTailRow, NoLogError, log_names, log_tail
 
 router = APIRouter(tags=["health"])
@@ -28,7 +28,7 @@ class LogsRow(TypedDict):
 @router.get("/logs", responses=REJECTED)
 async def logs(request: Request, _: Viewer) -> LogsRow:
     """The logs on this machine."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     parts = await dashboard.health.part_names()
     return LogsRow(parts=list(await asyncio.to_thread(log_names, dashboard.session.home, parts)))
 
@@ -38,7 +38,7 @@ async def log(
     request: Request, _: Viewer, part: Part, lines: Lines = 100, level: AtLeast = "DEBUG", text: Text = ""
 ) -> LogTailRow:
     """The newest lines of one log, oldest first, without secrets. Searches at most the last megabyte."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     parts = await dashboard.health.part_names()
     question = LogQuestion(lines, level, text)
     try:

@@ -7,9 +7,8 @@ from fastapi import APIRouter, Query, Request
 from ui.api.opportunity_examples import QUOTES, SPREADS
 from ui.api.trade_examples import shown
 from ui.live.live_snapshot import LiveSnapshot
-from ui.rows.api_rows import QuoteRow, SpreadRow
-from ui.rows.serializers import quote_rows, spread_rows
-from ui.services.dashboard import Dashboard
+from ui.rows.market_rows import QuoteRow, SpreadRow, quote_rows, spread_rows
+from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["market"])
 
@@ -17,13 +16,8 @@ Base = Annotated[str | None, Query(max_length=20, description="Base asset, for e
 Exchange = Annotated[str | None, Query(max_length=40, description="Exchange, on either side of a pair.")]
 
 
-def dashboard_of(request: Request) -> Dashboard:
-    dashboard: Dashboard = request.app.state.dashboard
-    return dashboard
-
-
 def snapshot_of(request: Request) -> LiveSnapshot:
-    return dashboard_of(request).hub.live_state.snapshot()
+    return dashboard_of(request.app).hub.live_state.snapshot()
 
 
 @router.get("/quotes", responses=shown(example=QUOTES))

@@ -5,8 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import Response
 
-from ui.http.route_roles import REJECTED, Viewer
-from ui.services.dashboard import Dashboard
+from ui.http.route_auth import REJECTED, Viewer
+from ui.services.dashboard import dashboard_of
 from ui.services.prometheus_metrics import Metrics
 
 MEDIA_TYPES = ("text/plain", "application/openmetrics-text")
@@ -23,7 +23,7 @@ async def metrics(
     request: Request, _: Viewer, accept: Annotated[str, Header(include_in_schema=False)] = ""
 ) -> Response:
     """Prometheus' text format, or OpenMetrics on request. Names: docs/metrics.md."""
-    dashboard: Dashboard = request.app.state.dashboard
+    dashboard = dashboard_of(request.app)
     kept: Metrics = request.app.state.metrics
     report = await dashboard.health.report()
     live_state = dashboard.hub.live_state

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter, Request
 
-from ui.api.market_routes import dashboard_of
+from ui.services.dashboard import dashboard_of
 from ui.services.notice_rows import NoticesRow, notices_now
 
 router = APIRouter(tags=["notices"])
@@ -12,4 +12,4 @@ router = APIRouter(tags=["notices"])
 async def notices(request: Request) -> NoticesRow:
     """Every destination ever configured, by its configured name, and the notices that were dropped. No addresses, no
     keys."""
-    return await notices_now(dashboard_of(request))
+    return await notices_now(dashboard_of(request.app))

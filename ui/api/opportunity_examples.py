@@ -1,6 +1,6 @@
 """Example responses about quotes, spreads and opportunities, for the OpenAPI document."""
 
-from ui.rows.api_rows import OpportunityRow, QuoteRow, SpreadRow
+from ui.rows.market_rows import OpportunityRow, QuoteRow, SpreadRow
 from ui.rows.opportunity_rows import LifeRow, StatisticsRow, StoredOpportunityRow
 from ui.services.opportunity_lifetimes import DEFINITION
 from ui.services.threshold_preview import LIMITS, PreviewRow
@@ -89,7 +89,7 @@ STATISTICS = StatisticsRow(
     seen=12_331,
     taken=52,
     rejected=5_978,
-    unanswered=6_301,
+    expired=6_301,
     taken_expected="64.1",
     taken_net="58.3",
     rejected_expected="181.4",

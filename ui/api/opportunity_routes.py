@@ -8,14 +8,14 @@ from pydantic import BaseModel, Field
 
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import OpportunityFilter
-from ui.api.market_routes import Base, Exchange, dashboard_of
+from ui.api.market_routes import Base, Exchange
 from ui.api.opportunity_examples import KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS
 from ui.api.trade_examples import shown
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor, Limit, PageRow
-from ui.rows.api_rows import OpportunityRow
+from ui.rows.market_rows import OpportunityRow, opportunity_row
 from ui.rows.opportunity_rows import Span, StatisticsRow, StoredOpportunityRow
-from ui.rows.serializers import opportunity_row
+from ui.services.dashboard import dashboard_of
 from ui.services.opportunity_service import opportunity_by_id, opportunity_page, opportunity_statistics
 from ui.services.threshold_preview import PreviewRow, threshold_preview
 
@@ -57,8 +57,8 @@ async def opportunities(
     A page may hold fewer than `limit`, even none, while `next_cursor` says that there is more to look through: what one
     request costs is bounded, however rare that is which is sought.
     """
-    page = await opportunity_page(dashboard_of(request), wanted.opportunities, cursor, limit)
-    return PageRow(items=page.rows, next_cursor=page.next_cursor)
+    page = await opportunity_page(dashboard_of(request.app), wanted.opportunities, cursor, limit)
+    return PageRow(items=list(page.items), next_cursor=page.next_cursor)
 
 
 @router.get("/opportunities/newest", tags=TAGS, responses=shown(example=NEWEST))
@@ -73,12 +73,12 @@ async def newest(
     below the threshold."""
     found = (
         one
-        for one in dashboard_of(request).hub.live_state.opportunities()
+        for one in dashboard_of(request.app).hub.live_state.opportunities()
         if base in (None, one.base)
         and exchange in (None, one.buy.exchange, one.sell.exchange)
         and (min_net_bps is None or one.net_bps >= min_net_bps)
     )
-    settings = dashboard_of(request).hub.settings
+    settings = dashboard_of(request.app).hub.settings
     return [opportunity_row(one, settings) for one, _ in zip(found, range(limit), strict=False)]
 
 
@@ -87,13 +87,13 @@ async def statistics(
     request: Request, span: Span = "10m", base: Base = None, exchange: Exchange = None
 ) -> StatisticsRow:
     """Counts of seen, taken and rejected opportunities, rejection reasons, spreads and durations."""
-    return await opportunity_statistics(dashboard_of(request), span, base, exchange)
+    return await opportunity_statistics(dashboard_of(request.app), span, base, exchange)
 
 
 @router.get("/opportunities/{opportunity_id}", tags=TAGS, responses=shown(example=KEPT) | {404: PROBLEM_RESPONSE})
 async def opportunity(request: Request, opportunity_id: Annotated[str, Path(max_length=200)]) -> StoredOpportunityRow:
     """One opportunity with its outcome: a stored one, or one of the last 500 of the stream."""
-    found = await opportunity_by_id(dashboard_of(request), opportunity_id)
+    found = await opportunity_by_id(dashboard_of(request.app), opportunity_id)
     if found is None:
         raise ProblemError(404, f"There is no opportunity {opportunity_id}, or it was not stored.")
     return found
@@ -108,4 +108,4 @@ async def preview(
     hours: Annotated[float, Query(gt=0, le=24, allow_inf_nan=False)] = 1.0,
 ) -> PreviewRow:
     """Preview of a threshold on the last hours, from stored opportunities. `limits`: what the preview leaves out."""
-    return await threshold_preview(dashboard_of(request), min_net_bps, hours)
+    return await threshold_preview(dashboard_of(request.app), min_net_bps, hours)

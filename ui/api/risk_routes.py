@@ -5,19 +5,19 @@ from pydantic import BaseModel, ConfigDict
 
 from market.accounting.inventory import inventory_of
 from market.decide.settings import TradingState
-from ui.api.market_routes import dashboard_of
 from ui.api.settings_routes import NO_SETTINGS, ChangedBy
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
-from ui.http.route_roles import Operator
+from ui.http.route_auth import Operator
 from ui.rows.inventory_rows import current_values
 from ui.rows.risk_rows import MissedProfitRow, Risk, RiskRow, TradingStateRow, missed_profit_row, risk_row
+from ui.services.dashboard import dashboard_of
 from ui.services.settings_service import SettingsMissingError, switch_trading
 
 router = APIRouter(tags=["risk"])
 
 
 class WantedState(BaseModel):
-    """`running`; `reducing`: reduce-only, single legs are still unwound; `halted`: no orders are sent."""
+    """`running`; `reduce_only`: reduce-only, single legs are still unwound; `halted`: no orders are sent."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -33,7 +33,7 @@ async def put_trading_state(
 ) -> TradingStateRow:
     """The kill switch. Takes no version: it applies whatever else is changed at the same time. Repeating the state
     in force makes no new version of the settings."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     try:
         saved = await switch_trading(dashboard, wanted.state, caller, x_changed_by or "")
     except SettingsMissingError:
@@ -44,20 +44,20 @@ async def put_trading_state(
 @router.get("/risk", responses={404: PROBLEM_RESPONSE})
 async def risk(request: Request) -> RiskRow:
     """Every risk check in order, with the use of its limit now, and the health of each exchange."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     reader, session = dashboard.reader, dashboard.session
-    current = await reader.settings()
+    current = await reader.settings.current()
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
-    opening, _ = await reader.session_balances()
+    opening, _ = await reader.balances.of_session()
     values = current_values(session, dashboard.hub.live_state.snapshot())
-    inventory = inventory_of(await reader.balance_rows(), opening, (), values, session.bases)
-    return risk_row(Risk(session, current, await reader.counters(), await reader.health(), inventory.exposures))
+    inventory = inventory_of(await reader.balances.rows(), opening, (), values, session.bases)
+    return risk_row(Risk(session, current, await reader.counters(), await reader.health.all(), inventory.exposures))
 
 
 @router.get("/rejections/summary")
 async def rejection_summary(request: Request) -> MissedProfitRow:
     """Rejection reasons with their missed profit, largest first."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     counts, missed_profit = await dashboard.reader.rejection_counts(), await dashboard.reader.rejected_profit()
     return missed_profit_row(dashboard.session.settlement_currency, counts, missed_profit)

@@ -1,6 +1,5 @@
 """GET and PATCH /api/settings: optimistic concurrency by version; changes need a key."""
 
-import json
 from collections.abc import Coroutine
 from typing import Annotated, Any
 
@@ -9,13 +8,12 @@ from fastapi.responses import JSONResponse
 
 from market.decide.settings import Settings
 from store.errors import VersionConflictError
-from ui.api.market_routes import dashboard_of
-from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError, json_object
 from ui.http.rejected_changes import record_rejection
-from ui.http.route_roles import Operator
-from ui.http.row_pages import Cursor, Limit, PageRow
-from ui.rows.api_rows import VersionRow
-from ui.rows.serializers import version_row
+from ui.http.route_auth import Operator
+from ui.http.row_pages import Cursor, Limit, PageRow, page_row
+from ui.rows.settings_rows import VersionRow, version_row
+from ui.services.dashboard import dashboard_of
 from ui.services.settings_service import SettingsInvalidError, SettingsMissingError, change_settings
 
 router = APIRouter(tags=["settings"])
@@ -49,7 +47,7 @@ PATCH_BODY: dict[str, Any] = {
 @router.get("/settings", responses={404: PROBLEM_RESPONSE})
 async def settings(request: Request) -> JSONResponse:
     """The settings in force; the ETag is their version."""
-    current = await dashboard_of(request).reader.settings()
+    current = await dashboard_of(request.app).reader.settings.current()
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
     return _answer(current)
@@ -58,8 +56,7 @@ async def settings(request: Request) -> JSONResponse:
 @router.get("/settings/versions")
 async def versions(request: Request, cursor: Cursor = None, limit: Limit = 50) -> PageRow[VersionRow]:
     """Every version, newest first: who changed what, when."""
-    page = await dashboard_of(request).reader.settings_history(cursor, limit)
-    return PageRow(items=[version_row(version) for version in page.items], next_cursor=page.next_cursor)
+    return page_row(await dashboard_of(request.app).reader.settings_history(cursor, limit), version_row)
 
 
 @router.patch(
@@ -74,7 +71,7 @@ async def patch_settings(
     x_changed_by: ChangedBy = None,
 ) -> JSONResponse:
     """Change some settings. 401: no key; 428: no version; 409, 412: an old one (body, If-Match); 422: what is wrong."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     try:
         changes, expected, conflict_status = _asked(await request.body(), if_match)
     except ProblemError as problem:
@@ -85,7 +82,7 @@ async def patch_settings(
 
 def _asked(body: bytes, if_match: str | None) -> tuple[dict[str, object], int, int]:
     """Changes, the version they were made from, the status where that is an old one. Raises ProblemError."""
-    changes = _object(body)
+    changes = json_object(body, "the settings to change")
     body_version = _version_in(changes)
     match_version = _version_of_etag(if_match)
     expected = match_version if match_version is not None else body_version
@@ -110,17 +107,6 @@ async def _changed(change: Coroutine[Any, Any, Settings], conflict_status: int) 
 
 def _answer(current: Settings) -> JSONResponse:
     return JSONResponse(current.model_dump(mode="json"), headers={"ETag": f'"{current.version}"'})
-
-
-def _object(body: bytes) -> dict[str, object]:
-    """Raises ProblemError where it is no JSON object."""
-    try:
-        changes = json.loads(body)
-    except (ValueError, RecursionError):
-        raise ProblemError(422, "The body is not JSON.") from None
-    if not isinstance(changes, dict):
-        raise ProblemError(422, "The body must be a JSON object with the settings to change.")
-    return changes
 
 
 def _version_in(changes: dict[str, object]) -> int | None:

@@ -12,7 +12,8 @@ from ui.auth.sign_ins import COOKIE, SIGN_IN_SECONDS
 from ui.http.page_files import ASSETS
 from ui.http.problems import ProblemError
 from ui.http.rejected_changes import address_of, record_rejection
-from ui.http.route_roles import CHALLENGE, SignInCookie, Viewer, access_of, too_many
+from ui.http.route_auth import CHALLENGE, SignInCookie, Viewer, access_of, too_many
+from ui.rows.attribute_rows import row_from
 
 router = APIRouter(tags=["access"])
 page_router = APIRouter(include_in_schema=False)
@@ -63,7 +64,7 @@ async def sign_in(request: Request, response: Response, given: SignIn) -> Caller
         httponly=True,
         samesite="strict",
     )
-    return CallerRow(name=key.name, role=key.role, means="sign-in")
+    return row_from(CallerRow, key, means="sign-in")
 
 
 def _is_behind_tls(request: Request) -> bool:
@@ -83,7 +84,7 @@ async def sign_out(request: Request, cookie: SignInCookie = None) -> Response:
 @router.get("/caller")
 async def who(caller: Viewer) -> CallerRow:
     """The caller of this request, as the service identifies it."""
-    return CallerRow(name=caller.name, role=caller.role, means=caller.means)
+    return row_from(CallerRow, caller)
 
 
 @page_router.get("/sign-in")

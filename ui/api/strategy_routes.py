@@ -3,10 +3,10 @@
 from fastapi import APIRouter, Request
 from typing_extensions import TypedDict
 
-from market.money import text_of
-from market.trade.moving_average import AverageOrder, AverageTrade
-from ui.api.market_routes import dashboard_of
-from ui.http.row_pages import Cursor, Limit, PageRow
+from market.trade.moving_average import AverageTrade
+from ui.http.row_pages import Cursor, Limit, PageRow, page_row
+from ui.rows.attribute_rows import row_from
+from ui.services.dashboard import dashboard_of
 
 router = APIRouter(prefix="/strategies", tags=["strategies"])
 
@@ -41,31 +41,9 @@ class AverageTradeRow(TypedDict):
 @router.get("/ma/trades")
 async def average_trades(request: Request, cursor: Cursor = None, limit: Limit = 50) -> PageRow[AverageTradeRow]:
     """Crossings of the moving average, newest first."""
-    page = await dashboard_of(request).reader.average_trades(cursor, limit)
-    return PageRow(items=[average_trade_row(trade) for trade in page.items], next_cursor=page.next_cursor)
+    return page_row(await dashboard_of(request.app).reader.average_trades(cursor, limit), average_trade_row)
 
 
 def average_trade_row(trade: AverageTrade) -> AverageTradeRow:
-    return AverageTradeRow(
-        trade_id=trade.trade_id,
-        exchange=trade.exchange,
-        quote_region=trade.quote_region,
-        symbol=trade.symbol,
-        timestamp=trade.timestamp,
-        trade_location=trade.trade_location,
-        trade_price=text_of(trade.trade_price),
-        trade_strategy=trade.trade_strategy,
-        trade_type=trade.trade_type,
-        average=text_of(trade.average),
-        order=None if trade.order is None else _order_row(trade.trade_id, trade.order),
-    )
-
-
-def _order_row(trade_id: str, order: AverageOrder) -> AverageOrderRow:
-    return AverageOrderRow(
-        arbitrage_id=trade_id,
-        state=order.state,
-        reason=order.reason,
-        filled=text_of(order.filled),
-        cost=text_of(order.cost),
-    )
+    order = None if trade.order is None else row_from(AverageOrderRow, trade.order, arbitrage_id=trade.trade_id)
+    return row_from(AverageTradeRow, trade, order=order)

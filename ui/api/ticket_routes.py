@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 from typing_extensions import TypedDict
 
 from ui.auth.socket_tickets import TICKET_SECONDS, Purpose
-from ui.http.route_roles import Viewer, access_of
+from ui.http.route_auth import Viewer, access_of
 from ui.http.socket_admission import PROTOCOL, TICKET_PREFIX
 
 router = APIRouter(tags=["access"])

@@ -6,18 +6,31 @@ from fastapi import APIRouter, Query, Request
 
 from market.accounting.profit_groups import GroupedBy, profit_by
 from ui.api.download_routes import router as downloads
-from ui.api.market_routes import Exchange, dashboard_of
+from ui.api.market_routes import Exchange
 from ui.api.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
 from ui.api.trade_filters import Wanted
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
-from ui.http.row_pages import Cursor, Limit, PageRow
+from ui.http.row_pages import Cursor, Limit, PageRow, page_row
 from ui.live.session_feeds import feeds_of
-from ui.rows.api_rows import ArbitrageRow, BalanceRowView, FeedRow, PnlLineRow, PnlRow, ReasonRow, RejectionRow
+from ui.rows.arbitrage_rows import (
+    ArbitrageRow,
+    BalanceRowView,
+    PnlLineRow,
+    PnlRow,
+    ReasonRow,
+    RejectionRow,
+    arbitrage_row,
+    balance_row,
+    pnl_line_row,
+    pnl_row,
+    reason_rows,
+)
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, arbitrage_detail_row
+from ui.rows.attribute_rows import row_from
 from ui.rows.equity_rows import EquityRow, equity_row
 from ui.rows.fill_rows import AverageSumRow, TradeRow, average_sum_rows, trade_row
-from ui.rows.profit_rows import pnl_line_row, pnl_row
-from ui.rows.serializers import arbitrage_row, balance_row, feed_row, reason_rows, rejection_row
+from ui.rows.market_rows import FeedRow
+from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["trades"])
 router.include_router(downloads)
@@ -28,14 +41,13 @@ async def arbitrages(
     request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50
 ) -> PageRow[ArbitrageRow]:
     """Newest reservation first."""
-    page = await dashboard_of(request).reader.history.arbitrages(wanted, cursor, limit)
-    return PageRow(items=[arbitrage_row(arbitrage) for arbitrage in page.items], next_cursor=page.next_cursor)
+    return page_row(await dashboard_of(request.app).reader.history.arbitrages(wanted, cursor, limit), arbitrage_row)
 
 
 @router.get("/arbitrages/{arbitrage_id}", responses={404: PROBLEM_RESPONSE})
 async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
     """One arbitrage, with the time of every step and every decision; its id is the opportunity's."""
-    found = await dashboard_of(request).reader.arbitrage(arbitrage_id)
+    found = await dashboard_of(request.app).reader.arbitrage(arbitrage_id)
     if found is None:
         raise ProblemError(404, f"There is no arbitrage {arbitrage_id}.")
     return arbitrage_detail_row(found)
@@ -44,14 +56,13 @@ async def arbitrage(request: Request, arbitrage_id: str) -> ArbitrageDetailRow:
 @router.get("/trades", responses=TRADES_EXAMPLE)
 async def trades(request: Request, wanted: Wanted, cursor: Cursor = None, limit: Limit = 50) -> PageRow[TradeRow]:
     """Fills as the exchanges booked them, newest first; those of one arbitrage may come with others between them."""
-    page = await dashboard_of(request).reader.history.fills(wanted, cursor, limit)
-    return PageRow(items=[trade_row(booked) for booked in page.items], next_cursor=page.next_cursor)
+    return page_row(await dashboard_of(request.app).reader.history.fills(wanted, cursor, limit), trade_row)
 
 
 @router.get("/rejections")
 async def rejections(request: Request) -> list[ReasonRow]:
     """Number of rejected opportunities by the first failed check, most frequent first."""
-    reader = dashboard_of(request).reader
+    reader = dashboard_of(request.app).reader
     return reason_rows(await reader.rejection_counts(), await reader.rejected_profit())
 
 
@@ -63,14 +74,16 @@ async def recent_rejections(
     limit: Limit = 50,
 ) -> PageRow[RejectionRow]:
     """The first rejection per pair, reason and second, newest first."""
-    page = await dashboard_of(request).reader.rejections(reason, cursor, limit)
-    return PageRow(items=[rejection_row(rejection) for rejection in page.items], next_cursor=page.next_cursor)
+    return page_row(
+        await dashboard_of(request.app).reader.rejections(reason, cursor, limit),
+        lambda one: row_from(RejectionRow, one),
+    )
 
 
 @router.get("/balances")
 async def balances(request: Request, exchange: Exchange = None) -> list[BalanceRowView]:
     """Free and held balances per exchange and currency."""
-    rows = await dashboard_of(request).reader.balance_rows()
+    rows = await dashboard_of(request.app).reader.balances.rows()
     return [balance_row(row) for row in rows if exchange in (None, row.exchange)]
 
 
@@ -84,7 +97,7 @@ async def pnl(
 ) -> PnlRow | list[PnlLineRow]:
     """Realised P&L of the session and its attribution, which sums to `net`; the lines sum to the total to the last
     digit."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     currency = dashboard.session.settlement_currency
     if by is not None:
         return [pnl_line_row(line) for line in profit_by(await dashboard.reader.profit_groups(currency), by)]
@@ -95,7 +108,7 @@ async def pnl(
 @router.get("/pnl/equity", responses=EQUITY_EXAMPLE)
 async def equity(request: Request) -> EquityRow:
     """Net profit summed in the order in which arbitrages ended, with its drawdowns; `net` is that of `/pnl`."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     currency = dashboard.session.settlement_currency
     return equity_row(await dashboard.reader.history.equity(currency), currency)
 
@@ -103,13 +116,13 @@ async def equity(request: Request) -> EquityRow:
 @router.get("/pnl/moving-average")
 async def moving_average(request: Request) -> list[AverageSumRow]:
     """Amounts bought and sold by the moving average's orders, by market; their costs are in `/pnl?by=strategy`."""
-    return average_sum_rows(await dashboard_of(request).reader.history.average_sums())
+    return average_sum_rows(await dashboard_of(request.app).reader.history.average_sums())
 
 
 @router.get("/feeds")
 async def feeds(request: Request, exchange: Exchange = None) -> list[FeedRow]:
     """State of each price feed of this session."""
-    dashboard = dashboard_of(request)
+    dashboard = dashboard_of(request.app)
     session, states = dashboard.session, await dashboard.reader.feed_states()
     seen = feeds_of(session, states, session.clock().now())
-    return [feed_row(state) for state in seen if exchange in (None, state.exchange)]
+    return [row_from(FeedRow, state) for state in seen if exchange in (None, state.exchange)]

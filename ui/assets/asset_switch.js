@@ -1,6 +1,6 @@
 // Which asset the charts and the spread matrix show; drawn where there is more than one.
 
-import { recall, remember } from "./choices.js";
+import { recall, remember } from "./tab_memory.js";
 import { element } from "./elements.js";
 
 const NAME = "live.asset";

@@ -3,7 +3,7 @@
 import { element, setClass, setText } from "./elements.js";
 import { exchangeName, number, price } from "./format.js";
 import { withGaps } from "./gaps.js";
-import { digitsOf } from "./steps.js";
+import { digitsOf } from "./market_digits.js";
 import { isLocalTime, isoText } from "./zone.js";
 
 const HEIGHT = 132;

@@ -1,7 +1,7 @@
-// The WebSocket to our own server: comes back by itself and says what state it is in.
+// The WebSocket to our own server: reconnects by itself and reports its state.
 
 const STALE_MILLISECONDS = 2000;
-// A half-open socket may come back; one that is silent for so long is given up for a new one.
+// A half-open socket may come back; after so long a silence it is replaced.
 const DEAD_MILLISECONDS = 8000;
 // Never so long that a page that could be live again is not within three seconds; the spread keeps tabs apart.
 const RETRY_MILLISECONDS = [250, 500, 1000, 1500];
@@ -16,11 +16,11 @@ export class Connection {
     this.attempts = 0;
     this.heardAt = 0;
     this.isClosed = false;
-    this.look = () => this.checkAge();
-    this.watch = setInterval(this.look, 250);
-    // a hidden tab's timers sleep: who comes back must not see an old "live"
-    document.addEventListener("visibilitychange", this.look);
-    this.tell("connecting");
+    this.check = () => this.checkAge();
+    this.watch = setInterval(this.check, 250);
+    // timers of a hidden tab sleep: it must not show an old "live" when it is opened again
+    document.addEventListener("visibilitychange", this.check);
+    this.setState("connecting");
     this.open();
   }
 
@@ -39,7 +39,7 @@ export class Connection {
     this.socket.onmessage = (event) => {
       this.attempts = 0;
       this.heardAt = performance.now();
-      this.tell("live");
+      this.setState("live");
       const message = JSON.parse(event.data);
       this.heard = message.sequence ?? this.heard;
       this.onMessage(message);
@@ -67,17 +67,17 @@ export class Connection {
 
   retry() {
     if (this.isClosed) return;
-    this.tell("reconnecting");
+    this.setState("reconnecting");
     const step = RETRY_MILLISECONDS[Math.min(this.attempts, RETRY_MILLISECONDS.length - 1)];
     const delay = step * (1 + SPREAD * Math.random());
     this.attempts += 1;
     this.timer = setTimeout(() => this.open(), delay);
   }
 
-  // A half-open socket never closes: only silence tells.
+  // A half-open socket never closes: only its silence shows it.
   checkAge() {
     const silence = performance.now() - this.heardAt;
-    if (this.state === "live" && silence > STALE_MILLISECONDS) this.tell("stale");
+    if (this.state === "live" && silence > STALE_MILLISECONDS) this.setState("stale");
     if (this.state === "stale" && silence > DEAD_MILLISECONDS) this.drop();
   }
 
@@ -88,7 +88,7 @@ export class Connection {
     this.retry();
   }
 
-  tell(state) {
+  setState(state) {
     if (state === this.state) return;
     this.state = state;
     this.onState(state);
@@ -97,7 +97,7 @@ export class Connection {
   close() {
     this.isClosed = true;
     clearInterval(this.watch);
-    document.removeEventListener("visibilitychange", this.look);
+    document.removeEventListener("visibilitychange", this.check);
     clearTimeout(this.timer);
     this.socket?.close();
   }

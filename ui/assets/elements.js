@@ -92,7 +92,7 @@ function takeOver(node, made) {
   return node;
 }
 
-// Only what has to move is moved: a node put in again would lose its selection and begin its animation anew.
+// Only nodes that must move are moved: a node that is inserted again loses its selection and restarts its animation.
 function place(body, nodes) {
   const kept = new Set(nodes);
   for (const node of [...body.childNodes]) if (!kept.has(node)) node.remove();

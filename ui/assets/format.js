@@ -1,7 +1,7 @@
 // Numbers, money and times as a trader reads them.
 
 import { DIGITS, EXCHANGES, REASONS, SIGNS, STATES } from "./labels.js";
-import { digitsOf, lotDigits, tickDigits } from "./steps.js";
+import { digitsOf, lotDigits, tickDigits } from "./market_digits.js";
 import { isoText, zoneWord } from "./zone.js";
 
 export const MINUS = "−";

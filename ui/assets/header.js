@@ -6,8 +6,8 @@ import { liveFeed } from "./live_feed.js";
 import { chooseLocal, isLocalTime } from "./zone.js";
 
 const STATE_WORDS = { connecting: "connecting…", live: "live", stale: "stale", reconnecting: "reconnecting…" };
-const TRADING_WORDS = { running: "trading on", reducing: "reduce-only", halted: "trading halted" };
-const TRADING_CLASSES = { running: "on", reducing: "reducing", halted: "off" };
+const TRADING_WORDS = { running: "trading on", reduce_only: "reduce-only", halted: "trading halted" };
+const TRADING_CLASSES = { running: "on", reduce_only: "reduce_only", halted: "off" };
 const MODES = {
   paper: ["Paper trading", "no real money"],
   public: ["Paper on live prices", "no real money"],
@@ -41,7 +41,7 @@ class Head {
     this.parts = Object.fromEntries(["state", "trading", "clock", "paper-badge", "paper", "money", "notice"].map((name) => [name, find(name)]));
     this.zones = [...parent.querySelectorAll("[data-zone]")];
     // what stays in view below the head has to know how high it is, also while a notice stands in it
-    this.size = new ResizeObserver(() => this.tellHeight());
+    this.size = new ResizeObserver(() => this.publishHeight());
     this.size.observe(this.root);
     for (const button of this.zones) button.onclick = () => this.choose(button.dataset.zone === "local");
   }
@@ -50,25 +50,25 @@ class Head {
     this.setStateValue = setStateValue;
     this.showMode(data.mode);
     // what Python draws follows what the browser remembers
-    if (data.is_local !== isLocalTime()) this.tellZone();
+    if (data.is_local !== isLocalTime()) this.sendZone();
     this.leave ??= liveFeed.join(this);
   }
 
-  tellHeight() {
+  publishHeight() {
     if (this.root.offsetHeight) document.documentElement.style.setProperty("--head", `${this.root.offsetHeight}px`);
   }
 
   choose(isLocal) {
     if (isLocal === isLocalTime()) return;
     chooseLocal(isLocal);
-    this.tellZone();
+    this.sendZone();
   }
 
-  tellZone() {
+  sendZone() {
     this.setStateValue("zone", isLocalTime() ? "local" : "utc");
   }
 
-  show(model, _news, state) {
+  show(model, _changed, state) {
     setText(this.parts.state.lastElementChild, STATE_WORDS[state]);
     setClass(this.parts.state, `pill ${state}`);
     this.root.dataset.state = state;

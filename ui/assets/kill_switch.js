@@ -1,18 +1,18 @@
 // The kill switch: from this browser straight to the server. Halting needs a second, deliberate act.
 
-import { ask, refusalWords } from "./asking.js";
+import { ask, problemText } from "./requests.js";
 import { element, setClass, setText } from "./elements.js";
-import { lasting } from "./lasting.js";
+import { persistentPart } from "./persistent_part.js";
 import { liveFeed } from "./live_feed.js";
-import { who } from "./who.js";
+import { user } from "./signed_in_user.js";
 
 const STATES = {
   running: ["Trading is on.", "", "good"],
-  reducing: ["Trading is reduce-only.", " No new arbitrages; single legs are still unwound.", "warn"],
+  reduce_only: ["Trading is reduce-only.", " No new arbitrages; single legs are still unwound.", "warn"],
   halted: ["Trading is halted.", " No orders are sent; orders in flight are followed to their end.", "bad"],
 };
-const DOING = { halted: "Halting trading …", reducing: "Switching to reduce-only …", running: "Resuming trading …" };
-const DONE = { halted: "Trading is halted", reducing: "Trading is reduce-only", running: "Trading is on again" };
+const DOING = { halted: "Halting trading …", reduce_only: "Switching to reduce-only …", running: "Resuming trading …" };
+const DONE = { halted: "Trading is halted", reduce_only: "Trading is reduce-only", running: "Trading is on again" };
 
 class KillSwitch {
   constructor() {
@@ -21,7 +21,7 @@ class KillSwitch {
     this.sure = element("input", { type: "checkbox", id: "sure" });
     this.buttons = {
       halted: element("button", { type: "button", class: "halt" }, "Halt trading"),
-      reducing: element("button", { type: "button" }, "Reduce-only"),
+      reduce_only: element("button", { type: "button" }, "Reduce-only"),
       running: element("button", { type: "button" }, "Resume trading"),
     };
     this.said = element("p", { class: "said", role: "status" });
@@ -36,7 +36,7 @@ class KillSwitch {
     for (const [state, button] of Object.entries(this.buttons)) button.onclick = () => this.switchTo(state);
     this.version = 0;
     this.attempts = 0;
-    who.listen(() => this.forgetRejection());
+    user.listen(() => this.forgetRejection());
     this.draw();
   }
 
@@ -49,10 +49,10 @@ class KillSwitch {
     this.hangUp = undefined;
   }
 
-  show(model, news, feed) {
+  show(model, changed, feed) {
     this.isFresh = feed === "live";
-    // another system may stand at this address, whose versions begin anew
-    if (news.has("all")) this.version = 0;
+    // another system may run at this address, whose versions restart
+    if (changed.has("all")) this.version = 0;
     if (model.settings) this.take(model.settings.trading_state, model.settings.version);
     this.draw();
   }
@@ -63,7 +63,7 @@ class KillSwitch {
     this.version = version;
   }
 
-  // What is in force is a reason to offer nothing only while it is certain.
+  // A button is disabled only while the state is certain.
   draw() {
     const [strong, rest, tone] = STATES[this.state] ?? ["The trading state is not known yet.", "", "warn"];
     setText(this.strong, strong);
@@ -72,12 +72,12 @@ class KillSwitch {
     const isSo = (state) => Boolean(this.isFresh && this.state === state);
     this.sure.disabled = isSo("halted");
     this.buttons.halted.disabled = isSo("halted") || !this.sure.checked;
-    this.buttons.reducing.disabled = isSo("reducing");
+    this.buttons.reduce_only.disabled = isSo("reduce_only");
     this.buttons.running.disabled = isSo("running");
   }
 
   async switchTo(state) {
-    // what the last press asked for is what counts in the end, and what is said
+    // only the last press is reported
     const attempt = ++this.attempts;
     this.sure.checked = false;
     this.say(DOING[state], "");
@@ -87,10 +87,10 @@ class KillSwitch {
     this.draw();
     if (attempt !== this.attempts) return;
     if (answer.isDone) this.say(`${DONE[state]} (version ${answer.body.settings_version}).`, "good");
-    else this.say(`${answer.status ? "Not done: " : "No answer: "}${refusalWords(answer)}`, "bad", answer.status === 401 || answer.status === 403);
+    else this.say(`${answer.status ? "Not done: " : "No answer: "}${problemText(answer)}`, "bad", answer.status === 401 || answer.status === 403);
   }
 
-  // What was said of who may is over once somebody else signs in.
+  // A rejection for lack of rights is cleared once somebody signs in.
   forgetRejection() {
     if (this.isRejection) this.say("", "");
   }
@@ -102,4 +102,4 @@ class KillSwitch {
   }
 }
 
-export const { mount, unmount } = lasting(() => new KillSwitch());
+export const { mount, unmount } = persistentPart(() => new KillSwitch());

@@ -18,8 +18,8 @@ export class LatencyView {
     body.replaceChildren(...[...this.lines.values()].map(({ node }) => node));
   }
 
-  // To be called in the frame in which the trade was drawn; by two clocks that are one on the same machine alone.
-  noteShown(model) {
+  // Call it in the frame in which the trade was drawn. Exact only where server and browser share a clock.
+  recordShown(model) {
     for (const arbitrage of model.takeFilled()) {
       const took = Date.now() * 1000 - arbitrage.times.filled;
       if (isPlausible(took)) this.shownAfter.push(took);
@@ -58,7 +58,7 @@ function spans(all, from, to) {
     .filter(isPlausible);
 }
 
-// In a replay the steps are told by two clocks: what they say together means nothing.
+// In a replay the steps are measured by two clocks; a difference between them means nothing.
 function isPlausible(microseconds) {
   return microseconds >= 0 && microseconds < LONGEST_MICROSECONDS;
 }

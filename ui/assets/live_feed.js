@@ -1,10 +1,10 @@
-// What this tab knows, and the one connection it hears it through: all parts of all pages share both.
+// The state of this tab and its one connection, which all parts of all pages share.
 
 import { Connection } from "./connection.js";
 import { Model } from "./model.js";
 import { onZone } from "./zone.js";
 
-// From one page to the next nobody may listen for a moment: that is no reason to hang up.
+// Between two pages nobody listens for a moment: that is no reason to disconnect.
 const LINGER_MILLISECONDS = 5000;
 
 class LiveFeed {
@@ -12,12 +12,12 @@ class LiveFeed {
     this.model = new Model();
     this.state = "connecting";
     this.viewers = new Set();
-    this.news = new Set();
-    onZone(() => this.tell("zone"));
+    this.changed = new Set();
+    onZone(() => this.notify("zone"));
   }
 
-  // viewer.show(model, news, state), in an animation frame; `news` has the types of what came since the last one
-  // ("state" and "zone" among them), or "all" for who has just come. Returns how to leave.
+  // viewer.show(model, changed, state), in an animation frame; `changed` has the types of what came since the last one
+  // ("state" and "zone" among them), or "all" for a viewer that has just joined. Returns how to leave.
   join(viewer) {
     this.viewers.add(viewer);
     clearTimeout(this.hangUp);
@@ -40,22 +40,22 @@ class LiveFeed {
 
   take(message) {
     this.model.apply(message);
-    this.tell(message.type === "snapshot" ? "all" : message.type);
+    this.notify(message.type === "snapshot" ? "all" : message.type);
   }
 
   takeState(state) {
     this.state = state;
-    this.tell("state");
+    this.notify("state");
   }
 
   // One drawing per frame, however many messages came; a hidden tab draws nothing.
-  tell(what) {
-    this.news.add(what);
+  notify(what) {
+    this.changed.add(what);
     this.frame ??= requestAnimationFrame(() => {
-      const news = this.news;
-      this.news = new Set();
+      const changed = this.changed;
+      this.changed = new Set();
       this.frame = null;
-      for (const viewer of this.viewers) viewer.show(this.model, news, this.state);
+      for (const viewer of this.viewers) viewer.show(this.model, changed, this.state);
     });
   }
 }

@@ -1,6 +1,6 @@
-// What the page knows: one state, changed by messages alone, all lists of fixed length.
+// The state of the page, changed by messages alone, all lists of fixed length.
 
-import { knowSteps } from "./steps.js";
+import { setSteps } from "./market_digits.js";
 
 const KEPT_POINTS = 720;
 const KEPT_OPPORTUNITIES = 20;
@@ -43,7 +43,7 @@ export class Model {
     this.isKnown = true;
     this.currency = message.settlement_currency;
     this.mode = message.mode;
-    knowSteps(message.series);
+    setSteps(message.series);
     this.series = new Map(message.series.map((one) => [`${one.exchange} ${one.symbol}`, one]));
     this.arbitrages = new Map();
     for (const arbitrage of [...message.arbitrages].reverse()) this.keepArbitrage(arbitrage);
@@ -74,8 +74,8 @@ export class Model {
   }
 
   takeTrade(arbitrage) {
-    const isNews = !document.hidden && arbitrage.times.filled && !this.arbitrages.get(arbitrage.arbitrage_id)?.times.filled;
-    if (isNews) this.filled = [...this.filled, arbitrage].slice(-KEPT_FILLED);
+    const isNew = !document.hidden && arbitrage.times.filled && !this.arbitrages.get(arbitrage.arbitrage_id)?.times.filled;
+    if (isNew) this.filled = [...this.filled, arbitrage].slice(-KEPT_FILLED);
     this.keepArbitrage(arbitrage);
   }
 

@@ -39,7 +39,7 @@ function opportunityRow(opportunity) {
 // Who decided against it, and why, is on the page Opportunities.
 function result({ arbitrage, isTradable, isOver }) {
   if (arbitrage) return capitalised(stateName(arbitrage));
-  if (!isTradable) return "Below threshold";
+  if (!isTradable) return "Below the threshold";
   return isOver ? "Not taken" : "Open";
 }
 

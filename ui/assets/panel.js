@@ -1,8 +1,8 @@
-// Mounts the live panel into Streamlit's component and draws what the tab's one feed tells.
+// Mounts the live panel into Streamlit's component and draws the live feed.
 
 import { AssetSwitch } from "./asset_switch.js";
 import { Charts, loadPlot } from "./charts.js";
-import { recall, remember } from "./choices.js";
+import { recall, remember } from "./tab_memory.js";
 import { setText } from "./elements.js";
 import { InventoryView, ProfitLinesView } from "./inventory_view.js";
 import { BalancesView, FeedsView, FiguresView, ProfitView, RejectionsView } from "./ledger_view.js";
@@ -63,11 +63,11 @@ class Panel {
   }
 
   // Trades first and alone where nothing else came: they are what somebody waits for.
-  show(model, news, state) {
+  show(model, changed, state) {
     this.root.dataset.state = state;
     if (!model.isKnown) return;
-    const has = (...kinds) => news.has("all") || news.has("zone") || kinds.some((kind) => news.has(kind));
-    if (has("trade")) this.showTrades(model, news);
+    const has = (...kinds) => changed.has("all") || changed.has("zone") || kinds.some((kind) => changed.has(kind));
+    if (has("trade")) this.showTrades(model, changed);
     if (has("pulse")) this.showMarket(model);
     if (has("pulse", "ledger")) [...this.slow, this.latency].forEach((view) => view.show(model));
     if (has()) {
@@ -77,11 +77,11 @@ class Panel {
     this.root.dataset.known = "yes";
   }
 
-  showTrades(model, news) {
+  showTrades(model, changed) {
     this.trades.show(model);
     // what came with a snapshot, or while another page was shown, says nothing about this screen
-    if (news.has("all")) model.takeFilled();
-    else this.latency.noteShown(model);
+    if (changed.has("all")) model.takeFilled();
+    else this.latency.recordShown(model);
   }
 
   showMarket(model) {

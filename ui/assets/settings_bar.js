@@ -64,14 +64,14 @@ export class SettingsBar {
     setText(this.whole, words ?? "");
   }
 
-  // `list` stands below the words; `isRejection`: it is about who may, so it goes when somebody signs in.
-  tell(tone, words, list = null, isRejection = false) {
+  // `list` stands below the words; `isRejection`: for lack of rights, so it is cleared when somebody signs in.
+  showMessage(tone, words, list = null, isRejection = false) {
     this.isRejection = isRejection;
     setClass(this.said, `said ${tone}`);
     this.said.replaceChildren(words, ...(list ? [list] : []));
   }
 
   forgetRejection() {
-    if (this.isRejection) this.tell("", "");
+    if (this.isRejection) this.showMessage("", "");
   }
 }

@@ -61,7 +61,7 @@ export class Edits {
     return true;
   }
 
-  // What the server said when it was asked, also where its versions begin anew: another system may stand at this address.
+  // The server's answer, also where its versions restart: another system may run at this address.
   replace(settings, held = "") {
     this.settings = null;
     this.take(settings, held);

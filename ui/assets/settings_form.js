@@ -1,17 +1,17 @@
 // The settings, each with its range: what was typed lives in this document and its tab, and what is saved is sent to
 // the server by this page itself. Nothing that Streamlit draws, or fails to draw, changes a field here.
 
-import { ask, refusalWords } from "./asking.js";
-import { recall, remember } from "./choices.js";
+import { ask, problemText } from "./requests.js";
+import { recall, remember } from "./tab_memory.js";
 import { element } from "./elements.js";
 import { exchangeName } from "./format.js";
-import { lasting } from "./lasting.js";
+import { persistentPart } from "./persistent_part.js";
 import { liveFeed } from "./live_feed.js";
 import { SettingsBar } from "./settings_bar.js";
 import { Edits, differences } from "./settings_edits.js";
 import { ChoiceControl, ExchangesControl, NumberControl } from "./settings_inputs.js";
 import { changeList, sentence, whoSince, withLabels } from "./settings_words.js";
-import { who } from "./who.js";
+import { user } from "./signed_in_user.js";
 
 const KEPT = "settings.edits";
 const EXCHANGES = "enabled_exchanges";
@@ -31,7 +31,7 @@ class SettingsForm {
     this.fields = element("div", { class: "columns" }, element("p", { class: "quiet" }, "Waiting for the first settings; they appear once the system has started."));
     this.bar.root.hidden = true;
     this.root = element("section", { class: "settings", "data-part": "settings-form", "aria-label": "Thresholds and limits" }, this.bar.root, this.fields);
-    who.listen(() => this.bar.forgetRejection());
+    user.listen(() => this.bar.forgetRejection());
   }
 
   enter({ data }) {
@@ -46,10 +46,10 @@ class SettingsForm {
     this.hangUp = undefined;
   }
 
-  show(model, news, feed) {
+  show(model, changed, feed) {
     this.isLive = feed === "live";
-    if (news.has("all") || news.has("settings")) this.take(model.settings);
-    if (news.has("all") && model.settings?.version < this.edits.settings?.version) this.askAnew();
+    if (changed.has("all") || changed.has("settings")) this.take(model.settings);
+    if (changed.has("all") && model.settings?.version < this.edits.settings?.version) this.reload();
     this.draw();
   }
 
@@ -59,22 +59,22 @@ class SettingsForm {
     if (!settings || !this.edits.take(settings, this.held)) return;
     this.keep();
     this.build();
-    if (before && this.edits.touched.length && !this.isSaving) this.tellOthers(before);
+    if (before && this.edits.touched.length && !this.isSaving) this.showOthersChanges(before);
   }
 
-  async askAnew() {
+  async reload() {
     const newest = await ask("GET", "/api/settings");
     if (!newest.isDone || this.isSaving) return;
     this.edits.replace(newest.body, this.held);
     this.build();
   }
 
-  async tellOthers(before) {
+  async showOthersChanges(before) {
     const people = await whoSince(before.version);
     const { settings } = this.edits;
     const changes = differences(before, settings);
     if (!changes.length || this.isSaving) return;
-    this.bar.tell("", `${people} changed meanwhile (version ${settings.version}):`, changeList(changes, this.labels));
+    this.bar.showMessage("", `${people} changed meanwhile (version ${settings.version}):`, changeList(changes, this.labels));
     this.draw();
   }
 
@@ -145,14 +145,14 @@ class SettingsForm {
     this.edits.clear();
     this.rejected.clear();
     this.keep();
-    this.bar.tell("", "");
+    this.bar.showMessage("", "");
     this.draw();
   }
 
   keepMine() {
     this.edits.keepOnTop();
     this.keep();
-    this.bar.tell("", "");
+    this.bar.showMessage("", "");
     this.draw();
   }
 
@@ -183,16 +183,16 @@ class SettingsForm {
   async save() {
     if (this.isSaving) return;
     const { touched, clashes, settings: before } = this.edits;
-    if (!touched.length) return this.bar.tell("good", "No unsaved changes.");
+    if (!touched.length) return this.bar.showMessage("good", "No unsaved changes.");
     const wrong = touched.find((name) => this.problemOf(name) && !this.rejected.has(name));
     if (wrong) {
       this.controls.get(wrong).control.focus();
-      return this.bar.tell("bad", "Not saved: see the messages at the fields.");
+      return this.bar.showMessage("bad", "Not saved: see the messages at the fields.");
     }
-    if (clashes.length) return this.bar.tell("bad", "Not saved: choose what to do about the settings that another user changed.");
+    if (clashes.length) return this.bar.showMessage("bad", "Not saved: choose what to do about the settings that another user changed.");
     this.isSaving = true;
     const sent = this.edits.sent();
-    this.bar.tell("", "Saving …");
+    this.bar.showMessage("", "Saving …");
     this.draw();
     const answer = await ask("PATCH", "/api/settings", this.edits.changes((name) => this.isNumber(name)), { "If-Match": `"${before.version}"` });
     this.isSaving = false;
@@ -211,7 +211,7 @@ class SettingsForm {
   saved(before, sent, settings) {
     this.edits.settle(sent, settings);
     const changes = differences(before, settings);
-    this.bar.tell("good", `Saved as version ${settings.version}:`, changeList(changes, this.labels));
+    this.bar.showMessage("good", `Saved as version ${settings.version}:`, changeList(changes, this.labels));
   }
 
   async notSaved(before, answer) {
@@ -219,11 +219,11 @@ class SettingsForm {
     if (answer.status === 412 || answer.status === 409) return this.passed(before);
     if (answer.status === 422 && wrong.length) {
       for (const { field, why } of wrong) this.reject(field, sentence(withLabels(why, this.labels)));
-      return this.bar.tell("bad", "Not saved: see the messages at the fields.");
+      return this.bar.showMessage("bad", "Not saved: see the messages at the fields.");
     }
     const kept = "Your input is kept.";
-    if (!answer.status) return this.bar.tell("bad", `No answer: ${refusalWords(answer)} ${kept} Changes that took effect will leave the list of unsaved changes.`);
-    return this.bar.tell("bad", `Not saved: ${refusalWords(answer)} ${kept}`, null, answer.status === 401 || answer.status === 403);
+    if (!answer.status) return this.bar.showMessage("bad", `No answer: ${problemText(answer)} ${kept} Changes that took effect will leave the list of unsaved changes.`);
+    return this.bar.showMessage("bad", `Not saved: ${problemText(answer)} ${kept}`, null, answer.status === 401 || answer.status === 403);
   }
 
   // At the field where there is one for it, else above all.
@@ -239,7 +239,7 @@ class SettingsForm {
     const people = await whoSince(before.version);
     const changes = changeList(differences(before, this.edits.settings), this.labels);
     const next = this.edits.clashes.length ? "choose below whether to keep or discard it." : "save again to apply it on top of these.";
-    this.bar.tell("bad", `Not saved: ${people} changed the settings at the same moment (version ${this.edits.settings.version}). Your input is kept; ${next}`, changes);
+    this.bar.showMessage("bad", `Not saved: ${people} changed the settings at the same moment (version ${this.edits.settings.version}). Your input is kept; ${next}`, changes);
   }
 }
 
@@ -256,4 +256,4 @@ function keptEdits() {
   }
 }
 
-export const { mount, unmount } = lasting(() => new SettingsForm());
+export const { mount, unmount } = persistentPart(() => new SettingsForm());

@@ -1,6 +1,6 @@
-// What the settings form says: changes, and who made those that are not from here.
+// Texts of the settings form: changes, and who made them elsewhere.
 
-import { ask } from "./asking.js";
+import { ask } from "./requests.js";
 import { element } from "./elements.js";
 import { exchangeName } from "./format.js";
 

@@ -1,9 +1,9 @@
-// Who is signed in, or the field for a key: the key goes to the server once, for a cookie that no script can read.
+// The signed-in user, or the field for a key: the key is sent once, for a cookie that no script can read.
 
-import { ask } from "./asking.js";
+import { ask } from "./requests.js";
 import { element, setText } from "./elements.js";
-import { lasting } from "./lasting.js";
-import { who } from "./who.js";
+import { persistentPart } from "./persistent_part.js";
+import { user } from "./signed_in_user.js";
 
 const MOST_TRIES = 3;
 
@@ -25,20 +25,20 @@ class SigningIn {
     this.line = element("div", { class: "sign-in", hidden: true }, this.words, this.out);
     this.root = element("section", { "aria-label": "Signing in" }, this.line, this.form, this.said);
     this.form.onsubmit = (event) => this.signIn(event);
-    this.out.onclick = async () => this.say(await who.signOut());
+    this.out.onclick = async () => this.say(await user.signOut());
     this.tries = 0;
   }
 
   enter({ data, setTriggerValue }) {
     this.script = data.name;
-    this.tell = (ticket) => setTriggerValue("ticket", ticket);
+    this.sendTicket = (ticket) => setTriggerValue("ticket", ticket);
     this.leave ??= this.begin();
-    if (who.isKnown) this.show();
+    if (user.isKnown) this.show();
   }
 
   begin() {
-    const stop = who.listen(() => this.show());
-    who.look();
+    const stop = user.listen(() => this.show());
+    user.refresh();
     return () => {
       stop();
       this.leave = undefined;
@@ -50,7 +50,7 @@ class SigningIn {
     const key = this.field.value.trim();
     this.field.value = "";
     this.say("");
-    const why = await who.signIn(key);
+    const why = await user.signIn(key);
     this.say(why);
     if (why) this.field.focus();
   }
@@ -60,32 +60,32 @@ class SigningIn {
   }
 
   show() {
-    const { caller } = who;
+    const { caller } = user;
     this.line.hidden = !caller;
     this.form.hidden = caller?.role === "operator";
     this.bringTicket();
-    // what Python draws asks the script who acts, so nobody is told of being signed in before it knows
-    const isAgreed = who.name === this.script || this.tries >= MOST_TRIES;
+    // Python draws by what the script knows, so the sign-in is shown only once the script knows it
+    const isAgreed = user.name === this.script || this.tries >= MOST_TRIES;
     if (!caller) return;
     if (!isAgreed) return setText(this.words, "Signing in …");
     const may = caller.role === "operator" ? "may change settings" : "read-only";
     this.words.replaceChildren("Signed in as ", element("strong", {}, caller.name), ` (${caller.role}): ${may}.`);
   }
 
-  // The script knows the cookies that its connection began with, so it is told of what changed since.
+  // The script only sees the cookies that its connection began with: a ticket tells it of a later sign-in.
   async bringTicket() {
-    if (who.name === this.script) {
+    if (user.name === this.script) {
       this.tries = 0;
       return;
     }
     if (this.isBringing || this.tries >= MOST_TRIES) return;
     this.isBringing = true;
     this.tries += 1;
-    const answer = who.name ? await ask("POST", "/api/tickets?purpose=page") : null;
+    const answer = user.name ? await ask("POST", "/api/tickets?purpose=page") : null;
     this.isBringing = false;
-    if (!answer) this.tell("none");
-    else if (answer.isDone) this.tell(answer.body.ticket);
+    if (!answer) this.sendTicket("none");
+    else if (answer.isDone) this.sendTicket(answer.body.ticket);
   }
 }
 
-export const { mount, unmount } = lasting(() => new SigningIn());
+export const { mount, unmount } = persistentPart(() => new SigningIn());

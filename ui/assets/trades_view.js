@@ -1,6 +1,6 @@
 // The newest arbitrages, at most twenty, through a filter that also holds for those that come later.
 
-import { recall, remember } from "./choices.js";
+import { recall, remember } from "./tab_memory.js";
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
 import { baseAmount, bps, duration, exchangeName, fullTime, marketPrice, money, reasonName, stateName, timeParts, tone, tookMicroseconds } from "./format.js";
 
@@ -29,7 +29,7 @@ export class TradesView {
     const fitting = all.filter((arbitrage) => fits(arbitrage, terms));
     const shown = fitting.slice(0, SHOWN);
     setText(this.empty.firstChild, all.length ? "No trade matches the filter." : "Waiting for the first trade…");
-    // what the page holds is a part of the session's trades, so no total is told here
+    // the page holds only part of the session's trades, so it shows no total
     setText(this.counter, all.length ? `newest ${shown.length}${terms.length ? " that match" : ""}` : "");
     this.rows.show(shown, (arbitrage) => arbitrage.arbitrage_id, this.empty);
   }

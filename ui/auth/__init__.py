@@ -1,1 +1,1 @@
-"""Who may come in: keys, sign-ins, tickets, tokens, rates."""
+"""Authentication: keys, sign-ins, tickets, tokens and rate limits."""

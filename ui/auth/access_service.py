@@ -1,4 +1,4 @@
-"""Who asks, and whether they may: one service for REST, WebSocket and pages."""
+"""Identifies callers and decides what they may do: one service for REST, WebSocket and pages."""
 
 from session.clock import wall_now
 from session.roles import ANYBODY, AccessTerms, Caller, RateTerms
@@ -10,18 +10,19 @@ from ui.auth.rate_buckets import Rates
 from ui.auth.sign_ins import SignIns
 from ui.auth.socket_tickets import Tickets
 
-NOTED_REJECTIONS = RateTerms(per_second=1, burst=100)
+AUDITED_REJECTIONS = RateTerms(per_second=1, burst=100)
+RECHECK_SECONDS = 2.0
 LOOPBACK_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Access:
-    """Of one process: tickets, sign-ins and rates; keys are those of the data folder as they stand at each use."""
+    """Tickets, sign-ins and rates of one process. Keys are read from the data folder at each use."""
 
     def __init__(self, session: Session) -> None:
         terms: AccessTerms = session.access
         self.home = session.home
         self.tokens = None if terms.oidc is None else Tokens(terms.oidc)
-        """None where no tokens are taken."""
+        """None where no OIDC issuer is configured."""
         self.is_reading_open = is_loopback(session.web_host) and not terms.require_key
         """Whether reading needs no key."""
         self.tickets = Tickets()
@@ -29,25 +30,26 @@ class Access:
         self.requests = Rates(terms.requests)
         self.changes = Rates(terms.changes)
         self.guesses = Rates(terms.guesses)
-        self.noted_rejections = Rates(NOTED_REJECTIONS)
-        """Of all callers together: what the audit log is told of those that were turned away."""
+        self.audited_rejections = Rates(AUDITED_REJECTIONS)
+        """Rejections that are written to the audit log, of all callers together."""
+        self.recheck_seconds = RECHECK_SECONDS
+        """Interval at which a stream checks whether its caller may still listen."""
 
     def by_key(self, given: str | None, address: str = "") -> Caller | None:
-        """Whose key it is; None where it is nobody's."""
+        """The caller with this key; None for an unknown key."""
         key = known_key(self.home, given)
         return None if key is None else caller_of(key, "key", address)
 
     def guessed_wrong(self, address: str) -> float:
-        """0 where another wrong key may come from there, else the seconds until it may."""
+        """Counts a wrong key. 0, or the seconds for which this address gets no further try."""
         return self.guesses.take(counted_address(address))
 
     def anybody(self, address: str = "") -> Caller | None:
-        """The viewer that everybody is where reading is open; else None."""
+        """The anonymous viewer where reading is open; else None."""
         return Caller(ANYBODY, "viewer", "open", address) if self.is_reading_open else None
 
     def still_holds(self, caller: Caller) -> bool:
-        """Whether a long connection may go on: its key has not been revoked, nor its role been taken, nor its sign-in
-        or token come to its end."""
+        """Whether a long connection may go on: key, role, sign-in and token are still valid."""
         if caller.until is not None and wall_now() >= caller.until:
             return False
         if caller.means == "open":

@@ -1,4 +1,4 @@
-"""Addresses that are counted as one: whoever has one of them has all of them."""
+"""Groups of addresses that one owner has; limits count a group as one address."""
 
 from functools import lru_cache
 from ipaddress import IPv6Address, IPv6Network, ip_address
@@ -8,8 +8,8 @@ LOOPBACK = "loopback"
 
 @lru_cache(4_096)
 def counted_address(host: str) -> str:
-    """All of loopback is one, and so are the 2^64 addresses of a network of IPv6. An IPv4 address is the same by
-    whatever protocol it comes."""
+    """One name for all of loopback, and one for each /64 network of IPv6. An IPv4 address that is mapped into IPv6
+    counts as IPv4."""
     try:
         address = ip_address(host)
     except ValueError:

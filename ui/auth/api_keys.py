@@ -1,8 +1,7 @@
-"""The keys of this data folder: the owner's own in a file of its own, all others as hashes.
+"""The API keys of a data folder. The owner's key has a file of its own; of all others only hashes are stored.
 
-A key is 256 random bits, so its plain SHA-256 is enough: a slow, salted hash protects words that people choose, which
-can be guessed; nobody goes through 2^256 keys, however fast each try is, and a request must not cost a tenth of a
-second. Both files are read at each use, so that what is replaced, added or revoked counts at once.
+A key is 256 random bits, so its plain SHA-256 is enough: a slow, salted hash protects passwords, which can be guessed.
+Both files are read at each use, so that a change takes effect at once.
 """
 
 import hmac
@@ -13,24 +12,24 @@ from pathlib import Path
 
 from session.roles import OWNER, Caller, Means
 from ui.auth.key_store import StoredKey, read_keys
+from ui.auth.private_files import OWNER_ONLY
 
 KEY_FILE = "api_key"
-OWNER_ONLY = 0o600
 
 
 def ensure_api_key(home: Path) -> Path:
-    """The owner's key file below `home`, made with a new random key where there is none. Two callers at once get one
+    """The owner's key file below `home`; created with a random key if it is missing. Concurrent callers get the same
     key."""
     return ensure_secret((home / KEY_FILE).resolve())
 
 
 def keys_folder(home: Path) -> Path:
-    """Where all keys lie: beside the owner's, which a session with a data folder of its own has as a link."""
+    """The folder of all keys: that of the owner's key, which may be a link to another data folder."""
     return (home / KEY_FILE).resolve().parent
 
 
 def known_key(home: Path, given: str | None) -> StoredKey | None:
-    """Whose key `given` is; None where it is nobody's. Compared in constant time, with all keys there are."""
+    """The stored key of `given`; None for an unknown one. Compares with all keys, in constant time."""
     if not given:
         return None
     digest = digest_of(given)
@@ -42,7 +41,7 @@ def known_key(home: Path, given: str | None) -> StoredKey | None:
 
 
 def key_named(home: Path, name: str) -> StoredKey | None:
-    """The key of that name as it stands now; None where it is gone."""
+    """The current key of that name; None if there is none."""
     return next((key for key in known_keys(home) if key.name == name), None)
 
 
@@ -51,20 +50,20 @@ def caller_of(key: StoredKey, means: Means, address: str = "") -> Caller:
 
 
 def known_keys(home: Path) -> tuple[StoredKey, ...]:
-    """The owner's first, then in the order they were given."""
+    """The owner's first, then by creation."""
     return (owner_key(home), *read_keys(keys_folder(home)))
 
 
 def owner_key(home: Path) -> StoredKey:
-    """An operator key; a file that was removed is made anew, with another key."""
+    """An operator's key. A removed file is created again, with a new key."""
     path = ensure_api_key(home)
     text = path.read_text().strip()
-    # an emptied file must not make the empty word a key
+    # an emptied file must not make the empty string a key
     return StoredKey(OWNER, "operator", path.stat().st_mtime_ns // 1_000, digest_of(text or secrets.token_urlsafe(32)))
 
 
 def digest_of(key: str) -> str:
-    """What is kept of a key."""
+    """The hash that is stored."""
     return sha256(key.encode(errors="surrogatepass")).hexdigest()
 
 
@@ -74,7 +73,7 @@ def new_key() -> str:
 
 
 def ensure_secret(target: Path) -> Path:
-    """A file with 256 random bits that only its owner reads. Two callers at once get one."""
+    """A file with 256 random bits that only its owner may read. Concurrent callers get the same file."""
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         _create(target)
@@ -83,7 +82,7 @@ def ensure_secret(target: Path) -> Path:
 
 
 def _create(target: Path) -> None:
-    """Written beside and linked into place, so that nobody ever reads half a key."""
+    """Writes a draft and links it into place, so that nobody reads half a key."""
     draft = target.with_name(f"{target.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
     try:
@@ -91,6 +90,6 @@ def _create(target: Path) -> None:
             file.write(new_key() + "\n")
         os.link(draft, target)
     except FileExistsError:
-        pass  # somebody else was first; theirs is the key
+        pass  # another process was first; its key counts
     finally:
         draft.unlink()

@@ -1,4 +1,4 @@
-"""Who was turned away, in the log: one line for many, since a flood must not fill it."""
+"""Logs rejected connections at a limited rate, so that a flood does not fill the log."""
 
 import logging
 from collections.abc import Callable
@@ -12,18 +12,18 @@ log = logging.getLogger("ui")
 
 
 class DeniedLog:
-    """Says the first at once, and the next after `QUIET_SECONDS` with the number of those between."""
+    """Logs the first at once, and the next after `QUIET_SECONDS` with the number of those in between."""
 
     def __init__(self, what: str, now: Callable[[], int] = steady_now) -> None:
         self._what = what
         self._now = now
-        self._published_at: int | None = None
-        self._untold = 0
+        self._logged_at: int | None = None
+        self._unlogged = 0
 
-    def note(self, address: str, why: str) -> None:
-        self._untold += 1
+    def record(self, address: str, why: str) -> None:
+        self._unlogged += 1
         now = self._now()
-        if self._published_at is not None and now - self._published_at < QUIET_SECONDS * MICROSECONDS:
+        if self._logged_at is not None and now - self._logged_at < QUIET_SECONDS * MICROSECONDS:
             return
-        log.warning(f"{self._what} rejected", extra={"client": address, "why": why, "count": self._untold})
-        self._published_at, self._untold = now, 0
+        log.warning(f"{self._what} rejected", extra={"client": address, "why": why, "count": self._unlogged})
+        self._logged_at, self._unlogged = now, 0

@@ -1,4 +1,4 @@
-"""Keys are given and revoked on the command line, with or without MongoDB: here the audit log is told of it."""
+"""Copies changes of keys into the audit log: the command line makes them with or without MongoDB."""
 
 from pathlib import Path
 
@@ -14,17 +14,17 @@ REFRESH_SECONDS = 1.0
 
 
 async def audit_key_changes(home: Path, audit: MongoAudit) -> None:
-    """Until cancelled. Each change has an id of its own, so that telling it again changes nothing."""
-    path, told = keys_folder(home) / KEYS_FILE, None
+    """Runs until cancelled. Each change has an id, so recording it again changes nothing."""
+    path, recorded = keys_folder(home) / KEYS_FILE, None
     while True:
         seen = _state_of(path)
-        if seen is not None and seen != told:
+        if seen is not None and seen != recorded:
             try:
                 for change in read_changes(path.parent):
                     await audit.record(entry_of(change))
-                told = seen
+                recorded = seen
             except (StoreError, KeysDamagedError):
-                pass  # at the next look
+                pass  # tried again at the next refresh
         await SystemClock().sleep(REFRESH_SECONDS)
 
 

@@ -1,13 +1,10 @@
-"""The keys given to others: name, role, created time and a hash, in one file of the data folder.
+"""The stored keys: name, role, time of creation and hash, in one file of the data folder.
 
-A file and not MongoDB: the embedded database runs in a session alone, but keys are given and revoked at any time, and
-outlive every session; a key also works while MongoDB does not. It is replaced as a whole, by one writer at a time, and
-is on the disk before it is in place: a kill at any line leaves the old file or the new one.
+A file and not MongoDB: the embedded database only runs during a session, but keys are added and revoked at any time,
+outlive every session, and work while MongoDB is down.
 """
 
-import fcntl
 import logging
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from session.clock import wall_now
 from session.roles import ANYBODY, OWNER, Role
+from ui.auth.private_files import replace_file
 from ui.errors import UiError
 
 KEYS_FILE = "api_keys.json"
@@ -32,11 +30,11 @@ log = logging.getLogger("ui")
 
 
 class KeyNameError(UiError):
-    """No key can be given under that name, or there is none to revoke; the message says why."""
+    """No key can be added under that name, or there is none to revoke; the message says why."""
 
 
 class KeysDamagedError(UiError):
-    """The file of keys cannot be read as one."""
+    """The file of keys cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +48,13 @@ class StoredKey:
 
     @property
     def mark(self) -> str:
-        """Tells it from another key of the same name, and gives nothing of it away."""
+        """Distinguishes it from another key of the same name without revealing its hash."""
         return sha256(self.digest.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """A key that was given or revoked, until the audit log has it. `at` in microseconds UTC."""
+    """A key that was added or revoked, kept for the audit log. `at` in microseconds UTC."""
 
     change_id: str
     at: int
@@ -77,7 +75,7 @@ _FILE = TypeAdapter(_Kept)
 
 
 def read_keys(folder: Path) -> tuple[StoredKey, ...]:
-    """In the order they were given. A damaged file lets nobody in but the owner, and the log says so."""
+    """By creation. With a damaged file only the owner's key is valid, and the log says so."""
     try:
         return _read(folder).keys
     except KeysDamagedError as error:
@@ -86,7 +84,7 @@ def read_keys(folder: Path) -> tuple[StoredKey, ...]:
 
 
 def add_key(folder: Path, key: StoredKey) -> None:
-    """Keep it. Raises KeyNameError where the name is taken or none, KeysDamagedError."""
+    """Store it. Raises KeyNameError for a taken or invalid name, KeysDamagedError."""
     if not _NAME.fullmatch(key.name) or key.name in _RESERVED:
         raise KeyNameError(
             f"{key.name!r} cannot name a key: up to 40 of a-z, 0-9, '.', '_' and '-', and not {' or '.join(_RESERVED)}."
@@ -104,7 +102,7 @@ def add_key(folder: Path, key: StoredKey) -> None:
 
 
 def revoke_key(folder: Path, name: str) -> StoredKey:
-    """The key that counts no more. Raises KeyNameError where there is none of that name, KeysDamagedError."""
+    """Returns the revoked key. Raises KeyNameError where there is none of that name, KeysDamagedError."""
     revoked: list[StoredKey] = []
 
     def without(kept: _Kept) -> _Kept:
@@ -119,12 +117,12 @@ def revoke_key(folder: Path, name: str) -> StoredKey:
 
 
 def read_keys_strictly(folder: Path) -> tuple[StoredKey, ...]:
-    """Raises KeysDamagedError, so that a command can say so."""
+    """As `read_keys`, for commands. Raises KeysDamagedError."""
     return _read(folder).keys
 
 
 def read_changes(folder: Path) -> tuple[KeyChange, ...]:
-    """The last ones, oldest first. Raises KeysDamagedError."""
+    """The newest, oldest first. Raises KeysDamagedError."""
     return _read(folder).changes
 
 
@@ -146,26 +144,4 @@ def _read(folder: Path) -> _Kept:
 
 
 def _replace(folder: Path, change: Callable[[_Kept], _Kept]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / KEYS_FILE
-    with (folder / f"{KEYS_FILE}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        kept = change(_read(folder))
-        draft = path.with_name(f"{path.name}.new")
-        draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_FILE.dump_json(kept, indent=2) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-        _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    """The new name too must be on the disk: a revoked key must not come back with the power."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    replace_file(folder / KEYS_FILE, lambda: _FILE.dump_json(change(_read(folder)), indent=2) + b"\n")

@@ -1,7 +1,7 @@
-"""Tokens of an OpenID Connect issuer: who bears them, and what they may do here.
+"""Tokens of an OpenID Connect issuer: their bearer and role.
 
-Signatures and claims are PyJWT's work. The issuer's keys are fetched when they are first needed and when a token names
-one that is not known yet, once in half a minute at the most: a stranger's tokens must not make us ask without end.
+PyJWT checks signatures and claims. The issuer's keys are fetched when first needed and when a token names an unknown
+key, at most once in half a minute: strangers' tokens must not cause endless requests.
 """
 
 import logging
@@ -16,7 +16,7 @@ from session.clock import steady_now
 from session.roles import Caller, OidcTerms, Role
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-"""Of key pairs alone: with a shared secret, who checks a token could make one."""
+"""Key pairs only: with a shared secret, whoever checks a token could forge one."""
 LEEWAY_SECONDS = 30
 FETCH_AGAIN_SECONDS = 30
 KEYS_LAST_SECONDS = 3_600
@@ -33,7 +33,7 @@ class TokenRejectedError(Exception):
 
 
 class IssuerUnavailableError(Exception):
-    """The issuer did not answer with its keys; the same token may be taken in a moment."""
+    """The issuer did not send its keys; the same token may be accepted in a moment."""
 
 
 class _Discovery(BaseModel):
@@ -51,7 +51,7 @@ class Tokens:
         self._asked_at: int | None = None
 
     async def caller(self, token: str, address: str = "") -> Caller | None:
-        """Who bears it; None where it names no role of ours. Raises TokenRejectedError, IssuerUnavailableError."""
+        """The token's bearer; None where it gives no role. Raises TokenRejectedError, IssuerUnavailableError."""
         key = await self._key_of(token)
         try:
             claims: dict[str, object] = jwt.decode(
@@ -67,7 +67,7 @@ class Tokens:
             raise TokenRejectedError(_words(error)) from None
         role = role_of(self._terms, claims)
         name = str(claims.get("preferred_username") or claims["sub"])[:LONGEST_NAME]
-        # PyJWT has looked at it: a number, and not over
+        # PyJWT has checked it: a number, and not expired
         until = int(float(str(claims["exp"])) + LEEWAY_SECONDS) * MICROSECONDS
         return None if role is None else Caller(f"oidc:{name}", role, "token", address, until=until)
 
@@ -86,7 +86,7 @@ class Tokens:
         return self._keys[name]
 
     async def _fetch(self) -> None:
-        """Raises IssuerUnavailableError where there are no keys at all. Old ones hold while the issuer is away."""
+        """Old keys stay valid while the issuer is down. Raises IssuerUnavailableError where there are none."""
         if not self._is_old(self._asked_at, FETCH_AGAIN_SECONDS):
             return
         self._asked_at = steady_now()
@@ -100,7 +100,7 @@ class Tokens:
 
     async def _keys_there(self) -> dict[str, jwt.PyJWK]:
         limit = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
-        # no redirects: the issuer is who the configuration names, and nobody else
+        # no redirects: only the configured issuer counts
         async with aiohttp.ClientSession(timeout=limit, raise_for_status=True) as client:
             place = f"{self._terms.issuer.rstrip('/')}/.well-known/openid-configuration"
             found = _Discovery.model_validate_json(await _body(client, place))
@@ -114,7 +114,7 @@ class Tokens:
 
 
 def role_of(terms: OidcTerms, claims: Mapping[str, object]) -> Role | None:
-    """The higher of the roles that the claim gives; it may be one word, words with spaces, or a list."""
+    """The highest role that the claim gives; the claim is a word, words with spaces, or a list."""
     value: object = claims
     for name in terms.role_claim.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
@@ -127,7 +127,7 @@ def role_of(terms: OidcTerms, claims: Mapping[str, object]) -> Role | None:
 
 
 def looks_like_token(given: str) -> bool:
-    """Three parts with dots between them; no key of ours has a dot."""
+    """Whether it has three parts with dots between them; our keys have no dots."""
     return given.count(".") == 2
 
 

@@ -1,4 +1,4 @@
-"""Token buckets: how much one caller may ask for."""
+"""Token buckets: rate limits by caller."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -18,7 +18,7 @@ class _Bucket:
 
 
 class Rates:
-    """One bucket for each name, full at first. The longest unused goes where there are too many: it is full by then,
+    """One bucket for each name, full at first. Beyond `MAX_BUCKETS` the longest unused is dropped; it is full by then,
     unless ten thousand others came meanwhile."""
 
     def __init__(self, terms: RateTerms, now: Callable[[], int] = steady_now) -> None:
@@ -27,7 +27,7 @@ class Rates:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def take(self, name: str) -> float:
-        """0 where it may go on, else the seconds until it may; then nothing was taken."""
+        """0 if a token was taken, else the seconds until there is one."""
         bucket = self._filled(name)
         if bucket.tokens >= 1:
             bucket.tokens -= 1

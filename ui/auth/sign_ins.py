@@ -1,13 +1,11 @@
-"""Signed-in browsers: a cookie that a script of the page cannot read, and that no other site can make use of.
+"""Signed-in browsers: a cookie that scripts cannot read and other sites cannot use.
 
-It holds no key: a name, an end and a code over both that only this data folder can make. The code covers the hash of
-the key that signed in, so a key that is revoked or replaced signs its browsers out at once, also after a restart. What
-was signed out stands in a file of the data folder until it would have ended by itself.
+The cookie holds no key, but a name, an expiry and a signature over both with a secret of this data folder. The
+signature covers the hash of the key, so revoking or replacing a key signs its browsers out at once, also after a
+restart. Signed-out cookies are listed in a file of the data folder until they would have expired.
 """
 
-import fcntl
 import hmac
-import os
 import secrets
 from dataclasses import replace
 from hashlib import sha256
@@ -18,6 +16,7 @@ from session.clock import wall_now
 from session.roles import Caller
 from ui.auth.api_keys import caller_of, ensure_secret, key_named, keys_folder
 from ui.auth.key_store import StoredKey
+from ui.auth.private_files import replace_file
 
 COOKIE = "arbitrage_sign_in"
 SIGN_IN_SECONDS = 12 * 3_600
@@ -36,39 +35,42 @@ class SignIns:
         """The cookie's value."""
         ends_at = wall_now() + SIGN_IN_SECONDS * MICROSECONDS
         said = f"{key.name}:{ends_at}:{secrets.token_hex(8)}"
-        return f"{said}:{self._code(said, key)}"
+        return f"{said}:{self._signature(said, key)}"
 
     def end(self, cookie: str | None) -> None:
-        """It counts no more, after a restart neither. Raises OSError where that cannot be written down."""
+        """Sign out, also for after a restart. Raises OSError where that cannot be stored."""
         caller = self.caller(cookie)
         if caller is not None and caller.until is not None:
             _record_end(keys_folder(self._home), caller.sign_in, caller.until)
 
     def has_ended(self, sign_in: str) -> bool:
-        """Whether somebody signed out of it."""
+        """Whether it was signed out."""
         return sign_in in _ends(keys_folder(self._home) / SIGN_OUTS_FILE)
 
     def caller(self, cookie: str | None, address: str = "") -> Caller | None:
-        """Who signed in; None where the cookie is not ours, over, or its key gone."""
+        """Who signed in; None where the cookie is invalid or expired, or its key revoked."""
         parts = (cookie or "").split(":")
-        if cookie is None or len(parts) != _PARTS:
+        if len(parts) != _PARTS:
             return None
-        name, ends_at, identity = parts[:3]
+        name, ends_at, identity, signature = parts
         key = key_named(self._home, name)
-        if key is None or not hmac.compare_digest(parts[3].encode(), self._code(":".join(parts[:3]), key).encode()):
+        if key is None:
+            return None
+        expected = self._signature(f"{name}:{ends_at}:{identity}", key)
+        if not hmac.compare_digest(signature.encode(), expected.encode()):
             return None
         until = int(ends_at)
         if until <= wall_now() or self.has_ended(identity):
             return None
         return replace(caller_of(key, "sign-in", address), until=until, sign_in=identity)
 
-    def _code(self, said: str, key: StoredKey) -> str:
+    def _signature(self, said: str, key: StoredKey) -> str:
         secret = ensure_secret(keys_folder(self._home) / SECRET_FILE).read_bytes()
         return hmac.new(secret, f"{said}:{key.role}:{key.digest}".encode(), sha256).hexdigest()
 
 
 def _ends(path: Path) -> dict[str, int]:
-    """Sign-in → when it would have ended by itself. A line that was cut off by a kill is none."""
+    """Sign-in → its expiry. A line that a kill cut off is skipped."""
     try:
         lines = [line.split() for line in path.read_text(errors="replace").splitlines()]
     except FileNotFoundError:
@@ -77,15 +79,11 @@ def _ends(path: Path) -> dict[str, int]:
 
 
 def _record_end(folder: Path, sign_in: str, ends_at: int) -> None:
-    """Replaced as a whole and by one writer at a time, without those that are over by now."""
+    """Drops those that have expired."""
     path, now = folder / SIGN_OUTS_FILE, wall_now()
-    with (folder / f"{SIGN_OUTS_FILE}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+
+    def content() -> bytes:
         kept = {known: end for known, end in _ends(path).items() if end > now} | {sign_in: ends_at}
-        draft = path.with_name(f"{path.name}.new")
-        draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write("".join(f"{known} {end}\n" for known, end in kept.items()))
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        return "".join(f"{known} {end}\n" for known, end in kept.items()).encode()
+
+    replace_file(path, content)

@@ -1,8 +1,8 @@
-"""Tickets: for the WebSocket, where a browser cannot send a key, and for a page's script, which sees the cookies of its
-own connection alone and not one that came later.
+"""Tickets: for the WebSocket, where a browser cannot send a key, and for a page's script, which only sees the cookies
+that its connection began with.
 
-Each is used once, within 30 s and for what it was asked for; it says who asked for it and nothing else. Kept in this
-process alone: after its restart the page asks for another.
+A ticket is valid once, for 30 s and for one purpose; it only identifies its caller. Tickets are kept in this process:
+after a restart the page requests another.
 """
 
 import secrets
@@ -21,14 +21,14 @@ Purpose = Literal["live", "page"]
 
 
 class Tickets:
-    """Not for several threads: it belongs to the server's loop."""
+    """Not thread-safe: use it on the server's loop."""
 
     def __init__(self, now: Callable[[], int] = steady_now) -> None:
         self._now = now
         self._issued: OrderedDict[str, tuple[int, Purpose, Caller]] = OrderedDict()
 
     def issue(self, caller: Caller, purpose: Purpose = "live") -> str:
-        """A new one; the oldest goes where too many were never used."""
+        """A new ticket. Beyond `MAX_TICKETS` unused ones the oldest is dropped."""
         self._forget_expired()
         if len(self._issued) >= MAX_TICKETS:
             self._issued.popitem(last=False)
@@ -37,7 +37,7 @@ class Tickets:
         return ticket
 
     def redeem(self, ticket: str, purpose: Purpose = "live") -> Caller | None:
-        """Who it was issued to, once; None where it is unknown, used, too old or for something else."""
+        """The caller it was issued to; None where it is unknown, used, expired or for another purpose."""
         self._forget_expired()
         found = self._issued.pop(ticket, None)
         return None if found is None or found[1] != purpose else found[2]

@@ -1,1 +1,1 @@
-"""What every request passes: guards, bounds, problems, headers."""
+"""What every request passes: authentication, limits, problem responses, headers."""

@@ -1,5 +1,5 @@
-"""What a request brings is read whole before anything is done with it: bounded in size and in time, and of characters
-that can be written down again. Some routes read it before anybody is asked for a key."""
+"""Reads each body completely before it is handled: limited in size and time, and valid Unicode. Some routes read the
+body before they check the key."""
 
 import asyncio
 import json
@@ -17,14 +17,14 @@ from ui.rows.field_problems import FieldProblem
 MAX_BYTES = 1_048_576
 MAX_SECONDS = 10.0
 TOO_LARGE = f"A body may have {MAX_BYTES} bytes at most."
-# else the connection would be kept, and be read from for as long as its client sends
+# else the connection would stay open and be read for as long as its client sends
 LAST = {"Connection": "close"}
 _escaped_surrogate = re.compile(rb"\\u[dD][89a-fA-F]").search
 
 
 class BoundedBodies:
-    """Answers 413 by what a request says of its length or once too much has come, 408 where the rest does not come, 422
-    for half of a character (a lone surrogate), which no answer, log or store could hold."""
+    """Answers 413 for too large a Content-Length or body, 408 where the rest does not arrive, and 422 for half of a
+    character (a lone surrogate), which no answer, log or store could hold."""
 
     def __init__(self, app: ASGIApp, seconds: float = MAX_SECONDS) -> None:
         self._app = app
@@ -52,7 +52,7 @@ class BoundedBodies:
 
 
 async def _whole(receive: Receive) -> bytes | None:
-    """Cut off behind the bound; None where the client is gone."""
+    """The body, cut off beyond the limit; None where the client has disconnected."""
     body = bytearray()
     while len(body) <= MAX_BYTES:
         message = await receive()
@@ -75,7 +75,7 @@ def _rejection(body: bytes) -> Response | None:
 
 
 def _half_character(body: bytes) -> str | None:
-    """The field that holds one; None for nearly all, which need no second look, and for what is no JSON."""
+    """The field that holds one; None where there is none, and for a body that is not JSON."""
     if body.isascii() and not _escaped_surrogate(body):
         return None
     try:
@@ -86,7 +86,7 @@ def _half_character(body: bytes) -> str | None:
 
 
 def _texts(document: object) -> Iterator[tuple[str, str]]:
-    """With the field, names of fields as well; without recursion, which a deep document would exhaust."""
+    """All texts with their field, names of fields included. Not recursive, since a document may be deep."""
     waiting: list[tuple[str, object]] = [("body", document)]
     while waiting:
         place, value = waiting.pop()
@@ -109,7 +109,7 @@ def _is_writable(text: str) -> bool:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """The body at once, and afterwards whatever else the client does."""
+    """A `receive` that returns the body first, then what the client sends."""
     rest: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:

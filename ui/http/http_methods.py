@@ -1,4 +1,4 @@
-"""What a route does not say itself: HEAD is GET without its body, any other method is 405 with those that there are."""
+"""HEAD as GET without a body, and 405 with the allowed methods for any other."""
 
 from collections.abc import Sequence
 from typing import NoReturn
@@ -9,12 +9,12 @@ from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
-"""That routes of ours have."""
+"""Methods that our routes have."""
 PREFIX = "/api/"
 
 
 class HeadAsGet:
-    """Below /api; the server leaves the body out."""
+    """Below /api. The server omits the body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""A query parameter that a route does not have is rejected: ignored, a misspelt filter would let everything through."""
+"""Rejects query parameters that a route does not have: a misspelt filter must not let everything through."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ async def known_parameters(request: Request) -> None:
 
 
 def _names(dependant: Dependant) -> Iterator[str]:
-    """As they are written in an address, those of its dependencies and of models of parameters among them."""
+    """Names as in a URL, including those of dependencies and of parameter models."""
     for parameter in dependant.query_params:
         kind = parameter.field_info.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):

@@ -1,4 +1,4 @@
-"""The table of labels as a script that pages import: what Python and the browser call things is one and the same."""
+"""The labels as a script that pages import, so that Python and the browser use the same words."""
 
 import orjson
 from fastapi import APIRouter
@@ -12,12 +12,12 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/assets/labels.js")
 async def labels() -> Response:
-    """Asked for anew each time, as the scripts beside it are."""
+    """Revalidated each time, as all scripts are."""
     return Response(labels_script(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 
 
 def labels_script() -> str:
-    """`DIGITS`: of a currency's money, where they are not two."""
+    """`DIGITS`: decimals of currencies that do not have two."""
     digits = {currency: max(0, -int(step.as_tuple().exponent)) for currency, step in MONEY_STEPS.items()}
     tables = {"EXCHANGES": EXCHANGES, "STATES": STATES, "REASONS": REASONS, "SIGNS": SIGNS, "DIGITS": digits}
     return "".join(f"export const {name} = {orjson.dumps(dict(rows)).decode()};\n" for name, rows in tables.items())

@@ -1,4 +1,4 @@
-"""Who is an operator, by a request's head alone: a flood of strangers must leave room for the kill switch."""
+"""Recognises operators by a request's headers: a flood of strangers must leave room for the kill switch."""
 
 from http.cookies import CookieError, SimpleCookie
 
@@ -10,15 +10,20 @@ from ui.auth.sign_ins import COOKIE
 
 
 def operator_of(access: Access, headers: Headers) -> Caller | None:
-    """By a key or a cookie; not by an issuer's token, which would have to be asked about."""
-    scheme, _, bearer = headers.get("authorization", "").partition(" ")
-    key = headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else "")
+    """By key or cookie; not by an issuer's token, since checking it may need the issuer."""
+    key = key_in(headers)
     caller = access.by_key(key) if key else access.sign_ins.caller(cookie_of(headers))
     return caller if caller is not None and caller.may_change else None
 
 
+def key_in(headers: Headers) -> str:
+    """The key or token that a program sends; empty where it sends none."""
+    scheme, _, bearer = headers.get("authorization", "").partition(" ")
+    return headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else "")
+
+
 def cookie_of(headers: Headers) -> str | None:
-    """One of them that cannot be read makes none of them unreadable."""
+    """The sign-in cookie; other cookies may be malformed."""
     for part in headers.get("cookie", "").split(";"):
         name, _, value = part.strip().partition("=")
         if name == COOKIE:

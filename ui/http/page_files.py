@@ -1,4 +1,4 @@
-"""Where the files lie that pages are made of."""
+"""The folder of the pages' files."""
 
 from pathlib import Path
 

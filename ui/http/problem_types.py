@@ -1,9 +1,10 @@
-"""The kinds of problems there are, each with an address of its own that says what to do about it."""
+"""The problem types; each has an address that says what to do about it."""
 
 from fastapi import APIRouter
 from typing_extensions import TypedDict
 
-from ui.http.problems import PROBLEM_RESPONSE, PROBLEM_TYPES, ProblemError, ProblemType, type_address
+from ui.http.problems import PROBLEM_RESPONSE, PROBLEM_TYPES, ProblemError, type_address
+from ui.rows.attribute_rows import row_from
 
 router = APIRouter(prefix="/problems", tags=["problems"])
 
@@ -20,7 +21,7 @@ class ProblemTypeRow(TypedDict):
 @router.get("")
 async def problem_types() -> list[ProblemTypeRow]:
     """Every kind of problem that this service answers with."""
-    return [_row(one) for one in PROBLEM_TYPES]
+    return [row_from(ProblemTypeRow, one, type=type_address(one)) for one in PROBLEM_TYPES]
 
 
 @router.get("/{name}", responses={404: PROBLEM_RESPONSE})
@@ -29,8 +30,4 @@ async def problem_type(name: str) -> ProblemTypeRow:
     found = next((one for one in PROBLEM_TYPES if one.name == name), None)
     if found is None:
         raise ProblemError(404, f"There is no kind of problem {name}.")
-    return _row(found)
-
-
-def _row(one: ProblemType) -> ProblemTypeRow:
-    return ProblemTypeRow(type=type_address(one), status=one.status, title=one.title, advice=one.advice)
+    return row_from(ProblemTypeRow, found, type=type_address(found))

@@ -1,5 +1,6 @@
-"""Every error of the API as problem details (RFC 9457), in words a person can act on."""
+"""Every error of the API as problem details (RFC 9457), with a sentence that says what to do."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -50,7 +51,7 @@ _BY_STATUS = {one.status: one for one in PROBLEM_TYPES}
 
 
 def type_address(kind: ProblemType) -> str:
-    """Relative to this service, where it can be read."""
+    """Path of its page on this service."""
     return f"/api/problems/{kind.name}"
 
 
@@ -89,8 +90,19 @@ def problem_response(
 
 
 def invalid_response(wrong: list[FieldProblem]) -> JSONResponse:
-    """The reason stands in `detail` for people, and by field in `errors` for programs."""
+    """`detail` has the reasons for people, `errors` has them by field for programs."""
     return problem_response(422, f"The request is not valid. {words_of(wrong)}.", {"errors": wrong})
+
+
+def json_object(body: bytes, content: str) -> dict[str, Any]:
+    """A body that must be an object with `content`. Raises ProblemError 422."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        raise ProblemError(422, "The body is not JSON.") from None
+    if not isinstance(document, dict):
+        raise ProblemError(422, f"The body must be a JSON object with {content}.")
+    return document
 
 
 def problem_of(error: ProblemError) -> JSONResponse:
@@ -107,7 +119,7 @@ def answer_problems(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:
         if error.status_code == 400:
-            # FastAPI's answer to a body that is no text; one that is no JSON gets 422 from it, and so do both here
+            # FastAPI answers 400 for a body that is not text and 422 for one that is not JSON; both get 422 here
             wrong = [FieldProblem(field="body", why="is not JSON in UTF-8")]
             await record_rejection(request, words_of(wrong))
             return invalid_response(wrong)

@@ -1,10 +1,10 @@
-"""Changes that were turned away before anything was tried: the audit log is told of them, up to a rate."""
+"""Records changes that were rejected before they were tried in the audit log, up to a rate."""
 
 from fastapi import Request
 
 from session.roles import ANYBODY, Caller
 from ui.services.change_audit import audit_rejection
-from ui.services.dashboard import Dashboard
+from ui.services.dashboard import dashboard_of
 
 API = "/api"
 READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -16,13 +16,13 @@ def address_of(request: Request) -> str:
 
 
 async def record_rejection(request: Request, reason: str, caller: Caller | None = None) -> None:
-    """Nothing of what only reads. Without `caller` it is whoever the route knows by now, else anybody."""
+    """Ignores requests that only read. Without `caller`, the route's caller so far, else the anonymous one."""
     if request.method in READING_METHODS or request.url.path in UNCHANGING_PATHS:
         return
-    dashboard: Dashboard = request.app.state.dashboard
+    dashboard = dashboard_of(request.app)
     known: Caller | None = caller or getattr(request.state, "caller", None)
     path: str = getattr(request.scope.get("route"), "path", request.url.path)
-    # a router's own path may come without the prefix it was included under
+    # FastAPI may give a route's path without its router's prefix
     action = f"{request.method} {path if path.startswith(API) else API + path}"
     who = known or Caller(ANYBODY, "viewer", "open", address_of(request))
     await audit_rejection(dashboard, who, action, request.url.path, reason)

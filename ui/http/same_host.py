@@ -1,4 +1,4 @@
-"""Who may ask: this host's own pages and programs. Guards REST, WebSockets and Streamlit alike, before any of them."""
+"""Admits only this host's own pages and programs, to REST, WebSockets and Streamlit."""
 
 from urllib.parse import urlsplit
 
@@ -15,8 +15,8 @@ CHANGING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 class SameHostOnly:
     """Rejects a foreign Host (a name rebound to loopback) and a foreign Origin (another site's page).
 
-    Only browsers send an Origin; programs without one pass. `names` None lets every Host pass, as one who serves
-    beyond loopback is reached by names that only the network knows; the Origin must match all the same.
+    Only browsers send an Origin; programs without one pass. `names` None lets every Host pass, since a server beyond
+    loopback is reached by names that only the network knows; the Origin must still match.
     """
 
     def __init__(self, app: ASGIApp, names: frozenset[str] | None = LOOPBACK_NAMES) -> None:
@@ -46,12 +46,12 @@ class SameHostOnly:
 
 
 def names_of(web_host: str) -> frozenset[str] | None:
-    """The names that a server bound to `web_host` answers to; None for all."""
+    """Host names that a server bound to `web_host` accepts; None for all."""
     return LOOPBACK_NAMES | {web_host} if is_loopback(web_host) else None
 
 
 def _place_of(origin: str) -> str | None:
-    """Its name and port."""
+    """Name and port."""
     try:
         return urlsplit(origin).netloc
     except ValueError:

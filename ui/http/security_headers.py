@@ -1,4 +1,4 @@
-"""What browsers may do with our answers: run our own scripts alone, and show our pages in tabs of their own alone."""
+"""Security headers: browsers run only our own scripts, and show our pages only in tabs of their own."""
 
 import re
 from base64 import b64encode
@@ -8,17 +8,17 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 NOTHING = "default-src 'none'; frame-ancestors 'none'"
-"""Of what is no page."""
+"""The policy of responses that are not pages."""
 HEADERS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
 _inline_scripts = re.compile(r"<script>(.*?)</script>", re.DOTALL).findall
 _is_host = re.compile(r"[A-Za-z0-9.\-]+(:[0-9]+)?|\[[0-9A-Fa-f:.]+\](:[0-9]+)?", re.ASCII).fullmatch
 
 
 def page_policy(html: str) -> str:
-    """Of a page whose inline scripts are those of `html`: they are named by what they say, so that none may be added.
+    """The policy of a page with the inline scripts of `html`: allowed by hash, so that none can be added.
 
-    Streamlit mounts the scripts of components as blobs, writes the styles of its parts into the page, and counts 64
-    bits by WebAssembly; none of it evaluates text.
+    Streamlit mounts the scripts of components as blobs, writes inline styles, and uses WebAssembly; it never
+    evaluates text.
     """
     hashes = [b64encode(sha256(script.encode()).digest()).decode() for script in _inline_scripts(html)]
     scripts = " ".join(("'self'", "blob:", "'wasm-unsafe-eval'", *(f"'sha256-{one}'" for one in dict.fromkeys(hashes))))
@@ -30,7 +30,7 @@ def page_policy(html: str) -> str:
 
 
 class SafeHeaders:
-    """On every answer, Streamlit's among them; a route that names a policy of its own keeps it."""
+    """Sets the headers on every response, Streamlit's included; a route's own policy stays."""
 
     def __init__(self, app: ASGIApp, policy: str) -> None:
         self._app = app
@@ -56,7 +56,7 @@ class SafeHeaders:
 
 
 def _with_sockets(policy: str, host: str) -> str:
-    """Not every browser takes our own WebSockets for a part of 'self'."""
+    """Some browsers do not count our own WebSockets as 'self'."""
     if not _is_host(host):
         return policy
     return policy.replace("connect-src 'self';", f"connect-src 'self' ws://{host} wss://{host};")

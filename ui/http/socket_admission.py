@@ -1,6 +1,6 @@
-"""Who may listen on a WebSocket. A browser brings a ticket, a program may bring its key in a header.
+"""Authentication of WebSockets: by a browser's ticket or by a key in a header.
 
-The ticket comes as a subprotocol: a browser cannot send headers there, and an address would stand in logs.
+The ticket is sent as a subprotocol: a browser cannot send headers there, and a URL would be logged.
 """
 
 from dataclasses import dataclass
@@ -10,27 +10,27 @@ from fastapi import WebSocket
 from session.clock import SystemClock
 from session.roles import Caller
 from ui.auth.access_service import Access
+from ui.http.operator_requests import key_in
 from ui.http.problems import ProblemError, problem_of
-from ui.http.route_roles import CHALLENGE, caller_by_key, rate_name, too_many
-from ui.services.dashboard import Dashboard
+from ui.http.route_auth import CHALLENGE, caller_by_key, rate_name, too_many
+from ui.services.dashboard import dashboard_of
 
 PROTOCOL = "arbitrage.live"
-"""Chosen where it is offered; a browser that offers any wants one back."""
+"""Chosen where it is offered; a browser that offers any expects one."""
 TICKET_PREFIX = "ticket."
-LOOKED_AGAIN_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """`subprotocol`: what to accept the connection with."""
+    """`subprotocol`: the one to accept the connection with."""
 
     caller: Caller
     subprotocol: str | None
 
 
 async def admit(websocket: WebSocket) -> Admission | None:
-    """Who it is; None where it was rejected, and the connection is closed then. The Origin was checked before."""
-    dashboard: Dashboard = websocket.app.state.dashboard
+    """The caller; None where the connection was rejected and closed. The Origin was checked before."""
+    dashboard = dashboard_of(websocket.app)
     access = dashboard.access
     try:
         caller = await _caller(websocket, access)
@@ -45,10 +45,10 @@ async def admit(websocket: WebSocket) -> Admission | None:
 
 
 async def until_rejected(websocket: WebSocket, caller: Caller) -> None:
-    """Closes the connection and returns once `caller` may listen no more: its key was revoked, its sign-in is over."""
-    dashboard: Dashboard = websocket.app.state.dashboard
-    while dashboard.access.still_holds(caller):
-        await SystemClock().sleep(LOOKED_AGAIN_SECONDS)
+    """Closes the connection and returns once the key of `caller` is revoked or its sign-in has ended."""
+    access = dashboard_of(websocket.app).access
+    while access.still_holds(caller):
+        await SystemClock().sleep(access.recheck_seconds)
     await websocket.close(1008, "The key was revoked.")
 
 
@@ -63,8 +63,7 @@ async def _caller(websocket: WebSocket, access: Access) -> Caller:
             wait = access.guessed_wrong(address)
             raise too_many(wait) if wait else ProblemError(401, "The ticket is unknown, used or expired.")
         return caller
-    key, bearer = websocket.headers.get("x-api-key"), websocket.headers.get("authorization", "")
-    given = key or (bearer[7:].strip() if bearer[:7].lower() == "bearer " else None)
+    given = key_in(websocket.headers)
     known = await caller_by_key(access, given, address) if given else access.anybody(address)
     if known is None:
         raise ProblemError(401, "The stream needs a ticket from POST /api/tickets.", headers=CHALLENGE)

@@ -64,14 +64,14 @@ class StreamLag:
 
     def record_output(self, record: Record, row: Mapping[str, Any]) -> None:
         """Records a row of `opportunities`: all rows before it in the log have been processed. Raises WireError."""
-        signs, offset = self._of(record.partition), _number(row, "offset")
-        if signs.came_out_at is None or record.time >= signs.came_out_at:
-            signs.came_out_at = record.time
-        signs.next_offset = max(signs.next_offset or 0, offset + 1)
-        while signs.waiting and signs.waiting[0][0] <= offset:
-            written_offset, written_at = signs.waiting.popleft()
+        detection, offset = self._of(record.partition), _number(row, "offset")
+        if detection.came_out_at is None or record.time >= detection.came_out_at:
+            detection.came_out_at = record.time
+        detection.next_offset = max(detection.next_offset or 0, offset + 1)
+        while detection.waiting and detection.waiting[0][0] <= offset:
+            written_offset, written_at = detection.waiting.popleft()
             if written_offset == offset:
-                signs.probe_delay = max(0, record.time - written_at)
+                detection.probe_delay = max(0, record.time - written_at)
 
     def record_health(self, record: Record) -> None:
         """Raises WireError."""

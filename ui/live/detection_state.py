@@ -21,10 +21,8 @@ BY_PROCESS: dict[ProcessState | None, DetectionState] = {
 """The supervisor sees its exit at once. A process that is ready may still be silent."""
 
 
-def detection_state(
-    session: Session, signs: StreamLag, now: int, process: ProcessState | None = None
-) -> DetectionState:
-    """By what the real-time query's driver told and by what came out of it; `now` by the wall clock, microseconds.
+def detection_state(session: Session, lag: StreamLag, now: int, process: ProcessState | None = None) -> DetectionState:
+    """By what the real-time query's driver reported and by its output; `now` by the wall clock, microseconds.
 
     Its `process` (None where nobody tells of it) counts first.
     """
@@ -32,13 +30,13 @@ def detection_state(
         return "unknown"
     if process in BY_PROCESS:
         return BY_PROCESS[process]
-    query = next((one for one in signs.queries.values() if one.is_real_time), None)
+    query = next((one for one in lag.queries.values() if one.is_real_time), None)
     if query is None:
         return "starting"
-    if not query.is_active or now - query.told_at > SILENT_MICROSECONDS:
+    if not query.is_active or now - query.reported_at > SILENT_MICROSECONDS:
         return "silent"
-    outputs = [one.came_out_at for one in signs.detection.values() if one.came_out_at is not None]
+    outputs = [one.came_out_at for one in lag.detection.values() if one.came_out_at is not None]
     if not any(came_out_at >= query.started_at for came_out_at in outputs):
         return "starting"
-    is_stuck = any(one.waited(now) > SILENT_MICROSECONDS for one in signs.detection.values())
+    is_stuck = any(one.waited(now) > SILENT_MICROSECONDS for one in lag.detection.values())
     return "silent" if is_stuck else "working"

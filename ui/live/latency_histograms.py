@@ -1,4 +1,4 @@
-"""How long each stage took, counted in buckets: fixed room, however many there were."""
+"""Durations of each stage, counted in buckets of fixed size."""
 
 from bisect import bisect_left
 from collections import OrderedDict
@@ -24,14 +24,14 @@ REMEMBERED_ARBITRAGES = 20_000
 
 
 class LatencyHistogram:
-    """Counts since it was made."""
+    """Counts since the process started."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS) + 1)
         self.seconds = 0.0
 
     def observe(self, microseconds: int) -> None:
-        """What is negative, as clocks of two machines differ, counts as none."""
+        """Negative durations, where two machines' clocks differ, count as 0."""
         seconds = max(0, microseconds) / MICROSECONDS
         self.counts[bisect_left(BOUNDS, seconds)] += 1
         self.seconds += seconds
@@ -41,7 +41,7 @@ class LatencyHistogram:
         return sum(self.counts)
 
     def quantile(self, share: float) -> float | None:
-        """Seconds, as the counts tell it: evenly spread within a bucket. None of nothing; the last bound beyond it."""
+        """Seconds, estimated as evenly spread within a bucket. None without counts; at most the last bound."""
         wanted, before = share * self.count, 0
         for place, count in enumerate(self.counts):
             if count and before + count >= wanted:
@@ -59,10 +59,10 @@ class TradeLatencies:
     def __init__(self) -> None:
         self.stages: dict[Stage, LatencyHistogram] = {stage: LatencyHistogram() for stage in STAGES}
         self.arrivals: dict[str, LatencyHistogram] = {}
-        """Exchange → from its own time to ours; by its clock, put right by what is known of it."""
+        """Exchange → delay from its own timestamp to ours, corrected by its clock's known offset."""
         self._counted: OrderedDict[str, None] = OrderedDict()
 
-    def note(self, arbitrage: Arbitrage, offsets: Mapping[tuple[str, str], int | None]) -> None:
+    def record(self, arbitrage: Arbitrage, offsets: Mapping[tuple[str, str], int | None]) -> None:
         """`offsets`: (exchange, symbol) → how far its clock is ahead of ours, microseconds."""
         if arbitrage.state not in FINAL_STATES or arbitrage.strategy != "arbitrage":
             return

@@ -1,4 +1,4 @@
-"""What the dashboard knows at one moment: immutable, so that any thread may read it."""
+"""The dashboard's state at one moment: immutable, so that any thread may read it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ MarketKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What is read from the store again after it changed. Balances and feeds are few; the totals grow dear."""
+    """Read from the store again after a change. Balances and feeds are few; the totals are expensive."""
 
     balances: tuple[BalanceRow, ...]
     feeds: tuple[FeedState, ...]
@@ -38,10 +38,6 @@ class Sources:
 
     kafka: bool = False
     mongodb: bool = False
-
-    @property
-    def are_live(self) -> bool:
-        return self.kafka and self.mongodb
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class LiveState:
         self.detection: DetectionState = "unknown"
 
     def apply_tick(self, row: Mapping[str, Any]) -> None:
-        """A row of `ticks`; kinds that are not shown are passed over. Raises WireError."""
+        """A row of `ticks`; kinds that are not shown are ignored. Raises WireError."""
         try:
             kind = row["kind"]
             if kind in ("quote", "fx"):
@@ -66,7 +66,7 @@ class LiveState:
         if len(self._opportunity_ids) > REMEMBERED_IDS:
             self._opportunity_ids.popitem(last=False)
         self._opportunity_count += 1
-        self.census.note(opportunity)
+        self.census.record(opportunity)
         self._opportunities.appendleft(opportunity)
         return True
 
@@ -127,7 +127,7 @@ class LiveState:
         )
 
     def _tops(self) -> dict[MarketKey, TopOfBook]:
-        """A row that does not read as a quote is left out and forgotten."""
+        """A row that is not a valid quote is dropped."""
         tops: dict[MarketKey, TopOfBook] = {}
         for key, latest in sorted(self._latest.items()):
             try:
@@ -137,7 +137,7 @@ class LiveState:
         return tops
 
     def _spreads(self, tops: dict[MarketKey, TopOfBook], settings: Settings | None, now: int) -> tuple[SpreadCell, ...]:
-        """None before the fees are known: a spread without them would promise too much."""
+        """None before the fees are known: a spread without fees would be too high."""
         if settings is None:
             return ()
         return self._table.cells(tops, settings.taker_fees, now, settings.max_quote_age_ms * 1_000)
@@ -164,6 +164,6 @@ class LiveState:
 
 
 def _progress(arbitrage: Arbitrage) -> tuple[int, bool, int, int]:
-    """Grows with every step of an arbitrage: a fill after its end opens it again, which its history tells."""
+    """Grows with each step of an arbitrage. A late fill reopens it, which its history shows."""
     done = sum(leg.is_final for leg in arbitrage.legs)
     return len(arbitrage.history), arbitrage.state in FINAL_STATES, len(arbitrage.legs), done

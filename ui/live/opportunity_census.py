@@ -64,13 +64,13 @@ class OpportunityCensus:
         self._began: int | None = None
         self._slots: deque[_Slot] = deque()
         self._recent: dict[PairKey, Counter[int]] = {}
-        """The sum of the slots: adding up an hour of them for each who asks would hold up the live stream."""
+        """The sum of the slots: adding up an hour for each request would delay the live stream."""
         self._older: dict[PairKey, Counter[int]] = {}
-        """What has left the slots."""
+        """Counts that have left the slots."""
         self._newest: dict[PairKey, Run] = {}
         self._ended: deque[Run] = deque(maxlen=KEPT_RUNS)
 
-    def note(self, opportunity: Opportunity) -> None:
+    def record(self, opportunity: Opportunity) -> None:
         buy, sell = opportunity.buy, opportunity.sell
         pair = (opportunity.base, buy.exchange, buy.symbol, sell.exchange, sell.symbol)
         at = opportunity.event_time

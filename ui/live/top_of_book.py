@@ -87,7 +87,7 @@ class LatestRow:
 
 
 def _positive(price: Number) -> Number:
-    """Feeds let no other through; a spread over one that came all the same would end the hub."""
+    """Feeds reject other prices; a division by one that came through would end the hub."""
     if not isfinite(price) or price <= 0:
         raise ValueError(f"{price} is no price")
     return price

@@ -42,7 +42,7 @@ dl.figures.figures { display: grid; grid-template-columns: repeat(auto-fit, minm
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """`tone`: good, bad, quiet, differs or nothing; `exact`: all digits, told where the text has fewer; `link`: a path
+    """`tone`: good, bad, quiet, differs or nothing; `exact`: all digits, where the text has fewer; `link`: a path
     of ours."""
 
     text: str

@@ -12,7 +12,7 @@ from ui.page_parts.dom_tables import Cell
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """What nobody has told the steps of (a market of an earlier session) is shown with all its digits."""
+    """Amounts of unknown markets (of an earlier session) are shown with all their digits."""
 
     ticks: dict[tuple[str, str], Decimal] = field(default_factory=dict)
     """(exchange, symbol) → tick."""

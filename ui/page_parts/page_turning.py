@@ -35,7 +35,7 @@ class Paging:
         streamlit.button("Older", on_click=self._on, args=(next_cursor,), disabled=last, key=f"{self.name}.older")
 
     def _back(self) -> None:
-        # here and below: two clicks may come before the page is drawn anew
+        # here and below: two clicks may come before the page is drawn again
         if self.cursors:
             self.cursors.pop()
 

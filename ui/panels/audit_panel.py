@@ -3,16 +3,17 @@
 import streamlit
 
 from store.errors import StoreError
-from ui.api.audit_routes import AuditRow, audit_row
+from ui.api.audit_routes import AuditRow
 from ui.page_parts.dom_tables import Cell, Line, table, words
 from ui.page_parts.page_sign_in import operator_of
 from ui.page_parts.page_times import moment, shown_zone
+from ui.rows.attribute_rows import row_from
 from ui.services.change_audit import newest_entries
 from ui.services.dashboard import Dashboard
 
 SHOWN = 20
 HEADS = words("Time", "User", "Address", "Action", "Target", "Outcome", "Before → after")
-TONES = {"done": "good", "rejected": "bad", "failed": "bad", "begun": "quiet"}
+TONES = {"done": "good", "rejected": "bad", "failed": "bad", "started": "quiet"}
 LONGEST = 120
 
 
@@ -26,7 +27,7 @@ def render_audit(dashboard: Dashboard) -> None:
     except (StoreError, TimeoutError):
         streamlit.warning("MongoDB does not answer. Try again in a moment.")
         return
-    rows = [_line(audit_row(entry)) for entry in entries]
+    rows = [_line(row_from(AuditRow, entry)) for entry in entries]
     streamlit.html(table("Audit log", HEADS, rows, "No changes yet."))
 
 

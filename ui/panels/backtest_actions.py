@@ -1,6 +1,7 @@
 """Actions of the page of backtests: from its widgets to the service that REST uses, with the outcome as text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
 from decimal import Decimal
 
 from market.money import decimal_of_whole, text_of
@@ -8,6 +9,7 @@ from market.time_units import MICROSECONDS
 from session.backtest_requests import BacktestJob, TickSetSummary
 from session.labels import BACKTEST_FIELDS, exchange_name
 from ui.page_parts.page_actions import ActionOutcome, perform
+from ui.page_parts.page_times import moment
 from ui.rows.field_problems import words_of
 from ui.services.backtest_service import (
     MAX_WAITING,
@@ -95,6 +97,11 @@ def changes_words(job: BacktestJob) -> str:
     words += [f"{request.failed_percent:g} % failed orders"] if request.failed_percent else []
     words += [] if request.seed == 1 else [f"seed {request.seed}"]
     return ", ".join(words) or "no changes"
+
+
+def job_titles(jobs: Sequence[BacktestJob], zone: tzinfo) -> dict[str, str]:
+    """Id → when it was requested, its tick set and its changes."""
+    return {job.job_id: f"{moment(job.asked_at, zone)} · {job.request.tick_set} · {changes_words(job)}" for job in jobs}
 
 
 def seconds_of(job: BacktestJob) -> Decimal | None:

@@ -13,9 +13,8 @@ from session.labels import exchange_name
 from session.number_format import money
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Head, Line, table, words
-from ui.page_parts.page_times import moment
-from ui.panels.backtest_actions import changes_words, known_job, seconds_of
-from ui.panels.backtest_figures import ratio_words, share_words
+from ui.panels.backtest_actions import job_titles, known_job, seconds_of
+from ui.panels.backtest_figures import money_words, ratio_words, share_words
 from ui.services.dashboard import Dashboard
 from ui.services.settings_fields import setting_label
 
@@ -29,9 +28,9 @@ FIGURES: tuple[tuple[str, Callable[[BacktestFigures], str]], ...] = (
     ("Max drawdown", lambda one: money(-one.drawdown, one.currency)),
     ("Sharpe", lambda one: ratio_words(one.sharpe)),
     ("Sortino", lambda one: ratio_words(one.sortino)),
-    ("Turnover", lambda one: "–" if one.turnover is None else money(one.turnover, one.currency)),
-    ("Marked-to-market gain", lambda one: "–" if one.marked_gain is None else money(one.marked_gain, one.currency)),
-    ("Missed profit", lambda one: "–" if one.missed is None else money(one.missed, one.currency)),
+    ("Turnover", lambda one: money_words(one.turnover, one.currency)),
+    ("Marked-to-market gain", lambda one: money_words(one.marked_gain, one.currency)),
+    ("Missed profit", lambda one: money_words(one.missed, one.currency)),
     ("Data", lambda one: "bars" if one.is_of_bars else "quotes"),
     ("Trades", lambda one: f"{one.trades:,}"),
     ("Opportunities", lambda one: f"{one.opportunities:,}"),
@@ -44,9 +43,7 @@ FIGURES: tuple[tuple[str, Callable[[BacktestFigures], str]], ...] = (
 def render_comparison(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo) -> None:
     """`jobs`: those that are done, newest first."""
     streamlit.subheader("Compare", anchor=False)
-    titles = {
-        job.job_id: f"{moment(job.asked_at, zone)} · {job.request.tick_set} · {changes_words(job)}" for job in jobs
-    }
+    titles = job_titles(jobs, zone)
     chosen = streamlit.multiselect(
         "Backtests to compare",
         list(titles),
@@ -140,5 +137,5 @@ def _parameters(jobs: Sequence[BacktestJob]) -> list[tuple[str, list[str]]]:
 
 
 def _figures(jobs: Sequence[BacktestJob]) -> list[tuple[str, list[str]]]:
-    rows = [(name, ["–" if job.figures is None else told(job.figures) for job in jobs]) for name, told in FIGURES]
+    rows = [(name, ["–" if job.figures is None else text(job.figures) for job in jobs]) for name, text in FIGURES]
     return [*rows, ("Run time", ["–" if (took := seconds_of(job)) is None else f"{took} s" for job in jobs])]

@@ -1,8 +1,9 @@
-"""Figures of backtests as text: shares, ratios, missed profit, and the mark of results from bars."""
+"""Figures of backtests as text: money, shares, ratios, missed profit, and the mark of results from bars."""
 
 from decimal import Decimal
 
 from session.backtest_requests import BacktestFigures
+from session.number_format import MINUS, UNKNOWN, money
 from ui.page_parts.dom_tables import Cell
 from ui.page_parts.money_cells import money_cell
 
@@ -14,16 +15,20 @@ BARS_WORDS = (
 
 def share_words(share: Decimal | None) -> str:
     """Percent; – where there is none."""
-    return "–" if share is None else f"{share * 100:z,.4f} %".replace("-", "−")
+    return UNKNOWN if share is None else f"{share * 100:z,.4f} %".replace("-", MINUS)
 
 
 def ratio_words(ratio: float | None) -> str:
-    return "n/a" if ratio is None else f"{ratio:z,.2f}".replace("-", "−")
+    return "n/a" if ratio is None else f"{ratio:z,.2f}".replace("-", MINUS)
+
+
+def money_words(amount: Decimal | None, currency: str) -> str:
+    return UNKNOWN if amount is None else money(amount, currency)
 
 
 def missed_cell(figures: BacktestFigures) -> Cell:
     if figures.missed is None:
-        return Cell("–")
+        return Cell(UNKNOWN)
     return money_cell(figures.missed, figures.currency, is_toned=False)
 
 

@@ -68,12 +68,12 @@ def _render_busy(dashboard: Dashboard, end: End) -> None:
 
 
 def _render_one(job: BacktestJob, end: Callable[[], None]) -> None:
-    words_of_it = f"{job.request.tick_set} ({changes_words(job)})"
+    title = f"{job.request.tick_set} ({changes_words(job)})"
     with streamlit.container(border=True, horizontal=True, vertical_alignment="center", gap="medium"):
         if job.state == "queued":
-            streamlit.progress(0.0, f"**queued** · {words_of_it}")
+            streamlit.progress(0.0, f"**queued** · {title}")
         else:
-            streamlit.progress(min(1.0, max(0.0, job.share)), f"**{state_words(job)}** · {words_of_it}")
+            streamlit.progress(min(1.0, max(0.0, job.share)), f"**{state_words(job)}** · {title}")
         streamlit.button(
             "Cancel",
             key=f"backtests.cancel.{job.job_id}",
@@ -90,9 +90,9 @@ def results_table(jobs: Sequence[BacktestJob], zone: tzinfo) -> str:
 
 def _line(job: BacktestJob, zone: tzinfo) -> Line:
     figures, took = job.figures, seconds_of(job)
-    told: Line = ["–"] * 8
+    cells: Line = ["–"] * 8
     if figures is not None:
-        told = [
+        cells = [
             money_cell(figures.net, figures.currency),
             share_words(figures.return_on_capital),
             money_cell(-figures.drawdown, figures.currency, is_toned=False),
@@ -109,7 +109,7 @@ def _line(job: BacktestJob, zone: tzinfo) -> Line:
         changes_words(job),
         Cell(state_words(job), STATE_TONES.get(job.state, "")),
         Cell("open", link=f"/api/backtests/{job.job_id}/report") if job.has_report else "–",
-        *told,
+        *cells,
         "–" if took is None else f"{took} s",
     ]
 

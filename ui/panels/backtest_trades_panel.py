@@ -7,12 +7,13 @@ import streamlit
 
 from session.backtest_requests import BacktestFigures, BacktestJob, BacktestTrade
 from store.errors import StoreError
+from store.server.page_reader import Page
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.money_cells import money_cell
 from ui.page_parts.page_times import moment
 from ui.page_parts.page_turning import paging
-from ui.panels.backtest_actions import changes_words
-from ui.services.backtest_trade_pages import TradePage, trade_page
+from ui.panels.backtest_actions import job_titles
+from ui.services.backtest_trade_pages import trade_page
 from ui.services.dashboard import Dashboard
 
 SHOWN = 50
@@ -28,9 +29,7 @@ HEADS = (
 def render_trades(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinfo) -> None:
     """`jobs`: those that are done, newest first."""
     streamlit.subheader("Trades of a backtest", anchor=False)
-    titles = {
-        job.job_id: f"{moment(job.asked_at, zone)} · {job.request.tick_set} · {changes_words(job)}" for job in jobs
-    }
+    titles = job_titles(jobs, zone)
     with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         chosen = streamlit.selectbox(
             "Backtest",
@@ -45,7 +44,7 @@ def render_trades(dashboard: Dashboard, jobs: Sequence[BacktestJob], zone: tzinf
         page = _page(dashboard, job, place.cursor)
         place.render_buttons(page.next_cursor)
     if job.figures is not None:
-        streamlit.html(trades_table(page.trades, job.figures, zone))
+        streamlit.html(trades_table(page.items, job.figures, zone))
 
 
 def trades_table(trades: Sequence[BacktestTrade], figures: BacktestFigures, zone: tzinfo) -> str:
@@ -56,12 +55,12 @@ def trades_table(trades: Sequence[BacktestTrade], figures: BacktestFigures, zone
     return table(f"Trades of the backtest, newest first{mark}", HEADS, lines, none)
 
 
-def _page(dashboard: Dashboard, job: BacktestJob, cursor: str | None) -> TradePage:
+def _page(dashboard: Dashboard, job: BacktestJob, cursor: str | None) -> Page[BacktestTrade]:
     try:
         return dashboard.answer(trade_page(dashboard.reader.backtests, job.job_id, cursor, SHOWN))
     except (StoreError, TimeoutError):
         streamlit.warning("MongoDB does not answer. Try again in a moment.")
-        return TradePage([], None)
+        return Page((), None)
 
 
 def _line(trade: BacktestTrade, currency: str, zone: tzinfo) -> Line:

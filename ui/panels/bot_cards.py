@@ -12,7 +12,7 @@ from ui.services.process_service import ProcessRow
 
 TONES = {
     "trading": "good",
-    "reducing": "",
+    "reduce_only": "",
     "halted": "bad",
     "ready": "good",
     "standby": "",
@@ -25,7 +25,7 @@ TONES = {
 }
 """Colour of each activity; the text is shown, too."""
 NAMES = {
-    "reducing": "Reduce-only: no new arbitrages",
+    "reduce_only": "Reduce-only: no new arbitrages",
     "halted": "Halted: sends nothing",
     "stopping": "Draining: orders in flight only",
     "unknown": "Unknown: no supervisor heartbeat",

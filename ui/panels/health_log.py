@@ -60,7 +60,7 @@ def _render(dashboard: Dashboard) -> None:
 def log_lines(tail: LogTailRow) -> str:
     """HTML: the newest at the bottom, scrolled into view."""
     items = "".join(_line(row) for row in tail["lines"]) or "<li>No lines match.</li>"
-    more = "" if tail["is_whole"] else '<li class="quiet">… older lines are in the file itself</li>'
+    more = "" if tail["is_complete"] else '<li class="quiet">… older lines are in the file itself</li>'
     label = escape(f"Log of {tail['part']}", quote=True)
     return f'{CSS}<div class="log" role="region" aria-label="{label}" tabindex="0"><ol>{more}{items}</ol></div>'
 

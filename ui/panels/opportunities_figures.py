@@ -53,7 +53,7 @@ def _render(dashboard: Dashboard, span: Span, base: str | None, exchange: str | 
         streamlit.caption("Rejections that were counted together are shown at the spread of the first of their second.")
     with right:
         streamlit.subheader("Rejection reasons", anchor=False)
-        rows = [*ledger_lines(found["ledger"], found["currency"]), *expired_lines(found["unanswered"])]
+        rows = [*ledger_lines(found["ledger"], found["currency"]), *expired_lines(found["expired"])]
         streamlit.html(table("Rejection reasons", LEDGER_HEADS, rows, "Nothing was rejected."))
         streamlit.caption(
             "Missed profit: the expected P&L of one trade within the limits at the best levels, counted once per "
@@ -94,7 +94,7 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
         Figure("Taken", Cell(f"{found['taken']:,}"), f"expected {expected}"),
         Figure("Realised", money_cell(net, currency), "realised P&L of those taken"),
         Figure("Rejected", Cell(f"{found['rejected']:,}"), f"missed {missed}"),
-        Figure("Expired", Cell(f"{found['unanswered']:,}"), "approximate: seen less the others"),
+        Figure("Expired", Cell(f"{found['expired']:,}"), "approximate: seen less the others"),
         Figure(
             "Duration (median)",
             Cell(_duration(life["p50_ms"])),

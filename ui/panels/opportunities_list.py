@@ -13,6 +13,7 @@ from session.number_format import UNKNOWN, bps
 from store.errors import CursorError, StoreError
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import OpportunityFilter
+from store.server.page_reader import Page
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.money_cells import Steps, money_cell, steps_of
 from ui.page_parts.page_times import moment_cell, shown_zone
@@ -20,7 +21,7 @@ from ui.page_parts.page_turning import Paging, paging
 from ui.panels.opportunities_figures import NO_STORE
 from ui.rows.opportunity_rows import StoredOpportunityRow
 from ui.services.dashboard import Dashboard
-from ui.services.opportunity_service import OpportunityPage, opportunity_page
+from ui.services.opportunity_service import opportunity_page
 
 REFRESH_SECONDS = 5.0
 ROWS = 25
@@ -61,7 +62,7 @@ def _render(dashboard: Dashboard, base: str | None, exchange: str | None) -> Non
     except (StoreError, TimeoutError):
         place.warning(NO_STORE)
         return
-    lines = opportunity_lines(page.rows, shown_zone(), steps_of(dashboard.session.markets))
+    lines = opportunity_lines(page.items, shown_zone(), steps_of(dashboard.session.markets))
     place.html(table("Stored opportunities, newest first", HEADS, lines, _empty(page)))
     _render_paging(place_in_list, page)
 
@@ -92,7 +93,7 @@ def _filters(base: str | None, exchange: str | None) -> OpportunityFilter:
     return OpportunityFilter(base, exchange, min_net_bps=least, outcome=outcome, reason=reason)
 
 
-def _render_paging(place_in_list: Paging, page: OpportunityPage) -> None:
+def _render_paging(place_in_list: Paging, page: Page[StoredOpportunityRow]) -> None:
     with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
         place_in_list.render_buttons(page.next_cursor)
     streamlit.caption(
@@ -101,7 +102,7 @@ def _render_paging(place_in_list: Paging, page: OpportunityPage) -> None:
     )
 
 
-def _empty(page: OpportunityPage) -> str:
+def _empty(page: Page[StoredOpportunityRow]) -> str:
     return "No matches." if page.next_cursor is None else "No matches on this page; try older ones."
 
 
@@ -136,5 +137,5 @@ def fate(row: StoredOpportunityRow) -> Cell:
         return Cell(f"Taken: {state_name(state or '')}{why}", "good" if state == "closed" else "")
     if row["outcome"] == "rejected":
         return Cell(f"Rejected: {reason_name(str(reason))}", "quiet")
-    told = f"{state_name(state)}: {reason_name(reason)}" if state and reason else ""
-    return Cell(OUTCOME_NAMES[row["outcome"]], "quiet", told)
+    details = f"{state_name(state)}: {reason_name(reason)}" if state and reason else ""
+    return Cell(OUTCOME_NAMES[row["outcome"]], "quiet", details)

@@ -12,8 +12,7 @@ from store.errors import StoreError
 from ui.page_parts.dom_tables import Line, numbers, table, words
 from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.audit_panel import render_audit
-from ui.rows.api_rows import ChangeRow, VersionRow
-from ui.rows.serializers import version_row
+from ui.rows.settings_rows import ChangeRow, VersionRow, version_row
 from ui.services.dashboard import Dashboard
 
 MOST = 20

@@ -13,7 +13,7 @@ from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
 from ui.page_parts.money_cells import Steps, quote_of, steps_of
 from ui.panels.trades_figures import NO_STORE
-from ui.rows.api_rows import ProfitRow
+from ui.rows.arbitrage_rows import ProfitRow
 from ui.rows.arbitrage_timeline import ArbitrageDetailRow, StepRow, arbitrage_detail_row
 from ui.services.dashboard import Dashboard
 
@@ -161,9 +161,9 @@ def _sides(row: ArbitrageDetailRow, steps: Steps) -> str:
 
 
 def _part_figure(profit: ProfitRow, name: str) -> Figure:
-    told: dict[str, str] = {**profit}  # type: ignore[dict-item]  # all its values are text
-    amount = decimal_of(told[name])
+    texts: dict[str, str] = {**profit}  # type: ignore[dict-item]  # all its values are text
+    amount = decimal_of(texts[name])
     shade = tone(amount, profit["currency"]) if name == "net" else ""
     return Figure(
-        PART_NAMES[name], Cell(money(amount, profit["currency"]), shade, f"{told[name]} {profit['currency']}")
+        PART_NAMES[name], Cell(money(amount, profit["currency"]), shade, f"{texts[name]} {profit['currency']}")
     )

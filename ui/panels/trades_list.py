@@ -173,7 +173,7 @@ def _render_paging(place_in_list: Paging, next_cursor: str | None, kind: Kind, w
 
 def file_address(kind: Kind, suffix: str, wanted: TradeFilter) -> str:
     """Address of the download with the same filters."""
-    told = {
+    parameters = {
         "exchange": wanted.exchange,
         "base": wanted.base,
         "state": list(wanted.states),
@@ -181,7 +181,7 @@ def file_address(kind: Kind, suffix: str, wanted: TradeFilter) -> str:
         "from": wanted.since,
         "to": wanted.until,
     }
-    query = urlencode({name: value for name, value in told.items() if value not in (None, [])}, doseq=True)
+    query = urlencode({name: value for name, value in parameters.items() if value not in (None, [])}, doseq=True)
     return f"/api/{FILES[kind]}.{suffix}{f'?{query}' if query else ''}"
 
 

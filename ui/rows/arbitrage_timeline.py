@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from typing_extensions import TypedDict
 
-from market.trade.arbitrages import Arbitrage, Leg, Transition
-from ui.rows.api_rows import ArbitrageRow
-from ui.rows.serializers import arbitrage_row
+from market.trade.arbitrages import Arbitrage, Leg
+from ui.rows.arbitrage_rows import ArbitrageRow, arbitrage_row
+from ui.rows.attribute_rows import row_from
 
 LEG_STEPS = ("reserved", "sending", "sent")
 
@@ -45,7 +45,7 @@ def arbitrage_detail_row(arbitrage: Arbitrage) -> ArbitrageDetailRow:
     return ArbitrageDetailRow(
         **arbitrage_row(arbitrage),
         timeline=list(timeline(arbitrage)),
-        history=[_transition_row(transition) for transition in arbitrage.history],
+        history=[row_from(TransitionRow, transition) for transition in arbitrage.history],
     )
 
 
@@ -89,13 +89,3 @@ def _step(leg: Leg, step: str) -> Iterator[StepRow]:
     at = leg.times.get(step)
     if at is not None:
         yield StepRow(step=step, at=at, clock="server", role=leg.role, exchange=leg.exchange)
-
-
-def _transition_row(transition: Transition) -> TransitionRow:
-    return TransitionRow(
-        what=transition.what,
-        at=transition.at,
-        actor=transition.actor,
-        token=transition.token,
-        reason=transition.reason,
-    )

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from typing_extensions import TypedDict
 
-from market.accounting.equity_curve import MAX_POINTS, MAX_SPANS, Equity, EquityDrawdown, EquityPoint
-from market.money import text_of
+from market.accounting.equity_curve import MAX_POINTS, MAX_SPANS, Equity, EquityPoint
+from ui.rows.attribute_rows import row_from
 
 THINNING = (
     f"All figures are exact. Of the points at most {MAX_POINTS} are shown: of each of at most {MAX_SPANS} equal "
@@ -62,36 +62,19 @@ class EquityRow(TypedDict):
 
 
 def equity_row(equity: Equity, currency: str) -> EquityRow:
-    return EquityRow(
+    return row_from(
+        EquityRow,
+        equity,
         currency=currency,
-        net=text_of(equity.net),
         ended=equity.endings,
-        wins=equity.wins,
-        losses=equity.losses,
-        even=equity.even,
         win_rate=equity.win_share,
-        largest_win=text_of(equity.largest_win),
-        largest_loss=text_of(equity.largest_loss),
-        drawdown=_fall_row(equity.deepest),
-        current_drawdown=_fall_row(equity.current),
+        drawdown=row_from(DrawdownRow, equity.deepest),
+        current_drawdown=row_from(DrawdownRow, equity.current),
         points=equity_point_rows(equity.points),
-        marks=[
-            EquityMarkRow(
-                at=mark.ending.at,
-                arbitrage_id=mark.ending.arbitrage_id,
-                state=mark.ending.state,
-                net=text_of(mark.ending.net),
-                equity=text_of(mark.net),
-            )
-            for mark in equity.marks
-        ],
+        marks=[row_from(EquityMarkRow, mark.ending, equity=mark.net) for mark in equity.marks],
         thinning=THINNING,
     )
 
 
 def equity_point_rows(points: Iterable[EquityPoint]) -> list[EquityPointRow]:
-    return [EquityPointRow(at=one.at, number=one.number, net=text_of(one.net)) for one in points]
-
-
-def _fall_row(fall: EquityDrawdown) -> DrawdownRow:
-    return DrawdownRow(depth=text_of(fall.depth), start=fall.start, end=fall.end)
+    return [row_from(EquityPointRow, one) for one in points]

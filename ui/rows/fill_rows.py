@@ -9,8 +9,8 @@ from typing_extensions import TypedDict
 from market.money import ZERO, text_of
 from store.aggregates.average_sums import AverageSum
 from store.queries.trade_history import BookedFill
-from ui.rows.api_rows import FillRow
-from ui.rows.serializers import fill_row
+from ui.rows.arbitrage_rows import FillRow, fill_row
+from ui.rows.attribute_rows import row_from
 
 
 class TradeRow(FillRow):
@@ -46,12 +46,7 @@ class _Sums:
 
 
 def trade_row(booked: BookedFill) -> TradeRow:
-    return TradeRow(
-        **fill_row(booked.arbitrage_id, booked.role, booked.fill),
-        base=booked.base,
-        state=booked.state,
-        strategy=booked.strategy,
-    )
+    return row_from(TradeRow, booked, **fill_row(booked.arbitrage_id, booked.role, booked.fill))
 
 
 def average_sum_rows(sums: Iterable[AverageSum]) -> list[AverageSumRow]:

@@ -1,10 +1,30 @@
 """The rows of `/api/health/parts`. Times in microseconds UTC; lags, delays and ages in seconds."""
 
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from typing_extensions import TypedDict
 
-from ui.rows.api_rows import FeedRow, SourcesRow
+from market.decide.settings import Settings
+from market.prices.feed_state import FeedState
+from market.time_units import MICROSECONDS
+from session.lag import ConsumerPosition, QueryProgress
+from session.processes import Process
+from session.session import Session
+from store.server.change_streams import ChangeStreamProgress
+from streams.records import Position
+from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
+from ui.live.consumer_lag import StreamLag
+from ui.live.latency_histograms import BOUNDS, LatencyHistogram, TradeLatencies
+from ui.rows.attribute_rows import row_from
+from ui.rows.market_rows import FeedRow, SourcesRow
+
+DASHBOARD = "dashboard"
+DETECTION = "cep (opportunities)"
+WINDOWS = "cep (spreads)"
+ARRIVAL = "exchange_to_received"
+DELIVERY = "hub_to_client"
+FOLLOWED = (TICKS, OPPORTUNITIES, SPREADS, HEALTH)
 
 Severity = Literal["warning", "failing"]
 Verdict = Literal["well", "warning", "failing"]
@@ -164,3 +184,146 @@ class HealthReportRow(TypedDict):
     latencies: list[LatencyRow]
     processes: list[PartRow]
     clients: ClientsRow
+
+
+def feed_health_row(feed: FeedState, now: int) -> FeedHealthRow:
+    return row_from(FeedHealthRow, feed, age=_age(feed.last_received or None, now))
+
+
+def topic_rows(
+    session: Session,
+    lag: StreamLag,
+    ends: Mapping[Position, int],
+    rates: Mapping[Position, float],
+    positions: Iterable[ConsumerPosition],
+) -> list[PartitionRow]:
+    """One for each partition that is known, by topic and number."""
+    consumers = list(positions)
+    known = sorted(ends.keys() | lag.next_offsets.keys())
+    return [
+        PartitionRow(
+            topic=topic,
+            partition=partition,
+            end_offset=ends.get((topic, partition)),
+            rows_per_second=rates.get((topic, partition)),
+            readers=[
+                _reader_row(reader, at, ends.get((topic, partition)), is_bound=reader == DETECTION)
+                for reader, at in _readers(session, lag, consumers, (topic, partition))
+            ],
+        )
+        for topic, partition in known
+    ]
+
+
+def _readers(
+    session: Session, lag: StreamLag, consumers: list[ConsumerPosition], position: Position
+) -> Iterable[tuple[str, int | None]]:
+    topic, partition = position
+    if topic in FOLLOWED:
+        yield DASHBOARD, lag.next_offsets.get(position)
+    if topic == TICKS:
+        detection = lag.detection.get(partition)
+        yield DETECTION, None if detection is None else detection.next_offset
+        windows = lag.queries.get("spreads")
+        yield WINDOWS, None if windows is None else windows.offsets.get(str(partition))
+    name = f"{topic}/{partition}"
+    for one in consumers:
+        if one.exchange in session.exchanges and name in one.offsets:
+            yield one.part, one.offsets[name]
+
+
+def _reader_row(reader: str, next_offset: int | None, end: int | None, *, is_bound: bool) -> ReaderRow:
+    known = next_offset is not None and end is not None
+    return ReaderRow(
+        reader=reader,
+        next_offset=next_offset,
+        # the ends were read before the positions
+        behind=max(0, (end or 0) - (next_offset or 0)) if known else None,
+        is_bound=is_bound,
+    )
+
+
+def detection_rows(lag: StreamLag, now: int) -> list[DetectionRow]:
+    return [
+        row_from(
+            DetectionRow,
+            one,
+            partition=partition,
+            output_age=_age(one.came_out_at, now),
+            delay=_seconds(one.probe_delay),
+            waiting=_seconds(one.waited(now)),
+        )
+        for partition, one in sorted(lag.detection.items())
+    ]
+
+
+def query_row(query: QueryProgress, now: int) -> QueryRow:
+    return row_from(
+        QueryRow,
+        query,
+        report_age=_age(query.reported_at, now),
+        batch_age=_age(query.batch_at, now),
+        batch_seconds=None if query.batch_ms is None else query.batch_ms / 1_000,
+        checkpoint_age=_age(query.checkpoint_at, now),
+    )
+
+
+def publisher_row(settings: Settings | None, lag: StreamLag, now: int) -> SettingsPublisherRow:
+    rows = lag.settings.values()
+    return SettingsPublisherRow(
+        version=None if settings is None else settings.version,
+        version_in_log=min((row.version for row in rows), default=None),
+        repeated_age=_age(min((row.written_at for row in rows), default=None), now),
+    )
+
+
+def change_stream_rows(
+    progress: ChangeStreamProgress, positions: Iterable[ConsumerPosition], now: int, server_ahead: int
+) -> list[ChangeStreamRow]:
+    """The dashboard's first, then the bots'."""
+    own = ChangeStreamRow(
+        reader=DASHBOARD, lag=_seconds(progress.lag(now, server_ahead)), report_age=0.0, lost=progress.lost
+    )
+    others = [
+        ChangeStreamRow(
+            reader=one.part,
+            lag=_seconds(one.change_lag),
+            report_age=_age(one.reported_at - server_ahead, now) or 0.0,
+            lost=one.lost_streams,
+        )
+        for one in positions
+    ]
+    return [own, *others]
+
+
+def latency_rows(latencies: TradeLatencies, deliveries: LatencyHistogram) -> list[LatencyRow]:
+    """In the order of the way of the data."""
+    arrivals = [_latency_row(ARRIVAL, one, exchange) for exchange, one in sorted(latencies.arrivals.items())]
+    stages = [_latency_row(stage, one) for stage, one in latencies.stages.items()]
+    return [*arrivals, *stages, _latency_row(DELIVERY, deliveries)]
+
+
+def _latency_row(stage: str, histogram: LatencyHistogram, exchange: str | None = None) -> LatencyRow:
+    bounds = zip((*BOUNDS, None), histogram.counts, strict=True)
+    return row_from(
+        LatencyRow,
+        histogram,
+        stage=stage,
+        exchange=exchange,
+        total_seconds=histogram.seconds,
+        p50=histogram.quantile(0.50),
+        p95=histogram.quantile(0.95),
+        buckets=[BucketRow(seconds=bound, count=count) for bound, count in bounds],
+    )
+
+
+def part_row(process: Process) -> PartRow:
+    return row_from(PartRow, process, is_wanted=process.order.wanted == "running")
+
+
+def _age(moment: int | None, now: int) -> float | None:
+    return None if moment is None else max(0.0, (now - moment) / MICROSECONDS)
+
+
+def _seconds(microseconds: int | None) -> float | None:
+    return None if microseconds is None else microseconds / MICROSECONDS

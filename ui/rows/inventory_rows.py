@@ -5,15 +5,15 @@ from decimal import Decimal
 
 from typing_extensions import TypedDict
 
-from market.accounting.inventory import Amounts, Exposure, Hold, Holding, Target, Values, inventory_of, values_of
-from market.accounting.rebalancing import RebalancingPlan, SkippedTransfer, Transfer, rebalancing_plan
+from market.accounting.inventory import Amounts, Target, Values, inventory_of, values_of
+from market.accounting.rebalancing import RebalancingPlan, rebalancing_plan
 from market.accounting.transfer_terms import terms_of
-from market.money import text_of
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
 from session.session import Session
 from ui.live.live_snapshot import LiveSnapshot
 from ui.live.top_of_book import TopOfBook
+from ui.rows.attribute_rows import row_from
 
 VALUE_STEP = Decimal("0.01")
 PLAN_NOTE = "Shown, never sent: nothing here moves money between exchanges."
@@ -115,9 +115,9 @@ def inventory_row(
     return InventoryRow(
         currency=session.settlement_currency,
         target=target,
-        holdings=[_holding_row(holding) for holding in found.holdings],
-        holds=[_hold_row(hold) for hold in found.holds],
-        exposures=[_exposure_row(exposure) for exposure in found.exposures],
+        holdings=[row_from(HoldingRow, one, value=_rounded(one.value)) for one in found.holdings],
+        holds=[row_from(HoldRow, one) for one in found.holds],
+        exposures=[row_from(ExposureRow, one, value=_rounded(one.value)) for one in found.exposures],
         plan=_plan_row(session, plan),
     )
 
@@ -132,74 +132,16 @@ def current_values(session: Session, snapshot: LiveSnapshot) -> Values:
     return values_of(mids, session.markets, session.settlement_currency)
 
 
-def _holding_row(holding: Holding) -> HoldingRow:
-    return HoldingRow(
-        exchange=holding.exchange,
-        currency=holding.currency,
-        free=text_of(holding.free),
-        held=text_of(holding.held),
-        total=text_of(holding.total),
-        target=text_of(holding.target),
-        drift=text_of(holding.drift),
-        value=_value_text(holding.value),
-    )
-
-
-def _hold_row(hold: Hold) -> HoldRow:
-    return HoldRow(
-        exchange=hold.exchange,
-        currency=hold.currency,
-        amount=text_of(hold.amount),
-        arbitrage_id=hold.arbitrage_id,
-        role=hold.role,
-    )
-
-
-def _exposure_row(exposure: Exposure) -> ExposureRow:
-    return ExposureRow(
-        currency=exposure.currency,
-        is_base=exposure.is_base,
-        opening=text_of(exposure.opening),
-        now=text_of(exposure.now),
-        change=text_of(exposure.change),
-        value=_value_text(exposure.value),
-    )
-
-
 def _plan_row(session: Session, plan: RebalancingPlan) -> PlanRow:
     sources = {key: terms.source for key, terms in terms_of(session.transfers).items()}
-    return PlanRow(
+    return row_from(
+        PlanRow,
+        plan,
         note=PLAN_NOTE,
-        earned=text_of(plan.earned),
-        cost=text_of(plan.cost),
-        transfers=[_transfer_row(one, sources[one.source, one.currency]) for one in plan.transfers],
-        skipped=[_left_out_row(one) for one in plan.skipped],
+        transfers=[row_from(TransferRow, one, terms=sources[one.source, one.currency]) for one in plan.transfers],
+        skipped=[row_from(SkippedTransferRow, one, amount=one.wanted) for one in plan.skipped],
     )
 
 
-def _transfer_row(transfer: Transfer, terms: str) -> TransferRow:
-    return TransferRow(
-        currency=transfer.currency,
-        source=transfer.source,
-        destination=transfer.destination,
-        amount=text_of(transfer.amount),
-        arrives=text_of(transfer.arrives),
-        fee=text_of(transfer.fee),
-        cost=text_of(transfer.cost),
-        seconds=transfer.seconds,
-        terms=terms,
-    )
-
-
-def _left_out_row(one: SkippedTransfer) -> SkippedTransferRow:
-    return SkippedTransferRow(
-        currency=one.currency,
-        source=one.source,
-        destination=one.destination,
-        amount=text_of(one.wanted),
-        reason=one.reason,
-    )
-
-
-def _value_text(value: Decimal | None) -> str | None:
-    return None if value is None else text_of(value.quantize(VALUE_STEP))
+def _rounded(value: Decimal | None) -> Decimal | None:
+    return None if value is None else value.quantize(VALUE_STEP)

@@ -5,11 +5,10 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from market.decide.settings import Settings
-from market.money import text_of
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import StoredOpportunity
-from ui.rows.api_rows import OpportunityRow
-from ui.rows.serializers import opportunity_row
+from ui.rows.attribute_rows import row_from
+from ui.rows.market_rows import OpportunityRow, opportunity_row
 
 Span = Literal["10m", "hour", "session"]
 
@@ -88,7 +87,7 @@ class LifetimesRow(TypedDict):
 class StatisticsRow(TypedDict):
     """Those `seen` are counted from the stream since `seen_since`, by this process; those `taken` and `rejected` from
     the store. `taken_expected`: of what was reserved, at the best levels; `rejected_expected`: the missed profit of
-    `missed_episodes`. `unanswered`: seen, but neither; they expired before a bot came to them. Rejections that the
+    `missed_episodes`. `expired`: seen, but neither; they expired before a bot came to them. Rejections that the
     store counted without their spread stand in the bin of the first of their pair, reason and second."""
 
     span: Span
@@ -100,7 +99,7 @@ class StatisticsRow(TypedDict):
     seen: int
     taken: int
     rejected: int
-    unanswered: int
+    expired: int
     taken_expected: str
     taken_net: str
     rejected_expected: str
@@ -111,11 +110,12 @@ class StatisticsRow(TypedDict):
 
 
 def stored_opportunity_row(kept: StoredOpportunity, settings: Settings | None) -> StoredOpportunityRow:
-    outcome = kept.outcome
-    return StoredOpportunityRow(
-        **opportunity_row(kept.opportunity, settings),
+    outcome, row = kept.outcome, opportunity_row(kept.opportunity, settings)
+    return row_from(
+        StoredOpportunityRow,
+        outcome,
+        **row,
         outcome=outcome.name,
-        reason=outcome.reason,
         arbitrage_state=outcome.state,
-        net_profit=None if outcome.net is None else text_of(outcome.net),
+        net_profit=outcome.net,
     )

@@ -14,6 +14,7 @@ from market.decide.settings import Settings
 from market.money import ZERO, decimal_of_whole, text_of, total
 from session.session import Session
 from store.mongo.risk_counters import RiskCounters
+from ui.rows.attribute_rows import row_from
 
 
 class TradingStateRow(TypedDict):
@@ -42,6 +43,15 @@ class CheckRow(TypedDict):
     asked: list[str]
     settings: dict[str, object]
     used: list[UseRow]
+
+
+class BreakerRow(TypedDict):
+    """How the exchange does; failures by kind, those that still count."""
+
+    is_paused: bool
+    paused_until: int | None
+    failures: dict[str, int]
+    pauses: int
 
 
 class ExchangeHealthRow(TypedDict):
@@ -130,7 +140,10 @@ def risk_row(risk: Risk) -> RiskRow:
             )
             for check in CHECKS
         ],
-        exchanges=[_health_row(health, risk) for health in _healths(risk)],
+        exchanges=[
+            ExchangeHealthRow(exchange=health.exchange, **breaker_row(health, risk.settings, risk.counters.now))
+            for health in _healths(risk)
+        ],
     )
 
 
@@ -139,15 +152,16 @@ def _healths(risk: Risk) -> list[Health]:
     return [known.get(name) or Health(name) for name in _traded(risk.session)]
 
 
-def _health_row(health: Health, risk: Risk) -> ExchangeHealthRow:
-    is_paused = risk.settings.breaker_failures > 0 and health.is_paused(risk.counters.now)
-    recent = recent_failures(health, risk.settings, risk.counters.now)
-    return ExchangeHealthRow(
-        exchange=health.exchange,
+def breaker_row(health: Health, settings: Settings | None, now: int) -> BreakerRow:
+    """`now` by the server's clock."""
+    is_paused = settings is not None and settings.breaker_failures > 0 and health.is_paused(now)
+    recent = recent_failures(health, settings, now) if settings is not None else ()
+    return row_from(
+        BreakerRow,
+        health,
         is_paused=is_paused,
         paused_until=health.paused_until if is_paused else None,
-        failures=dict(Counter(failure.kind for failure in recent)),
-        pauses=health.pauses,
+        failures=Counter(failure.kind for failure in recent),
     )
 
 

@@ -40,19 +40,19 @@ from ui.auth.api_keys import ensure_api_key
 from ui.auth.key_changes import audit_key_changes
 from ui.http import label_script as page_labels
 from ui.http import problem_types
-from ui.http.auth_middleware import SignedInOnly
 from ui.http.body_limit import BoundedBodies
 from ui.http.http_methods import HeadAsGet, reject
 from ui.http.known_parameters import known_parameters
 from ui.http.operator_requests import operator_of
+from ui.http.page_auth import SignedInOnly
 from ui.http.problems import PROBLEM_RESPONSE, answer_problems
-from ui.http.route_roles import REJECTED, viewer
+from ui.http.route_auth import REJECTED, viewer
 from ui.http.same_host import SameHostOnly, names_of
 from ui.http.security_headers import SafeHeaders, page_policy
 from ui.pages.page_shell import ICON, PATHS, page_shell
 from ui.server.connection_limits import RawHeaders
 from ui.server.stream_caps import BoundedStreams
-from ui.services.dashboard import Dashboard, announce, withdraw
+from ui.services.dashboard import Dashboard, announce, dashboard_of, withdraw
 from ui.services.health_service import HealthService
 from ui.services.prometheus_metrics import Metrics
 from ui.services.request_metrics import CountedRequests
@@ -126,7 +126,7 @@ def _include_routers(app: FastAPI) -> None:
         trades,
         tuning,
     ):
-        # whatever a route says itself, nobody reads from it who may not
+        # a route may not forget to check who reads
         app.include_router(module.router, prefix="/api", dependencies=[Depends(viewer), *knowing], responses=REJECTED)
     for module in (audit, keys, problem_types, signing_in, tickets):
         app.include_router(module.router, prefix="/api", dependencies=knowing, responses=REJECTED)
@@ -139,7 +139,7 @@ def _include_routers(app: FastAPI) -> None:
 
 
 class OwnFiles(StaticFiles):
-    """The browser asks whether they changed, each time: a new version must not run on old scripts."""
+    """Static files that the browser revalidates each time: a new version must not run on old scripts."""
 
     def file_response(self, *arguments: Any, **options: Any) -> Response:
         response = super().file_response(*arguments, **options)
@@ -176,7 +176,7 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     reader = await open_reader(session)
     hub = LiveHub(session, reader)
     following = asyncio.create_task(hub.run())
-    telling = asyncio.create_task(audit_key_changes(session.home, reader.audit))
+    auditing = asyncio.create_task(audit_key_changes(session.home, reader.audit))
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
@@ -186,18 +186,12 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     finally:
         withdraw()
         following.cancel()
-        telling.cancel()
-        await asyncio.gather(following, telling, return_exceptions=True)
+        auditing.cancel()
+        await asyncio.gather(following, auditing, return_exceptions=True)
         await watch.close()
         await reader.close()
 
 
 def is_operators(app: FastAPI, headers: RawHeaders) -> bool:
-    """Whether this head is of an operator's request."""
+    """Whether these headers are of an operator's request."""
     return operator_of(dashboard_of(app).access, Headers(raw=headers)) is not None
-
-
-def dashboard_of(app: FastAPI) -> Dashboard:
-    """The dashboard of a started application."""
-    dashboard: Dashboard = app.state.dashboard
-    return dashboard

@@ -1,4 +1,4 @@
-"""How many connections there may be, and how long one may take to say what it wants: before any of our own code."""
+"""Limits on the number of connections and on the time until a request is complete, before any of our own code."""
 
 import asyncio
 from collections import Counter
@@ -20,23 +20,21 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class ConnectionCaps:
-    """WebSockets count as well. What streams may take (`ui.server.stream_caps`) leaves a reserve for plain requests."""
+    """WebSockets count too. The caps on streams (`ui.server.stream_caps`) leave a reserve for plain requests."""
 
     in_all: int = 600
     per_address: int = 500
     reserve: int = 100
-    """Beyond all: for those whose header is not read yet, one of which may be an operator's, who may stay."""
+    """Beyond `in_all`, for connections whose header is not read yet: one may be an operator's, who always passes."""
     without_header: int = 64
-    """Of those that have not said what they want for `grace_seconds`; with more the oldest go: who is in earnest has
-    long been answered."""
+    """Connections without a complete header for `grace_seconds`; beyond it the oldest are closed."""
     grace_seconds: float = 1.0
-    """So many may connect at once that we have not read yet what they sent."""
+    """Many may connect at once, before we have read what they sent."""
     header_seconds: float = 10.0
     body_seconds: float = 12.0
-    """From the header on; a route that reads the body answers 408 before."""
+    """From the header on; a route that reads the body answers 408 earlier."""
     rest_seconds: float = 1.0
-    """For what still comes of a request that was answered: closed with that unread, the system would take our answer
-    back."""
+    """For the rest of a request that was already answered: closing with unread data would discard our answer."""
 
 
 CAPS = ConnectionCaps()
@@ -58,10 +56,10 @@ Owed = Literal["header", "body", "rest"]
 
 
 class SilentConnections:
-    """Those of one server that have not said what they want, oldest first; a flood makes each step of it dear."""
+    """Connections of one server without a complete header, oldest first; cheap even in a flood."""
 
     def __init__(self) -> None:
-        self.turned_away = DeniedLog("connection")
+        self.denied = DeniedLog("connection")
         self._since: dict[BoundedHttp, float] = {}
 
     def add(self, connection: "BoundedHttp", now: float) -> None:
@@ -71,18 +69,18 @@ class SilentConnections:
         self._since.pop(connection, None)
 
     def overdue(self, caps: ConnectionCaps, now: float) -> list["BoundedHttp"]:
-        """So many of the oldest as there are too many, but none that came just now."""
+        """The oldest beyond the cap, but none within their grace time."""
         oldest = islice(self._since.items(), max(0, len(self._since) - caps.without_header))
         return [connection for connection, since in oldest if now - since >= caps.grace_seconds]
 
 
 def nobody(_: RawHeaders) -> bool:
-    """There are no operators."""
+    """Nobody is an operator."""
     return False
 
 
 class BoundedHttp(H11Protocol):
-    """uvicorn's own HTTP, which else waits for ever for the rest of a request, and takes whoever comes."""
+    """uvicorn's own HTTP, which would wait for ever for the rest of a request and accept any number of connections."""
 
     def __init__(
         self,
@@ -105,7 +103,7 @@ class BoundedHttp(H11Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Nothing of it is being answered."""
+        """No request of it is being answered."""
         return self._owed in ("header", "rest") or self.is_rejected or self.timeout_keep_alive_task is not None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -122,7 +120,7 @@ class BoundedHttp(H11Protocol):
 
     def handle_events(self) -> None:
         super().handle_events()
-        # an upgraded one is in other hands now
+        # an upgraded connection has another protocol by now
         if not self.is_rejected and self in self.connections:
             self._await(self._owed_now())
 
@@ -132,7 +130,7 @@ class BoundedHttp(H11Protocol):
             self._await("rest")
 
     def _should_upgrade(self) -> bool:
-        """Asked once the header is read, before anything is done about it: the first time that we know who it is."""
+        """Called when the header has been read, before the request is handled: now the caller is known."""
         if not self.is_admitted:
             self.is_admitted = self._may_stay()
         return not self.is_admitted or super()._should_upgrade()
@@ -155,13 +153,13 @@ class BoundedHttp(H11Protocol):
             super().shutdown()
 
     def hang_up(self, why: str) -> None:
-        self._waiting.turned_away.note(_host_of(self), why)
+        self._waiting.denied.record(_host_of(self), why)
         self._await(None)
         self.connections.discard(self)
         self.transport.close()
 
     def _may_stay(self) -> bool:
-        """An operator always; others below the caps, or in the place of an idle one."""
+        """Operators always; others below the caps, or in place of an idle connection."""
         if len(self.connections) <= min(self._caps.in_all, self._caps.per_address):
             return True
         counted = [one for one in self.connections if getattr(one, "is_admitted", True)]
@@ -171,7 +169,7 @@ class BoundedHttp(H11Protocol):
         return len(counted) < self._caps.in_all or self._makes_room(counted) or self._is_operators(self.headers)
 
     def _makes_room(self, crowd: Iterable[object]) -> bool:
-        """The idle one that has been so for longest goes, of the address that has most."""
+        """Closes the connection that has been idle for longest, of the address that has most."""
         crowd = [one for one in crowd if one is not self]
         has = Counter(map(_address_of, crowd))
         idle = [one for one in crowd if isinstance(one, BoundedHttp) and one.is_idle]
@@ -181,12 +179,12 @@ class BoundedHttp(H11Protocol):
 
     @property
     def ends_at(self) -> float:
-        """When its timer ends: the oldest first."""
+        """When its timer ends; the earliest is the longest idle."""
         timer = self._hurrying or self.timeout_keep_alive_task
         return timer.when() if timer is not None else 0.0
 
     def _reject(self) -> None:
-        self._waiting.turned_away.note(_host_of(self), "too many connections")
+        self._waiting.denied.record(_host_of(self), "too many connections")
         self._await("rest")
         self.is_rejected = True
         self.transport.write(REJECTED)
@@ -194,7 +192,7 @@ class BoundedHttp(H11Protocol):
             self.transport.close()
 
     def _owed_now(self) -> Owed | None:
-        """What the client has begun and not ended."""
+        """What the client has begun and not completed."""
         if self.conn.their_state is h11.IDLE:
             return None if self.timeout_keep_alive_task is not None else "header"
         if self.conn.their_state is not h11.SEND_BODY:
@@ -202,7 +200,7 @@ class BoundedHttp(H11Protocol):
         return "rest" if self.cycle.response_complete else "body"
 
     def _await(self, owed: Owed | None) -> None:
-        """From now on, where it is not the same as before: one byte more is no reason to wait anew."""
+        """Starts the timer, unless the same is awaited already: another byte does not extend it."""
         if owed == self._owed:
             return
         self._waiting.discard(self)

@@ -17,11 +17,11 @@ log = logging.getLogger("ui")
 
 
 class SlowClientCutoff(WebSocketsSansIOProtocol):
-    """uvicorn's own WebSocket, which else waits for ever for a client whose buffers are full.
+    """uvicorn's own WebSocket, which would wait for ever for a client whose buffers are full.
 
-    Full is what the server may keep for one client: a TCP buffer of `SEND_BUFFER_BYTES` and 64 KiB with one message
-    before it. From then on nothing more is written; after `patience` seconds the client is told to go, and as long
-    again later the connection is broken, with all that was kept for it.
+    The server buffers `SEND_BUFFER_BYTES` of TCP and 64 KiB and one message for a client. When that is full, nothing
+    more is written; after `patience` seconds the client gets a close code, and after as long again the connection is
+    aborted.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class SlowClientCutoff(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def keepalive_timeout(self) -> None:
-        """A client that has not answered a ping reads no more: waiting for it to take the rest would be for ever."""
+        """A client that has not answered a ping no longer reads: it would never take the rest."""
         super().keepalive_timeout()
         self._break_off("it does not answer")
 
@@ -73,7 +73,7 @@ class SlowClientCutoff(WebSocketsSansIOProtocol):
         self._break_off("it does not read")
 
     def _break_off(self, why: str) -> None:
-        """Once it had the time to take what is kept for it."""
+        """Aborts after `patience` seconds, in which the client may still read what is buffered."""
         log.warning("client cut off", extra={"client": self.client, "path": self.scope["path"], "why": why})
         self._forget()
         self._cutting = self.loop.call_later(self._patience, self.transport.abort)

@@ -1,4 +1,4 @@
-"""How many may listen: each stream lives as long as its client likes, so that a few hundred would be all there is."""
+"""Caps on open streams: each lives as long as its client likes, so a few hundred could take every connection."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ RETRY_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class StreamCap:
-    """Of open streams of one kind."""
+    """Maximum number of open streams of one kind."""
 
     name: str
     per_address: int
@@ -27,12 +27,11 @@ class StreamCap:
 EVENTS = StreamCap("server-sent events", 80, 96)
 SOCKETS = StreamCap("live sockets", 240, 256)
 PAGES = StreamCap("page sockets", 56, 64)
-"""Streamlit's own, one for each open page. Kinds are counted apart: a flood of one leaves the pages the others."""
+"""Streamlit's own, one for each open page. Kinds are counted apart: a flood of one does not block the others."""
 
 
 class BoundedStreams:
-    """Answers 429 once there are as many as there may be; below the caps on connections, so that a reserve is left.
-    An operator gets in all the same."""
+    """Answers 429 at a cap. The caps are below those on connections, which leaves a reserve. Operators always pass."""
 
     def __init__(
         self,
@@ -50,7 +49,7 @@ class BoundedStreams:
         self._pages = pages
         self._is_operators = is_operators
         self._open: Counter[tuple[StreamCap, str]] = Counter()
-        self._rejected_attempt = DeniedLog("stream")
+        self._denied = DeniedLog("stream")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         cap = self._cap_of(scope)
@@ -61,11 +60,11 @@ class BoundedStreams:
         address = counted_address(host)
         rejection = self._rejection(cap, address)
         if rejection is not None:
-            # asked here alone: nobody else pays for it
+            # only looked up here, since it costs time
             if self._is_operators(scope["headers"]):
                 await self._app(scope, receive, send)
                 return
-            self._rejected_attempt.note(host, rejection)
+            self._denied.record(host, rejection)
             await _reject(rejection, scope, receive, send)
             return
         self._open[cap, address] += 1

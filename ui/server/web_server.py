@@ -11,15 +11,16 @@ import uvicorn
 
 from session.session import Session
 from ui.errors import PortTakenError, UiError
-from ui.server.application import build_app, dashboard_of, is_operators
+from ui.server.application import build_app, is_operators
 from ui.server.connection_limits import BoundedHttp, RawHeaders, SilentConnections, nobody
 from ui.server.slow_sockets import SlowClientCutoff
+from ui.services.dashboard import dashboard_of
 
 CLOSING_SECONDS = 1
 SEND_BUFFER_BYTES = 262_144
-"""Per connection; the system's own limit is megabytes, all of which a client that does not read would fill first."""
+"""Per connection; the system's own limit is megabytes, which a client that does not read would fill first."""
 SILENT_MILLISECONDS = 30_000
-"""The system breaks a connection whose peer has taken nothing for so long, whatever it serves (Linux)."""
+"""Linux closes a connection whose peer has taken nothing for so long."""
 
 log = logging.getLogger("ui")
 
@@ -51,13 +52,13 @@ async def run_ui(session: Session, ready: Callable[[], None]) -> None:
 
 
 def _reason(following: "asyncio.Task[None]") -> str:
-    """What ended the hub; the web server is to blame where it did not end, or only by being stopped."""
+    """The hub's error; the web server where the hub has none."""
     fault = following.exception() if following.done() and not following.cancelled() else None
     return repr(fault) if fault else "the web server stopped"
 
 
 class WebServer(uvicorn.Server):
-    """uvicorn without handlers of its own for signals: who runs the process cancels us instead."""
+    """uvicorn without signal handlers: the process's runner cancels us instead."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
@@ -75,7 +76,7 @@ class WebServer(uvicorn.Server):
         self._listening.set()
 
     async def wait_started(self, serving: "asyncio.Task[None]") -> None:
-        """Until requests are answered. Raises UiError where that failed."""
+        """Waits until requests are answered. Raises UiError where the server could not start."""
         listening = asyncio.create_task(self._listening.wait())
         await asyncio.wait([listening, serving], return_when=asyncio.FIRST_COMPLETED)
         listening.cancel()
@@ -89,16 +90,16 @@ def uvicorn_config(app: object, is_operators: Callable[[RawHeaders], bool] = nob
         app,  # type: ignore[arg-type]  # any ASGI application
         lifespan="on",
         log_config=None,
-        # its debug lines hold whole headers: keys, cookies, tickets
+        # debug lines hold whole headers: keys, cookies, tickets
         log_level="info",
         access_log=False,
-        # else any program of this machine may say in a header what address it comes from
+        # else any program of this machine could forge its address in a header
         proxy_headers=False,
         server_header=False,
         http=partial(BoundedHttp, waiting=SilentConnections(), is_operators=is_operators),  # type: ignore[arg-type]  # called as a class
         ws=SlowClientCutoff,
         ws_ping_interval=20.0,
-        # each message would be packed anew for each client, at more CPU than all the rest of sending it
+        # each message would be compressed once per client, which costs more CPU than sending it
         ws_per_message_deflate=False,
         timeout_graceful_shutdown=CLOSING_SECONDS,
     )
@@ -123,7 +124,7 @@ def bound_socket(host: str, port: int, silent_milliseconds: int = SILENT_MILLISE
 
 
 def _bound_each_client(listener: socket.socket, silent_milliseconds: int) -> None:
-    """What is set here, accepted connections inherit."""
+    """Accepted connections inherit these options."""
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, silent_milliseconds)

@@ -7,11 +7,10 @@ from decimal import Decimal
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from typing_extensions import TypedDict
 
 from market.decide.settings import Settings
-from market.money import BoundedDecimal, decimal_of, text_of
-from session.backtest_requests import BacktestFigures, BacktestJob, BacktestRequest, TickSetSummary
+from market.money import BoundedDecimal, decimal_of
+from session.backtest_requests import BacktestJob, BacktestRequest, TickSetSummary
 from session.roles import Caller
 from store.store_port import Backtests
 from ui.rows.field_problems import FieldProblem, field_problems, words_of
@@ -47,76 +46,6 @@ class BacktestAsk(BaseModel):
     failed_percent: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(
         default=0.0, description="Of orders that exchanges reject."
     )
-
-
-class FiguresRow(TypedDict):
-    """Money as decimal strings in `currency`; shares as fractions. `is_of_bars`: what looks like a fill is a bar's last
-    price. `missed`: profit missed, once per episode. What a version before did not compute is null; so is a ratio of
-    too few samples. `ratios` says what Sharpe and Sortino are made of."""
-
-    quotes: int
-    opportunities: int
-    trades: int
-    rejections: int
-    net: str
-    fees: str
-    drawdown: str
-    currency: str
-    is_balanced: bool
-    is_of_bars: bool
-    missed: str | None
-    capital: str | None
-    return_on_capital: str | None
-    drawdown_share: str | None
-    turnover: str | None
-    marked_gain: str | None
-    sharpe: float | None
-    sortino: float | None
-    ratios: str
-
-
-class RequestRow(TypedDict):
-    tick_set: str
-    settings: dict[str, str]
-    fee_bps: str | None
-    latency_ms: float | None
-    seed: int
-    cores: int
-    fee_tiers: dict[str, str]
-    failed_percent: float
-
-
-class BacktestRow(TypedDict):
-    """`share` of `stage`, 0 to 1; times in microseconds of the server's clock; `figures` once it is done."""
-
-    backtest_id: str
-    state: str
-    stage: str
-    share: float
-    who: str
-    asked_at: int
-    started_at: int | None
-    ended_at: int | None
-    attempts: int
-    is_cancel_asked: bool
-    reason: str | None
-    request: RequestRow
-    figures: FiguresRow | None
-    report: str | None
-
-
-class TickSetRow(TypedDict):
-    """Recorded ticks that a backtest can name; times in microseconds UTC. `is_of_bars`: something that is traded in it
-    is known by bars alone."""
-
-    name: str
-    title: str
-    exchanges: list[str]
-    bases: list[str]
-    quotes: int
-    start_time: int
-    end_time: int
-    is_of_bars: bool
 
 
 class BacktestInvalidError(Exception):
@@ -217,73 +146,3 @@ def _check_tiers(tiers: Mapping[str, str]) -> None:
             raise BacktestInvalidError([FieldProblem(field=f"fee_tiers.{exchange}", why=str(error))]) from None
         if len(set(volumes)) < len(volumes):
             raise BacktestInvalidError([FieldProblem(field=f"fee_tiers.{exchange}", why="names one volume twice")])
-
-
-def backtest_row(job: BacktestJob) -> BacktestRow:
-    request = job.request
-    return BacktestRow(
-        backtest_id=job.job_id,
-        state=job.state,
-        stage=job.stage,
-        share=job.share,
-        who=job.who,
-        asked_at=job.asked_at,
-        started_at=job.started_at,
-        ended_at=job.ended_at,
-        attempts=job.attempts,
-        is_cancel_asked=job.is_cancel_asked,
-        reason=job.reason,
-        request=RequestRow(
-            tick_set=request.tick_set,
-            settings=dict(request.settings),
-            fee_bps=None if request.fee_bps is None else text_of(request.fee_bps),
-            latency_ms=request.latency_ms,
-            seed=request.seed,
-            cores=request.cores,
-            fee_tiers=dict(request.fee_tiers),
-            failed_percent=request.failed_percent,
-        ),
-        figures=None if job.figures is None else _figures_row(job.figures),
-        report=f"/api/backtests/{job.job_id}/report" if job.has_report else None,
-    )
-
-
-def tick_set_row(one: TickSetSummary) -> TickSetRow:
-    return TickSetRow(
-        name=one.name,
-        title=one.title,
-        exchanges=list(one.exchanges),
-        bases=list(one.bases),
-        quotes=one.quotes,
-        start_time=one.start_time,
-        end_time=one.end_time,
-        is_of_bars=one.is_of_bars,
-    )
-
-
-def _figures_row(figures: BacktestFigures) -> FiguresRow:
-    return FiguresRow(
-        quotes=figures.quotes,
-        opportunities=figures.opportunities,
-        trades=figures.trades,
-        rejections=figures.rejections,
-        net=text_of(figures.net),
-        fees=text_of(figures.fees),
-        drawdown=text_of(figures.drawdown),
-        currency=figures.currency,
-        is_balanced=figures.is_balanced,
-        is_of_bars=figures.is_of_bars,
-        missed=_optional(figures.missed),
-        capital=_optional(figures.capital),
-        return_on_capital=_optional(figures.return_on_capital),
-        drawdown_share=_optional(figures.drawdown_share),
-        turnover=_optional(figures.turnover),
-        marked_gain=_optional(figures.marked_gain),
-        sharpe=figures.sharpe,
-        sortino=figures.sortino,
-        ratios=figures.ratios,
-    )
-
-
-def _optional(number: Decimal | None) -> str | None:
-    return None if number is None else text_of(number)

@@ -1,19 +1,20 @@
-"""The bots of the session: what each does, what is open at its exchange, whether it is to run. For REST and page."""
+"""The session's bots: their activity, what is open at their exchange, whether they should run. For REST and page."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from typing_extensions import TypedDict
 
-from market.decide.circuit_breaker import Health, recent_failures
+from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
 from market.trade.leases import LEASE_SECONDS, Lease
-from session.processes import Process
+from session.processes import Process, ProcessOrder
 from session.session import Session
+from ui.rows.attribute_rows import row_from
+from ui.rows.risk_rows import BreakerRow, breaker_row
 from ui.services.dashboard import Dashboard
 from ui.services.process_service import NoSuchProcessError, ProcessRow
 
@@ -29,15 +30,6 @@ class LeaseRow(TypedDict):
     token: int
     until: int
     is_held: bool
-
-
-class BreakerRow(TypedDict):
-    """How the exchange does; failures by kind, those that still count."""
-
-    is_paused: bool
-    paused_until: int | None
-    failures: dict[str, int]
-    pauses: int
 
 
 class BotRow(TypedDict):
@@ -71,8 +63,8 @@ class BotRow(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class _Scene:
-    """What the rows of all bots are made from; `now` by the server's clock."""
+class _BotInputs:
+    """Input of all rows of bots; `now` by the server's clock."""
 
     now: int
     settings: Settings | None
@@ -84,42 +76,26 @@ class _Scene:
 
 async def bots_now(dashboard: Dashboard) -> list[BotRow]:
     """By name. Raises StoreError."""
-    processes, scene = await asyncio.gather(dashboard.reader.processes.all(), _scene(dashboard))
-    return [_bot_row(process, scene) for process in processes if process.kind == "bot"]
+    processes, inputs = await asyncio.gather(dashboard.reader.processes.all(), _bot_inputs(dashboard))
+    return [_bot_row(process, inputs) for process in processes if process.kind == "bot"]
 
 
 def with_those_to_come(bots: Sequence[BotRow], processes: Sequence[ProcessRow], session: Session) -> list[BotRow]:
-    """`bots`, and one that starts of each exchange that is traded and has none yet: where there is a supervisor, it
-    will tell of it."""
+    """`bots`, and a starting one for each traded exchange without a bot, unless no supervisor has reported yet."""
     if not processes:
         return list(bots)
-    told = {bot["exchange"] for bot in bots}
-    regions = {market.exchange: market.region for market in session.traded if market.exchange not in told}
-    coming = [
-        BotRow(
-            name=f"bot-{exchange}",
-            exchange=exchange,
-            region=region,
-            state="starting",
-            activity="starting",
-            wanted="running",
-            wanted_by=None,
-            wanted_at=None,
-            pid=None,
-            since=0,
-            restarts=0,
-            last_end=None,
-            last_seen=0,
-            lease=None,
-            open_arbitrages=0,
-            open_legs=0,
-            is_unwatched=False,
-            is_enabled=True,
-            breaker=BreakerRow(is_paused=False, paused_until=None, failures={}, pauses=0),
-        )
-        for exchange, region in regions.items()
-    ]
+    known = {bot["exchange"] for bot in bots}
+    regions = {market.exchange: market.region for market in session.traded if market.exchange not in known}
+    inputs = _BotInputs(now=0, settings=None, leases={}, healths={}, open_arbitrages=(), regions=regions)
+    coming = [_bot_row(_starting_bot(exchange), inputs) for exchange in regions]
+    for bot in coming:
+        bot["is_enabled"] = True
     return sorted([*bots, *coming], key=lambda bot: bot["name"])
+
+
+def _starting_bot(exchange: str) -> Process:
+    name, order = f"bot-{exchange}", ProcessOrder()
+    return Process(name, "bot", exchange, "starting", "starting", None, 0, 0, None, order, updated=0)
 
 
 async def bot_now(dashboard: Dashboard, name: str) -> BotRow:
@@ -134,12 +110,12 @@ async def bot_now(dashboard: Dashboard, name: str) -> BotRow:
     return found[0]
 
 
-async def _scene(dashboard: Dashboard) -> _Scene:
+async def _bot_inputs(dashboard: Dashboard) -> _BotInputs:
     reader, session = dashboard.reader, dashboard.session
     counters, page, leases, healths = await asyncio.gather(
-        reader.counters(), reader.arbitrages(OPEN_STATES, None, MAX_OPEN), reader.leases.all(), reader.health()
+        reader.counters(), reader.arbitrages(OPEN_STATES, None, MAX_OPEN), reader.leases.all(), reader.health.all()
     )
-    return _Scene(
+    return _BotInputs(
         now=counters.now,
         settings=dashboard.hub.settings,
         leases={lease.exchange: lease for lease in leases},
@@ -149,33 +125,29 @@ async def _scene(dashboard: Dashboard) -> _Scene:
     )
 
 
-def _bot_row(bot: Process, scene: _Scene) -> BotRow:
+def _bot_row(bot: Process, inputs: _BotInputs) -> BotRow:
     exchange = bot.exchange or ""
-    lease = scene.leases.get(exchange)
-    is_held = lease is not None and scene.now < lease.until
+    lease = inputs.leases.get(exchange)
+    is_held = lease is not None and inputs.now < lease.until
     is_holder = is_held and lease is not None and _pid_of(lease) == bot.pid
-    legs = [leg for one in scene.open_arbitrages for leg in one.legs if leg.exchange == exchange]
+    legs = [leg for one in inputs.open_arbitrages for leg in one.legs if leg.exchange == exchange]
     open_legs = sum(not leg.is_final for leg in legs)
-    return BotRow(
-        name=bot.name,
+    return row_from(
+        BotRow,
+        bot,
         exchange=exchange,
-        region=scene.regions.get(exchange, ""),
-        state=bot.state,
+        region=inputs.regions.get(exchange, ""),
         activity=_activity(bot, is_holder=is_holder),
         wanted=bot.order.wanted,
         wanted_by=bot.order.by,
         wanted_at=bot.order.at or None,
-        pid=bot.pid,
-        since=bot.since,
-        restarts=bot.restarts,
-        last_end=bot.last_end,
         last_seen=_last_seen(bot, lease if is_holder else None),
-        lease=None if lease is None else _lease_row(lease, is_held=is_held),
-        open_arbitrages=sum(any(leg.exchange == exchange for leg in one.legs) for one in scene.open_arbitrages),
+        lease=None if lease is None else row_from(LeaseRow, lease, is_held=is_held),
+        open_arbitrages=sum(any(leg.exchange == exchange for leg in one.legs) for one in inputs.open_arbitrages),
         open_legs=open_legs,
         is_unwatched=open_legs > 0 and not is_held,
-        is_enabled=scene.settings is not None and exchange in scene.settings.enabled_exchanges,
-        breaker=_breaker_row(scene.healths.get(exchange) or Health(exchange), scene),
+        is_enabled=inputs.settings is not None and exchange in inputs.settings.enabled_exchanges,
+        breaker=breaker_row(inputs.healths.get(exchange) or Health(exchange), inputs.settings, inputs.now),
     )
 
 
@@ -186,7 +158,7 @@ def _activity(bot: Process, *, is_holder: bool) -> str:
 
 
 def _last_seen(bot: Process, held: Lease | None) -> int:
-    """By its own sign of life where it holds a lease, else by its supervisor's; of one that is gone when it went."""
+    """By its lease where it holds one, else by its supervisor's heartbeat; of an ended process the time of its end."""
     if held is not None:
         return held.until - int(LEASE_SECONDS * MICROSECONDS)
     return bot.updated if bot.state in RUNNING else bot.since
@@ -196,19 +168,3 @@ def _pid_of(lease: Lease) -> int | None:
     """Of a holder `exchange@host:pid:chance`."""
     parts = lease.holder.rsplit(":", 2)
     return int(parts[1]) if len(parts) == 3 and parts[1].isdecimal() else None
-
-
-def _lease_row(lease: Lease, *, is_held: bool) -> LeaseRow:
-    return LeaseRow(holder=lease.holder, token=lease.token, until=lease.until, is_held=is_held)
-
-
-def _breaker_row(health: Health, scene: _Scene) -> BreakerRow:
-    settings = scene.settings
-    is_paused = settings is not None and settings.breaker_failures > 0 and health.is_paused(scene.now)
-    recent = recent_failures(health, settings, scene.now) if settings is not None else ()
-    return BreakerRow(
-        is_paused=is_paused,
-        paused_until=health.paused_until if is_paused else None,
-        failures=dict(Counter(failure.kind for failure in recent)),
-        pauses=health.pauses,
-    )

@@ -1,6 +1,6 @@
 """Every change leaves an entry in the audit log: who, what, before, after, and how it ended, rejections included.
 
-The entry is written before the change is tried. So a process killed in between leaves `begun`, never a change that
+The entry is written before the change is tried. So a process killed in between leaves `started`, never a change that
 nobody made; and while MongoDB is away nothing is changed that could not be recorded.
 """
 
@@ -43,7 +43,7 @@ class AuditNote:
 async def auditing(
     dashboard: Dashboard, caller: Caller, action: str, target: str, on_behalf: str = ""
 ) -> AsyncIterator[AuditNote]:
-    """Around a change. What it raises ends the entry as rejected, where it is an answer to the caller, else as failed.
+    """Wraps a change. An error that is an answer to the caller ends the entry as rejected, any other as failed.
 
     Raises StoreError where the entry cannot be written; then nothing is to be changed.
     """
@@ -57,25 +57,12 @@ async def auditing(
     await _end(dashboard, kept.entry_id, "done", note)
 
 
-async def audited(
-    dashboard: Dashboard,
-    caller: Caller,
-    action: str,
-    target: str,
-    before: Mapping[str, object] | None = None,
-    after: Mapping[str, object] | None = None,
-) -> None:
-    """Record a change that was made already. Raises StoreError."""
-    async with auditing(dashboard, caller, action, target) as note:
-        note.before, note.after = before or {}, after or {}
-
-
 async def audit_rejection(dashboard: Dashboard, caller: Caller, action: str, target: str, reason: str) -> None:
-    """Record that somebody wanted to change something and may not; only the log says so where MongoDB is away.
+    """Record a change that was not allowed; while MongoDB is down, only the log has it.
 
-    A flood of them is not written. On the server's loop alone.
+    Rate-limited. Call it on the server's loop.
     """
-    if dashboard.access.noted_rejections.take("all"):
+    if dashboard.access.audited_rejections.take("all"):
         return
     try:
         kept = await dashboard.reader.audit.begin(entry_by(caller, action, target))
@@ -98,21 +85,21 @@ def entry_by(caller: Caller, action: str, target: str, on_behalf: str = "") -> A
 
 
 def is_unknown(error: BaseException) -> bool:
-    """Whether it is open if the change was made: the store went away meanwhile, or the process is ending."""
+    """Whether nobody knows if the change was made: the store went down meanwhile, or the process is ending."""
     if isinstance(error, VersionConflictError):
         return False
     return isinstance(error, StoreError | TimeoutError | OSError) or not isinstance(error, Exception)
 
 
 def reason_of(error: BaseException) -> str:
-    """In the words that the caller gets."""
+    """The text that the caller gets."""
     detail = getattr(error, "detail", None)
     words = detail if isinstance(detail, str) else str(error)
     return (words or type(error).__name__)[:LONGEST_TEXT].encode(errors="replace").decode()
 
 
 def shown_safely(values: Mapping[str, object]) -> dict[str, object]:
-    """As they may be kept and shown: nothing under a name that sounds secret, nothing endless."""
+    """Safe to store and show: secrets by name are hidden, long values are cut."""
     return {name: _shown(value, DEEPEST) for name, value in _unsecret(values).items()}
 
 
@@ -123,7 +110,7 @@ def _unsecret(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _name(name: object) -> str:
-    """One that MongoDB can hold as a field's."""
+    """As MongoDB allows for a field."""
     return str(name)[:LONGEST_NAME].encode(errors="replace").decode().translate(UNUSABLE) or "·"
 
 
@@ -142,7 +129,7 @@ def _shown(value: object, depth: int) -> object:
 
 
 async def _end(dashboard: Dashboard, entry_id: str, outcome: AuditOutcome, note: AuditNote, reason: str = "") -> None:
-    """The change stands whatever becomes of this; where it cannot be written, the entry stays `begun`."""
+    """The change stands either way; where this cannot be written, the entry stays `started`."""
     try:
         await dashboard.reader.audit.end(entry_id, outcome, shown_safely(note.before), shown_safely(note.after), reason)
     except StoreError as error:

@@ -5,6 +5,8 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from starlette.applications import Starlette
+
 from session.session import Session
 from store.queries.trade_reader import TradeReader
 from ui.auth.access_service import Access
@@ -20,23 +22,23 @@ ANSWER_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """`loop` owns the hub and the store's client; nothing of them may be awaited elsewhere."""
+    """`loop` owns the hub and the store's client; only there may they be awaited."""
 
     session: Session
     hub: LiveHub
     reader: TradeReader
     loop: asyncio.AbstractEventLoop
     following: "asyncio.Task[None]"
-    """The hub at work; it ends by a fault alone, and without it nothing is true any more."""
+    """The running hub. It only ends by an error; without it nothing shown is up to date."""
     access: Access
-    """Who may read and change."""
+    """Keys, sign-ins and rates."""
     health: HealthService
-    """How all parts are."""
+    """The health report."""
 
     def answer(self, work: Coroutine[Any, Any, Answer], seconds: float = ANSWER_SECONDS) -> Answer:
         """Run `work` on the loop from a script's thread and wait for it. Raises what it raises, TimeoutError.
 
-        What did not end in time is cancelled: nothing may be switched long after its page gave up.
+        After `seconds` the work is cancelled, so that nothing changes after its page has given up.
         """
         answering = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
@@ -46,12 +48,18 @@ class Dashboard:
             raise
 
     def snapshot(self) -> LiveSnapshot:
-        """What the hub knows now, for a script's thread. Raises TimeoutError."""
+        """The hub's live snapshot, for a script's thread. Raises TimeoutError."""
         return self.answer(self.hub.snapshot())
 
 
+def dashboard_of(app: Starlette) -> Dashboard:
+    """The dashboard of a started application."""
+    dashboard: Dashboard = app.state.dashboard
+    return dashboard
+
+
 _running: list[Dashboard] = []
-"""Streamlit runs its script as text, without arguments: this is the way from there to the process it runs in."""
+"""Streamlit runs its script as text, without arguments; the script finds its process's dashboard here."""
 
 
 def announce(dashboard: Dashboard) -> None:
@@ -63,7 +71,7 @@ def withdraw() -> None:
 
 
 def running() -> Dashboard:
-    """The dashboard of this process. Raises UiError where it is not running (any more)."""
+    """The dashboard of this process. Raises UiError where it is not running."""
     if not _running:
         raise UiError("The dashboard's server is not running.")
     return _running[0]

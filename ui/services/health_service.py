@@ -1,4 +1,4 @@
-"""How all parts are, gathered from what they tell: the streams, the store, and what this process measured itself."""
+"""The health report, gathered from the streams, the store and what this process measured itself."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -16,8 +16,9 @@ from streams.errors import StreamError
 from streams.latest_rows import LatestRows
 from streams.records import Position
 from streams.topics import ALL_TOPICS
-from ui.rows.health_rows import HealthReportRow
-from ui.rows.health_serializers import (
+from ui.rows.attribute_rows import row_from
+from ui.rows.health_rows import (
+    HealthReportRow,
     change_stream_rows,
     detection_rows,
     feed_health_row,
@@ -27,42 +28,42 @@ from ui.rows.health_serializers import (
     query_row,
     topic_rows,
 )
+from ui.rows.market_rows import SourcesRow
 from ui.services.health_verdict import summary_of, verdict_of, with_findings
 from ui.stream.live_hub import LiveHub
-from ui.stream.live_messages import sources_row
 
 Answer = TypeVar("Answer")
 
 KEPT_SECONDS = 1.0
-"""However many ask, the parts are asked no more often."""
+"""A report is reused for so long, however many clients request it."""
 ANSWER_SECONDS = 2.0
-"""What Kafka or MongoDB may take; without an answer the rest is told all the same."""
+"""Time limit for Kafka and MongoDB; without an answer the report has the rest."""
 SILENT_KAFKA = 8 * MICROSECONDS
 """A busy one takes seconds."""
-REACHES_KEPT = 60 * MICROSECONDS
-"""A bot that has told nothing for so long is no reader any more; its process's row says what it is."""
+OLD_POSITION = 60 * MICROSECONDS
+"""A bot that has reported nothing for so long is no longer listed as a consumer."""
 
 
 class HealthService:
-    """On the hub's event loop. Nothing is asked before somebody wants to know."""
+    """Runs on the hub's event loop. Asks Kafka and MongoDB only when a report is requested."""
 
     def __init__(self, session: Session, hub: LiveHub, reader: TradeReader) -> None:
         self._session = session
         self._hub = hub
         self._reader = reader
-        self._glance = LatestRows(session.kafka, *ALL_TOPICS)
+        self._latest = LatestRows(session.kafka, *ALL_TOPICS)
         self._asking: asyncio.Task[None] | None = None
         self._ends: dict[Position, int] = {}
         self._rates: dict[Position, float] = {}
         """Rows per second between the last two answers."""
         self._answered_at: int | None = None
-        """When Kafka told the ends, or, before it ever did, when it was asked first."""
+        """When Kafka last reported the end offsets; before its first answer, when it was first asked."""
         self._report: HealthReportRow | None = None
         self._made_at = 0
         self._making = asyncio.Lock()
 
     async def report(self) -> HealthReportRow:
-        """Never more than a second old."""
+        """At most a second old."""
         async with self._making:
             if self._report is None or wall_now() - self._made_at > KEPT_SECONDS * MICROSECONDS:
                 self._report = await self._made()
@@ -70,7 +71,7 @@ class HealthService:
             return self._report
 
     async def part_names(self) -> frozenset[str]:
-        """Of this session's processes, as the supervisor told them. Raises StoreError."""
+        """Names of this session's processes, as its supervisor reported them. Raises StoreError."""
         return frozenset(process.name for process in await self._reader.processes.all())
 
     async def close(self) -> None:
@@ -78,17 +79,17 @@ class HealthService:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
         with suppress(StreamError):
-            await self._glance.close()
+            await self._latest.close()
 
     async def _made(self) -> HealthReportRow:
-        ends, processes, reaches, server_ahead = await asyncio.gather(
-            self._known_ends(), self._processes(), self._reaches(), self._server_ahead()
+        ends, processes, positions, server_ahead = await asyncio.gather(
+            self._known_ends(), self._processes(), self._consumer_positions(), self._server_ahead()
         )
         now, hub, live_state = wall_now(), self._hub, self._hub.live_state
         market_now = self._session.clock().now()
         exchanges = self._session.exchanges
-        ours = (reach for reach in reaches if reach.exchange in exchanges)
-        telling = [reach for reach in ours if now + server_ahead - reach.told_at < REACHES_KEPT]
+        ours = (one for one in positions if one.exchange in exchanges)
+        consumers = [one for one in ours if now + server_ahead - one.reported_at < OLD_POSITION]
         report = HealthReportRow(
             verdict="well",
             summary="",
@@ -96,14 +97,14 @@ class HealthService:
             now=now,
             mode=self._session.mode,
             session_id=self._session.session_id,
-            sources=sources_row(live_state.sources),
+            sources=row_from(SourcesRow, live_state.sources),
             kafka_answers=self._kafka_answers(),
             feeds=[feed_health_row(feed, market_now) for feed in live_state.ledger.feeds],
-            topics=topic_rows(self._session, hub.stream_lag, ends, self._rates if ends else {}, telling),
+            topics=topic_rows(self._session, hub.stream_lag, ends, self._rates if ends else {}, consumers),
             detection=detection_rows(hub.stream_lag, now),
             queries=[query_row(query, now) for _, query in sorted(hub.stream_lag.queries.items())],
             publisher=publisher_row(hub.settings, hub.stream_lag, now),
-            change_streams=change_stream_rows(self._reader.change_progress, telling, now, server_ahead),
+            change_streams=change_stream_rows(self._reader.change_progress, consumers, now, server_ahead),
             latencies=latency_rows(hub.latencies, hub.broadcaster.deliveries),
             processes=[part_row(process) for process in processes],
             clients={"clients": hub.broadcaster.pages, "resynchronisations": hub.broadcaster.resynchronisations},
@@ -114,7 +115,7 @@ class HealthService:
         return report
 
     async def _known_ends(self) -> dict[Position, int]:
-        """As Kafka told them last; empty where that is too long ago. A question that hangs is not asked again."""
+        """The last end offsets; empty where they are too old. A request that hangs is not repeated."""
         self._answered_at = self._answered_at or wall_now()
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_ends())
@@ -126,8 +127,8 @@ class HealthService:
 
     async def _ask_ends(self) -> None:
         with suppress(StreamError):
-            await self._glance.open()
-            ends, now = await self._glance.ends(), wall_now()
+            await self._latest.open()
+            ends, now = await self._latest.ends(), wall_now()
             seconds = (now - (self._answered_at or now)) / MICROSECONDS
             known = self._ends.items() if seconds > 0 else ()
             self._rates = {at: max(0, ends.get(at, before) - before) / seconds for at, before in known}
@@ -136,7 +137,7 @@ class HealthService:
     async def _processes(self) -> list[Process]:
         return await self._within(self._reader.processes.all(), [])
 
-    async def _reaches(self) -> list[ConsumerPosition]:
+    async def _consumer_positions(self) -> list[ConsumerPosition]:
         return await self._within(self._reader.consumer_positions.all(), [])
 
     async def _server_ahead(self) -> int:
@@ -145,7 +146,7 @@ class HealthService:
         return 0 if counters is None else counters.now - wall_now()
 
     async def _within(self, reading: Coroutine[Any, Any, Answer], otherwise: Answer) -> Answer:
-        """Questions to a MongoDB that is known not to answer would pile up: each holds a thread for long."""
+        """`otherwise` while MongoDB is down: requests would pile up, and each holds a thread for long."""
         if not self._hub.live_state.sources.mongodb:
             reading.close()
             return otherwise

@@ -8,8 +8,16 @@ from collections.abc import Iterable, Iterator
 from session.labels import part_name
 from session.number_format import count_text
 from session.session import Session
-from ui.rows.health_rows import FeedHealthRow, FindingRow, HealthReportRow, PartRow, QueryRow, Severity, Verdict
-from ui.rows.health_serializers import DASHBOARD
+from ui.rows.health_rows import (
+    DASHBOARD,
+    FeedHealthRow,
+    FindingRow,
+    HealthReportRow,
+    PartRow,
+    QueryRow,
+    Severity,
+    Verdict,
+)
 from ui.services.settings_fields import setting_label
 
 SLOW_PROBE_SECONDS = 3.0
@@ -46,7 +54,7 @@ def with_findings(report: HealthReportRow, session: Session) -> list[FindingRow]
     if has_kafka and not _is_off("cep", report["processes"]):
         found += [*_detection(report), *_queries(report)]
     if has_kafka and not _is_off("publisher", report["processes"]):
-        found += _bridge(report)
+        found += _settings_publisher(report)
     if has_kafka:
         found += _readers(report)
     return sorted(found, key=lambda finding: finding["severity"] != "failing")
@@ -111,10 +119,10 @@ def _process(process: PartRow, now: int) -> Iterator[FindingRow]:
 def _feeds(report: HealthReportRow, session: Session) -> Iterator[FindingRow]:
     processes = report["processes"]
     feeds = [feed for feed in report["feeds"] if not _is_off(f"feed-{feed['exchange']}", processes)]
-    told = {(feed["exchange"], feed["symbol"]) for feed in report["feeds"]}
+    known = {(feed["exchange"], feed["symbol"]) for feed in report["feeds"]}
     for exchange in session.exchanges:
         of_exchange = [market for market in session.markets if market.exchange == exchange]
-        silent = [market.symbol for market in of_exchange if (exchange, market.symbol) not in told]
+        silent = [market.symbol for market in of_exchange if (exchange, market.symbol) not in known]
         if silent and not _is_off(f"feed-{exchange}", processes):
             what = f"No data received yet for {', '.join(silent)}."
             yield _finding("warning", f"feed {exchange}", what, "Wait for it to start; otherwise read the feed's log.")
@@ -181,7 +189,7 @@ def _micro_batch(part: str, query: QueryRow) -> Iterator[FindingRow]:
         yield _finding("warning", part, what, "The machine may be overloaded: check its load.")
 
 
-def _bridge(report: HealthReportRow) -> Iterator[FindingRow]:
+def _settings_publisher(report: HealthReportRow) -> Iterator[FindingRow]:
     publisher = report["publisher"]
     age, version, in_log = publisher["repeated_age"], publisher["version"], publisher["version_in_log"]
     if age is not None and age > SILENT_PUBLISHER_SECONDS:

@@ -1,4 +1,4 @@
-"""The end of a part's log, for people: the last lines that fit, whatever the file is like. Bounded room."""
+"""The last matching lines of a process's log, within bounded memory."""
 
 import json
 import os
@@ -15,12 +15,12 @@ Level = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 MAX_LINES = 500
 MAX_BYTES = 1024**2
-"""Of a log and of the one put aside before it together; a filter looks no further back."""
+"""Of a log and its rotated predecessor together; a filter searches no further back."""
 MAX_CHARACTERS = 2_000
-"""Of one line; a longer one loses its middle."""
+"""Of one line; a longer one is shortened in the middle."""
 MAX_READ = 5 * MAX_CHARACTERS
 NO_PASSWORDS = frozenset({"user", "mechanism", "protocol"})
-"""Of a login."""
+"""Fields of a login that are not secret."""
 MONGOD_LEVELS = {"F": "CRITICAL", "E": "ERROR", "W": "WARNING", "I": "INFO"}
 JVM_LEVELS = {"FATAL": "CRITICAL", "WARN": "WARNING", "TRACE": "DEBUG"}
 
@@ -37,16 +37,16 @@ class LogLineRow(TypedDict):
 
 
 class LogTailRow(TypedDict):
-    """Oldest first. `is_whole`: there is nothing before them that fits."""
+    """Oldest first. `is_complete`: there is nothing before them that fits."""
 
     part: str
     lines: list[LogLineRow]
-    is_whole: bool
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)
 class LogQuestion:
-    """Which lines are wanted: at most so many, of this level or above, with this text in them, whatever its case."""
+    """Filter of lines: maximum number, minimum level, and a text in them, case-insensitive."""
 
     lines: int = 100
     level: Level = "DEBUG"
@@ -55,23 +55,23 @@ class LogQuestion:
 
 @dataclass(frozen=True, slots=True)
 class _Hidden:
-    """Values that must appear nowhere, however they are named; and the data folder, whose paths are no codes."""
+    """Secret values, which must appear nowhere; and the data folder, whose paths are no codes."""
 
     secrets: tuple[str, ...]
     folder: str
 
 
 class NoLogError(Exception):
-    """There is no such log here; says why in one sentence."""
+    """There is no such log; the message says why in one sentence."""
 
 
 def log_names(home: Path, parts: frozenset[str]) -> tuple[str, ...]:
-    """Of which of these parts there is a log."""
+    """Those of `parts` that have a log."""
     return tuple(sorted(parts & {path.stem for path in (home / "logs").glob("*.log") if _is_plain(path)}))
 
 
 def log_tail(home: Path, part: str, parts: frozenset[str], question: LogQuestion) -> LogTailRow:
-    """Blocks on the disk. `parts` are those of the session: no other name is looked for, whatever was asked.
+    """Blocks on the disk. `parts` are those of the session; no other name is opened.
 
     Raises NoLogError.
     """
@@ -85,13 +85,12 @@ def log_tail(home: Path, part: str, parts: frozenset[str], question: LogQuestion
     if not is_cut:
         before, is_cut = _end_of(path.with_suffix(".log.1"), MAX_BYTES - len(current))
     fitting, is_all = _fitting((before + current).splitlines(), question, _hidden_here(home))
-    is_whole = is_all and not is_cut and len(fitting) <= question.lines
-    return LogTailRow(part=part, lines=fitting[-question.lines :], is_whole=is_whole)
+    is_complete = is_all and not is_cut and len(fitting) <= question.lines
+    return LogTailRow(part=part, lines=fitting[-question.lines :], is_complete=is_complete)
 
 
 def _fitting(lines: Sequence[bytes], question: LogQuestion, hidden: _Hidden) -> tuple[list[LogLineRow], bool]:
-    """More than are wanted, oldest first, or all that fit, and whether these are all: taken apart from the end, since
-    most questions are answered by the newest lines."""
+    """Matching lines, oldest first, and whether these are all. Parses from the end: mostly the newest lines suffice."""
     looked_at = 4 * question.lines
     while True:
         newest = lines[-looked_at:]
@@ -104,11 +103,11 @@ def _fitting(lines: Sequence[bytes], question: LogQuestion, hidden: _Hidden) -> 
 
 
 def _end_of(path: Path, most: int) -> tuple[bytes, bool]:
-    """Whole lines, and whether there are more before them. Nothing where there is no file."""
+    """The last whole lines, and whether there are more before them. Empty where there is no file."""
     if not _is_plain(path):
         return b"", False
     try:
-        # not through a link that took its place just now
+        # no link that has just taken its place
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return b"", False
@@ -119,7 +118,7 @@ def _end_of(path: Path, most: int) -> tuple[bytes, bool]:
     if begin == 0:
         return end, False
     _, newline, rest = end.partition(b"\n")
-    # without its beginning nobody can tell what in a line is a secret
+    # a secret cannot be recognised in a line without its beginning
     return (rest if newline else b"(a line too long to be shown)\n"), True
 
 
@@ -172,7 +171,7 @@ def _our_row(event: dict[str, object], hidden: _Hidden) -> LogLineRow | None:
 
 
 def _mongod_row(event: dict[str, object], hidden: _Hidden) -> LogLineRow | None:
-    """As mongod writes since 4.4: `t`, `s` (severity), `c` (component), `msg`, `attr`."""
+    """mongod's format since 4.4: `t`, `s` (severity), `c` (component), `msg`, `attr`."""
     time = event.get("t")
     if not isinstance(time, dict) or "msg" not in event:
         return None
@@ -187,7 +186,7 @@ def _mongod_row(event: dict[str, object], hidden: _Hidden) -> LogLineRow | None:
 
 
 def _shown_field(name: str, value: object, hidden: _Hidden) -> str:
-    """Together with its name, which may say alone that it is a secret."""
+    """Hidden where the name says that it is a secret."""
     text = value if isinstance(value, str) else json.dumps(value)
     if value is not None and not isinstance(value, (bool, int, float)) and is_secret_name(name):
         return HIDDEN
@@ -195,7 +194,7 @@ def _shown_field(name: str, value: object, hidden: _Hidden) -> str:
 
 
 def _level_in(text: str) -> str | None:
-    """Of a line that is not JSON: a JVM's logger and Python's warnings name theirs near the front."""
+    """The level of a line that is not JSON: a JVM's logger and Python's warnings name it near the front."""
     for word in text[:80].replace("[", " ").replace("]", " ").replace(":", " ").split():
         found = JVM_LEVELS.get(word, word)
         if found in LEVELS:
@@ -205,7 +204,7 @@ def _level_in(text: str) -> str | None:
 
 def _fits(row: LogLineRow, level: Level, text: str) -> bool:
     own = row["level"]
-    # a line without any level is kept: it may be the reason that a part never came up
+    # a line without a level is kept: it may say why a process did not start
     is_high = own is None or own not in LEVELS or LEVELS.index(own) >= LEVELS.index(level)
     if not is_high or not text:
         return is_high
@@ -214,7 +213,7 @@ def _fits(row: LogLineRow, level: Level, text: str) -> bool:
 
 
 def _shown(text: str, hidden: _Hidden) -> str:
-    """One line that moves no terminal's cursor, without secrets; shortened last, so that no half of one is left."""
+    """One printable line without secrets; shortened last, so that no half of a secret is left."""
     for secret in hidden.secrets:
         text = text.replace(secret, HIDDEN)
     text = text[:MAX_READ].strip()
@@ -243,7 +242,7 @@ def _hidden_here(home: Path) -> _Hidden:
 
 
 def _passwords(path: Path) -> Iterator[str]:
-    """Every word of the file but names, which say nothing and stand in many a line."""
+    """Every text of the file but user names and the like, which are in many lines."""
     try:
         waiting: list[object] = [json.loads(path.read_bytes())]
     except (OSError, ValueError):

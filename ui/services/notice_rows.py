@@ -1,8 +1,9 @@
-"""How the destinations of notices do, for REST and pages alike."""
+"""The state of the destinations of notices, for REST and pages."""
 
 from typing_extensions import TypedDict
 
 from store.operations.mongo_notices import DestinationState, FailedNotice
+from ui.rows.attribute_rows import row_from
 from ui.services.dashboard import Dashboard
 
 
@@ -52,36 +53,16 @@ async def notices_now(dashboard: Dashboard) -> NoticesRow:
     states, failed = await notices.states(), await notices.failed()
     return NoticesRow(
         destinations=[_destination_row(state, state.name in configured) for state in states],
-        failed=[_given_up_row(each) for each in failed],
+        failed=[_failed_row(each) for each in failed],
     )
 
 
 def _destination_row(state: DestinationState, is_configured: bool) -> DestinationRow:
-    standing = "retrying" if state.failures else "ok"
-    return DestinationRow(
-        name=state.name,
-        kind=state.kind,
-        state=standing if is_configured else "removed",
-        waiting=state.waiting,
-        sent=state.sent,
-        failed=state.failed,
-        failures=state.failures,
-        last_sent_at=state.last_sent_at or None,
-        last_error=state.last_error,
-        last_error_at=state.last_error_at or None,
-        next_try_at=state.next_try_at or None,
-    )
+    delivery = "retrying" if state.failures else "ok"
+    times = {name: getattr(state, name) or None for name in ("last_sent_at", "last_error_at", "next_try_at")}
+    return row_from(DestinationRow, state, state=delivery if is_configured else "removed", **times)
 
 
-def _given_up_row(failed: FailedNotice) -> FailedNoticeRow:
-    notice = failed.notice
-    return FailedNoticeRow(
-        destination=failed.destination,
-        notice_id=notice.notice_id,
-        kind=notice.kind,
-        event=notice.event,
-        at=notice.at,
-        line=notice.line,
-        reason=failed.reason,
-        failed_at=failed.failed_at,
-    )
+def _failed_row(failed: FailedNotice) -> FailedNoticeRow:
+    rest = {name: getattr(failed, name) for name in ("destination", "reason", "failed_at")}
+    return row_from(FailedNoticeRow, failed.notice, **rest)

@@ -67,7 +67,7 @@ def _pair_row(pair: PairKey, runs: Sequence[Run]) -> PairLifeRow:
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float | None:
-    """The least value that is not exceeded by `share` of them; None of nothing."""
+    """The smallest value that `share` of them do not exceed; None of an empty sequence."""
     if not ordered:
         return None
     rank = -int(-share * len(ordered) // 1) - 1

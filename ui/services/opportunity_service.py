@@ -1,8 +1,7 @@
-"""Opportunities for REST and pages alike: pages of them, one of them, and the statistics of a span."""
+"""Opportunities for REST and pages: lists, single ones, and the statistics of a time span."""
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 
 from market.money import ZERO, text_of, total
@@ -11,6 +10,7 @@ from store.aggregates.missed_profit_sums import BINS_PER_BPS, MissedSum
 from store.aggregates.opportunity_sums import OutcomeSum
 from store.queries.opportunity_outcomes import OpportunityOutcome
 from store.queries.opportunity_pages import OpportunityFilter, StoredOpportunity
+from store.server.page_reader import Page
 from ui.live.opportunity_census import PairKey
 from ui.rows.opportunity_rows import (
     BinRow,
@@ -29,26 +29,20 @@ WIDTHS = (1, 2, 4, 10, 20, 40, 100, 200, 400, 1_000, 2_000)
 MAX_BARS = 40
 
 
-@dataclass(frozen=True, slots=True)
-class OpportunityPage:
-    """Rows newest first; there may be more behind `next_cursor` even where there are fewer than asked for."""
-
-    rows: list[StoredOpportunityRow]
-    next_cursor: str | None
-
-
 async def opportunity_page(
     dashboard: Dashboard, wanted: OpportunityFilter, cursor: str | None, limit: int
-) -> OpportunityPage:
-    """Those that bots kept. Raises CursorError, StoreUnavailableError."""
+) -> Page[StoredOpportunityRow]:
+    """Stored ones, newest first. There may be more even where the page is not full.
+
+    Raises CursorError, StoreUnavailableError.
+    """
     page = await dashboard.reader.kept_opportunities.page(wanted, cursor, limit)
-    return OpportunityPage(
-        [stored_opportunity_row(one, dashboard.hub.settings) for one in page.items], page.next_cursor
-    )
+    rows = tuple(stored_opportunity_row(one, dashboard.hub.settings) for one in page.items)
+    return Page(rows, page.next_cursor)
 
 
 async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> StoredOpportunityRow | None:
-    """One that was kept, else one of the newest of the stream. Raises StoreUnavailableError."""
+    """A stored one, else one of the newest of the stream. Raises StoreUnavailableError."""
     kept = await dashboard.reader.kept_opportunities.one(opportunity_id)
     live_state = dashboard.hub.live_state
     if kept is not None:
@@ -62,7 +56,7 @@ async def opportunity_by_id(dashboard: Dashboard, opportunity_id: str) -> Stored
         and live_state.settings is not None
         and found.net_bps < live_state.settings.min_net_bps
     ):
-        # bots reject these by the thousand and keep the first of a second
+        # bots reject thousands of these and store the first of each second
         outcome = OpportunityOutcome("rejected", reason="below_threshold")
     return stored_opportunity_row(StoredOpportunity(found, outcome), live_state.settings)
 
@@ -95,7 +89,7 @@ async def opportunity_statistics(
         seen=seen.total(),
         taken=answered[0],
         rejected=answered[1],
-        unanswered=max(0, seen.total() - sum(answered)),
+        expired=max(0, seen.total() - sum(answered)),
         taken_expected=text_of(total(one.expected for one in taken)),
         taken_net=text_of(total(one.net for one in taken)),
         rejected_expected=text_of(total(one.profit for one in missed)),
@@ -113,7 +107,7 @@ def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], rejected: Iterabl
     if not known:
         return []
     lowest, highest = min(known), max(known)
-    # a price gone mad must not make millions of bars
+    # a wild price must not make millions of bars
     widest = -(-(highest - lowest) // (MAX_BARS - 1))
     width = next((width for width in WIDTHS if highest // width - lowest // width < MAX_BARS), widest)
     wide = [Counter[int]() for _ in counts]

@@ -6,6 +6,7 @@ from typing_extensions import TypedDict
 
 from session.processes import Process, Wanted
 from session.roles import Caller
+from ui.rows.attribute_rows import row_from
 from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard
 
@@ -33,7 +34,7 @@ class ProcessRow(TypedDict):
 
 @dataclass(slots=True)
 class NoSuchProcessError(Exception):
-    """This session has no process of that name, as far as its supervisor told; `known` are those it has."""
+    """The session's supervisor has reported no process of that name; `known` are those it has."""
 
     name: str
     known: tuple[str, ...] = ()
@@ -41,7 +42,7 @@ class NoSuchProcessError(Exception):
 
 @dataclass(slots=True)
 class ProcessOrderRejectedError(Exception):
-    """The process can be neither stopped nor started now; `why` in a sentence."""
+    """The process cannot be stopped or started now; `why` in a sentence."""
 
     why: str
 
@@ -84,19 +85,5 @@ async def _check_obeyed(dashboard: Dashboard, process: Process) -> None:
 
 
 def process_row(process: Process) -> ProcessRow:
-    return ProcessRow(
-        name=process.name,
-        kind=process.kind,
-        exchange=process.exchange,
-        state=process.state,
-        reported_state=process.reported_state,
-        is_stoppable=process.is_stoppable,
-        wanted=process.order.wanted,
-        wanted_by=process.order.by,
-        wanted_at=process.order.at or None,
-        pid=process.pid,
-        since=process.since,
-        restarts=process.restarts,
-        last_end=process.last_end,
-        updated=process.updated,
-    )
+    order = process.order
+    return row_from(ProcessRow, process, wanted=order.wanted, wanted_by=order.by, wanted_at=order.at or None)

@@ -11,8 +11,7 @@ from prometheus_client.registry import Collector
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, OPEN_STATES
 from store.aggregates.session_totals import SessionTotals
-from ui.rows.health_rows import FeedHealthRow, HealthReportRow, LatencyRow, QueryRow
-from ui.rows.health_serializers import ARRIVAL, DELIVERY
+from ui.rows.health_rows import ARRIVAL, DELIVERY, FeedHealthRow, HealthReportRow, LatencyRow, QueryRow
 from ui.services.request_metrics import RequestMetrics
 
 FEED_STATES = ("live", "stale", "resyncing", "down")
@@ -46,15 +45,15 @@ QUERY_GAUGES: tuple[tuple[str, str, Callable[[QueryRow], float | None]], ...] = 
 Labelled = tuple[tuple[str, ...], float | None]
 
 
-class Rising:
-    """A count that never goes back while its source does: old rows are deleted, and an arbitrage is opened again."""
+class MonotonicCounts:
+    """A monotonic counter from counts that may decrease: old rows are deleted, and an arbitrage may be reopened."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
         self._totals: dict[str, int] = {}
 
     def follow(self, counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-        """The totals of all ever seen; what is lower than before adds nothing."""
+        """The totals of all increases; a decrease adds nothing."""
         for name, count in counts:
             self._totals[name] = self._totals.get(name, 0) + max(0, count - self._last.get(name, 0))
             self._last[name] = count
@@ -62,12 +61,12 @@ class Rising:
 
 
 class Metrics:
-    """Of one process; counts begin with it."""
+    """Metrics of one process; counts begin at its start."""
 
     def __init__(self) -> None:
         self.requests = RequestMetrics()
-        self._rejections = Rising()
-        self._trades = Rising()
+        self._rejections = MonotonicCounts()
+        self._trades = MonotonicCounts()
 
     def text(
         self, report: HealthReportRow, totals: SessionTotals, opportunities: int, accept: str

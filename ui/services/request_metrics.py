@@ -1,4 +1,4 @@
-"""Requests counted and timed by route, outside of everything else that handles them."""
+"""Counts and times requests by route, around everything else that handles them."""
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -9,12 +9,12 @@ from session.clock import steady_now
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 OTHER = "other"
 NO_ROUTE = "/api/{path:path}"
-"""What answers 404 below /api."""
+"""The route that answers 404 below /api."""
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class RequestMetrics:
-    """Of one process. Routes are templates, so that no path that anybody makes up becomes a label."""
+    """Counts of one process. Routes are templates, so that a made-up path does not become a label."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -32,7 +32,7 @@ class RequestMetrics:
             buckets=BOUNDS,
         )
 
-    def note(self, method: str, route: str, status: int, microseconds: int) -> None:
+    def record(self, method: str, route: str, status: int, microseconds: int) -> None:
         known = method if method in METHODS else OTHER
         self._requests.labels(known, route, str(status)).inc()
         self._durations.labels(known, route).observe(microseconds / MICROSECONDS)
@@ -53,7 +53,7 @@ class CountedRequests:
 
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self._metrics.note(scope["method"], _route(scope, path), message["status"], steady_now() - began)
+                self._metrics.record(scope["method"], _route(scope, path), message["status"], steady_now() - began)
             await send(message)
 
         await self._app(scope, receive, counted)
@@ -63,7 +63,7 @@ def _route(scope: Scope, path: str) -> str:
     """The template that answers; a folder where it is one of ours; `pages` for what Streamlit answers."""
     template, folder = getattr(scope.get("route"), "path", None), path.split("/", 2)[1]
     if isinstance(template, str) and template != NO_ROUTE:
-        # FastAPI tells a route of an included router without the prefix that it was included with
+        # FastAPI gives a route of an included router without the router's prefix
         return template if folder != "api" or template.startswith("/api") else f"/api{template}"
     if folder == "api":
         return OTHER

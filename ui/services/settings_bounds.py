@@ -1,4 +1,4 @@
-"""What a setting may be, read off the settings' own model, so that the page and REST reject the same."""
+"""Bounds of each setting, read from the settings' model, so that the page and REST reject the same values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from market.money import decimal_of
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The least and the greatest value; an open end does not belong to it. None: no such end."""
+    """Minimum and maximum; an open end is exclusive. None: no bound."""
 
     low: Decimal | None = None
     high: Decimal | None = None
@@ -30,7 +30,7 @@ class Bounds:
 
 
 def bounds_of(name: str) -> Bounds:
-    """Of a number among the settings; of the numbers in it for a table such as `taker_fees`."""
+    """Bounds of a number; of a table such as `taker_fees`, those of its numbers."""
     field = Settings.model_fields[name]
     marks = [*field.metadata]
     for inner in get_args(field.annotation):
@@ -39,7 +39,7 @@ def bounds_of(name: str) -> Bounds:
 
 
 def plain_number(value: Decimal) -> str:
-    """With commas between thousands, and a real minus."""
+    """With commas between thousands, and a minus sign."""
     return f"{value.normalize():,f}".replace("-", "−")
 
 

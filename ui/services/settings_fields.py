@@ -1,4 +1,4 @@
-"""What stands in the settings form: the fields of each column, with their words."""
+"""The fields of the settings form by column, with labels and units."""
 
 from dataclasses import dataclass
 from typing import get_args
@@ -7,13 +7,13 @@ from market.decide.settings import Settings
 from session.labels import plain
 
 CURRENCY = "settlement currency"
-"""As a unit; the page names the session's."""
+"""A unit; the page replaces it by the session's currency."""
 FEE_UNIT = "of the notional"
 
 
 @dataclass(frozen=True, slots=True)
 class SettingField:
-    """One setting. `step` of its number field; money has none and is typed as text, choices are offered."""
+    """One setting. `step` is that of its number field; money has none and is typed as text."""
 
     name: str
     label: str
@@ -22,12 +22,12 @@ class SettingField:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that it takes; empty where it takes a number."""
+        """Allowed words; empty for a number."""
         return tuple(one for one in get_args(Settings.model_fields[self.name].annotation) if isinstance(one, str))
 
 
 def unit_of(field: SettingField, currency: str) -> str:
-    """As it stands behind a number."""
+    """The unit shown after a number."""
     return currency if field.unit == CURRENCY else field.unit
 
 
@@ -113,6 +113,6 @@ COLUMNS: tuple[tuple[FieldGroup, ...], ...] = (
 
 
 def setting_label(name: str) -> str:
-    """As the form names it; settings that it lacks, without underscores."""
+    """The form's label; for settings that are not in the form, the name without underscores."""
     fields = (field for groups in COLUMNS for group in groups for field in group.fields)
     return next((field.label for field in fields if field.name == name), plain(name))

@@ -30,47 +30,39 @@ class SettingsMissingError(Exception):
 async def change_settings(
     dashboard: Dashboard, changes: Mapping[str, object], expected_version: int, caller: Caller, on_behalf: str = ""
 ) -> Settings:
-    """Replace the fields in `changes`; the settings in force afterwards. `on_behalf`: who the history is to name.
+    """Replace the fields in `changes`; the settings in force afterwards. `on_behalf`: the name for the history.
 
     Raises VersionConflictError where `expected_version` is not the newest, SettingsInvalidError, SettingsMissingError,
     StoreUnavailableError.
     """
     async with auditing(dashboard, caller, "settings.change", "settings", on_behalf) as note:
         note.after = changes
-        current = await dashboard.reader.settings()
+        current = await dashboard.reader.settings.current()
         if current is None:
             raise SettingsMissingError
         note.before = values_of(current, changes)
         if current.version != expected_version:
             raise VersionConflictError(current.version)
         changed = changed_settings(current, changes, dashboard.session.exchanges)
-        saved = await dashboard.reader.change_settings(changed, expected_version, on_behalf or caller.name)
+        saved = await dashboard.reader.settings.change(changed, expected_version, on_behalf or caller.name)
         note.after = values_of(saved, changes)
     dashboard.hub.apply_settings(saved)
     log.info("settings changed", extra={"version": saved.version, "who": caller.name, "fields": sorted(changes)})
     return saved
 
 
-async def newest_settings(dashboard: Dashboard) -> Settings | None:
-    """From the store, and known to every page from then on; None where there are none. Raises StoreUnavailableError."""
-    newest = await dashboard.reader.settings()
-    if newest is not None:
-        dashboard.hub.apply_settings(newest)
-    return newest
-
-
 async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Caller, on_behalf: str = "") -> Settings:
-    """The kill switch: from whatever settings are in force, so that no other change at the same time comes before it.
+    """The kill switch. Applies to whatever settings are in force, so a concurrent change cannot block it.
 
-    The settings in force afterwards; nothing is kept in the history where the state was so already. Raises
+    Returns the settings in force afterwards; no new version where the state was already so. Raises
     SettingsMissingError, StoreUnavailableError.
     """
     who = on_behalf or caller.name
     async with auditing(dashboard, caller, "trading.switch", "trading_state", on_behalf) as note:
         note.after = {"trading_state": state}
-        current = await dashboard.reader.settings()
+        current = await dashboard.reader.settings.current()
         note.before = {} if current is None else {"trading_state": current.trading_state, "version": current.version}
-        saved = await dashboard.reader.amend_settings(lambda now: now.model_copy(update={"trading_state": state}), who)
+        saved = await dashboard.reader.settings.amend(lambda now: now.model_copy(update={"trading_state": state}), who)
         if saved is None:
             raise SettingsMissingError
         note.after = {"trading_state": saved.trading_state, "version": saved.version}
@@ -85,7 +77,7 @@ def changed_settings(current: Settings, changes: Mapping[str, object], exchanges
         changed = Settings.model_validate({**current.model_dump(), **_merged(current, changes)})
     except ValidationError as error:
         raise SettingsInvalidError(field_problems(error.errors(), "settings")) from None
-    # those of sessions before, with other exchanges, may stay
+    # exchanges of earlier sessions may stay
     enabled = set(changed.enabled_exchanges) - set(current.enabled_exchanges) - set(exchanges)
     unknown = enabled | (set(changed.taker_fees) - set(current.taker_fees) - set(exchanges))
     if unknown:
@@ -96,7 +88,7 @@ def changed_settings(current: Settings, changes: Mapping[str, object], exchanges
 
 
 def _merged(current: Settings, changes: Mapping[str, object]) -> dict[str, object]:
-    """A fee that is not named stays: who changes one of them says nothing of the others."""
+    """Fees that are not named keep their value."""
     fees = changes.get("taker_fees")
     return {**changes, "taker_fees": {**current.taker_fees, **fees}} if isinstance(fees, dict) else {**changes}
 

@@ -12,7 +12,7 @@ from ui.services.dashboard import Dashboard
 from ui.services.opportunity_service import ledger
 
 STEPS = 60
-"""Thresholds on the curve at the most."""
+"""Maximum number of thresholds on the curve."""
 LIMITS = (
     "Rejections are kept one by one for the first of a pair, reason and second; the others are counted with it, at its "
     "spread.",

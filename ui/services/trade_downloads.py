@@ -1,7 +1,7 @@
-"""Trades and arbitrages as files that are written while they are sent: CSV and Parquet, a bounded part in memory.
+"""Trades and arbitrages as CSV and Parquet files, written while they are sent: only a bounded part is in memory.
 
-Money stays exact. In CSV every amount is the decimal string that REST shows. In Parquet what arbitrages brought is
-`decimal128(38, 8)`, since it is rounded to 8 digits when it is booked; prices, amounts and fees are strings, as an
+Money stays exact. In CSV every amount is the decimal string that REST shows. In Parquet realised P&L is
+`decimal128(38, 8)`, since it is rounded to 8 digits when it is booked; prices, amounts and fees are strings, since an
 exchange may report more digits than one decimal type holds.
 """
 
@@ -26,10 +26,10 @@ from store.queries.trade_history import ArbitrageSummary, BookedFill
 
 Row = TypeVar("Row")
 Kind = Literal["text", "amount", "number", "money", "time"]
-"""`amount`: a decimal as the exchange or we said it; `money`: one of 8 digits at the most; `time`: microseconds."""
+"""`amount`: a decimal with all its digits; `money`: one of at most 8 decimals; `time`: microseconds."""
 
 FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""A spreadsheet runs a cell that begins so; OWASP, "CSV Injection"."""
+"""A spreadsheet evaluates a cell that begins with these; OWASP, "CSV Injection"."""
 TYPES: dict[Kind, pa.DataType] = {
     "text": pa.string(),
     "amount": pa.string(),
@@ -48,7 +48,7 @@ class Column(Generic[Row]):
 
 @dataclass(frozen=True, slots=True)
 class DownloadTable(Generic[Row]):
-    """What is in a file; its name begins with `name`."""
+    """The columns of a file; its name begins with `name`."""
 
     name: str
     columns: tuple[Column[Row], ...]
@@ -131,14 +131,14 @@ async def parquet_parts(
 
 
 def file_name(table_name: str, session_id: str, suffix: str) -> str:
-    """Says of which session and when it was asked for."""
+    """Has the session and the time of the request in it."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", session_id).strip("-") or "session"
     asked = datetime.fromtimestamp(wall_now() / MICROSECONDS, UTC)
     return f"{table_name}_{plain}_{asked:%Y%m%dT%H%M%SZ}.{suffix}"
 
 
 def guarded(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
+    """Text that no spreadsheet evaluates as a formula."""
     return f"'{text}" if text.startswith(FORMULA_MARKS) else text
 
 

@@ -29,7 +29,7 @@ class LiveMessage:
         return f"id: {self.sequence}\nevent: {self.kind}\ndata: {self.text}\n\n".encode()
 
 
-class Numbers:
+class SequenceNumbers:
     """Microseconds of wall time, pushed on where that would repeat one: nothing to remember over a restart."""
 
     def __init__(self) -> None:
@@ -43,9 +43,9 @@ class Numbers:
 class LiveClient:
     """Messages in order. A client that falls behind loses its queue and gets a snapshot instead, as at its start."""
 
-    def __init__(self, heard: int | None = None, limit: int = QUEUED_MESSAGES, *, is_page: bool = False) -> None:
-        """`heard`: the sequence of the last message that the client received, also over an earlier connection."""
-        self.heard = heard
+    def __init__(self, since: int | None = None, limit: int = QUEUED_MESSAGES, *, is_page: bool = False) -> None:
+        """`since`: the sequence of the last message that the client received, also over an earlier connection."""
+        self.since = since
         self.is_page = is_page
         self.is_owed = False
         """Missed trades could not be read; the next snapshot tries again."""

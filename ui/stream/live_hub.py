@@ -31,7 +31,6 @@ from ui.live.session_feeds import feeds_of
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_messages import ledger_message, pulse_message, settings_message, trade_message
 from ui.stream.liveness import detection_process, kafka_answers, poll_forever
-from ui.stream.trade_source import news
 
 PULSE_SECONDS = 0.25
 FETCH_WAIT_SECONDS = 0.1
@@ -44,6 +43,7 @@ BOOKS_SECONDS = 2.0
 """Minimum interval between reads of balances and feeds, which change all the time."""
 BOOKS_REFRESH_SECONDS = 10.0
 TOTALS_SECONDS = 5.0
+"""Minimum interval between reads of sums, which cost more."""
 TOTALS_REFRESH_SECONDS = 300.0
 """Refresh interval without changes."""
 BACKFILL_ROWS = 3_000
@@ -57,9 +57,10 @@ log = logging.getLogger("ui")
 class LiveHub:
     """Runs on one event loop; other threads may only read `settings`."""
 
-    def __init__(self, session: Session, reader: TradeReader) -> None:
+    def __init__(self, session: Session, reader: TradeReader, totals_seconds: float = TOTALS_SECONDS) -> None:
         self._session = session
         self._reader = reader
+        self._totals_seconds = totals_seconds
         self._clock = session.clock()
         self.live_state = LiveState(session, self._clock)
         self.broadcaster = Broadcaster(session, self.live_state, reader)
@@ -83,7 +84,7 @@ class LiveHub:
             self._follow_forever("kafka", self._follow_topics),
             self._follow_forever("mongodb", self._follow_trades),
             _refresh_on_change(self._read_books, self._books_changed, BOOKS_SECONDS, BOOKS_REFRESH_SECONDS),
-            _refresh_on_change(self._read_totals, self._totals_changed, TOTALS_SECONDS, TOTALS_REFRESH_SECONDS),
+            _refresh_on_change(self._read_totals, self._totals_changed, self._totals_seconds, TOTALS_REFRESH_SECONDS),
             poll_forever(self._check_kafka),
             poll_forever(self._check_processes),
             self._pulse(),
@@ -109,7 +110,7 @@ class LiveHub:
         if known is None or settings.version > known.version:
             self.live_state.settings = settings
             self._changed = True
-            self.broadcaster.tell("settings", settings_message(settings))
+            self.broadcaster.publish("settings", settings_message(settings))
 
     def apply_arbitrage_change(self, arbitrage: Arbitrage) -> None:
         """Publishes at once where a leg filled or the state changed."""
@@ -120,11 +121,11 @@ class LiveHub:
         seen = (arbitrage.state, *((leg.role, leg.state, leg.filled) for leg in arbitrage.legs))
         if arbitrage.state in SHOWN_STATES and self._published.get(arbitrage.arbitrage_id) != seen:
             self._published[arbitrage.arbitrage_id] = seen
-            self.broadcaster.tell("trade", trade_message(arbitrage))
+            self.broadcaster.publish("trade", trade_message(arbitrage))
         if arbitrage.state in FINAL_STATES:
             self._published.pop(arbitrage.arbitrage_id, None)
             ahead = {(feed.exchange, feed.symbol): feed.offset_us for feed in self.live_state.ledger.feeds}
-            self.latencies.note(arbitrage, ahead)
+            self.latencies.record(arbitrage, ahead)
 
     def apply_records(self, records: Iterable[Record]) -> None:
         """Invalid rows are logged and skipped."""
@@ -171,7 +172,7 @@ class LiveHub:
         opportunities, self._new_opportunities = self._new_opportunities, []
         self._changed, self._published_at = False, wall_now()
         pulse = pulse_message(self.live_state.snapshot(), self.live_state.take_points(), reversed(opportunities))
-        self.broadcaster.tell("pulse", pulse)
+        self.broadcaster.publish("pulse", pulse)
 
     async def _follow_forever(self, source: str, follow: Callable[[], Awaitable[None]]) -> None:
         delays = backoff()
@@ -208,21 +209,21 @@ class LiveHub:
 
     async def _follow_trades(self) -> None:
         self._is_current = False
-        async for change in news(self._reader, self._session):
+        async for change in self._reader.watch():
             if change is None:
                 await self._resync()
             elif isinstance(change, Arbitrage):
                 self.apply_arbitrage_change(change)
             elif isinstance(change, Settings):
                 self.apply_settings(change)
-            elif change == "books":
+            elif change == "ledger":
                 self._books_changed.set()
             else:
                 self._totals_changed.set()
 
     async def _resync(self) -> None:
         """Reads everything from the store and resyncs the clients."""
-        settings = await self._reader.settings()
+        settings = await self._reader.settings.current()
         if settings is not None:
             self.apply_settings(settings)
         page = await self._reader.arbitrages((), None, KEPT_ARBITRAGES)
@@ -267,8 +268,8 @@ class LiveHub:
             self._changed = True
 
     async def _read_books(self) -> None:
-        balances, states = await self._reader.balance_rows(), await self._reader.feed_states()
-        opening, _ = await self._reader.session_balances()
+        balances, states = await self._reader.balances.rows(), await self._reader.feed_states()
+        opening, _ = await self._reader.balances.of_session()
         now = self._clock.now()
         feeds = tuple(feeds_of(self._session, states, now))
         self._set_ledger(replace(self.live_state.ledger, balances=tuple(balances), feeds=feeds, opening=opening))
@@ -281,7 +282,7 @@ class LiveHub:
         if ledger != self.live_state.ledger:
             self.live_state.ledger = ledger
             self._changed = True
-            self.broadcaster.tell("ledger", ledger_message(self._session, self.live_state.snapshot()))
+            self.broadcaster.publish("ledger", ledger_message(self._session, self.live_state.snapshot()))
 
 
 async def _refresh_on_change(

@@ -1,10 +1,10 @@
-"""What goes over `/ws/live` and `/api/stream`: a snapshot, then pulses (≤ 4 a second), trades at once, the ledger.
+"""Messages of `/ws/live` and `/api/stream`: a snapshot, then pulses (≤ 4 a second), trades at once, the ledger.
 
-Each has its `sequence`: who comes back with the last one it heard (`since`, or Last-Event-ID) misses no trade.
+Each has a `sequence`: a client that reconnects with the last one (`since`, or Last-Event-ID) misses no trade.
 
 * `snapshot`: everything. It replaces all that the client knew. `is_complete` false: trades since then are left out.
-* `pulse`: quotes, newest points of charts, spreads, new opportunities, how detection is; at least one a second.
-* `trade`: one arbitrage as it stands; `arbitrage_id`, `event_time` and `times` stand outside too, for meters.
+* `pulse`: quotes, newest points of charts, spreads, new opportunities, the state of detection; at least one a second.
+* `trade`: one arbitrage as it stands; `arbitrage_id`, `event_time` and `times` are repeated outside of it.
 * `ledger`: balances, inventory, feeds, P&L (also by exchange, asset, day), rejections. `settings`: the ones in force.
 """
 
@@ -19,29 +19,20 @@ from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from session.session import Session
-from ui.live.live_snapshot import LiveSnapshot, MarketKey, Sources
+from ui.live.live_snapshot import LiveSnapshot, MarketKey
 from ui.live.price_series import PricePoint
-from ui.rows.api_rows import SeriesRow, SourcesRow
+from ui.rows.arbitrage_rows import arbitrage_row, balance_row, pnl_line_row, pnl_row, reason_rows
+from ui.rows.attribute_rows import row_from
 from ui.rows.inventory_rows import inventory_row
-from ui.rows.profit_rows import pnl_line_row, pnl_row
-from ui.rows.serializers import (
-    arbitrage_row,
-    balance_row,
-    feed_row,
-    opportunity_row,
-    quote_rows,
-    reason_rows,
-    series_row,
-    spread_rows,
-)
+from ui.rows.market_rows import FeedRow, SeriesRow, SourcesRow, opportunity_row, quote_rows, series_row, spread_rows
 
 SHOWN_OPPORTUNITIES = 20
 SHOWN_ARBITRAGES = 100
-"""More than the table shows at once, so that a filter has something to look through."""
+"""More than the table shows at once, so that a filter finds some."""
 
 
 def snapshot_message(session: Session, snapshot: LiveSnapshot, arbitrages: int = SHOWN_ARBITRAGES) -> str:
-    """With the newest `arbitrages` of its arbitrages."""
+    """`arbitrages`: how many of the newest."""
     return _text(
         "snapshot",
         {
@@ -90,15 +81,11 @@ def settings_message(settings: Settings) -> str:
     return _text("settings", {"settings": _settings(settings)})
 
 
-def sources_row(sources: Sources) -> SourcesRow:
-    return SourcesRow(kafka=sources.kafka, mongodb=sources.mongodb)
-
-
 def _market(snapshot: LiveSnapshot, opportunities: Iterable[Opportunity]) -> dict[str, object]:
     newest = list(opportunities)[:SHOWN_OPPORTUNITIES]
     return {
         "now": snapshot.now,
-        "sources": sources_row(snapshot.sources),
+        "sources": row_from(SourcesRow, snapshot.sources),
         "detection": snapshot.detection,
         "quotes": quote_rows(snapshot),
         "spreads": spread_rows(snapshot),
@@ -117,7 +104,7 @@ def _ledger(session: Session, snapshot: LiveSnapshot) -> dict[str, object]:
     groups, earned = ledger.totals.groups, ledger.totals.profit.net
     return {
         "balances": [balance_row(balance) for balance in ledger.balances],
-        "feeds": [feed_row(feed) for feed in ledger.feeds],
+        "feeds": [row_from(FeedRow, feed) for feed in ledger.feeds],
         "pnl": pnl_row(ledger.totals.profit, ledger.totals.arbitrages),
         "pnl_by": {by: [pnl_line_row(line) for line in profit_by(groups, by)] for by in get_args(GroupedBy)},
         "inventory": inventory_row(session, snapshot, ledger.balances, ledger.opening, snapshot.arbitrages, earned),

@@ -1,7 +1,7 @@
-"""Whether Kafka and the process of detection are there, looked at by ourselves: their silence alone says so much later.
+"""Polls Kafka and the detection process: their silence alone would show an outage much later.
 
-Kafka's own client goes on trying without a word, and detection, which speaks every other second, is slow when the
-machine is busy. MongoDB is asked for changes all the time (`Hub`).
+Kafka's own client retries silently, and detection, which reports every other second, is slow when the machine is busy.
+MongoDB is polled for changes all the time (`LiveHub`).
 """
 
 from collections.abc import Awaitable, Callable

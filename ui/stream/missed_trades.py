@@ -25,28 +25,28 @@ class MissedTrades:
     is_complete: bool = True
 
 
-def reserved_since(arbitrage: Arbitrage, heard: int) -> bool:
-    """Whether the arbitrage may have changed after `heard` (microseconds)."""
-    return _reserved_at(arbitrage) >= heard - SLACK_MICROSECONDS
+def reserved_since(arbitrage: Arbitrage, since: int) -> bool:
+    """Whether the arbitrage may have changed after `since` (microseconds)."""
+    return _reserved_at(arbitrage) >= since - SLACK_MICROSECONDS
 
 
-def reaches_back(kept: Sequence[Arbitrage], most: int, heard: int) -> bool:
-    """Whether every change after `heard` is among those `kept`, newest first and at most `most`."""
-    return len(kept) < most or not reserved_since(kept[-1], heard)
+def reaches_back(kept: Sequence[Arbitrage], limit: int, since: int) -> bool:
+    """Whether every change after `since` is among those `kept`, newest first and at most `limit`."""
+    return len(kept) < limit or not reserved_since(kept[-1], since)
 
 
-async def read_missed(reader: TradeReader, heard: int) -> MissedTrades:
+async def read_missed(reader: TradeReader, since: int, answer_seconds: float = ANSWER_SECONDS) -> MissedTrades:
     """All arbitrages that may have changed since; the newest of them where they are too many."""
     found: list[Arbitrage] = []
     cursor: str | None = None
     try:
-        async with asyncio.timeout(ANSWER_SECONDS):
+        async with asyncio.timeout(answer_seconds):
             while len(found) < MAX_MISSED:
                 page = await reader.arbitrages((), cursor, PAGE_ROWS)
                 found += page.items
                 cursor = page.next_cursor
-                if cursor is None or not any(reserved_since(arbitrage, heard) for arbitrage in page.items):
-                    return MissedTrades(tuple(one for one in found if reserved_since(one, heard)))
+                if cursor is None or not any(reserved_since(arbitrage, since) for arbitrage in page.items):
+                    return MissedTrades(tuple(one for one in found if reserved_since(one, since)))
     except (StoreError, TimeoutError):
         return MissedTrades(tuple(found), is_complete=False)
     return MissedTrades(tuple(found), is_complete=False)

@@ -39,6 +39,7 @@ from market.money import Amount
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
+from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing, markets_by_symbol
 from pricefeeds.recording.feed_recording import (
     RecordedEvent,
@@ -202,10 +203,10 @@ class World:
         await world._attempt("alpha", repeated)
         await world._attempt("alpha", rejected)
         await world._settle(3)
-        await world.store.set_balances("alpha", {"USD": Decimal(1), "BTC": Decimal(10)}, "now")
+        await world.store.balances.replace("alpha", {"USD": Decimal(1), "BTC": Decimal(10)}, "now", UNFENCED)
         await world._attempt("alpha", poor)
-        await world.store.set_balances("alpha", RICH["alpha"], "now")
-        await world.store.set_balances("beta", {"EUR": Decimal(1), "BTC": Decimal(0)}, "now")
+        await world.store.balances.replace("alpha", RICH["alpha"], "now", UNFENCED)
+        await world.store.balances.replace("beta", {"EUR": Decimal(1), "BTC": Decimal(0)}, "now", UNFENCED)
         await world._attempt("alpha", joined)
         await world._attempt("beta", joined)
         await world._expire(joined)
@@ -217,24 +218,32 @@ class World:
     async def _opened(cls) -> "World":
         clock = SteppedClock()
         store = MemoryTradeStore(clock)
-        store.steps.are_recorded = True
-        await store.create_settings(VERSIONS[0])
+        store.are_steps_recorded = True
+        await store.settings.create(VERSIONS[0])
         for exchange, balances in RICH.items():
-            await store.set_balances(exchange, balances, "before")
+            await store.balances.replace(exchange, balances, "before", UNFENCED)
         notes: dict[str, RejectionLog] = {}
         bots: dict[str, LegReserver] = {}
         for exchange in RICH:
             cache = StateCache(VERSIONS[0])
-            cache.update_balances(await store.balance_rows())
+            cache.update_balances(await store.balances.rows())
             notes[exchange] = RejectionLog(exchange, cache.bounds_of)
             markets = markets_by_symbol(TRADED)
             bots[exchange] = LegReserver(
-                exchange, store, markets, clock, cache, notes[exchange], lambda _, __: None, wall_clock=clock.now
+                exchange,
+                store,
+                markets,
+                clock,
+                cache,
+                notes[exchange],
+                lambda _, __: None,
+                wall_clock=clock.now,
+                by=UNFENCED,
             )
         return cls(clock, store, notes, bots)
 
     async def _settle(self, version: int) -> None:
-        await self.store.change_settings(VERSIONS[version - 1], version - 1, "test")
+        await self.store.settings.change(VERSIONS[version - 1], version - 1, "test")
         for bot in self.bots.values():
             bot.cache.settings = VERSIONS[version - 1]
 
@@ -246,7 +255,7 @@ class World:
 
     async def _expire(self, opportunity: Opportunity) -> None:
         started, self.clock.time = self.clock.time, self.clock.time + 2 * MICROSECONDS
-        assert await self.store.expire(opportunity.opportunity_id)
+        assert await self.store.expire(opportunity.opportunity_id, UNFENCED)
         self.clock.time = started
 
     async def _close(self, opportunity: Opportunity) -> None:
@@ -255,16 +264,16 @@ class World:
         sides: tuple[tuple[Side, Market], ...] = (("buy", USD_MARKET), ("sell", EUR_MARKET))
         for side, market in sides:
             self.clock.time += 1_000
-            leg = await self.store.start_sending(opportunity.opportunity_id, side)
+            leg = await self.store.start_sending(opportunity.opportunity_id, side, UNFENCED)
             assert leg is not None
-            await self.store.record_sent(opportunity.opportunity_id, side, f"order-{side}")
+            await self.store.record_sent(opportunity.opportunity_id, side, f"order-{side}", UNFENCED)
             seen = opportunity.buy if side == "buy" else opportunity.sell
             fill = fill_of(market, side, leg.amount, seen.price, Decimal("0.001"))
             report = OrderReport(f"order-{side}", True, Amount(leg.amount), (fill,))
-            await self.store.finish_leg(opportunity.opportunity_id, side, report, advancing(TRADED))
+            await self.store.finish_leg(opportunity.opportunity_id, side, report, advancing(TRADED), UNFENCED)
 
     def arbitrages(self) -> list[ExportedArbitrage]:
-        steps = self.store.steps.kept
+        steps = self.store.steps
         return [ExportedArbitrage(one, tuple(steps[name])) for name, one in self.store._arbitrages.items()]
 
     def fills(self) -> list[ExportedFill]:

@@ -142,13 +142,13 @@ def counted(name: Path, alter: Alter) -> Alter:
     return altered
 
 
-def grounds(change: Callable[[Row], object]) -> Callable[[Row], None]:
+def record(change: Callable[[Row], object]) -> Callable[[Row], None]:
     """Of a rejection."""
 
     def alter(rejection: Row) -> None:
-        kept = json.loads(rejection["grounds"])
+        kept = json.loads(rejection["record"])
         change(kept)
-        rejection["grounds"] = json.dumps(kept)
+        rejection["record"] = json.dumps(kept)
 
     return alter
 
@@ -262,7 +262,7 @@ ALTERED = (
     ),
     Altered(
         "what the store rejected on",
-        line(REJECTIONS, 1, grounds(lambda kept: kept["read"]["balances"][1].update(free="100000"))),
+        line(REJECTIONS, 1, record(lambda kept: kept["read"]["balances"][1].update(free="100000"))),
         ("rejection", "reason", "insufficient_balance", "nothing"),
     ),
     Altered(
@@ -297,7 +297,7 @@ ALTERED = (
     ),
     Altered(
         "what the exchange reported",
-        line(ARBITRAGES, 0, step(4, lambda taken: taken["cause"]["report"]["fills"][0].update(price="7"))),
+        line(ARBITRAGES, 0, step(4, lambda taken: taken["request"]["report"]["fills"][0].update(price="7"))),
         ("arbitrage", "fills[0].price", "7"),
     ),
     Altered(
@@ -307,7 +307,7 @@ ALTERED = (
     ),
     Altered(
         "the settings that a leg was sized by",
-        line(ARBITRAGES, 0, step(1, lambda taken: taken["cause"]["sight"].update(settings_version=3))),
+        line(ARBITRAGES, 0, step(1, lambda taken: taken["request"]["context"].update(settings_version=3))),
         ("arbitrage", "limit_price"),
     ),
     Altered(
@@ -338,7 +338,7 @@ def test_what_is_altered_is_found_and_named(session: Path, case: Altered) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "key", "kind"), [(ARBITRAGES, "steps", "arbitrages"), (REJECTIONS, "grounds", "rejections")]
+    ("name", "key", "kind"), [(ARBITRAGES, "steps", "arbitrages"), (REJECTIONS, "record", "rejections")]
 )
 def test_documents_of_earlier_versions_are_counted_and_passed_over(
     session: Path, name: Path, key: str, kind: str
@@ -347,6 +347,31 @@ def test_documents_of_earlier_versions_are_counted_and_passed_over(
     found = outcome(session)
     assert found.difference is None
     assert found.older == {kind: 1}
+
+
+def in_old_names(folder: Path) -> None:
+    """As the version before this one wrote what decisions were made on."""
+
+    def old_step(text: str) -> str:
+        taken = json.loads(text)
+        return json.dumps({"cause": {"what": taken["request"]["kind"]}, "read": taken["read"]})
+
+    for number in range(len((folder / "log" / ARBITRAGES).read_text().splitlines())):
+        change = line(ARBITRAGES, number, lambda kept: kept.update(steps=[old_step(text) for text in kept["steps"]]))
+        change(folder)
+    for number in range(len((folder / "log" / REJECTIONS).read_text().splitlines())):
+        line(REJECTIONS, number, lambda kept: kept.update(grounds=kept.pop("record")))(folder)
+
+
+def test_decisions_recorded_under_other_names_end_in_one_sentence(session: Path) -> None:
+    in_old_names(session)
+    found = outcome(session)
+    assert found.difference is not None
+    assert str(found.difference).endswith(
+        "step 1: step recorded taken, derived nothing: no record of a decision as this version writes it "
+        "(request: is missing)"
+    )
+    assert found.older == {"rejections": 3}
 
 
 def without_tick(folder: Path) -> None:
@@ -368,7 +393,7 @@ CANNOT: tuple[tuple[str, Alter, str], ...] = (
     ("no folder", lambda folder: folder.rename(folder.with_name("elsewhere")), "is not a folder"),
     ("no log", lambda folder: shutil.rmtree(folder / "log"), "holds no recorded log"),
     ("cut off", lambda folder: (folder / "log" / SESSION).unlink(), "ended before its log was complete"),
-    ("another format", lambda folder: edit_head(folder, format=9), "is of format 9"),
+    ("another format", lambda folder: edit_head(folder, format=9), "recorded by another version .format 9;"),
     ("a damaged line", lambda folder: (folder / "log" / FILLS).write_text("{}\n"), "line 1: is not as this version"),
     ("books gone", lambda folder: (folder / "log" / REJECTIONS).unlink(), "cannot be read"),
     ("messages gone", lambda folder: (folder / "log" / OPPORTUNITIES).write_bytes(b"PAR1"), "cannot be read"),

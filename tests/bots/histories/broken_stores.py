@@ -4,11 +4,11 @@ from dataclasses import replace
 
 from market.instruments.orders import Fill, OrderReport
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
+from market.trade.leg_lifecycle import Advance
 from market.trade.lifecycle import Moment
 from market.trade.reservation_state import fill_key
 from store.memory.memory_store import MemoryTradeStore
-from store.store_port import Advance
 
 
 class SendsAgain(MemoryTradeStore):
@@ -22,9 +22,9 @@ class SendsAgain(MemoryTradeStore):
             for one in await super().open_arbitrages()
         ]
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor = UNFENCED) -> Leg | None:
+    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
         leg = await super().start_sending(arbitrage_id, role, by)
-        known = self._known(arbitrage_id).leg(role)
+        known = self._arbitrages[arbitrage_id].leg(role)
         return known if leg is None and known is not None and known.state == "sending" else leg
 
 
@@ -44,7 +44,7 @@ class BooksTwice(MemoryTradeStore):
         role: LegRole,
         report: OrderReport | None,
         advance: Advance,
-        by: Actor = UNFENCED,
+        by: Actor,
     ) -> Arbitrage:
         seen = set(self._fills)
         fills: list[Fill] = []
@@ -54,5 +54,5 @@ class BooksTwice(MemoryTradeStore):
                 new = replace(new, fill_id=f"{new.fill_id}, again")
             seen.add(fill_key(new))
             fills.append(new)
-        told = None if report is None else replace(report, fills=tuple(fills))
-        return await super().finish_leg(arbitrage_id, role, told, advance, by)
+        reported = None if report is None else replace(report, fills=tuple(fills))
+        return await super().finish_leg(arbitrage_id, role, reported, advance, by)

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import ClassVar, Literal
 
 from exchanges.errors import AccountRejectedError, OrderRejectedError, OutcomeUnknownError
-from exchanges.order_api import FILLS_MARGIN, SEARCH_MARGIN
+from exchanges.order_port import FILLS_MARGIN, SEARCH_MARGIN
 from market.instruments.fees import charged, fee_currency
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport
@@ -130,7 +130,7 @@ class ExchangeModel:
                 exchange=self.name,
                 symbol=one.order.symbol,
                 exchange_order_id=one.exchange_order_id,
-                client_order_id=self._told_id(one),
+                client_order_id=self._reported_id(one),
                 side=one.order.side,
                 amount=one.order.amount,
                 price=one.order.price,
@@ -143,7 +143,7 @@ class ExchangeModel:
         """From so much before the whole second of `since` on as accounts do."""
         first = (since - FILLS_MARGIN) // MICROSECONDS * MICROSECONDS
         return [
-            AccountFill(fill, one.exchange_order_id, self._told_id(one))
+            AccountFill(fill, one.exchange_order_id, self._reported_id(one))
             for one in self._shown()
             for fill in self._executed_of(one)
             if fill.filled_at >= first
@@ -226,7 +226,7 @@ class ExchangeModel:
     def _shown(self) -> list[TakenOrder]:
         return [one for one in self.taken if one.shown_at <= self.time.now()]
 
-    def _told_id(self, taken: TakenOrder) -> str | None:
+    def _reported_id(self, taken: TakenOrder) -> str | None:
         return taken.order.client_order_id if self.has_client_ids else None
 
     def _executed_of(self, taken: TakenOrder) -> tuple[Fill, ...]:

@@ -80,9 +80,10 @@ class Gate:
 class _AtTheGate:
     """Every method of the store and of its parts, whichever there are, through the gate."""
 
-    def __init__(self, part: object, gate: Gate) -> None:
+    def __init__(self, part: object, gate: Gate, place: str) -> None:
         self._part = part
         self._gate = gate
+        self._place = place
 
     def __getattr__(self, name: str) -> object:
         known = self._made(name, getattr(self._part, name))
@@ -92,18 +93,18 @@ class _AtTheGate:
 
     def _made(self, name: str, method: object) -> object:
         if not callable(method):
-            return _AtTheGate(method, self._gate)
+            return _AtTheGate(method, self._gate, f"{self._place}.{name}")
         if inspect.isasyncgenfunction(method):
             return lambda *args, **kwargs: self._watched(name, method(*args, **kwargs))
 
         async def called(*args: object, **kwargs: object) -> object:
-            return await self._gate.call(f"store.{name}", lambda: method(*args, **kwargs), _store_away)
+            return await self._gate.call(f"{self._place}.{name}", lambda: method(*args, **kwargs), _store_away)
 
         return called
 
     async def _watched(self, name: str, changes: AsyncIterator[object]) -> AsyncIterator[object]:
         async for change in changes:
-            if await self._gate._wait(f"store.{name}", is_answer=True) == "failed":
+            if await self._gate._wait(f"{self._place}.{name}", is_answer=True) == "failed":
                 raise _store_away()
             yield change
 
@@ -111,7 +112,7 @@ class _AtTheGate:
 def store_at(gate: Gate, store: MemoryTradeStore) -> TradeStore:
     """What one process sees of `store`."""
     # it has exactly the methods of `store`, which is one
-    return cast(TradeStore, _AtTheGate(store, gate))
+    return cast(TradeStore, _AtTheGate(store, gate, "store"))
 
 
 @dataclass

@@ -108,7 +108,7 @@ def bot_of(
             yield await process.signals.get()
 
     async def act(by: Actor) -> None:
-        settings = await retry_until_done(seen.settings)
+        settings = await retry_until_done(seen.settings.current)
         assert settings is not None
         cache = StateCache(settings)
         reconciliation = Reconciliation(
@@ -121,7 +121,7 @@ def bot_of(
             wall_clock=time.now,
         )
         pace = Pace(round_seconds=1.0, wall_clock=time.now, steady_clock=time.now)
-        bot_loop = BotLoop(seen, account, markets, time, cache, pace, by, (reconciliation.run,))
+        bot_loop = BotLoop(seen, account, markets, time, cache, by, pace, (reconciliation.run,))
         await run_all(lease.keep_renewing(), bot_loop.run(signals(), lambda: None))
 
     async def run() -> None:

@@ -89,7 +89,7 @@ class World:
             for market in (USD_MARKET, self.second)
         }
         self.names = tuple(self.exchanges)
-        self.ask(self.store.create_settings(self.settings))
+        self.ask(self.store.settings.create(self.settings))
         self.states.append((self.store_clock.now(), self.settings.trading_state))
 
     def ask(self, question: Coroutine[object, object, Answer]) -> Answer:
@@ -106,13 +106,13 @@ class World:
         return self.ask(self.store.fills())
 
     def balance_rows(self) -> list[BalanceRow]:
-        return self.ask(self.store.balance_rows())
+        return self.ask(self.store.balances.rows())
 
     def change_settings(self, changes: dict[str, object]) -> None:
         """As by REST."""
-        current = self.store.settings_versions[-1][0]
+        current = self.store.settings.versions[-1][0]
         changed = current.model_copy(update=changes)
-        self.ask(self.store.change_settings(changed, current.version, "somebody"))
+        self.ask(self.store.settings.change(changed, current.version, "somebody"))
         self.states.append((self.store_clock.now(), changed.trading_state))
         for process in self.processes:
             process.run_ready()

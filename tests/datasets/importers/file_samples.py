@@ -86,8 +86,10 @@ def _raw(stream: str, data: Callable[[int, Shown], dict[str, object]]) -> Writer
     def write(folder: Path, ticker: str, rows: list[Shown]) -> Path:
         lines = []
         for time, row in _times(rows):
-            told = data(time, row)
-            whole = told if "lastUpdateId" in told else {"stream": f"x@{stream}", "data": {"s": ticker} | told}
+            reported = data(time, row)
+            whole = (
+                reported if "lastUpdateId" in reported else {"stream": f"x@{stream}", "data": {"s": ticker} | reported}
+            )
             lines.append(f"{time * 1_000_000} {json.dumps(whole)}")
         return _lines(folder / "raw", lines)
 

@@ -62,6 +62,14 @@ def gzipped(path: Path, text: str) -> Path:
     return path
 
 
+def of_version_99(path: Path) -> Path:
+    """The same zip, whose one member asks for a version of zip that nobody has."""
+    data = bytearray(path.read_bytes())
+    data[data.index(b"PK\x01\x02") + 6] = 99
+    path.write_bytes(data)
+    return path
+
+
 def zipped(path: Path, member: str, text: str) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(member, text)

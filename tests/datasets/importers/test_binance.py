@@ -32,7 +32,7 @@ def test_trades_of_spot(tmp_path: Path) -> None:
     assert [one["sequence"] for one in found.usable] == [5, 6]
 
 
-def test_microseconds_are_told_by_their_size(tmp_path: Path) -> None:
+def test_microseconds_are_recognised_by_their_size(tmp_path: Path) -> None:
     line = f"5,100,0.5,50,{TIME * 1_000 + 7},True,True"
     found = read_as("binance-trades", packed(tmp_path, "BTCUSDT-trades-2025-01", line), SPOT)
     assert tops(found) == [("BTC/USDT", 7, "99.9", "100.1", "0.5")]
@@ -123,8 +123,8 @@ def test_what_only_the_user_can_know_is_asked_for(tmp_path: Path) -> None:
     line = f"5,100,0.5,50,{TIME},True,True"
     unnamed = packed(tmp_path, "trades", line)
     assert "--symbol" in rejection("binance-trades", unnamed, SPOT)
-    told = FileOptions("binance", "BTC/USDT", Decimal(10))
-    assert read_as("binance-trades", unnamed, told).usable[0]["symbol"] == "BTC/USDT"
+    reported = FileOptions("binance", "BTC/USDT", Decimal(10))
+    assert read_as("binance-trades", unnamed, reported).usable[0]["symbol"] == "BTC/USDT"
     named = packed(tmp_path, "BTCUSDT-trades-2023-01", line)
     assert "--exchange" in rejection("binance-trades", named, FileOptions(half_spread_bps=Decimal(1)))
     assert "--half-spread-bps" in rejection("binance-trades", named, FileOptions("binance"))
@@ -137,7 +137,7 @@ def test_other_columns_are_rejected(tmp_path: Path) -> None:
     assert "lacks the column time" in rejection("binance-trades", path, SPOT)
 
 
-def test_each_kind_is_told_by_its_first_line(tmp_path: Path) -> None:
+def test_each_kind_is_recognised_by_its_first_line(tmp_path: Path) -> None:
     for name, line in {
         "binance-trades": f"5,100.0,0.5,50,{TIME},True,True",
         "binance-aggtrades": f"9,100,0.5,20,22,{TIME},True,True",

@@ -56,8 +56,8 @@ def test_there_is_a_file_of_every_format() -> None:
 @pytest.mark.parametrize("market", MARKETS)
 @pytest.mark.parametrize("of", FORMATS)
 def test_no_amount_of_an_inverse_market_exceeds_what_was_shown(tmp_path: Path, of: str, market: str) -> None:
-    (size, told), (exchange, symbol) = MARKETS[market], market.split()
-    imported = imported_sample(tmp_path, of, exchange, symbol, AWKWARD, alike=ALIKE, contract_size=told)
+    (size, reported), (exchange, symbol) = MARKETS[market], market.split()
+    imported = imported_sample(tmp_path, of, exchange, symbol, AWKWARD, alike=ALIKE, contract_size=reported)
     rows = rows_of(tmp_path / "set")
     assert len(rows) == len(AWKWARD)
     is_print = "half_spread_bps" in FORMATS[of].needs
@@ -83,8 +83,8 @@ def test_contracts_of_a_linear_market_are_so_much_base_each(tmp_path: Path, of: 
         said = imported_sample(folder, of, exchange, "BTC/USD:USD", rows, alike=ALIKE).manifest.assumptions
         amounts = {one[f"{side}_amount"] for one in rows_of(folder / "set") for side in ("bid", "ask")}
         assert {Decimal(amount) for amount in amounts} == {3 * Decimal(size)}
-        told = "count contracts of 0.01 BTC" if name == "okx" else "are read as BTC"
-        assert len([line for line in said if told in line]) == 1
+        reported = "count contracts of 0.01 BTC" if name == "okx" else "are read as BTC"
+        assert len([line for line in said if reported in line]) == 1
 
 
 def test_spot_is_taken_as_it_stands_and_nothing_is_said(tmp_path: Path) -> None:

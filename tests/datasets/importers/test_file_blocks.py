@@ -57,7 +57,7 @@ CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_what_cannot_be_unpacked_gets_one_sentence(tmp_path: Path, case: str) -> None:
-    make, told = CASES[case]
+    make, reported = CASES[case]
     with pytest.raises(ImportRejectedError) as rejected:
         list(blocks(make(tmp_path / "a.packed")))
-    assert told in str(rejected.value)
+    assert reported in str(rejected.value)

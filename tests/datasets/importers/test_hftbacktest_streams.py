@@ -26,13 +26,13 @@ def line(number: int, stream: str, **data: Any) -> str:
 
 
 def ticker(number: int, **changes: Any) -> str:
-    told: dict[str, Any] = {"u": number, "b": "61837.63000000", "B": "3.7", "a": "61837.64", "A": "1.5"}
-    return line(number, "bookTicker", **(told | changes))
+    reported: dict[str, Any] = {"u": number, "b": "61837.63000000", "B": "3.7", "a": "61837.64", "A": "1.5"}
+    return line(number, "bookTicker", **(reported | changes))
 
 
 def difference(number: int, first: int, last: int, **changes: Any) -> str:
-    told: dict[str, Any] = {"e": "depthUpdate", "E": 1_723_161_255_208, "U": first, "u": last, "b": [], "a": []}
-    return line(number, "depth@100ms", **(told | changes))
+    reported: dict[str, Any] = {"e": "depthUpdate", "E": 1_723_161_255_208, "U": first, "u": last, "b": [], "a": []}
+    return line(number, "depth@100ms", **(reported | changes))
 
 
 def snapshot(number: int, last: int) -> str:
@@ -203,8 +203,8 @@ def test_a_damaged_line_is_counted_and_the_others_stay(
 
 
 def test_a_large_file_of_another_form_is_not_read_to_its_end(tmp_path: Path) -> None:
-    told = rejection("hftbacktest", written(tmp_path, ticker(1), "x,y\n" * 5_000), SPOT)
-    assert "line 2: does not begin with the time in nanoseconds; 1000 of 1001 lines cannot be read" in told
+    reported = rejection("hftbacktest", written(tmp_path, ticker(1), "x,y\n" * 5_000), SPOT)
+    assert "line 2: does not begin with the time in nanoseconds; 1000 of 1001 lines cannot be read" in reported
 
 
 def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_hyperliquid_sends_whole_books(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "compared"), [(0, 564), (1, 503), (2, 1_124)], ids=["spot", "USD-M", "COIN-M"])
-def test_a_recorded_book_is_the_ticker_s_wherever_both_tell_one_update(number: int, compared: int) -> None:
+def test_a_recorded_book_is_the_ticker_s_wherever_both_report_one_update(number: int, compared: int) -> None:
     """Binance sends the best bid and ask by a stream of its own: where ids are equal, so must the prices be."""
     path = recordings_or_skip(BINANCE_FILES)[number]
     book, best = DepthBook(), dict[int, tuple[float, float]]()
@@ -245,6 +245,7 @@ def test_a_recorded_book_is_the_ticker_s_wherever_both_tell_one_update(number: i
     assert found == compared
 
 
+@pytest.mark.slow
 def test_the_recorded_files_are_read_whole() -> None:
     counts = [(28_040, 9_757, 3_449), (66_089, 21_313, 6_546), (19_136, 2_286, 26_823)]
     before = [3, 6, 25]

@@ -103,7 +103,7 @@ def test_bad_files_get_one_sentence(tmp_path: Path) -> None:
     assert "--exchange" in rejection("kaiko-l2", written(tmp_path, BOOKS), FileOptions())
 
 
-def test_each_kind_is_told_by_its_header(tmp_path: Path) -> None:
+def test_each_kind_is_recognised_by_its_header(tmp_path: Path) -> None:
     bar = f"{TIME},1,2,1,100,5\n"
     for name, head in {
         "kaiko-tob": TOPS,

@@ -10,6 +10,7 @@ from datasets.importers.lean import quote_bars
 from datasets.rows.quote_rows import Rejections
 from market.instruments.markets import Market
 from market.prices.quotes import Quote
+from tests.datasets.importers.read_files import of_version_99
 from tests.pricefeeds.samples import FX_MARKET, MARKET, level
 
 BAR = "0,7424.9,7430,7420,7425.1,1.88483821,7424.91,7431,7421,7425.11,33.35399601000002"
@@ -43,6 +44,11 @@ def test_fx_times_are_five_hours_behind_and_amounts_untold(tmp_path: Path) -> No
     quotes, rejections = read(path, FX_MARKET, utc_offset_hours=-5)
     assert quotes[0].received_time == MIDNIGHT + 5 * 60 * MINUTE + MINUTE
     assert (quotes[0].kind, quotes[0].bids, rejections) == ("fx", (level("1.22762", "0"),), {})
+
+
+def test_a_zip_of_a_later_version_is_rejected_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ImportRejectedError, match="is a zip file that cannot be unpacked"):
+        read(of_version_99(written(tmp_path, BAR)))
 
 
 BAD_ROWS: dict[str, tuple[str, dict[str, int]]] = {

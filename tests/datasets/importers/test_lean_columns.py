@@ -9,7 +9,7 @@ import pytest
 from datasets.importers.lean import quote_bars
 from datasets.rows.import_format import FileOptions
 from tests.backtest.recorded import LEAN_FILES, recordings_or_skip
-from tests.datasets.importers.read_files import cut, read_as, rejection, zipped
+from tests.datasets.importers.read_files import cut, of_version_99, read_as, rejection, zipped
 from tests.pricefeeds.samples import FX_MARKET, MARKET
 
 OPTIONS = FileOptions("coinbase", "BTC/USD", Decimal(2))
@@ -49,6 +49,11 @@ def test_currencies_are_five_hours_behind_and_have_no_amounts(tmp_path: Path) ->
     assert found.rejected == {}
 
 
+def test_a_zip_of_a_later_version_is_rejected_in_one_sentence(tmp_path: Path) -> None:
+    newer = of_version_99(written(tmp_path, QUOTE))
+    assert "is a zip file that cannot be unpacked" in rejection("lean-quotes", newer, OPTIONS)
+
+
 BAD_ROWS: dict[str, tuple[str, dict[str, int]]] = {
     "one side lacking": ("0,,,,,,7424.91,7431,7421,7425.11,33", {"empty": 1}),
     "time of no day": (QUOTE.replace("0,", "86400000,", 1), {"unreadable": 1}),
@@ -79,7 +84,7 @@ def test_what_cannot_be_read_is_rejected(tmp_path: Path) -> None:
     assert "is not a valid zip file" in rejection("lean-quotes", cut(written(tmp_path, QUOTE)), OPTIONS)
 
 
-def test_the_member_tells_the_ticker_and_the_resolution(tmp_path: Path) -> None:
+def test_the_member_names_the_ticker_and_the_resolution(tmp_path: Path) -> None:
     other = written(tmp_path, QUOTE, member="20180404_ethusd_minute_quote.csv")
     assert "is about ethusd, while BTC/USD is named" in rejection("lean-quotes", other, OPTIONS)
     seconds = written(tmp_path, QUOTE, member="20180404_btcusd_second_quote.csv")

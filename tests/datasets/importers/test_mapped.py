@@ -89,10 +89,10 @@ BARS = "timestamp,open,close,volume\n2025-05-25 23:30:00,1,2,3\n2025-05-25T23:35
 TOLD = FileOptions("bitflyer", "BTC/JPY", Decimal(10))
 
 
-def options(folder: Path, mapping: str, told: FileOptions | None = None) -> FileOptions:
+def options(folder: Path, mapping: str, reported: FileOptions | None = None) -> FileOptions:
     path = folder / "columns.toml"
     path.write_text(mapping)
-    return replace(told or FileOptions(), mapping=path)
+    return replace(reported or FileOptions(), mapping=path)
 
 
 def written(folder: Path, text: str) -> Path:
@@ -194,8 +194,8 @@ def test_exchanges_of_one_file_come_into_a_set_one_after_the_other(tmp_path: Pat
     path, folder = written(tmp_path, VENUES), tmp_path / "set"
 
     def take(exchange: str | None, symbol: str | None = None) -> list[tuple[str | None, int, dict[str, int], int]]:
-        told = options(tmp_path, VENUES_MAPPING, FileOptions(exchange, symbol))
-        added = import_files(folder, ImportRequest(FORMATS["csv"], (path,), told), lambda *_: None).added
+        reported = options(tmp_path, VENUES_MAPPING, FileOptions(exchange, symbol))
+        added = import_files(folder, ImportRequest(FORMATS["csv"], (path,), reported), lambda *_: None).added
         return [(one.exchange, one.rows, one.rejected, one.other_rows) for one in added]
 
     assert take("kraken", "BTC/USD") == [("kraken", 1, {}, 4)]
@@ -212,9 +212,9 @@ def test_exchanges_of_one_file_come_into_a_set_one_after_the_other(tmp_path: Pat
 def test_a_file_of_one_market_comes_in_under_one_name_alone(tmp_path: Path) -> None:
     """Else one mistyped word makes a market that trades at the very prices of another."""
     path = written(tmp_path, PRINTS)
-    told = options(tmp_path, PRINTS_MAPPING, TOLD)
-    import_files(tmp_path / "set", ImportRequest(FORMATS["csv"], (path,), told), lambda *_: None)
-    mistyped = ImportRequest(FORMATS["csv"], (path,), replace(told, exchange="bitflier"))
+    reported = options(tmp_path, PRINTS_MAPPING, TOLD)
+    import_files(tmp_path / "set", ImportRequest(FORMATS["csv"], (path,), reported), lambda *_: None)
+    mistyped = ImportRequest(FORMATS["csv"], (path,), replace(reported, exchange="bitflier"))
     with pytest.raises(ImportRejectedError, match="is in the set already"):
         import_files(tmp_path / "set", mistyped, lambda *_: None)
 
@@ -222,8 +222,8 @@ def test_a_file_of_one_market_comes_in_under_one_name_alone(tmp_path: Path) -> N
 def test_rows_of_other_markets_say_nothing_against_the_named_one(tmp_path: Path) -> None:
     header, first, second, _ = LEVELS.split("\n")
     text = "\n".join([header, first, first.replace("BTC-USD", "ETH-USD"), second, ""])
-    told = options(tmp_path, LEVELS_MAPPING, FileOptions(symbol="BTC/USD"))
-    request = ImportRequest(FORMATS["csv"], (written(tmp_path, text),), told)
+    reported = options(tmp_path, LEVELS_MAPPING, FileOptions(symbol="BTC/USD"))
+    request = ImportRequest(FORMATS["csv"], (written(tmp_path, text),), reported)
     import_files(tmp_path / "set", request, lambda *_: None)
     (rows,) = batches(open_tick_set(tmp_path / "set"), "BTC", ["kind"])
     assert rows["kind"].to_pylist() == ["quote", "quote"]
@@ -267,8 +267,8 @@ REJECTED: dict[str, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize(("mapping", "text", "why"), REJECTED.values(), ids=REJECTED.keys())
 def test_what_cannot_be_read_is_rejected(tmp_path: Path, mapping: str, text: str, why: str) -> None:
-    told = FileOptions("bitflyer", "BTC/JPY") if mapping == PRINTS_MAPPING else FileOptions()
-    assert why in rejection("csv", written(tmp_path, text), options(tmp_path, mapping, told))
+    reported = FileOptions("bitflyer", "BTC/JPY") if mapping == PRINTS_MAPPING else FileOptions()
+    assert why in rejection("csv", written(tmp_path, text), options(tmp_path, mapping, reported))
 
 
 def test_where_no_row_has_all_columns_all_are_counted(tmp_path: Path) -> None:
@@ -352,23 +352,23 @@ def test_the_lead_lag_trades_are_read_whole(tmp_path: Path, name: str, rows: int
     found = read_as("csv", path, options(tmp_path, LEAD_LAG, TOLD))
     lines = list(csv.DictReader(path.read_text().splitlines()))
     assert (len(found.usable), len(lines), found.rejected) == (rows, rows, {})
-    for row, told in zip(found.usable, lines, strict=True):
-        moment = datetime.strptime(told["date"] + "+0900", "%Y-%m-%d %H:%M:%S%z")
+    for row, reported in zip(found.usable, lines, strict=True):
+        moment = datetime.strptime(reported["date"] + "+0900", "%Y-%m-%d %H:%M:%S%z")
         assert row["received_time"] == int(moment.timestamp()) * 1_000_000
         # half of the sum of both sides is the price itself
-        assert (Decimal(row["bid"]) + Decimal(row["ask"])) / 2 == Decimal(told["last"])
+        assert (Decimal(row["bid"]) + Decimal(row["ask"])) / 2 == Decimal(reported["last"])
 
 
 @pytest.mark.parametrize(
-    ("name", "told", "rows"),
+    ("name", "reported", "rows"),
     [
         ("binance_BTC_USDT_5m.csv", FileOptions("binance", "BTC/USDT", Decimal(1)), 25_920),
         ("upbit_BTC_KRW_5m.csv", FileOptions("upbit", "BTC/KRW", Decimal(1)), 5_200),
     ],
 )
-def test_the_five_minute_bars_are_read_whole(tmp_path: Path, name: str, told: FileOptions, rows: int) -> None:
+def test_the_five_minute_bars_are_read_whole(tmp_path: Path, name: str, reported: FileOptions, rows: int) -> None:
     (path,) = recordings_or_skip([SHARED / "minute" / "upbit_binance_5m" / name])
-    found = read_as("csv-bars", path, options(tmp_path, BARS_MAPPING, told))
+    found = read_as("csv-bars", path, options(tmp_path, BARS_MAPPING, reported))
     lines = list(csv.DictReader(path.read_text().splitlines()))
     assert (len(found.usable), len(lines), found.rejected) == (rows, rows, {})
     for row, line in zip(found.usable, lines, strict=True):
@@ -381,10 +381,10 @@ def test_the_quotes_of_many_symbols_are_read_whole(tmp_path: Path) -> None:
     (path,) = recordings_or_skip([SHARED / "minute" / "mobook" / "Binance_US_orderbook_saved.csv"])
     found = read_as("csv", path, options(tmp_path, MO_BOOK))
     lines = list(csv.DictReader(path.read_text().splitlines()))
-    told = {line["symbol"]: [Decimal(line[f"{side}_{what}"]) for side, what in SIDES] for line in lines}
+    reported = {line["symbol"]: [Decimal(line[f"{side}_{what}"]) for side, what in SIDES] for line in lines}
     names = [side if what == "price" else f"{side}_amount" for side, what in SIDES]
-    assert {row["symbol"]: [Decimal(row[name]) for name in names] for row in found.usable} == told
-    assert (len(told), found.rejected) == (45, {})
+    assert {row["symbol"]: [Decimal(row[name]) for name in names] for row in found.usable} == reported
+    assert (len(reported), found.rejected) == (45, {})
     one = read_as("csv", path, options(tmp_path, MO_BOOK, FileOptions(symbol="BTC/USD")))
     assert (len(one.usable), one.rejected) == (1, {})
 

@@ -76,8 +76,8 @@ def test_text_with_its_mark_is_read_in_any_coding(tmp_path: Path, coding: str) -
     assert FORMATS["tardis-quotes"].fits(path, head_of(path))
     assert [row["bid"] for row in read_as("tardis-quotes", path, FileOptions()).usable] == ["100"]
     path = written(tmp_path, mark + f"{TIME // 1_000_000},100,2\n".encode(coding))
-    told = FileOptions("kraken", "BTC/USD", Decimal(1))
-    assert len(read_as("kraken-trades", path, told).usable) == 1
+    reported = FileOptions("kraken", "BTC/USD", Decimal(1))
+    assert len(read_as("kraken-trades", path, reported).usable) == 1
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,10 @@ def test_a_format_with_names_is_read_as_parquet_too(tmp_path: Path, of: str) -> 
     folders = [tmp_path / name for name in ("text", "table")]
     for folder in folders:
         folder.mkdir()
-        path, told = WRITERS[of](folder, "BTCUSD", SHOWN), sample_options(folder, of, "kraken", "BTC/USD")
+        path, reported = WRITERS[of](folder, "BTCUSD", SHOWN), sample_options(folder, of, "kraken", "BTC/USD")
         if folder.name == "table":
             as_parquet(path)
-        import_files(folder / "set", ImportRequest(FORMATS[of], (path,), told, MarketWords()), lambda *_: None)
+        import_files(folder / "set", ImportRequest(FORMATS[of], (path,), reported, MarketWords()), lambda *_: None)
     assert rows_of(folders[0] / "set") == rows_of(folders[1] / "set")
 
 
@@ -331,10 +331,10 @@ def test_a_mangled_file_is_read_or_rejected_in_one_sentence(of: str, how: Mangle
         if table and of in ("tardis-quotes", "csv", "tardis-l2", "kaiko-snapshots"):
             as_parquet(path)
         path.write_bytes(mangled(path.read_bytes(), how))
-        told = sample_options(folder, of, "bybit", "BTC/USD:BTC")
+        reported = sample_options(folder, of, "bybit", "BTC/USD:BTC")
         words = MarketWords(alike=ALIKE)
         try:
-            import_files(folder / "set", ImportRequest(FORMATS[of], (path,), told, words), lambda *_: None)
+            import_files(folder / "set", ImportRequest(FORMATS[of], (path,), reported, words), lambda *_: None)
         except ImportRejectedError as error:
             sentence = str(error)
         else:

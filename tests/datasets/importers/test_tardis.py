@@ -89,13 +89,13 @@ def test_names_are_those_used_here(tmp_path: Path) -> None:
     }.items():
         found = read_as("tardis-quotes", written(tmp_path, QUOTES + row(0, "1,2,1,1", market)), FileOptions())
         assert (found.usable[0]["exchange"], found.usable[0]["symbol"]) == ours
-    told = FileOptions(exchange="okx", symbol="BTC/USDT")
-    found = read_as("tardis-quotes", written(tmp_path, QUOTES + row(0, "1,2,1,1", "okex,XYZ")), told)
+    reported = FileOptions(exchange="okx", symbol="BTC/USDT")
+    found = read_as("tardis-quotes", written(tmp_path, QUOTES + row(0, "1,2,1,1", "okex,XYZ")), reported)
     assert (found.usable[0]["exchange"], found.usable[0]["symbol"]) == ("okx", "BTC/USDT")
     text = QUOTES + row(0, "1,2,1,1", "okex,XYZ")
     assert "it is not plain which pair XYZ is" in rejection("tardis-quotes", written(tmp_path, text), FileOptions())
     text += row(1, "1,2,1,1", "okex,ABC")
-    assert "holds XYZ, ABC" in rejection("tardis-quotes", written(tmp_path, text), told)
+    assert "holds XYZ, ABC" in rejection("tardis-quotes", written(tmp_path, text), reported)
 
 
 def test_contracts_are_reckoned_in_base_or_rejected(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_book_is_built_from_its_first_snapshot_on(tmp_path: Path) -> None:
     assert [one["asks"] for one in found.usable][-1] == '[["100","5"],["101","3"],["102","4"]]'
 
 
-def test_a_snapshot_begins_anew(tmp_path: Path) -> None:
+def test_a_snapshot_begins_again(tmp_path: Path) -> None:
     again = row(30, "true,bid,90,1") + row(30, "true,ask,91,3")
     path = written(tmp_path, UPDATES + SNAPSHOT + row(11, "false,bid,100.5,1") + again + row(31, "false,ask,90.5,1"))
     found = read_as("tardis-l2", path, FileOptions())
@@ -189,7 +189,7 @@ def test_a_truncated_file_is_rejected(tmp_path: Path) -> None:
     assert "is not a valid gzip file" in rejection("tardis-quotes", path, FileOptions())
 
 
-def test_each_kind_is_told_by_its_header(tmp_path: Path) -> None:
+def test_each_kind_is_recognised_by_its_header(tmp_path: Path) -> None:
     for name, header in {
         "tardis-quotes": QUOTES,
         "tardis-trades": TRADES,

@@ -90,14 +90,14 @@ def test_rows_of_a_log_keep_its_order_where_their_times_go_back(tmp_path: Path) 
     assert [(row.offset, row.time) for row in log] == [(row.offset, row.time) for row in rows]
 
 
-def test_ranks_may_be_told_at_the_end(tmp_path: Path) -> None:
+def test_ranks_may_be_asked_for_at_the_end(tmp_path: Path) -> None:
     with TickSetBuilder(tmp_path / "set", ("BTC",)) as builder:
         builder.add(source_table([TickRow(1, rank=0), TickRow(1, exchange="kraken", rank=1)]))
         builder.finish(manifest(), ranks=(5, 3))
     assert [row.exchange for row in log_of(tmp_path / "set", "BTC")] == ["kraken", "bitstamp"]
 
 
-def test_bases_are_the_manifests_where_they_are_not_told(tmp_path: Path) -> None:
+def test_bases_are_the_manifests_where_they_are_not_reported(tmp_path: Path) -> None:
     with TickSetBuilder(tmp_path / "set") as builder:
         builder.add(source_table([TickRow(1, "fx", "kraken", "EUR/USD", None, 0)]))
         whole = builder.finish(manifest())

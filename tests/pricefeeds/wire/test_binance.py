@@ -99,7 +99,7 @@ def test_messages_of_combined_streams_are_wrapped() -> None:
         '{"u":1,"s":"BTCUSDT","b":"1","B":"1","a":"2","A":"1"}',
     ],
 )
-def test_other_messages_are_heard_without_effect(frame: str) -> None:
+def test_other_messages_are_received_without_effect(frame: str) -> None:
     assert conversation_of(EXCHANGE).take_frame(frame, NOW) == []
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from market.prices.book_top import BookTop
-from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
-from pricefeeds.wire.bitflyer import parse_rest_book, parse_server_time
+from pricefeeds.errors import FeedDroppedError, FeedRejectedError
+from pricefeeds.wire.bitflyer import parse_rest_book
 from tests.pricefeeds.wire.samples import (
     NOW,
     bitflyer_board,
@@ -47,7 +47,7 @@ def test_a_book_is_a_board_and_its_changes() -> None:
         '{"jsonrpc":"2.0","method":"channelMessage","params":{"channel":"lightning_executions_BTC_JPY","message":[]}}',
     ],
 )
-def test_other_messages_are_heard_without_effect(frame: str) -> None:
+def test_other_messages_are_received_without_effect(frame: str) -> None:
     assert conversation_of(EXCHANGE).take_frame(frame, NOW) == []
 
 
@@ -88,5 +88,3 @@ def test_the_book_by_rest() -> None:
     assert parse_rest_book(body) == BookTop(levels(("30000", "0.1")), levels(("36640", "5")))
     with pytest.raises(FeedDroppedError):
         parse_rest_book(b'{"status":-2,"error_message":"Under maintenance","data":null}')
-    with pytest.raises(FrameRejectedError):
-        parse_server_time(b"{}")

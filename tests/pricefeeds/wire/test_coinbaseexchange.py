@@ -96,7 +96,7 @@ def test_heartbeats_count_up(then: tuple[int, int], kind: str | None) -> None:
         '{"type":"match","product_id":"BTC-USD","price":"1"}',
     ],
 )
-def test_other_messages_are_heard_without_effect(frame: str) -> None:
+def test_other_messages_are_received_without_effect(frame: str) -> None:
     assert conversation_of(EXCHANGE).take_frame(frame, NOW) == []
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from pricefeeds.errors import FrameRejectedError
-from pricefeeds.wire.kraken_v1 import book_message
+from pricefeeds.wire.kraken import parse_server_time
 from pricefeeds.wire.wire_exchanges import wire_of
+from tests.pricefeeds.wire.kraken_v1 import book_message
 from tests.pricefeeds.wire.recordings import FOLDER
 from tests.pricefeeds.wire.samples import levels
 
@@ -37,7 +38,7 @@ def test_books_by_rest(exchange: str, name: str, bid: tuple[str, str], ask: tupl
 @pytest.mark.parametrize(
     ("exchange", "name"),
     [
-        # From before its books told their microsecond.
+        # From before its books had their microsecond.
         ("bitstamp", "xchange-bitstamp/marketdata/example-full-depth-data.json"),
         ("coinbaseexchange", "xchange-coinbasepro/marketdata/example-ticker-data.json"),
         ("binance", "xchange-stream-binance/testDepthEvent.json"),
@@ -68,4 +69,4 @@ def test_older_messages_of_kraken(name: str, expected: tuple[int, int, int | Non
 
 def test_kraken_server_time() -> None:
     body = sample("xchange-kraken/marketdata/example-servertime-data.json")
-    assert wire_of("kraken").parse_server_time(body) == 1_391_835_876_000_000
+    assert parse_server_time(body) == 1_391_835_876_000_000

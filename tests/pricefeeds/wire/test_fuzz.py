@@ -12,10 +12,10 @@ import pytest
 from market.prices.book_top import BookTop
 from market.prices.quotes import MAX_LEVELS
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
-from pricefeeds.wire.kraken_checksum import level_digits
-from pricefeeds.wire.kraken_v1 import book_message
+from pricefeeds.wire.kraken import level_digits
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, FetchSnapshot, Heartbeat, Send
+from tests.pricefeeds.wire.kraken_v1 import book_message
 from tests.pricefeeds.wire.mutations import mutated
 from tests.pricefeeds.wire.recordings import received_frames
 from tests.pricefeeds.wire.samples import (
@@ -132,13 +132,13 @@ class Fuzzer:
         for _ in range(frames):
             self._now += STEP
             try:
-                self._hear(mutated(self._random, self._corpus.frames))
+                self._receive(mutated(self._random, self._corpus.frames))
             except FrameRejectedError as error:
                 self._note(error.kind)
             except (FeedDroppedError, FeedRejectedError) as error:
                 self._note(type(error).__name__)
 
-    def _hear(self, frame: str | bytes) -> None:
+    def _receive(self, frame: str | bytes) -> None:
         if self._corpus.body and self._random.random() < 0.1:
             self._conversation = self._waiting()
             body = mutated(self._random, [self._corpus.body.decode()])
@@ -236,7 +236,8 @@ def test_wrong_answers_by_rest(exchange: str) -> None:
         try:
             assert_possible(wire.parse_rest_book(_bytes_of(mutated(random, [answers[exchange]]))))
             outcomes["book"] += 1
-            wire.parse_server_time(_bytes_of(mutated(random, times)))
+            if wire.server_time is not None:
+                wire.server_time.parse(_bytes_of(mutated(random, times)))
         except (FeedDroppedError, FeedRejectedError) as error:
             outcomes[type(error).__name__] += 1
     assert min(outcomes["book"], outcomes["FrameRejectedError"]) > QUICK / 20

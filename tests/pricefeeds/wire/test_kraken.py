@@ -7,11 +7,10 @@ import pytest
 
 from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
-from pricefeeds.wire.kraken import parse_rest_book, parse_server_time, rest_book
-from pricefeeds.wire.kraken_checksum import CheckedBook, level_digits
-from pricefeeds.wire.kraken_v1 import book_message, take
+from pricefeeds.wire.kraken import CheckedBook, level_digits, parse_rest_book, parse_server_time, rest_book
 from pricefeeds.wire.wire_port import Conversation, Heartbeat
 from tests.pricefeeds.samples import level
+from tests.pricefeeds.wire.kraken_v1 import book_message, take
 from tests.pricefeeds.wire.recordings import market_of
 from tests.pricefeeds.wire.samples import (
     ASKS,
@@ -99,7 +98,7 @@ def test_signs_of_life(frame: str) -> None:
         '{"channel":"ticker","type":"update","data":[]}',
     ],
 )
-def test_other_messages_are_heard_without_effect(frame: str) -> None:
+def test_other_messages_are_received_without_effect(frame: str) -> None:
     assert conversation_of(EXCHANGE).take_frame(frame, NOW) == []
 
 

@@ -10,9 +10,9 @@ import pytest
 from market.prices.book_top import BookTop
 from market.prices.quotes import MAX_LEVELS, Level
 from pricefeeds.errors import FrameRejectedError
-from pricefeeds.wire.kraken_checksum import CheckedBook
-from pricefeeds.wire.kraken_v1 import BookMessage, book_message, take
+from pricefeeds.wire.kraken import CheckedBook
 from pricefeeds.wire.wire_exchanges import wire_of
+from tests.pricefeeds.wire.kraken_v1 import BookMessage, book_message, take
 from tests.pricefeeds.wire.recordings import Listener, fetched_bodies, is_crossed, market_of, received_frames
 
 Side = dict[Decimal, Decimal]
@@ -77,11 +77,11 @@ def bitflyer_boards() -> Iterator[tuple[int, str, str, bool, dict[str, list[dict
 def test_bitflyer() -> None:
     listeners: dict[str, Listener] = {}
     books: dict[str, NaiveBook] = {}
-    for now, frame, product, is_whole, board in bitflyer_boards():
+    for now, frame, product, is_complete, board in bitflyer_boards():
         if product not in listeners:
             listeners[product] = Listener(wire_of("bitflyer").conversation(market_of(*product.rsplit("_", 1)), None))
         listeners[product].take_frame(frame, now)
-        if is_whole:
+        if is_complete:
             books[product] = NaiveBook()
         if product in books:
             book = books[product]

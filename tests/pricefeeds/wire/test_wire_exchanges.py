@@ -17,7 +17,7 @@ def test_live_addresses_are_encrypted_and_simulated_ones_are_paths(name: str) ->
     assert wire.live_rest.startswith("https://")
     assert wire.ws_path.startswith(f"/{name}/ws")
     assert wire.rest_prefix == f"/{name}"
-    assert wire.server_time is None or wire.server_time.startswith("/")
+    assert wire.server_time is None or wire.server_time.path.startswith("/")
 
 
 def test_every_paper_market_can_be_read() -> None:

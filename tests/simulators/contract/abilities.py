@@ -48,11 +48,11 @@ IMMEDIATE: dict[str, dict[str, str]] = {
     "kraken": {"timeInForce": "IOC"},
     "binance": {"timeInForce": "IOC"},
 }
-"""How ccxt is told that what does not fill at once is to be cancelled."""
+"""How ccxt is asked that what does not fill at once is to be cancelled."""
 
 
 TICKER: dict[str, dict[str, str]] = {"binance": {"name": "ticker"}}
-"""How ccxt is told to watch a ticker that has best prices, where it would take one without."""
+"""How ccxt is asked to watch a ticker that has best prices, where it would take one without."""
 
 TOO_SMALL: dict[str, type[ccxt.BaseError]] = {"bitflyer": ccxt.ExchangeError, "binance": ccxt.BadRequest}
 """What ccxt makes of an order that is too small, where that is no InvalidOrder."""

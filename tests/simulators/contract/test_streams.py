@@ -81,28 +81,28 @@ async def test_the_ticker_follows_the_book(bench: Bench) -> None:
 
 
 @having("watchOrders")
-async def test_orders_are_told_from_opening_to_end(bench: Bench) -> None:
+async def test_orders_are_reported_from_opening_to_end(bench: Bench) -> None:
     await _listened(bench, bench.client.watch_orders)
     price = bench.out_of_reach("buy")
     order_id = await bench.post("buy", AMOUNT, price)
-    row = await _heard(bench.client.watch_orders, bench.symbol, lambda row: row["id"] == order_id)
+    row = await _received(bench.client.watch_orders, bench.symbol, lambda row: row["id"] == order_id)
     # ccxt reads no status out of Bitstamp's stream while an order is open
     assert row["status"] in (("open", None) if bench.market.exchange == "bitstamp" else ("open",))
     assert (row["side"], decimal_of(row["price"]), decimal_of(row["amount"])) == ("buy", price, AMOUNT)
     await bench.cancel(order_id)
     # Only the first message of an order on Kraken names its market: ccxt files the later ones under none
     symbol = None if bench.market.exchange == "kraken" else bench.symbol
-    await _heard(bench.client.watch_orders, symbol, lambda row: (row["id"], row["status"]) == (order_id, "canceled"))
+    await _received(bench.client.watch_orders, symbol, lambda row: (row["id"], row["status"]) == (order_id, "canceled"))
     price, _ = bench.best("sell")
     order_id = await bench.post("buy", AMOUNT, price)
-    row = await _heard(
+    row = await _received(
         bench.client.watch_orders, symbol, lambda row: (row["id"], row["status"]) == (order_id, "closed")
     )
     assert decimal_of(row["filled"]) == AMOUNT
 
 
 @having("watchMyTrades")
-async def test_the_accounts_trades_are_told_as_they_are_booked(bench: Bench) -> None:
+async def test_the_accounts_trades_are_reported_as_they_are_booked(bench: Bench) -> None:
     rows: dict[str, Row] = {}
     price, shown = bench.best("sell")
 
@@ -113,19 +113,19 @@ async def test_the_accounts_trades_are_told_as_they_are_booked(bench: Bench) -> 
     watching = asyncio.ensure_future(watch())
     try:
         async with asyncio.timeout(DEADLINE):
-            # Until the stream is there, small trades are told to nobody.
+            # Until the stream is there, small trades are sent to nobody.
             while not rows:
                 await bench.post("buy", AMOUNT / 10, price, IMMEDIATE[bench.market.exchange])
                 await _unless_ended(watching, 0.1)
-            untold = len(bench.fills()) - len(rows)
+            unreported = len(bench.fills()) - len(rows)
             order_id = await bench.post("buy", shown, None)
-            while {fill.fill_id for fill in bench.fills()[untold:]} - set(rows):
+            while {fill.fill_id for fill in bench.fills()[unreported:]} - set(rows):
                 await _unless_ended(watching, 0.01)
     finally:
         watching.cancel()
-    told = [fill for fill in bench.fills() if fill.order_id == order_id]
-    assert len(told) >= 2
-    assert_trades_equal([row for row in rows.values() if row["order"] == order_id], told)
+    booked = [fill for fill in bench.fills() if fill.order_id == order_id]
+    assert len(booked) >= 2
+    assert_trades_equal([row for row in rows.values() if row["order"] == order_id], booked)
 
 
 async def _unless_ended(watching: asyncio.Future[None], seconds: float) -> None:
@@ -136,7 +136,7 @@ async def _unless_ended(watching: asyncio.Future[None], seconds: float) -> None:
 
 
 async def _listened(bench: Bench, watch: Watch) -> None:
-    """Until the stream is there, orders are told to nobody: place some until one is told."""
+    """Until the stream is there, orders are sent to nobody: place some until one is."""
     waiting = asyncio.ensure_future(watch(bench.symbol))
     async with asyncio.timeout(DEADLINE):
         while not waiting.done():
@@ -146,7 +146,7 @@ async def _listened(bench: Bench, watch: Watch) -> None:
     await waiting
 
 
-async def _heard(watch: Watch, symbol: str | None, fits: Callable[[Row], bool]) -> Row:
+async def _received(watch: Watch, symbol: str | None, fits: Callable[[Row], bool]) -> Row:
     """The next row that fits; None listens to all markets."""
     async with asyncio.timeout(DEADLINE):
         while True:

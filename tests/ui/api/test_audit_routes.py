@@ -10,6 +10,7 @@ from session.clock import wall_now
 from session.roles import AccessTerms
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
+from tests.ui.clients import client_of
 from tests.ui.issuer import Issuer, issuing
 from tests.ui.waiting import until
 from ui.auth.api_keys import digest_of, new_key
@@ -17,8 +18,8 @@ from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.server.application import build_app
 
 
-async def entries(api: httpx.AsyncClient, key: str, **wish: str | int) -> list[dict[str, object]]:
-    answer = await api.get("/api/audit", params=wish, headers={"X-API-Key": key})
+async def entries(api: httpx.AsyncClient, key: str, **requested: str | int) -> list[dict[str, object]]:
+    answer = await api.get("/api/audit", params=requested, headers={"X-API-Key": key})
     assert answer.status_code == 200
     found: list[dict[str, object]] = answer.json()["items"]
     return found
@@ -122,17 +123,17 @@ async def test_keys_that_were_given_and_revoked_are_there(api: httpx.AsyncClient
     assert digest not in str(listed)
     revoke_key(session.home, "desk")
 
-    async def are_told() -> bool:
+    async def are_reported() -> bool:
         return [entry["action"] for entry in await entries(api, key, target="desk")] == ["key.revoke", "key.add"]
 
-    await until(are_told)
+    await until(are_reported)
 
 
 @pytest.mark.parametrize(
-    "wish", [{"outcome": "odd"}, {"since": "x"}, {"since": -1}, {"cursor": "?"}, {"limit": 0}, {"who": "x" * 201}]
+    "requested", [{"outcome": "odd"}, {"since": "x"}, {"since": -1}, {"cursor": "?"}, {"limit": 0}, {"who": "x" * 201}]
 )
-async def test_a_wish_that_is_none_is_422(api: httpx.AsyncClient, key: str, wish: dict[str, str | int]) -> None:
-    answer = await api.get("/api/audit", params=wish, headers={"X-API-Key": key})
+async def test_a_query_that_is_none_is_422(api: httpx.AsyncClient, key: str, requested: dict[str, str | int]) -> None:
+    answer = await api.get("/api/audit", params=requested, headers={"X-API-Key": key})
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
 
 
@@ -160,7 +161,7 @@ async def test_a_token_of_the_issuer_is_taken_where_it_is_configured(
     app = build_app(replace(session, access=AccessTerms(True, oidc=issuer.terms)), with_pages=False)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://127.0.0.1:8000") as keyed,
+        client_of(app) as keyed,
     ):
         change = {"version": 1, "min_net_bps": 6}
         for role, reading, changing in (("desk", 200, 403), ("guest", 403, 403), ("trader", 200, 200)):

@@ -45,7 +45,7 @@ async def asked(api: httpx.AsyncClient, key: str, body: object = ASKED) -> httpx
 
 
 @pytest.mark.usefixtures("tick_set")
-async def test_tick_sets_are_those_that_the_supervisor_told(api: httpx.AsyncClient) -> None:
+async def test_tick_sets_are_those_that_the_supervisor_reported(api: httpx.AsyncClient) -> None:
     assert (await api.get("/api/tick-sets")).json() == [
         {
             "name": "alpha-beta",
@@ -108,7 +108,7 @@ async def test_one_is_queued_with_what_was_asked(api: httpx.AsyncClient, key: st
         ({"tick_set": "alpha-beta", "settings": {"taker_fees": 1}}, "settings.taker_fees"),
     ],
 )
-async def test_what_cannot_be_run_is_told_by_field(
+async def test_what_cannot_be_run_is_reported_by_field(
     api: httpx.AsyncClient, key: str, body: dict[str, object], field: str
 ) -> None:
     answer = await asked(api, key, body)

@@ -5,22 +5,23 @@ import pytest
 from fastapi import FastAPI
 
 from market.decide.circuit_breaker import Failure
+from market.trade.leases import UNFENCED
 from session.clock import wall_now
 from session.processes import SUPERVISOR, ProcessReport
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
-from tests.store.wishes import request
+from tests.store.reservation_requests import request
+from tests.ui.reported import process_named, received_at, reported
 from tests.ui.samples import SETTINGS
-from tests.ui.told import heard_at, process_named, told
 from ui.auth.api_keys import digest_of
 from ui.auth.key_store import StoredKey, add_key
-from ui.server.application import dashboard_of
+from ui.services.dashboard import dashboard_of
 
 
 @pytest.fixture
 async def supervised(session: Session, api: httpx.AsyncClient) -> httpx.AsyncClient:
     """A supervisor has just told of its processes."""
-    await told(session)
+    await reported(session)
     return api
 
 
@@ -32,11 +33,11 @@ async def row_of(api: httpx.AsyncClient, name: str) -> dict[str, object]:
 
 
 async def test_how_each_bot_does(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    lease = await store.acquire_lease("alpha", "alpha@desk:101:abc")
+    lease = await store.leases.acquire("alpha", "alpha@desk:101:abc")
     assert lease is not None
-    await store.reserve(request("buy", "2"))
+    await store.reserve(request("buy", "2"), UNFENCED)
     for index in range(SETTINGS.breaker_failures):
-        await store.record_failure("beta", Failure(f"order-{index}", "outcome_unknown"))
+        await store.health.record("beta", Failure(f"order-{index}", "outcome_unknown"))
     alpha, beta = (await supervised.get("/api/bots")).json()["items"]
     assert (alpha["name"], alpha["exchange"], alpha["region"]) == ("bot-alpha", "alpha", "us")
     assert (alpha["state"], alpha["activity"], alpha["pid"], alpha["is_enabled"]) == ("ready", "trading", 101, True)
@@ -48,15 +49,15 @@ async def test_how_each_bot_does(supervised: httpx.AsyncClient, store: MongoTrad
 
 
 async def test_one_that_holds_no_lease_stands_by(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    await store.acquire_lease("alpha", "alpha@desk:999:abc")
+    await store.leases.acquire("alpha", "alpha@desk:999:abc")
     assert (await row_of(supervised, "bot-alpha"))["activity"] == "standby"
 
 
-async def test_an_order_that_nobody_watches_is_told(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    lease = await store.acquire_lease("alpha", "alpha@desk:101:abc")
+async def test_an_order_that_nobody_watches_is_reported(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    lease = await store.leases.acquire("alpha", "alpha@desk:101:abc")
     assert lease is not None
-    await store.reserve(request("buy", "2"))
-    await store.release_lease(lease)
+    await store.reserve(request("buy", "2"), UNFENCED)
+    await store.leases.release(lease)
     row = await row_of(supervised, "bot-alpha")
     assert (row["open_legs"], row["is_unwatched"]) == (1, True)
 
@@ -72,9 +73,9 @@ async def test_stopping_and_starting_are_kept_with_who_and_audited(
     started = (await supervised.post("/api/bots/bot-alpha/start", headers={"X-API-Key": key})).json()
     assert started["wanted"] == "running"
     audit = (await supervised.get("/api/audit", headers={"X-API-Key": key})).json()["items"]
-    told_of = [(one["action"], one["target"], one["who"], one["outcome"]) for one in audit]
-    assert told_of[0] == ("process.start", "bot-alpha", "owner", "done")
-    assert told_of[1:] == [("process.stop", "bot-alpha", "owner", "done")] * 2
+    reported_of = [(one["action"], one["target"], one["who"], one["outcome"]) for one in audit]
+    assert reported_of[0] == ("process.start", "bot-alpha", "owner", "done")
+    assert reported_of[1:] == [("process.stop", "bot-alpha", "owner", "done")] * 2
     assert audit[0]["before"]["wanted"] == "stopped"
     assert dashboard_of(application).session == session
 
@@ -111,7 +112,7 @@ async def test_what_cannot_be_stopped(
 
 
 async def test_nobody_obeys_a_silent_supervisor(supervised: httpx.AsyncClient, session: Session, key: str) -> None:
-    await heard_at(session, wall_now() - 60_000_000)
+    await received_at(session, wall_now() - 60_000_000)
     row = await row_of(supervised, "bot-alpha")
     assert (row["state"], row["activity"]) == ("unknown", "unknown")
     answer = await supervised.post("/api/bots/bot-alpha/stop", headers={"X-API-Key": key})
@@ -137,10 +138,10 @@ async def test_all_processes_and_a_feed_that_is_stopped(supervised: httpx.AsyncC
     assert (stopped.status_code, stopped.json()["wanted"]) == (200, "stopped")
 
 
-async def test_before_the_supervisor_told_anything_there_are_none(api: httpx.AsyncClient, session: Session) -> None:
+async def test_before_the_supervisor_reported_anything_there_are_none(api: httpx.AsyncClient, session: Session) -> None:
     assert (await api.get("/api/bots")).json() == {"items": []}
     assert (await api.get("/api/bots/bot-alpha")).status_code == 404
-    await told(session, ProcessReport("bot-alpha", "bot", "alpha", "starting", age=0))
+    await reported(session, ProcessReport("bot-alpha", "bot", "alpha", "starting", age=0))
     assert (await row_of(api, "bot-alpha"))["activity"] == "starting"
 
 
@@ -151,7 +152,7 @@ async def test_the_only_bot_of_an_exchange_is_found_by_it(
     stopped = await supervised.post("/api/bots/alpha/stop", headers={"X-API-Key": key})
     assert (stopped.status_code, stopped.json()["name"], stopped.json()["wanted"]) == (200, "bot-alpha", "stopped")
     bots = [ProcessReport(name, "bot", "alpha", "ready", age=0) for name in ("bot-alpha", "bot-alpha-2")]
-    await told(session, *bots)
+    await reported(session, *bots)
     answer = await supervised.get("/api/bots/alpha")
     assert answer.status_code == 404
     assert "there are bot-alpha, bot-alpha-2" in answer.json()["detail"]

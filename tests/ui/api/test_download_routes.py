@@ -13,7 +13,7 @@ from market.trade.arbitrages import PROFIT_PARTS
 from store.mongo.mongo_store import MongoTradeStore
 from store.server.documents import FILLS
 from store.server.mongo_client import connect
-from tests.store.wishes import opportunity, reserve_both
+from tests.store.reservation_requests import opportunity, reserve_both
 from tests.ui.trading import traded
 
 

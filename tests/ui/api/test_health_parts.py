@@ -17,13 +17,13 @@ from streams.query_progress import progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES, TICKS
 from tests.ui.waiting import until
-from ui.server.application import dashboard_of
+from ui.services.dashboard import dashboard_of
 
 LEDGER_SECONDS = 30
 PROBE = b'{"kind": "probe", "base": "BTC", "marker_id": "1"}'
 
 
-async def told_of(store: MongoTradeStore, session: Session, *names: str) -> None:
+async def reported_of(store: MongoTradeStore, session: Session, *names: str) -> None:
     """As the supervisor does."""
     processes = MongoProcesses(store._database, session.session_id)
     now = await processes.beat(1)
@@ -37,7 +37,7 @@ async def report_of(api: httpx.AsyncClient) -> dict[str, object]:
     return row
 
 
-async def test_the_whole_report_is_told(
+async def test_the_whole_report_is_answered(
     api: httpx.AsyncClient, application: FastAPI, store: MongoTradeStore, session: Session
 ) -> None:
     now = wall_now()
@@ -48,7 +48,7 @@ async def test_the_whole_report_is_told(
     await store.consumer_positions.record(
         ConsumerPosition("bot-bitstamp", "bitstamp", 0, 1_000, {"opportunities/0": 5})
     )
-    await told_of(store, session, "cep", "kafka")
+    await reported_of(store, session, "cep", "kafka")
     progress = QueryProgress("session-1", "spreads", False, True, now, now, "Waiting", batch=3, offsets={"0": 7})
     hub = dashboard_of(application).hub
     hub.apply_records(
@@ -59,11 +59,11 @@ async def test_the_whole_report_is_told(
         ]
     )  # fmt: skip
 
-    async def is_whole() -> bool:
+    async def is_complete() -> bool:
         row = await report_of(api)
         return bool(row["feeds"] and row["processes"]) and len(row["change_streams"]) == 2  # type: ignore[arg-type]  # a list
 
-    await until(is_whole, LEDGER_SECONDS)
+    await until(is_complete, LEDGER_SECONDS)
     row = json.loads((await api.get("/api/health/parts")).content)
     assert [feed["exchange"] for feed in row["feeds"]] == ["alpha"]
     assert [feed["exchange"] for feed in (await api.get("/api/feeds")).json()] == ["alpha"]
@@ -110,20 +110,20 @@ async def test_metrics_parse_and_count_requests_by_route(api: httpx.AsyncClient)
     assert not any("made" in route or "no-such" in route for route, _ in counted)
 
 
-async def test_logs_are_told_by_part(api: httpx.AsyncClient, store: MongoTradeStore, session: Session) -> None:
-    await told_of(store, session, "cep", "kafka")
+async def test_logs_are_separated_by_part(api: httpx.AsyncClient, store: MongoTradeStore, session: Session) -> None:
+    await reported_of(store, session, "cep", "kafka")
     (session.home / "logs").mkdir()
     rows = [{"time": "t", "level": level, "logger": "cep", "event": level.lower()} for level in ("INFO", "ERROR")]
     (session.home / "logs" / "cep.log").write_text("\n".join(map(json.dumps, rows)))
 
-    async def is_told() -> bool:
+    async def is_reported() -> bool:
         return bool((await api.get("/api/logs")).json() == {"parts": ["cep"]})
 
-    await until(is_told)
+    await until(is_reported)
     tail = (await api.get("/api/logs/cep?lines=1")).json()
-    assert ([line["event"] for line in tail["lines"]], tail["is_whole"]) == (["error"], False)
+    assert ([line["event"] for line in tail["lines"]], tail["is_complete"]) == (["error"], False)
     tail = (await api.get("/api/logs/cep?level=ERROR&text=INFO")).json()
-    assert (tail["lines"], tail["is_whole"]) == ([], True)
+    assert (tail["lines"], tail["is_complete"]) == ([], True)
 
 
 async def test_only_logs_of_the_sessions_parts_and_bounded_questions(api: httpx.AsyncClient, session: Session) -> None:

@@ -5,7 +5,7 @@ from fastapi import FastAPI
 from session.session import Session
 from ui.live.detection_state import DetectionState
 from ui.live.live_snapshot import Sources
-from ui.server.application import dashboard_of
+from ui.services.dashboard import dashboard_of
 
 
 async def test_health_says_what_is_followed(api: httpx.AsyncClient, session: Session) -> None:

@@ -15,7 +15,7 @@ ALLOWED = (
 )
 
 
-async def test_another_method_is_told_which_are_allowed(api: httpx.AsyncClient) -> None:
+async def test_another_method_is_answered_with_those_allowed(api: httpx.AsyncClient) -> None:
     for method, path, allow in ALLOWED:
         answer = await api.request(method, path)
         assert (answer.status_code, answer.headers["allow"]) == (405, allow)

@@ -10,7 +10,8 @@ import websockets
 from fastapi import FastAPI
 
 from store.mongo.mongo_store import MongoTradeStore
-from tests.store.wishes import opportunity
+from tests.store.reservation_requests import opportunity
+from tests.ui.clients import client_at
 from tests.ui.trading import traded
 from ui.server.web_server import WebServer, bound_socket, uvicorn_config
 
@@ -43,25 +44,25 @@ async def events(response: httpx.Response) -> AsyncIterator[Event]:
             event = {}
 
 
-async def test_programs_hear_trades_and_go_on_where_they_left(address: str, store: MongoTradeStore) -> None:
-    async with asyncio.timeout(20), httpx.AsyncClient(base_url=f"http://{address}") as client:
+async def test_programs_receive_trades_and_go_on_where_they_left(address: str, store: MongoTradeStore) -> None:
+    async with asyncio.timeout(20), client_at(address) as client:
         async with client.stream("GET", "/api/stream") as response:
             assert response.headers["content-type"].startswith("text/event-stream")
-            told = events(response)
-            assert await anext(told) == {"retry": "1000"}
-            first = await anext(told)
+            reported = events(response)
+            assert await anext(reported) == {"retry": "1000"}
+            first = await anext(reported)
             assert first["event"] == "snapshot"
             await traded(store, opportunity("pushed", 1))
-            async for event in told:
+            async for event in reported:
                 message = orjson.loads(event["data"])
                 assert (message["type"], str(message["sequence"])) == (event["event"], event["id"])
                 if event["event"] == "trade" and message["state"] == "closed":
                     break
         await traded(store, opportunity("while away", 2))
         async with client.stream("GET", "/api/stream", headers={"Last-Event-ID": event["id"]}) as response:
-            told = events(response)
-            await anext(told)
-            snapshot = orjson.loads((await anext(told))["data"])
+            reported = events(response)
+            await anext(reported)
+            snapshot = orjson.loads((await anext(reported))["data"])
     assert snapshot["is_complete"] is True
     assert {"pushed", "while away"} <= {row["arbitrage_id"] for row in snapshot["arbitrages"]}
     assert int(event["id"]) < snapshot["sequence"]
@@ -71,17 +72,17 @@ async def test_programs_hear_trades_and_go_on_where_they_left(address: str, stor
 async def test_a_last_event_that_is_none_of_ours_counts_as_none(address: str, identity: str) -> None:
     async with (
         asyncio.timeout(20),
-        httpx.AsyncClient(base_url=f"http://{address}") as client,
+        client_at(address) as client,
         client.stream("GET", "/api/stream", headers=[(b"Last-Event-ID", identity.encode("latin-1"))]) as response,
     ):
-        told = events(response)
-        await anext(told)
-        assert (await anext(told))["event"] == "snapshot"
+        reported = events(response)
+        await anext(reported)
+        assert (await anext(reported))["event"] == "snapshot"
 
 
 @pytest.mark.parametrize("since", ["x", "-1", "99999999999999999999"])
 async def test_a_since_that_is_no_sequence_is_rejected(address: str, since: str) -> None:
-    async with httpx.AsyncClient(base_url=f"http://{address}") as client:
+    async with client_at(address) as client:
         answer = await client.get("/api/stream", params={"since": since})
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     with pytest.raises(websockets.InvalidStatus):

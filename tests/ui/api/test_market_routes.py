@@ -5,7 +5,7 @@ from fastapi import FastAPI
 from session.clock import wall_now
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.ui.samples import FX_MARKET, quote, record
-from ui.server.application import dashboard_of
+from ui.services.dashboard import dashboard_of
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from fastapi import FastAPI
 from session.notices import Destination
 from store.queries.notice_events import NoticeEventReader
 from tests.notices.samples import alarm, trade
-from ui.server.application import dashboard_of
+from ui.services.dashboard import dashboard_of
 
 
-async def test_each_destination_and_what_it_was_never_told(application: FastAPI, api: httpx.AsyncClient) -> None:
+async def test_each_destination_and_what_it_was_never_reported(application: FastAPI, api: httpx.AsyncClient) -> None:
     assert (await api.get("/api/notices")).json() == {"destinations": [], "failed": []}
     known = (Destination("desk", "webhook"), Destination("phone", "telegram"))
     reader = NoticeEventReader(dashboard_of(application).session)

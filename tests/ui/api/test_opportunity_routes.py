@@ -12,9 +12,9 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.mongo.mongo_store import MongoTradeStore
-from tests.store.wishes import opportunity as wished
+from tests.store.reservation_requests import opportunity as requested
 from tests.ui.trading import traded
-from ui.server.application import dashboard_of
+from ui.services.dashboard import dashboard_of
 
 SECOND = 1_000_000
 
@@ -22,7 +22,7 @@ SECOND = 1_000_000
 def seen(number: int, net_bps: float, since: int) -> Opportunity:
     """`number` seconds after `since`, for as long as the next one needs."""
     at = since + number * SECOND
-    return replace(wished(f"seen-{number}", number), net_bps=net_bps, event_time=at, expires_at=at + SECOND)
+    return replace(requested(f"seen-{number}", number), net_bps=net_bps, event_time=at, expires_at=at + SECOND)
 
 
 def rejection(of: Opportunity, reason: str, count: int = 1) -> Rejection:
@@ -137,7 +137,7 @@ async def test_the_stream_has_those_that_nobody_kept(api: httpx.AsyncClient, fou
 async def test_statistics_count_each_kind_apart(api: httpx.AsyncClient, four: list[Opportunity]) -> None:
     for span in ("10m", "hour", "session"):
         found = (await api.get("/api/opportunities/statistics", params={"span": span})).raise_for_status().json()
-        assert [found[name] for name in ("seen", "taken", "rejected", "unanswered")] == [4, 1, 20, 0]
+        assert [found[name] for name in ("seen", "taken", "rejected", "expired")] == [4, 1, 20, 0]
         assert (found["taken_expected"], found["taken_net"], found["rejected_expected"]) == ("0.002", "1", "6")
         assert [(row["reason"], row["count"], row["episodes"], row["missed_profit"]) for row in found["ledger"]] == [
             ("below_threshold", 10, 1, "2"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.ui.clients import client_of
 from tests.ui.samples import session_of
 from ui.http.same_host import names_of
 from ui.server.application import build_app
@@ -61,7 +62,7 @@ async def test_beyond_loopback_any_name_is_served_to_its_own_pages(
 ) -> None:
     app = build_app(replace(session_of(tmp_path), web_host="0.0.0.0"), with_pages=False)
     headers = {"Host": host} | ({"Origin": origin} if origin else {})
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://any") as client:
+    async with client_of(app, "http://any") as client:
         assert (await client.patch("/api/nothing", headers=headers)).status_code == status
 
 

@@ -58,7 +58,7 @@ async def test_who_says_no_name_stands_under_that_of_the_key(api: httpx.AsyncCli
 
 async def test_a_state_that_there_is_not_is_named_with_those_there_are(api: httpx.AsyncClient, key: str) -> None:
     answer = await api.put("/api/trading-state", json={"state": "haltd"}, headers={"X-API-Key": key})
-    why = "must be 'running', 'reducing' or 'halted'"
+    why = "must be 'running', 'reduce_only' or 'halted'"
     assert (answer.status_code, answer.json()["detail"]) == (422, f"The request is not valid. state: {why}.")
     assert answer.json()["errors"] == [{"field": "body.state", "why": why}]
 

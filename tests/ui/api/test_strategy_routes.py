@@ -2,6 +2,7 @@ from typing import Any
 
 import httpx
 
+from market.trade.leases import UNFENCED
 from market.trade.moving_average import AverageOrder
 from store.mongo.mongo_store import MongoTradeStore
 from tests.store.test_mongo_averages import PRICES, closes, note_all
@@ -11,12 +12,12 @@ PATH = "/api/strategies/ma/trades"
 
 
 async def test_signals_come_newest_first_page_by_page(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    told = await note_all(store, closes())
+    reported = await note_all(store, closes())
     pages = await all_pages(api, PATH, 3)
     assert [len(page) for page in pages[:-1]] == [3] * (len(pages) - 1)
     rows = [row for page in pages for row in page]
-    assert {row["trade_id"] for row in rows} == {trade.trade_id for trade in told}
-    assert len(rows) == len(told) > 3
+    assert {row["trade_id"] for row in rows} == {trade.trade_id for trade in reported}
+    assert len(rows) == len(reported) > 3
 
 
 async def test_a_signal_has_all_fields_of_the_original(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
@@ -46,7 +47,7 @@ async def test_what_became_of_its_order(api: httpx.AsyncClient, store: MongoTrad
 
     wanted = {"arbitrage_id": trade.trade_id, "state": "wanted", "reason": None, "filled": "0", "cost": "0"}
     assert await order() == wanted
-    await store.averages.record_order(trade.trade_id, AverageOrder("rejected", "stale"))
+    await store.averages.record_order(trade.trade_id, AverageOrder("rejected", "stale"), UNFENCED)
     assert await order() == wanted | {"state": "rejected", "reason": "stale"}
 
 

@@ -5,7 +5,6 @@ import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
-import httpx
 import pytest
 import websockets
 
@@ -14,11 +13,13 @@ from session.roles import AccessTerms
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from tests.ui.api.listening import listening
+from tests.ui.clients import client_at
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key
 from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.auth.sign_ins import COOKIE
 from ui.http.socket_admission import PROTOCOL
 from ui.server.application import build_app
+from ui.services.dashboard import dashboard_of
 
 
 @dataclass(slots=True)
@@ -30,7 +31,7 @@ class Place:
     session: Session
 
     async def ticket(self, key: str | None = None) -> list[str]:
-        async with httpx.AsyncClient(base_url=f"http://{self.address}") as client:
+        async with client_at(self.address) as client:
             answer = await client.post("/api/tickets", headers={"X-API-Key": key or self.key})
         assert (answer.status_code, answer.headers["cache-control"]) == (201, "no-store")
         assert answer.json()["expires_in"] == 30
@@ -60,7 +61,9 @@ async def place(session: Session, store: MongoTradeStore) -> AsyncIterator[Place
     key = new_key()
     add_key(session.home, StoredKey("desk", "viewer", wall_now(), digest_of(key)))
     keyed = replace(session, access=AccessTerms(require_key=True))
-    async with listening(build_app(keyed, with_pages=False)) as address:
+    app = build_app(keyed, with_pages=False)
+    async with listening(app) as address:
+        dashboard_of(app).access.recheck_seconds = 0.1
         yield Place(address, key, keyed)
 
 
@@ -111,8 +114,8 @@ async def test_who_listens_is_cut_off_once_its_key_is_revoked(place: Place) -> N
 
 async def test_signing_out_ends_the_streams_of_that_sign_in_and_of_no_other(place: Place) -> None:
     async with (
-        httpx.AsyncClient(base_url=f"http://{place.address}") as leaving,
-        httpx.AsyncClient(base_url=f"http://{place.address}") as staying,
+        client_at(place.address) as leaving,
+        client_at(place.address) as staying,
     ):
         listened = []
         for client in (leaving, staying):
@@ -137,7 +140,7 @@ async def test_a_signed_in_page_gets_tickets_and_no_key_is_anywhere(
     place: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        async with httpx.AsyncClient(base_url=f"http://{place.address}") as client:
+        async with client_at(place.address) as client:
             assert (await client.post("/api/tickets")).status_code == 401
             wrong = await client.post("/api/sign-in", json={"key": "wrong"})
             assert (wrong.status_code, "set-cookie" in wrong.headers) == (401, False)
@@ -166,9 +169,9 @@ async def test_a_signed_in_page_gets_tickets_and_no_key_is_anywhere(
 
 async def test_the_cookie_alone_changes_nothing_that_a_page_of_ours_did_not_ask_for(place: Place) -> None:
     owner = ensure_api_key(place.session.home).read_text().strip()
-    async with httpx.AsyncClient(base_url=f"http://{place.address}") as client:
+    async with client_at(place.address) as client:
         await client.post("/api/sign-in", json={"key": owner})
-        change = {"state": "reducing"}
+        change = {"state": "reduce_only"}
         rejected = await client.put("/api/trading-state", json=change)
         foreign = await client.put("/api/trading-state", json=change, headers={"Origin": "http://evil.example"})
         own = await client.put("/api/trading-state", json=change, headers={"Origin": f"http://{place.address}"})
@@ -178,7 +181,7 @@ async def test_the_cookie_alone_changes_nothing_that_a_page_of_ours_did_not_ask_
 async def test_a_programs_stream_ends_once_its_key_is_revoked(place: Place) -> None:
     async with (
         asyncio.timeout(20),
-        httpx.AsyncClient(base_url=f"http://{place.address}", headers={"X-API-Key": place.key}) as client,
+        client_at(place.address, {"X-API-Key": place.key}) as client,
         client.stream("GET", "/api/stream") as response,
     ):
         lines = response.aiter_lines()
@@ -189,7 +192,7 @@ async def test_a_programs_stream_ends_once_its_key_is_revoked(place: Place) -> N
 
 
 async def test_nobody_says_in_a_header_where_it_comes_from(place: Place) -> None:
-    async with httpx.AsyncClient(base_url=f"http://{place.address}") as client:
+    async with client_at(place.address) as client:
         forged = {"X-API-Key": "wrong", "X-Forwarded-For": "203.0.113.7"}
         assert (await client.patch("/api/settings", json={}, headers=forged)).status_code == 401
         key = ensure_api_key(place.session.home).read_text().strip()
@@ -199,7 +202,7 @@ async def test_nobody_says_in_a_header_where_it_comes_from(place: Place) -> None
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 async def test_behind_tls_the_cookie_goes_no_other_way(place: Place, scheme: str) -> None:
-    async with httpx.AsyncClient(base_url=f"http://{place.address}") as client:
+    async with client_at(place.address) as client:
         origin = {"Origin": f"{scheme}://{place.address}"}
         answer = await client.post("/api/sign-in", json={"key": place.key}, headers=origin)
     assert ("Secure" in answer.headers["set-cookie"]) is (scheme == "https")

@@ -9,7 +9,7 @@ from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.mongo.mongo_store import MongoTradeStore
-from tests.store.wishes import opportunity, reserve_both
+from tests.store.reservation_requests import opportunity, reserve_both
 from tests.ui.trading import traded
 from tests.ui.waiting import until
 
@@ -55,8 +55,8 @@ async def test_arbitrages_are_filtered_by_state(api: httpx.AsyncClient, store: M
         (await api.get("/api/arbitrages", params={"state": state})).json()["items"]
         for state in ("closed", "reserved", "residual")
     ]
-    told = [[(row["arbitrage_id"], row["stage"]) for row in rows] for rows in found]
-    assert told == [[("ended", "closed")], [("open", "reserved")], []]
+    reported = [[(row["arbitrage_id"], row["stage"]) for row in rows] for rows in found]
+    assert reported == [[("ended", "closed")], [("open", "reserved")], []]
 
 
 async def test_one_arbitrage_has_its_legs_fills_times_and_profit(
@@ -146,7 +146,7 @@ async def test_pnl_by_lines_sums_to_the_whole(api: httpx.AsyncClient, store: Mon
     assert (await api.get("/api/pnl", params={"by": "moon"})).status_code == 422
 
 
-async def test_one_arbitrage_tells_its_way_from_the_exchange_to_the_end(
+async def test_one_arbitrage_reports_its_way_from_the_exchange_to_the_end(
     api: httpx.AsyncClient, store: MongoTradeStore
 ) -> None:
     plain = opportunity("one")
@@ -171,8 +171,8 @@ async def test_one_arbitrage_tells_its_way_from_the_exchange_to_the_end(
     server = [step["at"] for step in row["timeline"] if step["clock"] == "server"]
     assert server == sorted(server)
     assert [step["at"] for step in row["timeline"][:3]] == [980_000, 990_000, 1_000_000]
-    told = [(decision["what"], decision["actor"]) for decision in row["history"]]
-    assert ("closed", "unfenced") in told
+    reported = [(decision["what"], decision["actor"]) for decision in row["history"]]
+    assert ("closed", "unfenced") in reported
     assert [decision["at"] for decision in row["history"]] == sorted(decision["at"] for decision in row["history"])
 
 

@@ -52,16 +52,21 @@ class Link:
         self._ends.clear()
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        other_reader, other_writer = await asyncio.open_connection(*self._target)
-        self._ends |= {writer, other_writer}
+        # known from the first: a cut while the other side is being reached breaks it as well
+        self._ends.add(writer)
+        self._follow(asyncio.current_task())
         if self._is_cut:
             writer.transport.abort()
-            other_writer.transport.abort()
             return
+        other_reader, other_writer = await asyncio.open_connection(*self._target)
+        self._ends.add(other_writer)
         for source, sink in ((reader, other_writer), (other_reader, writer)):
-            task = asyncio.create_task(self._copy(source, sink))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._follow(asyncio.create_task(self._copy(source, sink)))
+
+    def _follow(self, task: asyncio.Task[None] | None) -> None:
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _copy(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         try:

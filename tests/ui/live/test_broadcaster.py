@@ -22,9 +22,11 @@ from ui.live.live_state import KEPT_ARBITRAGES, LiveState
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_clients import LiveMessage
 from ui.stream.live_messages import SHOWN_ARBITRAGES
-from ui.stream.missed_trades import MAX_MISSED, SLACK_MICROSECONDS, reaches_back
+from ui.stream.missed_trades import ANSWER_SECONDS, MAX_MISSED, SLACK_MICROSECONDS, reaches_back
 
 MINUTE = 60 * MICROSECONDS
+LONG_SECONDS = 60.0
+"""Longer than any machine takes to read what was missed."""
 
 
 def traded_at(identity: str, reserved: int) -> Arbitrage:
@@ -34,12 +36,12 @@ def traded_at(identity: str, reserved: int) -> Arbitrage:
 class Listening:
     """An audience over a live state that a test fills itself, and a store."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, answer_seconds: float = ANSWER_SECONDS) -> None:
         self.live_state = LiveState(session, session.clock())
         self.live_state.sources = Sources(mongodb=True)
-        self.client = connect(session.mongodb, selection_ms=200)
+        self.client = connect(session.mongodb, selection_ms=round(answer_seconds * 100))
         self.reader = TradeReader(self.client, session.database, session.session_id)
-        self.broadcaster = Broadcaster(session, self.live_state, self.reader)
+        self.broadcaster = Broadcaster(session, self.live_state, self.reader, answer_seconds)
 
     def show(self, *arbitrages: Arbitrage) -> None:
         for each in arbitrages:
@@ -48,10 +50,10 @@ class Listening:
     async def first(self, heard: int | None) -> dict[str, object]:
         """What one who comes back gets first."""
         async with self.broadcaster.client(heard) as client:
-            return told(await anext(self.broadcaster.messages(client)))
+            return reported(await anext(self.broadcaster.messages(client)))
 
 
-def told(message: LiveMessage) -> dict[str, object]:
+def reported(message: LiveMessage) -> dict[str, object]:
     document: dict[str, object] = orjson.loads(message.text)
     assert (document["type"], document["sequence"]) == (message.kind, message.sequence)
     return document
@@ -76,8 +78,8 @@ async def test_a_message_is_encoded_once_and_numbered_for_everybody(listening: L
     async with audience.client() as one, audience.client() as other:
         one.begin()
         other.begin()
-        audience.tell("trade", '{"type":"trade"}')
-        audience.tell("trade", '{"type":"trade"}')
+        audience.publish("trade", '{"type":"trade"}')
+        audience.publish("trade", '{"type":"trade"}')
         heard = [client.take() for client in (one, other)]
         assert heard[0] is heard[1]
         assert one.take().sequence > heard[0].sequence
@@ -92,10 +94,10 @@ async def test_a_page_that_is_open_is_counted_and_a_program_is_not(listening: Li
     assert audience.pages == 0
 
 
-async def test_a_snapshot_is_made_once_for_all_who_come_until_something_is_told(listening: Listening) -> None:
+async def test_a_snapshot_is_made_once_for_all_who_come_until_something_is_reported(listening: Listening) -> None:
     first, second = (listening.broadcaster.snapshot_message() for _ in range(2))
     assert first is second
-    listening.broadcaster.tell("trade", '{"type":"trade"}')
+    listening.broadcaster.publish("trade", '{"type":"trade"}')
     assert listening.broadcaster.snapshot_message().sequence > first.sequence
 
 
@@ -113,20 +115,20 @@ async def test_one_that_comes_back_gets_all_since_it_left(listening: Listening, 
     assert (len(trades_of(snapshot)), snapshot["is_complete"]) == (shown, True)
 
 
-async def test_without_the_store_a_long_gap_is_told_and_tried_again(listening: Listening) -> None:
+async def test_without_the_store_a_long_gap_is_reported_and_tried_again(listening: Listening) -> None:
     now = wall_now()
     listening.show(*(traded_at(f"trade-{n}", now) for n in range(KEPT_ARBITRAGES)))
     async with listening.broadcaster.client(now) as client:
         messages = listening.broadcaster.messages(client)
-        assert told(await anext(messages))["is_complete"] is False
-        assert (client.heard, client.is_owed) == (now, True)
+        assert reported(await anext(messages))["is_complete"] is False
+        assert (client.since, client.is_owed) == (now, True)
         listening.live_state = listening.broadcaster._state = LiveState(
             session_of(Path("unused")), listening.live_state._clock
         )
         listening.live_state.sources = Sources(mongodb=True)
         listening.broadcaster.resynchronise(only_owed=True)
-        assert told(await anext(messages))["is_complete"] is True
-        assert client.heard != now
+        assert reported(await anext(messages))["is_complete"] is True
+        assert client.since != now
 
 
 async def test_before_the_store_was_read_nothing_is_promised(listening: Listening) -> None:
@@ -154,7 +156,7 @@ async def test_what_the_state_keeps_no_more_is_read_from_the_store(
     newest = wall_now()
     ages = zip(count(), range(stored), strict=False)
     rows = [traded_at(f"trade-{n}", newest - n * MINUTE) for n, _ in ages]
-    listening = Listening(session)
+    listening = Listening(session, LONG_SECONDS)
     await listening.client[session.database][ARBITRAGES].insert_many(
         arbitrage_document(row) | {"session_id": session.session_id, "revision": 1, "at": row.times["reserved"]}
         for row in rows

@@ -26,7 +26,7 @@ def came_out(signs: StreamLag, offset: int, seconds: float) -> DetectionLag:
     return signs.detection[0]
 
 
-def test_a_probe_that_came_out_tells_how_long_it_took() -> None:
+def test_a_probe_that_came_out_shows_how_long_it_took() -> None:
     signs = StreamLag("session-1")
     probed(signs, 10, 0)
     assert signs.detection[0].waited(START + 3 * SECOND) == 3 * SECOND

@@ -30,7 +30,7 @@ CAME_OUT = START + 61 * SECOND
         (QUERY, CAME_OUT, NOW - 2 * SECOND, "working"),
         (QUERY, CAME_OUT, NOW - 21 * SECOND, "silent"),
         (replace(QUERY, is_active=False), CAME_OUT, None, "silent"),
-        (replace(QUERY, told_at=NOW - 21 * SECOND), CAME_OUT, None, "silent"),
+        (replace(QUERY, reported_at=NOW - 21 * SECOND), CAME_OUT, None, "silent"),
     ],
 )
 def test_how_detection_is(

@@ -40,7 +40,7 @@ def test_quantiles_lie_within_their_bucket() -> None:
 
 def test_stages_are_the_differences_of_an_arbitrages_times() -> None:
     latencies = TradeLatencies()
-    latencies.note(ended(detected=20, reserved=45, sent=50, filled=120), {})
+    latencies.record(ended(detected=20, reserved=45, sent=50, filled=120), {})
     seconds = {stage: histogram.seconds for stage, histogram in latencies.stages.items()}
     assert seconds == {
         "received_to_detected": 0.02,
@@ -52,11 +52,11 @@ def test_stages_are_the_differences_of_an_arbitrages_times() -> None:
 
 def test_what_did_not_happen_is_not_counted_and_nothing_twice() -> None:
     latencies = TradeLatencies()
-    latencies.note(replace(ended(detected=1), state="reserved"), {})
-    latencies.note(replace(ended(detected=1), strategy="ma"), {})
+    latencies.record(replace(ended(detected=1), state="reserved"), {})
+    latencies.record(replace(ended(detected=1), strategy="ma"), {})
     assert latencies.stages["received_to_detected"].count == 0
     for _ in range(2):
-        latencies.note(ended(detected=20), {})
+        latencies.record(ended(detected=20), {})
     assert [histogram.count for histogram in latencies.stages.values()] == [1, 0, 0, 0]
 
 
@@ -66,6 +66,6 @@ def test_an_exchanges_time_is_put_right_by_what_is_known_of_its_clock() -> None:
     buy = replace(one.opportunity.buy, exchange_time=START + 500_000, received_time=START + 10_000)
     sell = replace(one.opportunity.sell, exchange_time=None)
     one = replace(one, opportunity=replace(one.opportunity, buy=buy, sell=sell))
-    latencies.note(one, {(buy.exchange, buy.symbol): 500_000})
+    latencies.record(one, {(buy.exchange, buy.symbol): 500_000})
     assert list(latencies.arrivals) == [buy.exchange]
     assert latencies.arrivals[buy.exchange].seconds == pytest.approx(0.01)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ui.stream.live_clients import LiveClient, LiveMessage, MessageKind, Numbers
+from ui.stream.live_clients import LiveClient, LiveMessage, MessageKind, SequenceNumbers
 
 
 def message(number: int, kind: MessageKind = "trade") -> LiveMessage:
@@ -22,7 +22,7 @@ def begun(limit: int = 64) -> LiveClient:
     return client
 
 
-def test_a_client_begins_with_a_snapshot_then_hears_in_order() -> None:
+def test_a_client_begins_with_a_snapshot_then_receives_in_order() -> None:
     client = LiveClient()
     client.offer(message(1))
     assert (client.needs_snapshot, client.waiting) == (True, 0), "it is in the snapshot"
@@ -44,7 +44,7 @@ def test_a_slow_client_gets_a_snapshot_in_place_of_what_it_missed() -> None:
 
 
 @pytest.mark.parametrize("kind", ["ledger", "settings"])
-def test_of_what_says_everything_anew_only_the_newest_waits(kind: MessageKind) -> None:
+def test_of_what_says_everything_again_only_the_newest_waits(kind: MessageKind) -> None:
     client = begun(limit=3)
     client.offer(message(0, kind))
     client.offer(message(1))
@@ -63,7 +63,7 @@ async def test_waiting_lasts_until_there_is_something() -> None:
 
 
 def test_numbers_grow_even_where_the_clock_does_not() -> None:
-    numbers = Numbers()
+    numbers = SequenceNumbers()
     numbers.last += 10_000_000
     ahead = numbers.last
     assert [numbers.next() - ahead for _ in range(3)] == [1, 2, 3]

@@ -21,7 +21,7 @@ from streams.query_progress import progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES
 from tests.market.samples import USD_MARKET
-from tests.store.wishes import filled, opportunity
+from tests.store.reservation_requests import filled, opportunity
 from tests.ui.samples import NOWHERE, SETTINGS, arbitrage, mark, quote, record, session_of
 from tests.ui.trading import traded
 from tests.ui.waiting import until
@@ -82,7 +82,7 @@ async def test_nobody_looking_costs_nothing_and_misses_nothing(hub: LiveHub) -> 
         assert [row["bid"] for row in orjson.loads(hub.broadcaster.snapshot_message().text)["quotes"]] == ["100"]
 
 
-async def test_a_page_is_told_that_detection_is_starting_then_that_it_works(tmp_path: Path) -> None:
+async def test_a_page_learns_that_detection_is_starting_then_that_it_works(tmp_path: Path) -> None:
     reader = TradeReader(connect(f"mongodb://{NOWHERE}"), "unused")
     now = wall_now()
     hub = LiveHub(replace(session_of(tmp_path), started_at=now), reader)
@@ -113,7 +113,7 @@ def with_fill(made: Arbitrage) -> Arbitrage:
     return replace(made, legs=(leg, *made.legs[1:]))
 
 
-async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: LiveHub) -> None:
+async def test_trades_are_reported_at_once_at_each_fill_and_at_the_end(hub: LiveHub) -> None:
     reserved = arbitrage(state="reserved")
     bought = with_fill(reserved)
     ended = replace(bought, state="closed", times=reserved.times | {"filled": 7})
@@ -133,7 +133,7 @@ async def test_trades_are_told_at_once_at_each_fill_and_at_the_end(hub: LiveHub)
 
 
 @pytest.mark.parametrize("state", ["awaiting_second_leg", "expired"])
-async def test_half_reservations_are_told_to_nobody(hub: LiveHub, state: str) -> None:
+async def test_half_reservations_are_reported_to_nobody(hub: LiveHub, state: str) -> None:
     async with hub.broadcaster.client() as client:
         await started(client)
         hub.apply_arbitrage_change(arbitrage(state=state))
@@ -171,7 +171,7 @@ async def test_a_snapshot_has_charts_and_marks(hub: LiveHub) -> None:
 async def following(session: Session, store: MongoTradeStore) -> AsyncIterator[LiveHub]:
     """Runs; Kafka is nowhere."""
     reader = TradeReader(connect(session.mongodb), session.database, session.session_id)
-    hub = LiveHub(session, reader)
+    hub = LiveHub(session, reader, totals_seconds=0.1)
     running = asyncio.create_task(hub.run())
     await until(lambda: hub.live_state.sources.mongodb)
     yield hub
@@ -203,7 +203,7 @@ async def test_a_trade_is_pushed_by_itself_with_its_books(following: LiveHub, st
 
 async def test_feeds_and_settings_arrive_by_themselves(following: LiveHub, store: MongoTradeStore) -> None:
     await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3))
-    await store.change_settings(SETTINGS.model_copy(update={"min_net_bps": 9.0}), 1, "test")
+    await store.settings.change(SETTINGS.model_copy(update={"min_net_bps": 9.0}), 1, "test")
     await until(lambda: [feed.quotes for feed in following.live_state.ledger.feeds] == [3])
     await until(lambda: following.settings is not None and following.settings.min_net_bps == 9.0)
 

@@ -94,11 +94,11 @@ def test_a_row_that_is_none_is_rejected(row: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "told"), [("ask_amount", "much"), ("ask_amount", "NaN"), ("bid", "0"), ("bid", "-1")]
+    ("field", "reported"), [("ask_amount", "much"), ("ask_amount", "NaN"), ("bid", "0"), ("bid", "-1")]
 )
-def test_a_quote_that_cannot_be_shown_is_left_out(field: str, told: str) -> None:
+def test_a_quote_that_cannot_be_shown_is_left_out(field: str, reported: str) -> None:
     live_state, _ = live_state_of()
-    live_state.apply_tick({**tick(quote(USD_MARKET, "1", "2")), field: told})
+    live_state.apply_tick({**tick(quote(USD_MARKET, "1", "2")), field: reported})
     assert live_state.snapshot().tops == ()
 
 

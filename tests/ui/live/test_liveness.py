@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import httpx
 import pytest
 
 from session.clock import wall_now
@@ -20,11 +19,13 @@ from streams.broker.embedded_broker import free_ports
 from streams.topic_admin import ensure_topics
 from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka, mongod_process, wait_primary
-from tests.store.wishes import open_books
+from tests.store.reservation_requests import open_books
+from tests.ui.clients import client_of
 from tests.ui.samples import SETTINGS, session_of
 from tests.ui.waiting import until
 from ui.live.consumer_lag import DetectionLag
-from ui.server.application import build_app, dashboard_of
+from ui.server.application import build_app
+from ui.services.dashboard import dashboard_of
 from ui.stream.live_hub import LiveHub
 from ui.stream.liveness import kafka_answers
 
@@ -58,6 +59,7 @@ def detect(hub: LiveHub) -> None:
     hub.stream_lag.detection[0] = DetectionLag(came_out_at=now + 1)
 
 
+@pytest.mark.slow
 async def test_readiness_follows_the_end_and_the_return_of_each(
     tmp_path: Path, own_kafka: ServiceProcess, own_mongod: ServiceProcess
 ) -> None:
@@ -67,10 +69,9 @@ async def test_readiness_follows_the_end_and_the_return_of_each(
         await open_books(store, SETTINGS)
     await tell(session, "ready")
     app = build_app(session, with_pages=False)
-    transport = httpx.ASGITransport(app=app)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as client,
+        client_of(app) as client,
     ):
         detect(dashboard_of(app).hub)
 

@@ -30,8 +30,8 @@ def turned(of: Opportunity) -> Opportunity:
 def test_a_run_goes_on_until_its_last_has_expired() -> None:
     census = OpportunityCensus()
     for at in (0, 400_000, 1_200_000, 2_300_000):
-        census.note(seen(at, net_bps=at / 100_000))
-    census.note(turned(seen(2_300_100)))
+        census.record(seen(at, net_bps=at / 100_000))
+    census.record(turned(seen(2_300_100)))
     counted = census.counted(START + 2_400_000, None)
     assert [(run.pair, run.duration, run.sightings, run.best_bps) for run in counted.runs] == [
         (ONE_WAY, 1_200_000, 3, 12.0)
@@ -50,7 +50,7 @@ def test_a_span_begins_at_a_half_minute_and_a_session_has_all() -> None:
     census = OpportunityCensus()
     half_hours = [seen(number * 1_800 * SECOND) for number in range(10)]
     for one in half_hours:
-        census.note(one)
+        census.record(one)
     now = half_hours[-1].event_time
     assert census.counted(now, None).bins[ONE_WAY].total() == 10
     assert census.counted(now, None).since == START
@@ -69,7 +69,7 @@ def test_nothing_seen_is_counted_from_now() -> None:
 def test_the_room_is_bounded() -> None:
     census = OpportunityCensus()
     for number in range(KEPT_RUNS + 10):
-        census.note(seen(number * 2 * SECOND))
+        census.record(seen(number * 2 * SECOND))
     counted = census.counted(START + 10**12, None)
     assert len(counted.runs) <= KEPT_RUNS + 1
     assert counted.bins[ONE_WAY].total() == KEPT_RUNS + 10
@@ -80,7 +80,7 @@ def test_the_room_is_bounded() -> None:
 def test_every_one_is_in_one_bin_and_one_run(rows: list[tuple[int, float]], since: int) -> None:
     census = OpportunityCensus()
     for at, net_bps in sorted(rows):
-        census.note(seen(at, net_bps))
+        census.record(seen(at, net_bps))
     counted = census.counted(START + 10**10, None)
     assert sum(run.sightings for run in counted.runs) == counted.bins[ONE_WAY].total() == len(rows)
     assert all(run.duration >= 0 for run in counted.runs)

@@ -15,8 +15,8 @@ from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.queries.trade_reader import TradeReader
 from store.server.mongo_client import connect
 from tests.services import mongod_process, wait_primary
+from tests.store.reservation_requests import open_books, opportunity
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
-from tests.store.wishes import open_books, opportunity
 from tests.ui.live.link import Link, link_to
 from tests.ui.samples import SETTINGS, session_of
 from tests.ui.trading import traded
@@ -62,7 +62,7 @@ async def following(session: Session, link: Link) -> AsyncIterator[tuple[LiveHub
     await asyncio.to_thread(client.close)
 
 
-async def test_an_outage_is_told_and_nothing_of_it_is_missed(session: Session, store: MongoTradeStore) -> None:
+async def test_an_outage_is_reported_and_nothing_of_it_is_missed(session: Session, store: MongoTradeStore) -> None:
     async with link_to(session.mongodb) as link, following(session, link) as (_, listener):
         await traded(store, opportunity("before", 1))
         await until(lambda: listener.seen.get("before") == "closed")
@@ -76,7 +76,7 @@ async def test_an_outage_is_told_and_nothing_of_it_is_missed(session: Session, s
     assert "snapshot" not in listener.kinds[heard:], "its changes were still to be had"
 
 
-async def test_a_mongodb_that_is_stuck_is_told_as_well(session: Session, store: MongoTradeStore) -> None:
+async def test_a_mongodb_that_is_stuck_is_reported_as_well(session: Session, store: MongoTradeStore) -> None:
     async with link_to(session.mongodb) as link, following(session, link) as (_, listener):
         link.stall()
         await until(lambda: listener.mongodb[-1] is False)

@@ -20,7 +20,7 @@ from streams.topic_admin import ensure_topics
 from streams.topic_writer import TopicWriter
 from streams.topics import TICKS
 from tests.market.samples import EUR_MARKET, USD_MARKET
-from tests.store.wishes import open_books, opportunity
+from tests.store.reservation_requests import open_books, opportunity
 from tests.ui.samples import FX_MARKET, SETTINGS, quote
 from tests.ui.serving import Served
 from tests.ui.trading import traded

@@ -8,7 +8,8 @@ import pytest
 from market.decide.settings import TradingState
 from tests.ui.samples import session_of
 from ui.panels.bot_cards import bot_card
-from ui.services.bot_service import BotRow, BreakerRow, with_those_to_come
+from ui.rows.risk_rows import BreakerRow
+from ui.services.bot_service import BotRow, with_those_to_come
 from ui.services.process_service import ProcessRow
 
 PROCESS = ProcessRow(
@@ -53,7 +54,7 @@ def bot(activity: str) -> BotRow:
     )
 
 
-def test_a_bot_that_was_not_told_of_yet_has_its_card_already(tmp_path: Path) -> None:
+def test_a_bot_without_a_report_yet_has_its_card_already(tmp_path: Path) -> None:
     session, alpha = session_of(tmp_path), bot("standby")
     cards = with_those_to_come([alpha], [PROCESS], session)
     assert [(one["name"], one["activity"]) for one in cards] == [("bot-alpha", "standby"), ("bot-beta", "starting")]
@@ -67,7 +68,7 @@ def test_a_bot_that_was_not_told_of_yet_has_its_card_already(tmp_path: Path) -> 
     ("activity", "trading", "state"),
     [
         ("trading", "running", '<p class="state good">Trading</p>'),
-        ("trading", "reducing", '<p class="state ">Reduce-only: no new arbitrages</p>'),
+        ("trading", "reduce_only", '<p class="state ">Reduce-only: no new arbitrages</p>'),
         ("trading", "halted", '<p class="state bad">Halted: sends nothing</p>'),
         ("standby", "halted", '<p class="state ">Standby</p>'),
         ("stopped", "halted", '<p class="state bad">Stopped</p>'),

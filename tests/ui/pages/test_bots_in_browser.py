@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.ui.pages.browser import AT_REST, NEWS_MS, PAGES, PAINT_MS, Scheme, Watched, awaited, opened
+from tests.ui.reported import reported
 from tests.ui.serving import Served
-from tests.ui.told import told
 from ui.auth.sign_ins import COOKIE
 
 pytestmark = pytest.mark.browser
@@ -55,7 +55,7 @@ class Steering:
 
 @pytest.fixture(scope="module")
 def steering(chromium: Browser, served_dashboard: Served) -> Iterator[Steering]:
-    awaited(told(served_dashboard.session))
+    awaited(reported(served_dashboard.session))
     key = (served_dashboard.session.home / "api_key").read_text().strip()
     with opened(chromium, served_dashboard, path="bots") as watched:
         expect(watched.page.get_by_text("Trading is on.")).to_be_visible(timeout=PAINT_MS)
@@ -130,9 +130,10 @@ class PagesSocket:
         server.on_message(lambda message: None if self._is_kept_back(message) else socket.send(message))
 
     def _is_kept_back(self, message: str | bytes) -> bool:
-        told = ForwardMsg.FromString(message if isinstance(message, bytes) else message.encode())
-        has_ended = told.WhichOneof("type") == "script_finished" or (
-            told.WhichOneof("type") == "session_status_changed" and not told.session_status_changed.script_is_running
+        reported = ForwardMsg.FromString(message if isinstance(message, bytes) else message.encode())
+        has_ended = reported.WhichOneof("type") == "script_finished" or (
+            reported.WhichOneof("type") == "session_status_changed"
+            and not reported.session_status_changed.script_is_running
         )
         return self.is_cut or (self.is_held and has_ended)
 
@@ -150,7 +151,7 @@ def test_trading_is_halted_at_once_once_it_was_confirmed_though_no_script_answer
     expect(switch).to_contain_text("Trading is halted (version 2).")
     assert steering.trading_state() == "halted"
     expect(page.get_by_role("checkbox", name="I want to halt trading")).not_to_be_checked()
-    for name, state in (("Reduce-only", "reducing"), ("Resume trading", "running")):
+    for name, state in (("Reduce-only", "reduce_only"), ("Resume trading", "running")):
         page.get_by_role("button", name=name).click()
         expect(page.get_by_role("button", name=name)).to_be_disabled(timeout=NEWS_MS)
         assert steering.trading_state() == state

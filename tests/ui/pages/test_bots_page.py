@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from market.decide.settings import Settings
 from session.processes import ProcessOrder
 from tests.ui.pages.tabs import sign_in
-from tests.ui.told import process_named, told
+from tests.ui.reported import process_named, reported
 from tests.ui.waiting import until
 from ui.services.dashboard import Dashboard
 
@@ -20,7 +20,7 @@ def page() -> AppTest:
 
 
 def settings_now(dashboard: Dashboard) -> Settings:
-    settings = dashboard.answer(dashboard.reader.settings())
+    settings = dashboard.answer(dashboard.reader.settings.current())
     assert settings is not None
     return settings
 
@@ -28,7 +28,7 @@ def settings_now(dashboard: Dashboard) -> Settings:
 def changed_elsewhere(dashboard: Dashboard, **changes: object) -> Settings:
     current = settings_now(dashboard)
     changed = current.model_copy(update=changes)
-    saved = dashboard.answer(dashboard.reader.change_settings(changed, current.version, "somebody else"))
+    saved = dashboard.answer(dashboard.reader.settings.change(changed, current.version, "somebody else"))
     dashboard.loop.call_soon_threadsafe(dashboard.hub.apply_settings, saved)
     dashboard.answer(until_shown(dashboard, saved))
     return saved
@@ -58,21 +58,21 @@ def test_without_a_server_the_page_says_so() -> None:
     assert [error.value for error in app.error] == ["The dashboard's server is not running."]
 
 
-def test_the_form_is_told_every_field_with_its_range_and_no_value(dashboard: Dashboard) -> None:
+def test_the_form_gets_every_field_with_its_range_and_no_value(dashboard: Dashboard) -> None:
     app = page()
     assert not app.exception
-    told = next(json.loads(one.proto.json) for one in app.get("bidi_component") if "columns" in one.proto.json)
-    fields = {field["name"]: field for groups in told["columns"] for group in groups for field in group["fields"]}
+    reported = next(json.loads(one.proto.json) for one in app.get("bidi_component") if "columns" in one.proto.json)
+    fields = {field["name"]: field for groups in reported["columns"] for group in groups for field in group["fields"]}
     elsewhere = {"version", "trading_state", "enabled_exchanges", "taker_fees"}
     assert fields.keys() | elsewhere == set(Settings.model_fields)
     assert fields["min_net_bps"]["range"] == "−1,000 to 10,000 bps"
     assert fields["max_notional"]["range"] == "above 0, up to 10,000,000 USD"
     assert fields["single_leg_policy"]["choices"] == ["complete", "reverse", "hold"]
-    assert told["fee"]["range"] == "0 to 0.1 of the notional"
-    assert tuple(told["exchanges"]) == dashboard.session.exchanges == ("alpha", "beta", "fx")
+    assert reported["fee"]["range"] == "0 to 0.1 of the notional"
+    assert tuple(reported["exchanges"]) == dashboard.session.exchanges == ("alpha", "beta", "fx")
     changed_elsewhere(dashboard, min_net_bps=8.0)
     again = [json.loads(one.proto.json or "{}") for one in app.run().get("bidi_component")]
-    assert told in again, "nothing of a redraw reaches the form"
+    assert reported in again, "nothing of a redraw reaches the form"
 
 
 def test_the_history_says_who_changed_what(dashboard: Dashboard) -> None:
@@ -83,7 +83,7 @@ def test_the_history_says_who_changed_what(dashboard: Dashboard) -> None:
 
 
 def test_each_bot_is_shown_and_stopped_and_started(dashboard: Dashboard) -> None:
-    dashboard.answer(told(dashboard.session))
+    dashboard.answer(reported(dashboard.session))
     app = signed_in(dashboard)
     shown = html(app)
     assert 'aria-label="bot-alpha"' in shown
@@ -100,7 +100,7 @@ def test_each_bot_is_shown_and_stopped_and_started(dashboard: Dashboard) -> None
 
 
 def test_a_feed_is_stopped_too_and_nothing_without_a_key(dashboard: Dashboard) -> None:
-    dashboard.answer(told(dashboard.session))
+    dashboard.answer(reported(dashboard.session))
     app = page()
     click(app, "Yes, stop feed-alpha")
     assert [error.value for error in app.error] == ["Not done: sign in with an operator's API key first."]

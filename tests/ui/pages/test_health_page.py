@@ -35,16 +35,16 @@ def shown(app: AppTest) -> str:
     return "\n".join(element.proto.body for element in app.get("html"))
 
 
-async def tell_of(dashboard: Dashboard, *names: str) -> None:
+async def report_of(dashboard: Dashboard, *names: str) -> None:
     """As the supervisor does."""
     async with await open_store(dashboard.session) as store:
         processes = MongoProcesses(store._database, dashboard.session.session_id)
         now = await processes.beat(1)
         await processes.report([ProcessReport(name, "cep", None, "ready", 0, 7) for name in names], now)
-    await until(lambda: _is_told(dashboard, names))
+    await until(lambda: _is_reported(dashboard, names))
 
 
-async def _is_told(dashboard: Dashboard, names: tuple[str, ...]) -> bool:
+async def _is_reported(dashboard: Dashboard, names: tuple[str, ...]) -> bool:
     return set(names) <= await dashboard.health.part_names()
 
 
@@ -67,7 +67,7 @@ def test_the_log_of_a_part_is_shown_filtered_and_without_secrets(dashboard: Dash
     lines = [json.dumps({"time": "t", "level": level, "logger": "cep", "event": event}) for level, event in events]
     (logs / "cep.log").write_text("\n".join(lines))
     (logs / "other.log").write_text("of no part of this session")
-    dashboard.answer(tell_of(dashboard, "cep", "kafka"))
+    dashboard.answer(report_of(dashboard, "cep", "kafka"))
     app = page()
     assert app.selectbox(key="health.log.part").options == ["cep"]
     assert "query died: apiKey=[hidden] &lt;b&gt;" in shown(app)
@@ -112,5 +112,5 @@ def test_the_chart_has_a_bar_for_each_bucket() -> None:
 
 
 def test_a_log_that_goes_further_back_says_so() -> None:
-    assert "older lines" in log_lines({"part": "cep", "lines": [], "is_whole": False})
-    assert "older lines" not in log_lines({"part": "cep", "lines": [], "is_whole": True})
+    assert "older lines" in log_lines({"part": "cep", "lines": [], "is_complete": False})
+    assert "older lines" not in log_lines({"part": "cep", "lines": [], "is_complete": True})

@@ -13,7 +13,8 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.mongo.mongo_store import open_store
-from tests.store.wishes import opportunity
+from tests.store.reservation_requests import opportunity
+from tests.ui.clients import ANSWER_SECONDS
 from tests.ui.trading import traded
 from ui.api.opportunity_examples import KEPT, PREVIEW, STATISTICS
 from ui.page_parts.dom_tables import Cell
@@ -74,7 +75,7 @@ def fill(dashboard: Dashboard, rejected: int) -> None:
                 else:
                     await store.reject(rejection(made, "below_threshold"))
 
-    dashboard.answer(work())
+    dashboard.answer(work(), ANSWER_SECONDS)
 
 
 @pytest.mark.parametrize("script", [PAGE, PREVIEW_PAGE])

@@ -16,7 +16,7 @@ HEAD = "from ui.pages.page_header import render_header; render_header()"
 WINTER = 1_700_000_000_000_000
 
 
-def told(app: AppTest) -> dict[str, Any]:
+def reported(app: AppTest) -> dict[str, Any]:
     """What Python gives to the part that draws the head."""
     data: dict[str, Any] = json.loads(app.get("bidi_component")[0].proto.json)
     return data
@@ -26,13 +26,13 @@ def told(app: AppTest) -> dict[str, Any]:
 def test_it_says_the_mode_of_the_session_and_begins_in_utc() -> None:
     app = AppTest.from_string(HEAD, default_timeout=30).run()
     assert not app.exception
-    assert told(app) == {"mode": "paper", "is_local": False}
+    assert reported(app) == {"mode": "paper", "is_local": False}
 
 
 def test_without_a_server_it_never_says_paper() -> None:
     app = AppTest.from_string(HEAD, default_timeout=30).run()
     assert not app.exception
-    assert told(app)["mode"] not in get_args(Mode)
+    assert reported(app)["mode"] not in get_args(Mode)
 
 
 def test_every_mode_has_its_words_in_the_title_of_the_tab_and_only_live_shouts() -> None:
@@ -48,5 +48,5 @@ def test_every_mode_has_its_words_in_the_title_of_the_tab_and_only_live_shouts()
         (ZoneInfo("America/New_York"), "2023-11-14 17:13:20 EST"),
     ],
 )
-def test_a_moment_is_told_in_the_chosen_zone_with_its_name(zone: Any, shown: str) -> None:
+def test_a_moment_is_shown_in_the_chosen_zone_with_its_name(zone: Any, shown: str) -> None:
     assert moment(WINTER, zone) == shown

@@ -88,8 +88,8 @@ def test_a_tab_becomes_whom_its_ticket_was_issued_to_once(
         return "none" if purpose is None else dashboard.access.tickets.issue(caller, purpose)
 
     script = "from ui.services.dashboard import running\nfrom ui.page_parts.page_sign_in import store_caller\n"
-    brought = f"{script}import streamlit\nstore_caller(running(), {dashboard.answer(issued())!r})\n{SCRIPT}"
-    app = AppTest.from_string(brought, default_timeout=SECONDS).run()
+    earned = f"{script}import streamlit\nstore_caller(running(), {dashboard.answer(issued())!r})\n{SCRIPT}"
+    app = AppTest.from_string(earned, default_timeout=SECONDS).run()
     assert said(app)[0] == who
     # the script above brings the same ticket again
     assert said(app.run())[0] == "anybody viewer open"
@@ -107,12 +107,12 @@ def test_where_reading_needs_a_key_nobody_is_nobody(dashboard: Dashboard) -> Non
 def test_an_operator_sees_who_changed_what(dashboard: Dashboard) -> None:
     caller = dashboard.access.by_key(owners_key(dashboard), "127.0.0.1")
     assert caller is not None
-    dashboard.answer(switch_trading(dashboard, "reducing", caller, "erika <b>"))
+    dashboard.answer(switch_trading(dashboard, "reduce_only", caller, "erika <b>"))
     app = page()
     sign_in(app, dashboard)
     shown = " ".join(str(element.proto.body) for element in app.get("html"))
     assert "trading.switch" in shown
-    assert "trading_state running → reducing" in shown
+    assert "trading_state running → reduce_only" in shown
     assert "erika &lt;b&gt;" in shown
 
 

@@ -137,7 +137,7 @@ class Redraws:
         return False
 
     def others_switch_trading(self) -> bool:
-        state = "reducing" if self.steering.settings()["trading_state"] == "running" else "running"
+        state = "reduce_only" if self.steering.settings()["trading_state"] == "running" else "running"
         headers = {"X-API-Key": self.steering.key}
         self.page.request.put(f"{self.steering.address}/api/trading-state", data={"state": state}, headers=headers)
         self.steering.shown_version()
@@ -158,7 +158,7 @@ class Redraws:
         expect(self.page.locator("[data-setting]").first).to_be_visible(timeout=PAINT_MS)
         return True
 
-    def the_tab_is_loaded_anew(self) -> bool:
+    def the_tab_is_loaded_again(self) -> bool:
         self.page.reload()
         expect(self.page.locator("[data-setting]").first).to_be_visible(timeout=PAINT_MS)
         expect(self.page.locator(AT_REST)).to_be_attached(timeout=PAINT_MS)
@@ -169,7 +169,7 @@ class Redraws:
         dear = {
             3: self.the_server_stands_still,
             7: self.another_page_and_another_asset,
-            12: self.the_tab_is_loaded_anew,
+            12: self.the_tab_is_loaded_again,
         }
         cheap = (self.the_script_runs_again, self.others_switch_trading)
         return dear.get(number, cheap[number % 2])()
@@ -310,11 +310,11 @@ def test_a_lost_answer_loses_no_edit_and_what_is_in_force_is_no_change_any_more(
     expect(steering.said()).to_contain_text("No answer", timeout=NEWS_MS)
     expect(steering.unsaved()).to_contain_text("● 1 unsaved change")
 
-    def heard_and_cut_off(route: Route) -> None:
+    def received_and_cut_off(route: Route) -> None:
         route.fetch()
         route.abort()
 
-    steering.page.route("**/api/settings", heard_and_cut_off, times=1)
+    steering.page.route("**/api/settings", received_and_cut_off, times=1)
     steering.save()
     expect(steering.said()).to_contain_text("may or may not have been made", timeout=NEWS_MS)
     expect(steering.unsaved()).to_contain_text("no unsaved changes", timeout=NEWS_MS)
@@ -352,11 +352,11 @@ def test_two_texts_are_the_same_number_only_where_every_digit_is(steering: Steer
 
 BEGUN_ANEW = """fresh => import("/assets/live_feed.js").then(({ liveFeed }) => {
   liveFeed.model.settings = fresh;
-  liveFeed.tell("all");
+  liveFeed.notify("all");
 })"""
 
 
-def test_another_system_at_the_same_address_begins_its_versions_anew(steering: Steering) -> None:
+def test_another_system_at_the_same_address_begins_its_versions_again(steering: Steering) -> None:
     fresh = steering.settings() | {"version": 1, "min_net_bps": 3.5}
     steering.page.route("**/api/settings", lambda route: route.fulfill(json=fresh), times=1)
     steering.page.evaluate(BEGUN_ANEW, fresh)

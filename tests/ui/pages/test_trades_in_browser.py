@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
 from session.backtest_requests import TickSetSummary
 from session.session import Session
@@ -14,6 +14,7 @@ from tests.ui.serving import Served
 pytestmark = pytest.mark.browser
 
 OPEN_MS = 3_000
+MOST_TRIES = 8
 TICK_SET = TickSetSummary("alpha-beta", "a made-up one", ("alpha", "beta"), ("BTC",), 1_000, 1_000_000, 2_000_000)
 
 
@@ -23,7 +24,7 @@ def test_an_arbitrage_is_looked_into_and_all_of_them_saved(wide: Watched) -> Non
     listed = page.get_by_role("region", name="Arbitrages, newest first")
     expect(listed.get_by_role("row")).to_have_count(2, timeout=PAINT_MS)
     expect(page.locator(AT_REST)).to_be_attached(timeout=PAINT_MS)
-    opened_list(page, "Details of one arbitrage").first.click()
+    choose_first(page, "Details of one arbitrage")
     steps = page.get_by_role("region", name="Timeline")
     expect(steps.get_by_role("rowheader", name="reserved")).to_have_count(2, timeout=NEWS_MS)
     assert rows_saved(page, "Arbitrages as CSV") == ["the-first-trade"]
@@ -33,7 +34,7 @@ def test_an_arbitrage_is_looked_into_and_all_of_them_saved(wide: Watched) -> Non
 
 def test_a_backtest_is_asked_for_with_the_key_and_cancelled(wide: Watched, served_dashboard: Served) -> None:
     page, session = wide.page, served_dashboard.session
-    awaited(told(session))
+    awaited(reported(session))
     wide.go("Backtests")
     page.get_by_label("API key", exact=True).fill((session.home / "api_key").read_text().strip(), timeout=PAINT_MS)
     page.get_by_role("button", name="Sign in").click()
@@ -46,17 +47,19 @@ def test_a_backtest_is_asked_for_with_the_key_and_cancelled(wide: Watched, serve
     assert wide.complaints == []
 
 
-def opened_list(page: Page, label: str) -> Locator:
-    """The options of a list, opened until it stays: a page that is just being drawn once more closes it again."""
-    options = page.get_by_role("option")
-    for _ in range(5):
-        page.get_by_label(label).click(timeout=PAINT_MS)
+def choose_first(page: Page, label: str) -> None:
+    """Open a list and click its first option, again where the page was just being drawn once more, which closes the
+    list or replaces its options."""
+    option = page.get_by_role("option").first
+    for _ in range(MOST_TRIES):
         try:
-            options.first.wait_for(timeout=OPEN_MS)
+            page.get_by_label(label).click(timeout=PAINT_MS)
+            option.wait_for(timeout=OPEN_MS)
+            option.click(timeout=OPEN_MS)
         except TimeoutError:
             continue
-        break
-    return options
+        return
+    raise AssertionError(f"no option of {label!r} could be chosen in {MOST_TRIES} tries")
 
 
 def rows_saved(page: Page, link: str) -> list[str]:
@@ -67,6 +70,6 @@ def rows_saved(page: Page, link: str) -> list[str]:
         return [row["arbitrage_id"] for row in csv.DictReader(file)]
 
 
-async def told(session: Session) -> None:
+async def reported(session: Session) -> None:
     async with await open_store(session) as store:
         await store.backtests.report_tick_sets([TICK_SET])

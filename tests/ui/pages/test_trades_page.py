@@ -14,7 +14,8 @@ from market.accounting.profit_groups import ProfitLine, profit_from
 from market.trade.arbitrages import PROFIT_PARTS
 from store.mongo.mongo_store import open_store
 from store.queries.trade_history import TradeFilter
-from tests.store.wishes import opportunity
+from tests.store.reservation_requests import opportunity
+from tests.ui.clients import ANSWER_SECONDS
 from tests.ui.trading import traded
 from ui.page_parts.dom_tables import Cell, numbers, table, words
 from ui.page_parts.page_times import zone_word
@@ -35,7 +36,7 @@ def trade(dashboard: Dashboard, *identities: str) -> None:
             for number, identity in enumerate(identities, 1):
                 await traded(store, opportunity(identity, number), "0.01")
 
-    dashboard.answer(work())
+    dashboard.answer(work(), ANSWER_SECONDS)
 
 
 def html_of(app: AppTest) -> str:

@@ -1,0 +1,135 @@
+"""The port of an exchange's order API, and helpers to parse its answers."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Protocol
+
+from exchanges.errors import ExchangeError
+from market.instruments.markets import Market
+from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
+from market.money import Amount, decimal_of, total
+from market.time_units import MICROSECONDS
+
+FILLS_MARGIN = 60 * MICROSECONDS
+"""Fills are read from this much earlier than requested, beyond the known clock offset: the exchange's clock may have
+been set since it was measured (every ten minutes), as may ours and the store's."""
+SEARCH_MARGIN = 600 * MICROSECONDS
+"""The same for an order that is identified by time and content only. It costs nothing, since one page has as many
+orders, and misses none that the exchange accepted, up to a minute off; other known orders are excluded."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class AnswerNotUnderstoodError(ExchangeError):
+    """The exchange's answer is not as documented."""
+
+
+class OrderApi(Protocol):
+    """One exchange's order API; raises ccxt's errors and AnswerNotUnderstoodError."""
+
+    async def post(self, order: LimitOrder, market: Market) -> str:
+        """Post the order and return the exchange's order id."""
+        ...
+
+    async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
+        """The order's state with all its fills; None where the exchange does not show it yet."""
+        ...
+
+    async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
+        """Find the order without its exchange order id; None where there is none. Raises OutcomeUnknownError."""
+        ...
+
+    async def balances(self) -> dict[str, Decimal]: ...
+
+    async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]: ...
+
+    async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
+        """All pages, from `FILLS_MARGIN` before `since` (our clock) on; a fill may occur twice."""
+        ...
+
+
+def rows_of(answer: object) -> list[Mapping[str, Any]]:
+    """A list of objects. Raises AnswerNotUnderstoodError."""
+    if not isinstance(answer, list) or not all(isinstance(row, Mapping) for row in answer):
+        raise AnswerNotUnderstoodError(f"expected rows, got {str(answer)[:200]}")
+    return answer
+
+
+def row_of(answer: object) -> Mapping[str, Any]:
+    """An object. Raises AnswerNotUnderstoodError."""
+    if not isinstance(answer, Mapping):
+        raise AnswerNotUnderstoodError(f"expected an object, got {str(answer)[:200]}")
+    return answer
+
+
+def text_in(row: Mapping[str, Any], name: str) -> str:
+    """Raises AnswerNotUnderstoodError where it is missing."""
+    value = row.get(name)
+    if value is None or value == "":
+        raise AnswerNotUnderstoodError(f"{name} is missing in {str(row)[:200]}")
+    return str(value)
+
+
+def number_in(row: Mapping[str, Any], name: str) -> Decimal:
+    """The exchange's own digits. Raises AnswerNotUnderstoodError."""
+    try:
+        return decimal_of(text_in(row, name))
+    except ValueError as error:
+        raise AnswerNotUnderstoodError(f"{name} is not a valid number in {str(row)[:200]}: {error}") from error
+
+
+def side_in(row: Mapping[str, Any], name: str) -> Side:
+    """Buy or sell, in any case. Raises AnswerNotUnderstoodError."""
+    text = text_in(row, name).lower()
+    if text == "buy":
+        return "buy"
+    if text == "sell":
+        return "sell"
+    raise AnswerNotUnderstoodError(f"{name} is not a side in {str(row)[:200]}")
+
+
+class Pages:
+    """The pages of one list; guards against an exchange that returns the same page again and again."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def add_page(self, rows: Iterable[str]) -> None:
+        """Record a page by its rows' ids, some of which may have moved here from the page before. Raises
+        AnswerNotUnderstoodError where none is new."""
+        new = set(rows) - self._seen
+        if not new:
+            raise AnswerNotUnderstoodError("the exchange returned the same page again")
+        self._seen |= new
+
+
+def on_exchange_clock(client: Any, since: int, margin: int = FILLS_MARGIN) -> int:
+    """The earliest exchange time of an event at `since` (our clock, microseconds), minus `margin`; rounded down to a
+    second, since some exchanges have no finer times."""
+    theirs = since + (int(client.exchange_ahead_ms) - int(client.exchange_uncertainty_ms)) * 1_000 - margin
+    return theirs // MICROSECONDS * MICROSECONDS
+
+
+def iso_of(micros: int) -> str:
+    """An ISO time to the second, UTC."""
+    return f"{(_EPOCH + timedelta(microseconds=micros)):%Y-%m-%dT%H:%M:%S}Z"
+
+
+def micros_of(text: str) -> int:
+    """Microseconds UTC of an ISO time, with or without its zone. Raises AnswerNotUnderstoodError."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise AnswerNotUnderstoodError(f"not a time: {text[:50]}") from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def report_of(exchange_order_id: str, has_ended: bool, filled: Decimal, fills: Sequence[Fill]) -> OrderReport:
+    """Final only once all fills that the exchange counts are there; they may appear after the order's end."""
+    # an exchange may list a fill twice
+    once = tuple({fill.fill_id: fill for fill in fills}.values())
+    complete = total(fill.amount for fill in once) == filled
+    return OrderReport(exchange_order_id, has_ended and complete, Amount(filled), once)

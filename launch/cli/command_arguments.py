@@ -1,0 +1,257 @@
+"""The arguments of each subcommand of `arbitrage`, and the error message where one of them is wrong.
+
+Imports none of the packages that the subcommands use, so that `--help` is fast.
+"""
+
+import argparse
+from decimal import Decimal
+from pathlib import Path
+
+from market.money import decimal_of
+
+MAX_NUMBER = 1_000_000_000
+"""Maximum of seconds and of speeds: thirty years, small enough never to overflow."""
+DAY_SECONDS = 86_400
+
+
+def add_paper(parser: argparse.ArgumentParser) -> None:
+    add_session(parser)
+    parser.add_argument("--seed", type=seed, help="seed of the simulated prices")
+
+
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """Arguments of a session that trades, on paper or for real."""
+    parser.add_argument("--seconds", type=positive, help="stop after this long, counted from when all is ready")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the session's summary there")
+    parser.add_argument("--port", type=port, help="port of the dashboard (default 8000)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="record frames in and ticks out, in the data folder",
+    )
+
+
+def add_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
+    parser.add_argument("--verify", metavar="SESSION", help="verify a recorded session instead, by its id or folder")
+    parser.add_argument("--speed", type=positive, help="replay speed, times the recorded one (default: the profile's)")
+    parser.add_argument("--fee-bps", type=fee, help="taker fee per side, instead of the profile's")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report there")
+    parser.add_argument("--port", type=port, help="port of the dashboard (default 8000)")
+
+
+def add_backtest(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "names", nargs="+", metavar="SET|FILE", help="a tick set's name or folder, a recorded session's, or raw files"
+    )
+    parser.add_argument("--master", default="local[*]", help="Spark master (default: all cores of this machine)")
+    parser.add_argument(
+        "--set-value", action="append", default=[], metavar="NAME=VALUE", help="change a setting; may be repeated"
+    )
+    _add_costs(parser)
+    parser.add_argument(
+        "--fee-tiers",
+        action="append",
+        default=[],
+        metavar="EXCHANGE=VOLUME:BPS,…",
+        help="fees by 30-day volume; may be repeated",
+    )
+    parser.add_argument(
+        "--failed-percent", type=float, default=0.0, metavar="N", help="percent of orders that are rejected"
+    )
+    parser.add_argument("--latency-from", type=Path, metavar="FILE", help="JSON file of latency samples per exchange")
+    parser.add_argument("--seed", type=seed, default=1, help="random seed (default 1)")
+    parser.add_argument("--follow-settings", action="store_true", help="use the settings of the recorded log")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
+    parser.add_argument("--report", type=Path, metavar="FILE.html", help="write the report as one HTML page")
+    parser.add_argument(
+        "--trades", type=Path, metavar="FILE", help="write all trades as CSV, or as JSON if the name ends in .json"
+    )
+    # for the supervisor: the progress, and the summary figures
+    parser.add_argument("--progress", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--figures", type=Path, help=argparse.SUPPRESS)
+
+
+def _add_costs(parser: argparse.ArgumentParser) -> None:
+    """What a trade of a backtest costs, in money and in time."""
+    parser.add_argument("--fee-bps", type=fee, help="taker fee per side, instead of the set's own")
+    parser.add_argument(
+        "--latency-ms",
+        action="append",
+        default=[],
+        metavar="N|EXCHANGE=N",
+        help="latency from the decision to the match",
+    )
+
+
+def add_sweep(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "names", nargs="*", metavar="SET|FILE", help="a tick set's name or folder, a recorded session's, or raw files"
+    )
+    parser.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        metavar="NAME=FROM:TO:STEP|NAME=A,B",
+        help="grid of values; may be repeated",
+    )
+    parser.add_argument(
+        "--range", action="append", default=[], metavar="NAME=LOW:HIGH", help="range to draw from; may be repeated"
+    )
+    parser.add_argument("--random", type=seed, metavar="N", help="draw N parameter sets instead of every combination")
+    parser.add_argument("--seed", type=seed, default=1, help="random seed (default 1)")
+    parser.add_argument(
+        "--walk-forward", type=seed, metavar="N", help="N walk-forward splits: choose in sample, test out of sample"
+    )
+    parser.add_argument(
+        "--set-value",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting that is not varied; may be repeated",
+    )
+    _add_costs(parser)
+    parser.add_argument("--master", default="local[*]", help="Spark master (default: all cores of this machine)")
+    parser.add_argument("--name", help="name of the sweep (default: derived from its parameters)")
+    parser.add_argument("--resume", metavar="NAME", help="continue a sweep that was stopped")
+    parser.add_argument("--show", metavar="NAME", help="show a finished sweep")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")
+
+
+def add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("format", metavar="FORMAT", help="format of the files; --list shows all formats")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE|FOLDER|PATTERN")
+    parser.add_argument("--exchange", metavar="NAME", help="exchange of the files, if they do not name it")
+    parser.add_argument("--symbol", metavar="BASE/QUOTE", help="symbol of the files, if they do not name it")
+    parser.add_argument("--region", metavar="NAME", help="region of the exchange (default: the known one)")
+    parser.add_argument("--fx", action="store_true", help="the files hold FX rates, used for every market")
+    parser.add_argument(
+        "--half-spread-bps", type=fee, metavar="BPS", help="for trades and bars: half the spread put around each price"
+    )
+    parser.add_argument(
+        "--contract-size",
+        type=size,
+        metavar="N",
+        help="derivatives: size of one contract, in dollars (inverse) or coins (linear), if it is not known",
+    )
+    parser.add_argument("--mapping", type=Path, metavar="FILE", help="column mapping, for FORMAT csv")
+    parser.add_argument(
+        "--alike",
+        action="append",
+        default=[],
+        metavar="ASSET=ASSET",
+        help="treat two assets as equal, 1:1; may be repeated",
+    )
+    parser.add_argument("--set", default="imported", metavar="NAME", help="name of the tick set (default imported)")
+    parser.add_argument("--settlement", metavar="CURRENCY", help="settlement currency of a new set (default USD)")
+
+
+def add_raw_replay(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", type=Path, metavar="FOLDER", help="folder of one exchange, one session or all recordings"
+    )
+
+
+def add_chaos(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--seconds",
+        type=chaos_seconds,
+        default=180.0,
+        help="duration of the fault injection, once all is ready (default 180)",
+    )
+    parser.add_argument("--seed", type=seed, default=1, help="seed of the schedule and of the prices (default 1)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON")
+    parser.add_argument("--port", type=port, help="port of the dashboard (default: a free one)")
+
+
+def add_keys(parser: argparse.ArgumentParser) -> None:
+    works = parser.add_subparsers(dest="work", required=True, metavar="add | list | revoke")
+    add = works.add_parser("add", help="create a key and show it once")
+    add.add_argument("name", metavar="NAME", help="name of its owner, as the audit log shows it")
+    add.add_argument(
+        "--role", choices=("viewer", "operator"), required=True, help="viewer: read only; operator: may change"
+    )
+    works.add_parser("list", help="list names, roles and creation times")
+    revoke = works.add_parser("revoke", help="revoke a key; takes effect with the next request")
+    revoke.add_argument("name", metavar="NAME")
+
+
+def add_exchanges(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=port, default=8100, help="port of all of them (default 8100)")
+    parser.add_argument("--seed", type=seed, default=1, help="seed of the prices")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the arguments for ccxt's constructors as JSON")
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="run only these exchanges (default: all)")
+    parser.add_argument("--faults", metavar="SEED[:PER_MINUTE]|FILE", help="inject faults on a schedule")
+    parser.add_argument("--no-limits", action="store_true", help="switch the rate limits off, for load tests")
+    parser.add_argument("--session", action="store_true", help="serve the running session (used by the supervisor)")
+
+
+def add_feed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="EXCHANGE")
+
+
+def add_bot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="EXCHANGE")
+    parser.add_argument(
+        "--number", type=number_of_bot, default=1, help="number of the bot on that exchange (default 1)"
+    )
+
+
+def add_nothing(_: argparse.ArgumentParser) -> None:
+    """It takes no arguments."""
+
+
+def positive(text: str) -> float:
+    number = decimal_number(text)
+    if not 0 < number <= MAX_NUMBER:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number up to {MAX_NUMBER:,}")
+    return float(number)
+
+
+def chaos_seconds(text: str) -> float:
+    """At most one day: the whole schedule is computed and printed before the run."""
+    seconds = positive(text)
+    if seconds > DAY_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text} is longer than a day ({DAY_SECONDS:,} s)")
+    return seconds
+
+
+def decimal_number(text: str) -> Decimal:
+    try:
+        return decimal_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def port(text: str) -> int:
+    return _whole_number(text, 1, 65_535, "a port between 1 and 65535")
+
+
+def seed(text: str) -> int:
+    return _whole_number(text, 1 - 2**63, 2**63 - 1, "a whole number of less than 64 bits")
+
+
+def number_of_bot(text: str) -> int:
+    return _whole_number(text, 1, 99, "a number between 1 and 99")
+
+
+def _whole_number(text: str, least: int, most: int, what: str) -> int:
+    number = decimal_number(text)
+    if not least <= number <= most or number % 1:
+        raise argparse.ArgumentTypeError(f"{text} is not {what}")
+    return int(number)
+
+
+def size(text: str) -> Decimal:
+    number = decimal_number(text)
+    if not Decimal("1e-12") <= number <= MAX_NUMBER:
+        raise argparse.ArgumentTypeError(f"{text} is not a size between 0.000000000001 and {MAX_NUMBER:,}")
+    return number
+
+
+def fee(text: str) -> Decimal:
+    number = decimal_number(text)
+    if not 0 <= number <= 1_000:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1000 bps")
+    return number

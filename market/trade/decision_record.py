@@ -1,0 +1,108 @@
+"""The record of decisions: request and inputs of each step of an arbitrage and of each rejection. Pure.
+
+Stored as text, since only verification reads it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from market.decide.decision_context import RecordedContext
+from market.instruments.orders import OrderReport
+from market.trade.arbitrages import LegRole
+from market.trade.leg_planning import EndAsResidual
+from market.trade.reservation_state import ReservationState, RowsRead, rows_read, rows_read_to_reserve
+from market.trade.reservations import Reservation
+from market.validation_messages import sentence_of
+
+Record = TypeVar("Record", "DecisionStep", "RejectionRecord")
+StepKind = Literal["reserve", "expire", "send", "acknowledge", "finish", "resume"]
+
+
+class NoRecordError(ValueError):
+    """Text that is no record of a decision as this version writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRequest:
+    """What a step was asked for, with the exchange's answer where one led to it."""
+
+    kind: StepKind
+    role: LegRole | None = None
+    exchange_order_id: str | None = None
+    report: OrderReport | None = None
+    residual_reason: str | None = None
+    """The reason if the order's outcome is unknown (`market.trade.leg_planning.EndAsResidual`)."""
+    context: RecordedContext | None = None
+    """Of the bot whose leg is reserved."""
+    valid_until: int | None = None
+    reservation: Reservation | None = None
+    """Where there is no context that it follows from: an order of a strategy on one exchange."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionStep:
+    """One transaction that changed an arbitrage."""
+
+    request: StepRequest
+    read: RowsRead
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionRecord:
+    """What a rejection was decided on; `read` where the store rejected."""
+
+    context: RecordedContext
+    read: RowsRead | None = None
+    valid_until: int | None = None
+
+
+_STEP = TypeAdapter(DecisionStep)
+_REJECTION = TypeAdapter(RejectionRecord)
+
+
+def reserve_request(reservation: Reservation) -> StepRequest:
+    """With the context that the reservation follows from, or else itself."""
+    role = reservation.leg.role
+    if reservation.context is None:
+        return StepRequest("reserve", role, reservation=reservation)
+    return StepRequest("reserve", role, context=reservation.context, valid_until=reservation.valid_until)
+
+
+def finish_request(role: LegRole, report: OrderReport | None, advance: object) -> StepRequest:
+    """Every `advance` but one is that of the session's markets."""
+    reason = advance.reason if isinstance(advance, EndAsResidual) else None
+    return StepRequest("finish", role, report=report, residual_reason=reason)
+
+
+def step_by(request: StepRequest, before: ReservationState) -> DecisionStep:
+    """The step that `request` led to from these rows."""
+    read = rows_read_to_reserve(before) if request.kind == "reserve" else rows_read(before, request.report)
+    return DecisionStep(request, read)
+
+
+def step_text(step: DecisionStep) -> str:
+    return _STEP.dump_json(step, exclude_defaults=True).decode()
+
+
+def step_of(text: str) -> DecisionStep:
+    """Raises NoRecordError."""
+    return _read(_STEP, text)
+
+
+def rejection_text(record: RejectionRecord) -> str:
+    return _REJECTION.dump_json(record, exclude_defaults=True).decode()
+
+
+def rejection_record_of(text: str) -> RejectionRecord:
+    """Raises NoRecordError."""
+    return _read(_REJECTION, text)
+
+
+def _read(kind: TypeAdapter[Record], text: str) -> Record:
+    try:
+        return kind.validate_json(text)
+    except ValidationError as error:
+        fault = sentence_of(error.errors()[:1], "the text")
+        raise NoRecordError(f"no record of a decision as this version writes it ({fault})") from error

@@ -1,0 +1,231 @@
+"""The lifecycle of a reserved leg, from sending to booked fills. Pure; used by both store adapters."""
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+
+from market.decide.settings import Settings
+from market.instruments.orders import Fill, OrderReport, changes_of
+from market.money import ZERO
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
+from market.trade.fast_replace import replace
+from market.trade.leg_planning import HALTED, NOT_POSTED
+from market.trade.lifecycle import IllegalStepError, Moment, with_history
+from market.trade.profit import profit_of
+from market.trade.reservation_state import ReservationState, fill_key
+from market.trade.reservations import SEND_WITHIN
+
+Advance = Callable[[Arbitrage, Settings, int], Arbitrage]
+"""(arbitrage whose legs are all final, settings, server time) → what follows: a final state with its profit, or one
+more leg to send. Pure; the balance is held here for a leg that was added; where it is lacking, the leg becomes
+`not_sent` and the next step is asked for."""
+
+RESUMED = (HALTED, NOT_POSTED)
+"""Reasons of residual arbitrages that are resumed."""
+WAIT_WITHIN = 15 * MICROSECONDS
+"""How long after its reservation a leg may be sent if another order in flight must end first."""
+MAX_STEPS = 4
+"""Completing, reversing, flattening, the end: stops an `advance` that keeps adding legs without balance."""
+
+
+def sending(arbitrage: Arbitrage, role: LegRole, moment: Moment, settings: Settings | None) -> Arbitrage:
+    """After the one step that allows a leg to be posted: `sending`, or `not_sent` past `send_by` or while halted.
+
+    The same arbitrage where the step was taken before or is not due.
+    """
+    leg = arbitrage.leg(role)
+    if leg is None or leg.state != "reserved" or arbitrage.state not in ("reserved", "single_leg"):
+        return arbitrage
+    if moment.now > arbitrage.send_by or _is_halted(settings):
+        return with_history(arbitrage, _with_leg(arbitrage, replace(leg, state="not_sent")), moment)
+    sent = _with_leg(arbitrage, replace(leg, state="sending", times=leg.times | {"sending": moment.now}))
+    if "sent" not in sent.times and all(one.state != "reserved" for one in sent.legs):
+        sent = replace(sent, times=sent.times | {"sent": moment.now})
+    return with_history(arbitrage, sent, moment)
+
+
+def allowed(arbitrage: Arbitrage, role: LegRole) -> Leg | None:
+    """The leg, if the step just taken allows its order to be posted."""
+    leg = arbitrage.leg(role)
+    return leg if leg is not None and leg.state == "sending" else None
+
+
+def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, moment: Moment) -> Arbitrage:
+    """The exchange has acknowledged the order; the same arbitrage if that is recorded already."""
+    leg = arbitrage.leg(role)
+    if leg is None or leg.state != "sending" or leg.exchange_order_id is not None:
+        return arbitrage
+    known = replace(leg, exchange_order_id=exchange_order_id, times=leg.times | {"sent": moment.now})
+    return with_history(arbitrage, _with_leg(arbitrage, known), moment)
+
+
+def finished(
+    rows: ReservationState, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance
+) -> ReservationState:
+    """The rows once nothing more of the leg can fill; the same rows if all of it is booked already.
+
+    Raises IllegalStepError where there is no such leg.
+    """
+    arbitrage = rows.arbitrage
+    leg = None if arbitrage is None else arbitrage.leg(role)
+    if arbitrage is None or leg is None:
+        raise IllegalStepError(f"arbitrage {rows.opportunity.opportunity_id} has no {role} leg")
+    is_open = arbitrage.state in OPEN_STATES
+    is_stuck = is_open and all("done" in one.times for one in arbitrage.legs)
+    fills = _new_fills(rows, leg, report)
+    is_booked = "done" in leg.times and not _has_turned_up(leg, report)
+    if arbitrage.state == "awaiting_second_leg" or (is_booked and not fills and not is_stuck):
+        return rows
+    closed = _with_leg(arbitrage, leg if is_booked and not fills else _closed(leg, report, fills, rows.now))
+    booked = _booked(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
+    if not is_open and not fills:
+        return replace(booked, arbitrage=closed).with_history(arbitrage)
+    if not is_open:
+        # the end was decided without these fills: the residual base has to be unwound
+        booked, closed = booked.reopened(), _reopened(closed, "late_fill", rows.now)
+    closed = _with_filled_time(closed, rows.now)
+    booked = replace(booked, arbitrage=closed)
+    # a leg that counts as not sent and still has its hold is settled first, since nothing settles it after the end
+    if all(one.is_final and one.held == 0 for one in closed.legs):
+        booked = _followed(booked, closed, settings, advance)
+    return booked.with_history(arbitrage)
+
+
+def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> ReservationState:
+    """The rows after resuming a single leg that stopped because nothing could be sent; the same rows if there is
+    none."""
+    arbitrage = rows.arbitrage
+    if arbitrage is None or arbitrage.state != "residual" or arbitrage.reason not in RESUMED or _is_halted(settings):
+        return rows
+    again = _reopened(arbitrage, "resumed", rows.now)
+    # an order that was not posted may be needed again
+    again = replace(again, legs=tuple(leg for leg in again.legs if leg.role != "flatten" or not leg.is_unposted))
+    after = _followed(replace(rows.reopened(), arbitrage=again), again, settings, advance)
+    return _with_those_left_out(after, arbitrage).with_history(arbitrage)
+
+
+def unconfirmed(arbitrages: Iterable[Arbitrage], exchange: str, since: int) -> list[tuple[str, Leg]]:
+    """Legs of `exchange` counted as not sent at or after `since` because the exchange did not know the order."""
+    return [
+        (arbitrage.arbitrage_id, leg)
+        for arbitrage in arbitrages
+        for leg in arbitrage.legs
+        if leg.exchange == exchange and leg.state == "not_sent" and leg.times.get("unconfirmed", -1) >= since
+    ]
+
+
+def _with_those_left_out(rows: ReservationState, before: Arbitrage) -> ReservationState:
+    """With the legs of `before` that are not needed again, so that no history is lost."""
+    if rows.arbitrage is None:
+        return rows
+    known = {leg.role for leg in rows.arbitrage.legs}
+    skipped = tuple(leg for leg in before.legs if leg.role not in known)
+    return replace(rows, arbitrage=replace(rows.arbitrage, legs=rows.arbitrage.legs + skipped))
+
+
+def _reopened(arbitrage: Arbitrage, reason: str, now: int) -> Arbitrage:
+    times = arbitrage.times | {"reopened": now}
+    return replace(arbitrage, state="single_leg", reason=reason, times=times, profit=None)
+
+
+def _is_halted(settings: Settings | None) -> bool:
+    return settings is not None and settings.trading_state == "halted"
+
+
+def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
+    """Whether the report is of an order that counted as not sent."""
+    return report is not None and report.is_posted and leg.state == "not_sent" and "sending" in leg.times
+
+
+def _new_fills(rows: ReservationState, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
+    """Fills that are neither in the ledger nor on the leg, whose fills an earlier version stored under other keys."""
+    reported = {} if report is None else {fill_key(fill): fill for fill in report.fills}
+    own = {fill_key(fill) for fill in leg.fills}
+    return tuple(fill for key, fill in reported.items() if key not in rows.known_fills and key not in own)
+
+
+def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: int) -> Leg:
+    order_id = leg.exchange_order_id or (report.exchange_order_id if report is not None else None) or None
+    times = {"done": now} | leg.times
+    if report is None and leg.state == "sending":
+        # it may still be on its way: reconciliation keeps searching for it
+        times |= {"unconfirmed": now}
+    return replace(
+        leg,
+        state="not_sent" if (report is None or not report.is_posted) and leg.state != "done" else "done",
+        exchange_order_id=order_id,
+        fills=leg.fills + fills,
+        held=ZERO,
+        times=times,
+        reason=None if report is None else report.reason,
+    )
+
+
+def _booked(rows: ReservationState, leg: Leg, fills: tuple[Fill, ...]) -> ReservationState:
+    """The rows with the hold released and each fill booked to the free balances."""
+    after = rows.with_hold(leg, -leg.held) if leg.held else rows
+    changes = [change for fill in fills for change in changes_of(fill, leg.base, leg.quote_currency)]
+    return replace(after.with_changes(leg.exchange, changes), booked=fills)
+
+
+def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, advance: Advance) -> ReservationState:
+    """The rows after `advance`: an end, or a further leg with its hold.
+
+    A leg without enough balance counts as not sent, and `advance` is called again for the next step.
+    """
+    tried = before
+    for _ in range(MAX_STEPS):
+        following = advance(tried, settings, rows.now)
+        added = following.legs[len(tried.legs) :]
+        if all(_has_balance_for(rows, leg) for leg in added):
+            break
+        tried = replace(tried, legs=(*tried.legs, *(_as_not_sent(leg, rows.now) for leg in added)))
+    else:
+        following, added = replace(tried, state="residual", profit=profit_of(tried)), ()
+    if following.state == "residual" and tried is not before:
+        following = replace(following, reason="insufficient_balance")
+    after = replace(rows, arbitrage=following)
+    for leg in added:
+        after = _reserved(after, replace(leg, held=_hold_needed(leg), times=leg.times | {"reserved": rows.now}))
+    if following.state in OPEN_STATES:
+        return after
+    over = replace(following, times=following.times | {"ended": rows.now})
+    net = ZERO if over.profit is None else over.profit.net
+    return replace(after.ended(), arbitrage=over, day_net=after.day_net + net)
+
+
+def _has_balance_for(rows: ReservationState, leg: Leg) -> bool:
+    return rows.balance(leg.exchange, held_currency(leg)).free >= _hold_needed(leg)
+
+
+def _as_not_sent(leg: Leg, now: int) -> Leg:
+    return replace(leg, state="not_sent", held=ZERO, times=leg.times | {"reserved": now, "done": now})
+
+
+def _reserved(rows: ReservationState, leg: Leg) -> ReservationState:
+    held = rows.with_hold(leg, leg.held)
+    if held.arbitrage is None:
+        return held
+    next_up = held.with_flight(held.arbitrage.arbitrage_id, leg)
+    within = SEND_WITHIN if next_up.has_flight(held.arbitrage.arbitrage_id, leg) else WAIT_WITHIN
+    return replace(next_up, arbitrage=replace(_with_leg(held.arbitrage, leg), send_by=rows.now + within))
+
+
+def _hold_needed(leg: Leg) -> Decimal:
+    """The hold of an added leg; computed if `advance` did not set it."""
+    if leg.held > 0:
+        return leg.held
+    return leg.amount * leg.limit_price if leg.side == "buy" else leg.amount
+
+
+def _with_leg(arbitrage: Arbitrage, changed: Leg) -> Arbitrage:
+    legs = tuple(changed if leg.role == changed.role else leg for leg in arbitrage.legs)
+    return replace(arbitrage, legs=legs)
+
+
+def _with_filled_time(arbitrage: Arbitrage, now: int) -> Arbitrage:
+    """Sets the time `filled`: both first legs were final, at least one of them with a fill."""
+    firsts = [leg for leg in arbitrage.legs if leg.role in ("buy", "sell")]
+    if "filled" in arbitrage.times or not all(leg.is_final for leg in firsts) or not any(leg.fills for leg in firsts):
+        return arbitrage
+    return replace(arbitrage, times=arbitrage.times | {"filled": now})

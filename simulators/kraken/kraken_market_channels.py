@@ -1,0 +1,212 @@
+"""Kraken's public channels: `book`, `ticker` and `trade`, each for one market.
+
+A book is limited in depth: a snapshot, then updates, each with a CRC32 of the top ten.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from zlib import crc32
+
+import orjson
+
+from market.instruments.orders import Side
+from simulators.kraken.kraken_public import KrakenDay
+from simulators.matching.listings import Listing, fixed_text
+from simulators.matching.matching_engine import MatchingBook
+from simulators.matching.order_records import PublicTrade, RequestRejectedError
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.web.exchange_gateway import MarketStep, iso_text, known
+from simulators.web.json_digits import exact
+from simulators.web.subscribers import SubscriberConnection, Subscribers
+
+DEPTHS = (10, 25, 100, 500, 1000)
+_SIDES: tuple[tuple[str, Side], ...] = (("asks", "sell"), ("bids", "buy"))
+
+Levels = list[tuple[int, int]]
+_KNOWN = {
+    "book": known("channel", "symbol", "depth", "snapshot"),
+    "ticker": known("channel", "symbol", "event_trigger", "snapshot"),
+    "trade": known("channel", "symbol", "snapshot"),
+}
+MARKET_CHANNELS = tuple(_KNOWN)
+_TRIGGERS = ("trades", "bbo")
+_TRADES_AT_START = 50
+
+
+def checksum(asks: Iterable[tuple[str, str]], bids: Iterable[tuple[str, str]]) -> int:
+    """CRC32 as Kraken defines it: digits of price and amount of ten asks, then ten bids, leading zeros stripped."""
+    digits = [
+        _digits(price) + _digits(amount) for levels in (asks, bids) for price, amount in itertools.islice(levels, 10)
+    ]
+    return crc32("".join(digits).encode())
+
+
+def _digits(text: str) -> str:
+    return text.replace(".", "").lstrip("0")
+
+
+@dataclass(slots=True)
+class DepthView:
+    """The best `depth` levels of a book as its readers know them."""
+
+    listing: Listing
+    depth: int
+    known: dict[Side, Levels] = field(default_factory=dict)
+
+    def snapshot(self, book: MatchingBook) -> dict[str, object]:
+        """The whole view as it is published now; readers that know an older one get the difference by `update`."""
+        row: dict[str, object] = {"symbol": self.listing.market.symbol}
+        for name, side in _SIDES:
+            levels = self.known.setdefault(side, book.levels(side, self.depth))
+            row[name] = [self._level(ticks, lots) for ticks, lots in levels]
+        row["checksum"] = self._checksum()
+        return row
+
+    def update(self, book: MatchingBook) -> dict[str, object] | None:
+        """What changed since the last call, None where nothing did.
+
+        A level pushed out of the depth is not mentioned, readers drop it; one that comes back in is sent again.
+        """
+        row: dict[str, object] = {"symbol": self.listing.market.symbol}
+        changed = False
+        for name, side in _SIDES:
+            before, after = self.known.get(side, []), book.levels(side, self.depth)
+            rows = self._difference(before, after, side)
+            changed = changed or bool(rows)
+            row[name], self.known[side] = rows, after
+        if not changed:
+            return None
+        row["checksum"] = self._checksum()
+        return row
+
+    def _difference(self, before: Levels, after: Levels, side: Side) -> list[dict[str, orjson.Fragment]]:
+        old, new = dict(before), dict(after)
+        sign = 1 if side == "sell" else -1
+        is_full = len(after) == self.depth
+        worst = after[-1][0] * sign if after else 0
+        gone = [t for t in old if t not in new and not (is_full and t * sign > worst)]
+        rows = [self._level(ticks, 0) for ticks in gone]
+        return rows + [self._level(ticks, lots) for ticks, lots in after if old.get(ticks) != lots]
+
+    def _checksum(self) -> int:
+        asks, bids = (
+            [(self.listing.price_text(ticks), self.listing.amount_text(lots)) for ticks, lots in self.known[side]]
+            for _, side in _SIDES
+        )
+        return checksum(asks, bids)
+
+    def _level(self, ticks: int, lots: int) -> dict[str, orjson.Fragment]:
+        return {"price": exact(self.listing.price_text(ticks)), "qty": exact(self.listing.amount_text(lots))}
+
+
+@dataclass(frozen=True, slots=True)
+class MarketTopic:
+    """What one connection listens to: a channel of one market with its options."""
+
+    channel: str
+    symbol: str
+    depth: int
+    trigger: str
+    snapshot: bool
+
+    @property
+    def key(self) -> str:
+        """The same for all that get the same messages."""
+        option = {"book": str(self.depth), "ticker": self.trigger}.get(self.channel, "")
+        return f"{self.channel}:{self.symbol}:{option}"
+
+    def result(self) -> dict[str, object]:
+        """The subscription as acknowledged."""
+        row: dict[str, object] = {"channel": self.channel, "symbol": self.symbol, "snapshot": self.snapshot}
+        if self.channel == "book":
+            row["depth"] = self.depth
+        if self.channel == "ticker":
+            row["event_trigger"] = self.trigger
+        return row
+
+
+class KrakenMarkets:
+    def __init__(self, exchange: SimulatedExchange, subscribers: Subscribers, days: Mapping[str, KrakenDay]) -> None:
+        self._exchange = exchange
+        self._subscribers = subscribers
+        self._days = days
+        self._views: dict[tuple[str, int], DepthView] = {}
+        self._best: dict[str, object] = {}
+
+    def topic(self, parameters: Mapping[str, object], symbol: object) -> MarketTopic:
+        """Raises RequestRejectedError whose detail is what Kraken says."""
+        channel, depth = str(parameters["channel"]), parameters.get("depth", 10)
+        trigger = parameters.get("event_trigger", "trades")
+        if not set(parameters) <= _KNOWN[channel] or trigger not in _TRIGGERS:
+            raise RequestRejectedError("invalid_request", "Subscription object unsupported field")
+        if not isinstance(depth, int) or depth not in DEPTHS:
+            raise RequestRejectedError("invalid_request", "Subscription depth not supported")
+        if not isinstance(symbol, str) or symbol not in self._exchange.listings:
+            raise RequestRejectedError("unknown_market", f"Currency pair not supported {symbol}")
+        snapshot = parameters.get("snapshot", channel != "trade") is True
+        return MarketTopic(channel, symbol, depth, str(trigger), snapshot)
+
+    def start(self, connection: SubscriberConnection, topic: MarketTopic) -> None:
+        """Send the snapshot; updates continue from it."""
+        symbol = topic.symbol
+        if topic.channel == "book":
+            view = self._views.get((symbol, topic.depth))
+            if view is None:
+                view = self._views[(symbol, topic.depth)] = DepthView(self._exchange.listings[symbol], topic.depth)
+            row = view.snapshot(self._exchange.books[symbol])
+            rows: list[dict[str, object]] = [row]
+        elif topic.channel == "ticker":
+            rows = [self._days[symbol].stream_row()]
+        else:
+            newest = self._exchange.tape.newest(symbol, _TRADES_AT_START)
+            rows = [self._trade_row(trade) for trade in reversed(newest)]
+        if topic.snapshot:
+            connection.send({"channel": topic.channel, "type": "snapshot", "data": rows})
+        connection.channels.add(topic.key)
+
+    def publish(self, step: MarketStep) -> None:
+        """At most one message a channel and its options."""
+        if step.changes:
+            self._publish_book(step.symbol)
+        self._publish_ticker(step)
+        if step.trades:
+            self._send(f"trade:{step.symbol}:", "trade", [self._trade_row(trade) for trade in step.trades])
+
+    def _publish_book(self, symbol: str) -> None:
+        """One update per depth that has subscribers."""
+        for (view_symbol, depth), view in list(self._views.items()):
+            if view_symbol != symbol:
+                continue
+            key = f"book:{symbol}:{depth}"
+            if not self._subscribers.has(key):
+                del self._views[(symbol, depth)]
+                continue
+            row = view.update(self._exchange.books[symbol])
+            if row is not None:
+                self._send(key, "book", [{**row, "timestamp": iso_text(self._exchange.clock.now())}])
+
+    def _publish_ticker(self, step: MarketStep) -> None:
+        day, symbol = self._days[step.symbol], step.symbol
+        if step.trades and self._subscribers.has(f"ticker:{symbol}:trades"):
+            self._send(f"ticker:{symbol}:trades", "ticker", [day.stream_row()])
+        if self._subscribers.has(f"ticker:{symbol}:bbo"):
+            best = day.best()
+            if best != self._best.get(symbol):
+                self._best[symbol] = best
+                self._send(f"ticker:{symbol}:bbo", "ticker", [day.stream_row()])
+
+    def _send(self, key: str, channel: str, rows: list[dict[str, object]]) -> None:
+        self._subscribers.broadcast(key, {"channel": channel, "type": "update", "data": rows})
+
+    def _trade_row(self, trade: PublicTrade) -> dict[str, object]:
+        listing: Listing = self._exchange.listings[trade.symbol]
+        return {
+            "symbol": trade.symbol,
+            "side": trade.side,
+            "price": exact(fixed_text(trade.price, listing.price_decimals)),
+            "qty": exact(fixed_text(trade.amount, 8)),
+            "ord_type": "market",
+            "trade_id": trade.number,
+            "timestamp": iso_text(trade.traded_at),
+        }

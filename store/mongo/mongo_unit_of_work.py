@@ -1,0 +1,223 @@
+"""One transaction on MongoDB over the rows of an arbitrage: what changed is written, and nothing else, so that rows
+that were only read do not meet other transactions."""
+
+from collections.abc import Iterable, Mapping
+
+from pymongo import InsertOne, UpdateOne
+
+from market.decide.settings import Settings
+from market.money import ZERO
+from market.prices.opportunities import Opportunity
+from market.trade.arbitrages import Arbitrage
+from market.trade.decision_record import StepRequest, step_by, step_text
+from market.trade.inflight_orders import inflight_keys
+from market.trade.leases import Actor
+from market.trade.reservation_state import (
+    SIDES,
+    BalanceRow,
+    PairRow,
+    ReservationState,
+    fill_key,
+    half_key,
+    liquidity_key,
+    pair_key,
+)
+from store.mongo.batched_reads import BatchedRead, read_batch
+from store.mongo.mongo_leases import check_stored_lease
+from store.mongo.risk_counters import counters_of, day_of
+from store.server.documents import (
+    ARBITRAGES,
+    BALANCES,
+    CLAIMS,
+    FILLS,
+    HEALTH,
+    LEASES,
+    SESSION_BALANCES,
+    SESSION_CLAIM,
+    SETTINGS,
+    SETTINGS_ID,
+    amount_of,
+    amounts_document,
+    arbitrage_document,
+    arbitrage_of,
+    balance_of,
+    date_of,
+    fill_document,
+    integer_of,
+    settings_of,
+    stored_amount,
+    terms_document,
+    terms_of,
+    text_or_none,
+)
+from store.server.mongo_client import Database, Document, Session
+
+PAIR, LIQUIDITY, HALF, FLIGHT = "pair|", "liquidity|", "half|", "flight|"
+"""Prefixes of the claims."""
+
+
+class MongoUnitOfWork:
+    """`store.unit_of_work.UnitOfWork` in one transaction."""
+
+    def __init__(self, database: Database, session: Session, session_id: str) -> None:
+        self._database = database
+        self._session = session
+        self._session_id = session_id
+        self._settings: Settings | None = None
+        self._stored: Document | None = None
+        """The arbitrage's document, with what the store adds to it."""
+        self._begun: ReservationState | None = None
+
+    async def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
+        reads = [BatchedRead(ARBITRAGES, {"_id": arbitrage_id}), BatchedRead(SETTINGS, {"_id": SETTINGS_ID})]
+        if by.exchange is not None:
+            reads.append(BatchedRead(LEASES, {"_id": by.exchange}))
+        now, (arbitrages, settings, *leases) = await read_batch(self._database, self._session, reads)
+        if by.exchange is not None:
+            check_stored_lease(_only(leases[0]), by)
+        in_force = _only(settings)
+        self._stored = _only(arbitrages)
+        self._settings = None if in_force is None else settings_of(in_force)
+        if self._stored is not None:
+            arbitrage, terms = arbitrage_of(self._stored), self._stored.get("terms")
+            known = terms_of(terms) if isinstance(terms, dict) else None
+            opportunity = arbitrage.opportunity
+            self._begun = ReservationState(now, by, opportunity, self._settings, arbitrage=arbitrage, terms=known)
+        return self._begun
+
+    async def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
+        keys = [SESSION_CLAIM, PAIR + pair_key(opportunity), *(FLIGHT + key for key in inflight_keys(opportunity))]
+        for side in SIDES:
+            keys += [LIQUIDITY + liquidity_key(opportunity, side), HALF + half_key(opportunity, side)]
+        there = {"$in": [opportunity.buy.exchange, opportunity.sell.exchange]}
+        reads = (
+            BatchedRead(CLAIMS, {"_id": {"$in": keys}}),
+            BatchedRead(BALANCES, {"exchange": there}),
+            BatchedRead(HEALTH, {"_id": there}),
+            BatchedRead(FILLS, {"_id": {"$in": list(fill_keys)}}),
+        )
+        now, (claimed, balances, health, fills) = await read_batch(self._database, self._session, reads)
+        claims = {str(document["_id"]): document for document in claimed}
+        counters = counters_of(claims.get(SESSION_CLAIM), now, self._session_id)
+        pair = claims.get(PAIR + pair_key(opportunity), {})
+        begun = self._begun
+        return ReservationState(
+            now=now,
+            by=by,
+            opportunity=opportunity,
+            settings=self._settings,
+            reservations_open=counters.reservations_open,
+            open_arbitrages=counters.open_arbitrages,
+            notional=counters.notional,
+            day_net=counters.day_net,
+            paused_until={str(document["_id"]): integer_of(document["paused_until"]) for document in health},
+            arbitrage=None if begun is None else begun.arbitrage,
+            terms=None if begun is None else begun.terms,
+            pair=PairRow(text_or_none(pair.get("arbitrage_id")), integer_of(pair.get("reserved_at"))),
+            balances={(row.exchange, row.currency): row for row in map(balance_of, balances)},
+            liquidity={
+                key: amount_of(claims[LIQUIDITY + key]["used"]) if LIQUIDITY + key in claims else ZERO
+                for key in (liquidity_key(opportunity, side) for side in SIDES)
+            },
+            awaiting_second_leg=_holders(claims, HALF, (half_key(opportunity, side) for side in SIDES)),
+            in_flight=_holders(claims, FLIGHT, inflight_keys(opportunity)),
+            known_fills=frozenset(str(document["_id"]) for document in fills),
+        )
+
+    async def in_flight(self, key: str) -> str | None:
+        claim = await self._database[CLAIMS].find_one({"_id": FLIGHT + key}, session=self._session)
+        return None if claim is None else text_or_none(claim.get("arbitrage_id"))
+
+    async def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
+        if after is before or after.arbitrage is None:
+            return
+        step = step_text(step_by(request, before))
+        document = self._document(after, after.arbitrage) | {"steps": [*self._steps(), step]}
+        session = self._session
+        await self._database[ARBITRAGES].replace_one({"_id": document["_id"]}, document, upsert=True, session=session)
+        if balances := _changed_balances(before, after):
+            await self._database[BALANCES].bulk_write(balances, session=session)
+        if claims := _changed_claims(before, after):
+            await self._database[CLAIMS].bulk_write(claims, session=session)
+        if after.booked:
+            began_in = str(document["session_id"])
+            is_late = began_in != self._session_id and await self._is_since_opening(after)
+            ledger = {"arbitrage_id": document["_id"], "session_id": self._session_id if is_late else began_in}
+            entries = [InsertOne(fill_document(fill) | ledger | {"_id": fill_key(fill)}) for fill in after.booked]
+            await self._database[FILLS].bulk_write(entries, session=session)
+
+    def _document(self, after: ReservationState, arbitrage: Arbitrage) -> Document:
+        """The session that it began in stays: its fills belong there."""
+        stored = self._stored or {"session_id": self._session_id, "at": after.now}
+        revision = integer_of(stored.get("revision", 0)) + 1
+        own = {"session_id": stored["session_id"], "at": stored["at"], "revision": revision}
+        terms = {} if after.terms is None else {"terms": terms_document(after.terms)}
+        return arbitrage_document(arbitrage) | own | terms
+
+    def _steps(self) -> list[object]:
+        """What led to each of its states; in the arbitrage's document, so that no kill parts them."""
+        known = None if self._stored is None else self._stored.get("steps")
+        return known if isinstance(known, list) else []
+
+    async def _is_since_opening(self, after: ReservationState) -> bool:
+        """Whether the fills are of a leg that was sent after this session took its exchange's opening balances: an
+        arbitrage of an earlier session that continues only now moves balances of this one."""
+        booked = {fill_key(fill) for fill in after.booked}
+        legs = () if after.arbitrage is None else after.arbitrage.legs
+        leg = next(leg for leg in legs if any(fill_key(fill) in booked for fill in leg.fills))
+        key = {"_id": f"{self._session_id}|{leg.exchange}"}
+        rows = self._database[SESSION_BALANCES]
+        opening = await rows.find_one(key, {"before_at": 1}, session=self._session)
+        opened_at = None if opening is None else opening.get("before_at")
+        return isinstance(opened_at, int) and leg.times.get("sending", 0) >= opened_at
+
+
+def balance_update(row: BalanceRow) -> UpdateOne:
+    amounts = {"free": stored_amount(row.free), "held": stored_amount(row.held)}
+    names = {"exchange": row.exchange, "currency": row.currency}
+    return UpdateOne({"_id": f"{row.exchange}|{row.currency}"}, {"$set": amounts | names}, upsert=True)
+
+
+def _holders(claims: Mapping[str, Document], kind: str, keys: Iterable[str]) -> dict[str, str | None]:
+    """Key → the arbitrage that has it."""
+    return {key: text_or_none(claims.get(kind + key, {}).get("arbitrage_id")) for key in keys}
+
+
+def _only(documents: list[Document]) -> Document | None:
+    return documents[0] if documents else None
+
+
+def _changed_balances(before: ReservationState, after: ReservationState) -> list[UpdateOne]:
+    return [balance_update(row) for key, row in after.balances.items() if before.balances.get(key) != row]
+
+
+def _changed_claims(before: ReservationState, after: ReservationState) -> list[UpdateOne]:
+    changes: list[tuple[str, Document]] = []
+    counter = _changed_counter(before, after)
+    if counter:
+        changes.append((SESSION_CLAIM, counter))
+    if after.pair != before.pair:
+        pair: Document = {"arbitrage_id": after.pair.arbitrage_id, "reserved_at": after.pair.reserved_at}
+        changes.append((PAIR + pair_key(after.opportunity), pair))
+    for key, used in after.liquidity.items():
+        if used != before.liquidity.get(key):
+            changes.append((LIQUIDITY + key, {"used": stored_amount(used), "used_at": date_of(after.now)}))
+    for prefix, now, then in (
+        (HALF, after.awaiting_second_leg, before.awaiting_second_leg),
+        (FLIGHT, after.in_flight, before.in_flight),
+    ):
+        changes += [(prefix + key, {"arbitrage_id": owner}) for key, owner in now.items() if owner != then.get(key)]
+    return [UpdateOne({"_id": key}, {"$set": values}, upsert=True) for key, values in changes]
+
+
+def _changed_counter(before: ReservationState, after: ReservationState) -> Document:
+    """What is counted over all arbitrages."""
+    counter: Document = {}
+    if after.open_arbitrages != before.open_arbitrages:
+        counter["open_arbitrages"] = after.open_arbitrages
+    if after.notional != before.notional:
+        # a sum that is back at nothing is left out, so that the exchanges of old sessions do not pile up
+        counter["notional"] = amounts_document({key: sum_ for key, sum_ in after.notional.items() if sum_ != 0})
+    if after.day_net != before.day_net:
+        counter |= {"day": day_of(after.now), "day_net": stored_amount(after.day_net)}
+    return counter

@@ -1,0 +1,46 @@
+"""Versions of the settings, once for both adapters: which follows on the one in force."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from market.decide.settings import Settings
+from store.errors import VersionConflictError
+
+FIRST_AUTHOR = "start"
+
+Following = Callable[[Settings | None], Settings | None]
+"""The settings in force → those in force afterwards: the same where nothing changes."""
+
+
+class SettingsVersions(ABC):
+    """The part of `store.store_port.SettingsStore` that decides."""
+
+    @abstractmethod
+    async def put(self, following: Following, who: str) -> Settings | None:
+        """Apply `following` in one transaction, so that no race is lost; those in force afterwards."""
+
+    async def create(self, settings: Settings) -> Settings:
+        first = settings.model_copy(update={"version": 1})
+        return await self.put(lambda current: current or first, FIRST_AUTHOR) or first
+
+    async def change(self, changed: Settings, expected_version: int, who: str) -> Settings:
+        following = changed.model_copy(update={"version": expected_version + 1})
+
+        def expected(current: Settings | None) -> Settings:
+            if current is None or current.version != expected_version:
+                raise VersionConflictError(0 if current is None else current.version)
+            return following
+
+        return await self.put(expected, who) or following
+
+    async def amend(self, amendment: Callable[[Settings], Settings], who: str) -> Settings | None:
+        """From whatever version is in force; None where there are none. An amendment that changes nothing stores
+        nothing."""
+
+        def amended(current: Settings | None) -> Settings | None:
+            if current is None:
+                return None
+            after = amendment(current)
+            return current if after == current else after.model_copy(update={"version": current.version + 1})
+
+        return await self.put(amended, who)

@@ -1,0 +1,157 @@
+"""What each step was decided on is kept with it, by both adapters: from it alone the arbitrage follows again."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from backtest.verify.verify_decisions import Decisions
+from market.trade.arbitrages import LegRole
+from market.trade.decision_record import step_of
+from market.trade.leases import UNFENCED, Actor
+from market.trade.leg_planning import EndAsResidual
+from market.trade.reservation_state import ReservationState, rows_read_to_reserve
+from session.session import Session
+from store.memory.memory_store import MemoryTradeStore
+from store.queries.session_export import ExportedArbitrage, ExportedFill, exporting
+from store.store_port import TradeStore
+from tests.market.samples import EUR_MARKET, USD_MARKET
+from tests.store.reservation_requests import OPENING, SETTINGS, close, filled, open_books, opportunity, request
+
+BY = Actor("somebody", None, 0)
+Story = Callable[[TradeStore], Awaitable[None]]
+Kept = Callable[[TradeStore], Awaitable[list[ExportedArbitrage]]]
+
+
+@pytest.fixture(params=["memory", "mongo"])
+def store(request: pytest.FixtureRequest) -> TradeStore:
+    """The one in memory told to keep steps, too."""
+    if request.param == "memory":
+        memory = MemoryTradeStore()
+        memory.are_steps_recorded = True
+        return memory
+    mongo: TradeStore = request.getfixturevalue("mongo_store")
+    return mongo
+
+
+@pytest.fixture
+def kept(request: pytest.FixtureRequest) -> Kept:
+    async def of(store: TradeStore) -> list[ExportedArbitrage]:
+        if isinstance(store, MemoryTradeStore):
+            steps = store.steps
+            return [ExportedArbitrage(one, tuple(steps[one.arbitrage_id])) for one in await store.session_arbitrages()]
+        database: str = request.getfixturevalue("database")
+        async with exporting(session_of(request.getfixturevalue("mongodb_uri"), database)) as export:
+            return [one async for one in export.arbitrages()]
+
+    return of
+
+
+def session_of(uri: str, database: str) -> Session:
+    return Session("session-1", "paper", Path(), "", uri, database, (USD_MARKET, EUR_MARKET), "USD")
+
+
+async def reserved(store: TradeStore) -> None:
+    await store.reserve(request("buy"), BY)
+    await store.reserve(request("sell", amount="1.5"), BY)
+
+
+async def closed(store: TradeStore) -> None:
+    await reserved(store)
+    orders: tuple[tuple[LegRole, str], ...] = (("sell", "y"), ("buy", "x"))
+    for side, order in orders:
+        leg = await store.start_sending("opportunity-1", side, BY)
+        assert leg is not None
+        await store.record_sent("opportunity-1", side, order, BY)
+        await store.finish_leg("opportunity-1", side, filled(leg), close, BY)
+
+
+async def held(store: TradeStore) -> None:
+    await reserved(store)
+    roles: tuple[LegRole, ...] = ("buy", "sell")
+    for role in roles:
+        assert await store.start_sending("opportunity-1", role, BY) is not None
+        await store.finish_leg("opportunity-1", role, None, EndAsResidual("order_lost"), BY)
+
+
+@pytest.mark.parametrize(
+    ("story", "steps"),
+    [
+        (reserved, ["reserve", "reserve"]),
+        (held, ["reserve", "reserve", "send", "finish", "send", "finish"]),
+    ],
+)
+async def test_an_arbitrage_follows_from_its_steps(
+    store: TradeStore, kept: Kept, story: Story, steps: list[str]
+) -> None:
+    await open_books(store)
+    await story(store)
+    (one,) = await kept(store)
+    assert [step_of(text).request.kind for text in one.steps] == steps
+    decisions = Decisions((USD_MARKET, EUR_MARKET), {1: SETTINGS}, {}, {})
+    assert decisions.arbitrage_difference(one) is None
+    assert decisions.arbitrage_difference(replace(one, steps=one.steps[:-1])) is not None
+
+
+async def test_each_step_says_who_took_it_when_and_what_the_exchange_answered(store: TradeStore, kept: Kept) -> None:
+    await open_books(store)
+    await closed(store)
+    (one,) = await kept(store)
+    taken = [step_of(text) for text in one.steps]
+    whats = [(step.request.kind, step.request.role) for step in taken]
+    assert whats == [("reserve", "buy"), ("reserve", "sell")] + [
+        (what, role) for role in ("sell", "buy") for what in ("send", "acknowledge", "finish")
+    ]
+    assert {step.read.by for step in taken} == {BY}
+    moments = [step.read.now for step in taken]
+    assert moments == sorted(moments)
+    assert set(moments) == {transition.at for transition in one.arbitrage.history}
+    assert taken[4].request.report == filled(one.arbitrage.legs[1])
+    assert [step.request.exchange_order_id for step in taken if step.request.kind == "acknowledge"] == ["y", "x"]
+    assert {step.read.settings_version for step in taken} == {1}
+
+
+async def test_what_changes_nothing_is_no_step(store: TradeStore, kept: Kept) -> None:
+    await open_books(store)
+    await closed(store)
+    before = await kept(store)
+    leg = before[0].arbitrage.legs[0]
+    await store.reserve(request("buy"), BY)
+    assert await store.start_sending("opportunity-1", "buy", BY) is None
+    await store.record_sent("opportunity-1", "buy", "again", BY)
+    await store.finish_leg("opportunity-1", "buy", filled(leg), close, BY)
+    assert not await store.expire("opportunity-1", BY)
+    assert await kept(store) == before
+
+
+async def test_a_rejected_reservation_says_what_it_was_rejected_on(store: TradeStore) -> None:
+    await open_books(store)
+    poor = await store.reserve(request("buy", amount="2", minimum="50"), BY)
+    assert poor.rejection is not None
+    assert poor.read is not None
+    assert (poor.read.by, poor.read.settings_version, poor.read.is_joined) == (BY, 1, False)
+    assert {(row.exchange, row.currency): row.free for row in poor.read.balances} == {
+        (exchange, currency): amount for exchange, row in OPENING.items() for currency, amount in row.items()
+    }
+
+
+def test_of_the_rows_only_those_of_the_opportunity_are_kept() -> None:
+    rows = ReservationState(
+        now=1, opportunity=opportunity(), settings=SETTINGS, paused_until={"gamma": 5, "alpha": 7}, by=UNFENCED
+    )
+    assert rows_read_to_reserve(rows).paused_until == {"alpha": 7}
+
+
+async def test_the_ledger_and_the_rejections_of_a_session_can_be_taken_out(
+    mongo_store: TradeStore, mongodb_uri: str, database: str
+) -> None:
+    await open_books(mongo_store)
+    await closed(mongo_store)
+    async with exporting(session_of(mongodb_uri, database)) as export:
+        fills = [row async for row in export.fills()]
+        versions = [version.version async for version in export.settings()]
+        rejections = [rejection async for rejection in export.rejections()]
+    assert [row.arbitrage_id for row in fills] == ["opportunity-1", "opportunity-1"]
+    assert all(isinstance(row, ExportedFill) for row in fills)
+    assert (versions, rejections) == ([1], [])

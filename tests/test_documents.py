@@ -1,0 +1,114 @@
+"""The documents name files, functions, settings and keys that exist, and all settings and keys are documented."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterable
+from decimal import Decimal
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from launch.config.configuration import Configuration
+from market.decide.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
+DECISIONS = tuple(sorted((DOCS / "adr").glob("*.md")))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CONTRACTS = {one["name"]: one["layers"] for one in PROJECT["tool"]["importlinter"]["contracts"] if "layers" in one}
+ROOMS = tuple(PROJECT["tool"]["importlinter"]["root_packages"])
+FOLDERS = (*ROOMS, "tests", "benchmarks", "docker", "docs")
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, *DECISIONS], ids=name_of)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if "://" not in link:
+            path, _, anchor = link.partition("#")
+            target = page.parent / path if path else page
+            assert target.exists(), link
+            assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_path_exists(page: Path) -> None:
+    named = re.findall(r"`([a-z]\w*/[\w./-]*)`", page.read_text())
+    assert [path for path in named if path.split("/")[0] in FOLDERS and not (ROOT / path).exists()] == []
+
+
+@cache
+def defined_in(path: str) -> frozenset[str]:
+    """Functions, classes, and methods as `Class.method`."""
+    found: set[str] = set()
+    for node in ast.parse((ROOT / path).read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            methods = (one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+            found |= {name for one in methods for name in (one.name, f"{node.name}.{one.name}")}
+    return frozenset(found)
+
+
+def test_the_walkthrough_names_functions_of_the_files_that_it_names() -> None:
+    steps = re.findall(r"`([\w/]+\.py)`\s+`([A-Za-z_][\w.]*)`", (DOCS / "walkthrough.md").read_text())
+    assert len(steps) > 20
+    assert [(path, name) for path, name in steps if name not in defined_in(path)] == []
+
+
+def rows(page: str) -> list[list[str]]:
+    """Cells of the table rows that begin with a name in backticks."""
+    lines = re.findall(r"^\| `.*\|$", (DOCS / page).read_text(), re.MULTILINE)
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    documented = {row[0].strip(" `"): row[1] for row in rows("tuning.md")}
+    fields = {name: field for name, field in Settings.model_fields.items() if name != "version"}
+    assert set(documented) == set(fields)
+    for name, field in fields.items():
+        if isinstance(field.default, str):
+            assert documented[name].startswith(f"`{field.default}`"), name
+        elif not field.is_required():
+            assert Decimal(documented[name].replace(",", "")) == Decimal(str(field.default)), name
+
+
+def test_every_key_of_the_configuration_is_documented_with_its_default() -> None:
+    page = (DOCS / "configuration.md").read_text()
+    assert [name for name in Configuration.model_fields if not re.search(rf"\b{name}\b", page)] == []
+    block = page.partition("```toml\n")[2].partition("```")[0]
+    defaults = "\n".join(line for line in block.splitlines() if "# example" not in line)
+    assert Configuration.model_validate(tomllib.loads(defaults)) == Configuration()
+
+
+def levels(layers: Iterable[str]) -> dict[str, int]:
+    """Module → its layer in a contract, 0 on top."""
+    return {name.strip(): level for level, layer in enumerate(layers) for name in layer.split("|")}
+
+
+def test_the_table_of_folders_is_complete_and_in_the_order_of_the_contracts() -> None:
+    table = {
+        row[0].strip(" `/"): re.findall(r"\w+", "".join(re.findall("`(.*?)`", row[1])))
+        for row in (row for row in rows("architecture.md") if row[0].endswith("/`"))
+    }
+    assert set(table) == set(ROOMS)
+    for room, chapters in table.items():
+        folders = {path.parent.name for path in (ROOT / room).glob("*/__init__.py")}
+        if room == "simulators":
+            folders -= {"binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken"}
+        assert set(chapters) == folders - {"script"}, room
+        level = levels(CONTRACTS.get(room, ()))
+        known = [level[f"{room}.{chapter}"] for chapter in chapters if f"{room}.{chapter}" in level]
+        assert all(above <= below for above, below in pairwise(known)), room
