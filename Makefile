@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 
+PYTEST := $(BIN)/pytest
+
 # tests wait for disks, services and timeouts more than they compute; each worker has a MongoDB, which takes memory
 WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); [ $$cores -gt 2 ] && echo $$((2 * cores)) || echo 6)
 
@@ -29,17 +31,17 @@ paper: setup ## start everything on paper and print the address of the dashboard
 
 test: setup ## lint, types, import rules, all quick tests, one run of the whole system
 	@$(MAKE) --no-print-directory --jobs 2 lint quick
-	$(BIN)/pytest -q -m whole tests/whole/test_paper.py
+	$(PYTEST) -q -m whole tests/whole/test_paper.py
 
 quick: setup ## all quick tests
-	$(BIN)/pytest -q -m "not (whole or slow or browser or soak)" -n $(WORKERS) --dist loadscope \
+	$(PYTEST) -q -m "not (whole or slow or browser or soak)" -n $(WORKERS) --dist loadscope \
 	  --no-loadscope-reorder --durations 25
 
 whole: setup ## kills, chaos and the browser against the whole system; slow tests
-	$(BIN)/pytest -q -m "(whole or slow or browser) and not soak" --ignore=tests/whole/test_paper.py --durations 25
+	$(PYTEST) -q -m "(whole or slow or browser) and not soak" --ignore=tests/whole/test_paper.py --durations 25
 
 soak: setup ## the long forms
-	$(BIN)/pytest -q -m soak --hypothesis-profile searching
+	$(PYTEST) -q -m soak --hypothesis-profile searching
 
 screenshots: setup ## pictures of every page, dark and light, wide and narrow; ADDRESS=http://… of a running one
 	$(BIN)/python -m tests.ui.pages.screenshots $(if $(ADDRESS),--address $(ADDRESS)) --into screenshots

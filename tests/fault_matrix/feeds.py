@@ -38,7 +38,7 @@ class FeedSeen:
 
     withdrawn: Withdrawal
     status: FeedStatus | None
-    """The first that was not live."""
+    """What the feed was when its quote was first withdrawn: what comes later is no longer the fault's first sign."""
     counted: frozenset[str]
     rows: tuple[Row, ...]
     oldest: int
@@ -64,6 +64,10 @@ class _Notes:
     def record_rows(self, symbol: str, now: int, rows: Sequence[Row]) -> None:
         pass
 
+    def status_at(self, withdrawn_at: int) -> FeedStatus:
+        """A feed that rejects a book withdraws its quote by itself; otherwise the loop said why at that moment."""
+        return next((status for at, status in self.losses if at == withdrawn_at), "resyncing")
+
 
 async def feed_under(world: World, exchange: str, trial: FeedTrial) -> FeedSeen:
     """A feed that is well, then the fault for its time, then a feed that is well again."""
@@ -79,10 +83,10 @@ async def feed_under(world: World, exchange: str, trial: FeedTrial) -> FeedSeen:
         now, rows = wall_now(), watched.rows[published:]
         withdrawals = [row for row in rows if isinstance(row, FeedMark) and row.kind == "withdrawn"]
         first = withdrawals[0].received_time if withdrawals else None
-        status = next((status for at, status in notes.losses if at >= started_at), None)
+        status = None if first is None else notes.status_at(first)
         return FeedSeen(
             withdrawn=_withdrawal(first, status, notes),
-            status="resyncing" if first is not None and status is None else status,
+            status=status,
             counted=_grown(before, watched.state),
             rows=tuple(watched.rows),
             oldest=oldest_belief(watched.rows, world.truths[exchange].books(), now),
