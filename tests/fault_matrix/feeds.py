@@ -1,7 +1,7 @@
 """One feed under a fault, through the watch loop of the feeders: what it published, and what was true meanwhile."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from market.prices.feed_state import FeedState, FeedStatus
 from market.prices.quotes import FeedMark
@@ -18,6 +18,8 @@ from tests.pricefeeds.watched import Watched, watching
 
 PATIENCE = FeedTimeouts(stale_after=1.2, first_book=2.0, compare_every=1.2, rest_lag=0.4, first_retry=0.05)
 """Four tenths of a session's own."""
+WITHOUT_COMPARISON = replace(PATIENCE, compare_every=600)
+"""For streams that show lost messages; the others are compared as often as ever."""
 _QUOTES = 5
 """So many in a row, and it is well."""
 _COUNTERS = (
@@ -72,9 +74,11 @@ class _Notes:
 async def feed_under(world: World, exchange: str, trial: FeedTrial) -> FeedSeen:
     """A feed that is well, then the fault for its time, then a feed that is well again."""
     notes = _Notes()
-    async with watching(world.session, exchange, MARKETS[exchange].symbol, PATIENCE, notes) as watched:
+    patience = WITHOUT_COMPARISON if trial.is_for_stream else PATIENCE
+    async with watching(world.session, exchange, MARKETS[exchange].symbol, patience, notes) as watched:
         await watched.until_quotes(_QUOTES)
-        await watched.until(lambda: watched.state.rest_checks > 0)
+        if not (trial.is_for_stream and watched.source.wire.detects_loss):
+            await watched.until(lambda: watched.state.rest_checks > 0)
         started_at, before, published = wall_now(), watched.state, len(watched.rows)
         await _suffer(world, exchange, trial, watched)
         world.clear(exchange)
