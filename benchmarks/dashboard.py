@@ -31,7 +31,7 @@ from store.mongo.mongo_store import MongoTradeStore, open_store
 from store.server.documents import ARBITRAGES
 from store.server.mongo_client import connect, database_of
 from tests.services import embedded_kafka, embedded_mongodb
-from tests.store.reservation_requests import close, filled, opportunity, reserve_both, sent
+from tests.store.reservation_requests import close, filled, granted, opportunity, reserved
 from tests.ui.pages.browser import ARGUMENTS, CHROMIUM, prepare
 from tests.ui.samples import session_of
 from tests.ui.serving import Served, served
@@ -116,8 +116,8 @@ async def pages(dashboard: Served, count: int) -> AsyncIterator[Page]:
 
 async def trade(store: MongoTradeStore, identity: str, measured: Measured) -> None:
     of = opportunity(identity, wall_now())
-    await reserve_both(store, of, ("0.001", "0.001"))
-    buy, sell = await sent(store, identity, "buy"), await sent(store, identity, "sell")
+    await reserved(store, of, "0.001")
+    buy, sell = await granted(store, identity, "buy"), await granted(store, identity, "sell")
     await store.finish_leg(identity, "buy", filled(buy), close, UNFENCED)
     measured.begun[identity] = wall_now()
     await store.finish_leg(identity, "sell", filled(sell), close, UNFENCED)

@@ -90,7 +90,10 @@ async def _simulated(home: Path, seconds: float) -> tuple[list[Heard], float]:
     (port,) = free_ports(1)
     heard = [Heard(market) for market in simulated_markets()]
     with running(
-        sys.executable, "-m", "simulators.simulator_server", "--home", str(home), "--port", str(port)
+        sys.executable,
+        "-m",
+        "simulators.simulator_server",
+        *("--home", str(home), "--port", str(port), "--market", "storm"),
     ) as server:
         share = await _share(server, [partial(_follow_book, port, one) for one in heard], seconds)
     return heard, share

@@ -6,9 +6,10 @@ Opportunities come as lines on standard input; each step reached goes out as a l
 import argparse
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
@@ -22,14 +23,16 @@ from bots.lease_keeper import LeaseKeeper, holder_name
 from bots.subscriptions import Signal
 from exchanges.account_port import TradingAccount
 from exchanges.orders.ccxt_account import open_session_account
+from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.decide.sizing import SizedLeg, Sizing, SizingSide, size
-from market.instruments.orders import LimitOrder, OrderReport, Side
+from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
 from market.prices.opportunities import Opportunity, OpportunityLeg
-from market.trade.arbitrages import FINAL_STATES, Arbitrage, Leg, LegRole
+from market.trade.arbitrages import FINAL_STATES, Arbitrage, LegRole
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import client_order_id, markets_by_symbol
+from market.trade.reservation_state import SIDES
 from market.trade.reservations import Reservation, ReservationResult
 from session.clock import wall_now
 from session.session import Session
@@ -56,19 +59,13 @@ class Step:
 
 
 class NotingStore(MongoTradeStore):
-    """The real store, which also says when a bot knew of a step."""
+    """The real store, which also says when a process knew of a step."""
 
     async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
         result = await super().reserve(reservation, by)
         if result.arbitrage is not None and result.arbitrage.state == "reserved":
             note(result.arbitrage.arbitrage_id, "reserved")
         return result
-
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
-        leg = await super().start_sending(arbitrage_id, role, by)
-        if leg is not None and role in ("buy", "sell"):
-            note(arbitrage_id, "sent")
-        return leg
 
     async def finish_leg(
         self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance, by: Actor
@@ -79,20 +76,61 @@ class NotingStore(MongoTradeStore):
         return arbitrage
 
 
+class NotingAccount:
+    """The real account, which also says when one of the first two orders of an opportunity is handed to it."""
+
+    def __init__(self, account: TradingAccount) -> None:
+        self._account = account
+        self._orders: dict[str, str] = {}
+        """Client order id → opportunity."""
+
+    async def expecting(self, opportunities: AsyncIterator[Signal]) -> AsyncIterator[Signal]:
+        async for signal in opportunities:
+            if isinstance(signal, Opportunity):
+                identity = signal.opportunity_id
+                self._orders |= {client_order_id(identity, side): identity for side in SIDES}
+            yield signal
+
+    @property
+    def exchange(self) -> str:
+        return self._account.exchange
+
+    async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
+        if order.client_order_id in self._orders:
+            note(self._orders[order.client_order_id], "sent")
+        return await self._account.place(order, permit)
+
+    async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
+        return await self._account.look_up(order, others)
+
+    async def open_orders(self) -> list[OpenOrder]:
+        return await self._account.open_orders()
+
+    async def fills_since(self, since: int) -> list[AccountFill]:
+        return await self._account.fills_since(since)
+
+    async def balances(self) -> dict[str, Decimal]:
+        return await self._account.balances()
+
+    async def close(self) -> None:
+        await self._account.close()
+
+
 async def trade_as_bot(session: Session, exchange: str) -> None:
     """Lease, desk and account of a bot; only its opportunities come another way than by Kafka."""
     async with AsyncExitStack() as stack:
         store = NotingStore(connect(session.mongodb), session.database, session.session_id)
         await stack.enter_async_context(store)
         await store.prepare()
-        account = open_session_account(session, exchange, {})
+        account = NotingAccount(open_session_account(session, exchange, {}))
         stack.push_async_callback(account.close)
         lease = LeaseKeeper(store, exchange, holder_name(exchange))
         by = await lease.acquire()
         settings = await store.settings.current()
         assert settings is not None
-        bot_loop = BotLoop(store, account, session.traded, session.clock(), StateCache(settings), by=by)
-        await run_all(lease.keep_renewing(), bot_loop.run(signals(), ready))
+        cache = StateCache(settings, exchange, session.partitions)
+        bot_loop = BotLoop(store, account, session.traded, session.clock(), cache, by=by)
+        await run_all(lease.keep_renewing(), bot_loop.run(account.expecting(signals()), ready))
 
 
 async def trade_as_floor(session: Session, settings: Settings) -> None:

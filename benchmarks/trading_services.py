@@ -89,6 +89,7 @@ def simulated_exchanges(home: Path) -> Iterator[tuple[int, psutil.Process]]:
         "--port",
         str(port),
         "--no-limits",
+        *("--market", "storm"),
     )
     with running(*command) as process:
         yield port, process

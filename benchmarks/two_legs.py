@@ -97,7 +97,7 @@ class Side:
         self.cpu.clear()
 
     def milliseconds(self, step: str) -> list[float]:
-        """Until the last of both legs was sent, but until the first knew that both were reserved, or closed."""
+        """Until the last of both legs was sent; until the first process knew that both were reserved, or closed."""
         last = max if step == "sent" else min
         return sorted(last(steps[step]) / 1_000 for steps in self.moments.values() if step in steps)
 

@@ -86,7 +86,8 @@ async def _trade(
         lease = LeaseKeeper(store, exchange, holder_name(exchange))
         by = await retry_until_done(lambda: lease.acquire(ready))
         stack.push_async_callback(_release_lease, lease)
-        cache = StateCache(await _settings(store))
+        cache = StateCache(await _settings(store), exchange, session.partitions)
+        cache.settings_silence = store.settings_progress.silence
         cache.holds_lease = lease.is_held
         account = _account(session, exchange, cache, environment)
         if isinstance(account, CcxtAccount):
@@ -97,7 +98,13 @@ async def _trade(
         reconciliation = _reconciliation(session, store, account, cache, by)
         background_tasks = (strategy.run, reconciliation.run, *_dead_mans_switch_task(account, stack))
         bot_loop = BotLoop(
-            store, account, session.traded, session.clock(), cache, by=by, background_tasks=background_tasks
+            store,
+            account,
+            session.traded,
+            session.clock(),
+            cache,
+            by=by,
+            background_tasks=background_tasks,
         )
         draining.bot_loop = bot_loop
         await run_all(lease.keep_renewing(), _run_bot_loop(session, store, bot_loop, account, stack, ready))
@@ -121,7 +128,7 @@ async def _run_bot_loop(
         if isinstance(account, PaperAccount):
             quotes = await _open_reader(session, (TICKS,), stack, Newest(RECENT_ROWS))
             tasks.create_task(follow_quotes(quotes, account))
-        await bot_loop.run(signals(reader, bot_loop.exchange), ready)
+        await bot_loop.run(signals(reader, bot_loop.decides), ready)
 
 
 def _reconciliation(

@@ -22,7 +22,8 @@ log = logging.getLogger(__name__)
 
 
 class ExchangeHealthWatch:
-    """Writes one exchange's failures to the store; reads pauses and opening balances into the cache."""
+    """Writes one exchange's failures to the store; reads pauses, opening balances and the rate limit usage of the
+    other bots into the cache."""
 
     def __init__(
         self,
@@ -59,6 +60,10 @@ class ExchangeHealthWatch:
         self._cache.paused_until = {one.exchange: one.paused_until for one in await self._store.health.all()}
         opening, _ = await self._store.balances.of_session()
         self._cache.update_opening(opening)
+        if self._cache.partners.budgets:
+            now = self._wall_clock() + self._cache.server_ahead
+            for lease in await self._store.leases.all():
+                self._cache.partners.observe(lease, now)
 
     async def _write(self) -> None:
         for failure_id, failure in list(self._failures.items()):

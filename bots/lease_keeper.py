@@ -36,7 +36,8 @@ class RateUsageTracker(Protocol):
 
 @dataclass(slots=True)
 class LeaseKeeper:
-    """One process's claim to act for one exchange; `acquire` first, then `keep_renewing` for as long as it works.
+    """One process's claim to act for one exchange, or to decide; `acquire` first, then `keep_renewing` for as long as
+    it works.
 
     The exchange's rate limits span processes, so the usage is stored with the lease (`carry_usage`). What a killed
     holder used after its last renewal, at most `RENEW_SECONDS` ago while the store is reachable, is lost: a few
@@ -47,6 +48,7 @@ class LeaseKeeper:
     exchange: str
     holder: str
     steady_clock: Callable[[], int] = steady_now
+    poll_seconds: float = POLL_SECONDS
     _lease: Lease | None = None
     _held_until: int = 0
     """By the steady clock: the lease's length, counted from before the request."""
@@ -73,7 +75,7 @@ class LeaseKeeper:
                 # longer than the lease of a dead holder can last
                 is_reported = True
                 on_standby()
-            await SystemClock().sleep(POLL_SECONDS)
+            await SystemClock().sleep(self.poll_seconds)
 
     def carry_usage(self, usage: RateUsageTracker) -> None:
         """Continue from the last holder's rate limit usage, and store this one's with every renewal."""

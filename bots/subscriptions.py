@@ -1,7 +1,7 @@
 """A bot's subscriptions: opportunities, spread windows and, for paper accounts, quotes."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from exchanges.paper.paper_account import PaperAccount
 from market.prices.opportunities import Opportunity
@@ -14,18 +14,19 @@ from streams.topics import SPREADS
 
 log = logging.getLogger(__name__)
 
-Signal = Opportunity | SpreadWindow
+Signal = Opportunity | SpreadWindow | Record
+"""A record: of an opportunity that another process decides on, unread."""
 
 
-async def signals(reader: TopicReader, exchange: str) -> AsyncIterator[Signal]:
-    """Opportunities of `exchange` and spread windows, endlessly. Malformed rows are skipped.
-
-    Rows that do not contain the exchange's name are not parsed: half of all opportunities are of other exchanges.
-    """
-    name = exchange.encode()
+async def signals(reader: TopicReader, decides: Callable[[int], bool]) -> AsyncIterator[Signal]:
+    """Spread windows, and the opportunities of the partitions that this process decides on, endlessly; the others'
+    records are not parsed. Malformed rows are skipped."""
     async for batch in reader.batches():
         for record in batch:
-            signal = _signal_of(record) if name in record.value else None
+            if record.topic != SPREADS and not decides(record.partition):
+                yield record
+                continue
+            signal = _signal_of(record)
             if signal is not None:
                 yield signal
         # the reader never waits while rows are buffered; this lets orders run in between
@@ -42,7 +43,13 @@ async def follow_quotes(reader: TopicReader, account: PaperAccount) -> None:
         await SystemClock().sleep(0)
 
 
-def _signal_of(record: Record) -> Signal | None:
+def opportunity_in(record: Record) -> Opportunity | None:
+    """None for a malformed row."""
+    signal = _signal_of(record)
+    return signal if isinstance(signal, Opportunity) else None
+
+
+def _signal_of(record: Record) -> Opportunity | SpreadWindow | None:
     """None for a row that is neither or malformed."""
     try:
         row = row_of(record.value)
@@ -50,7 +57,7 @@ def _signal_of(record: Record) -> Signal | None:
     except WireError as error:
         log.warning("malformed row skipped: %s", error, extra={"topic": record.topic, "offset": record.offset})
         return None
-    return signal if isinstance(signal, Signal) else None
+    return signal if isinstance(signal, Opportunity | SpreadWindow) else None
 
 
 def _apply_record(account: PaperAccount, record: Record) -> None:

@@ -21,7 +21,6 @@ _EXCHANGE = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(EXCHANGES, key=len, reverse
 
 STATES: Mapping[str, str] = {
     # of an arbitrage, and how far its legs have come
-    "awaiting_second_leg": "awaiting second leg",
     "reserved": "reserved",
     "sent": "sent",
     "partly_filled": "partly filled",
@@ -36,7 +35,7 @@ STATES: Mapping[str, str] = {
     "expired": "expired",
     "unfilled": "not filled",
     # of one of its orders
-    "sending": "being sent",
+    "granted": "granted",
     "not_sent": "not sent",
     "done": "done",
     # of a process, and of a bot
@@ -80,6 +79,9 @@ REASONS: Mapping[str, str] = {
     "exposure": "Asset exposure limit reached",
     "currency_drift": "Currency drift limit reached",
     "recheck_failed": "Exact recheck below the threshold",
+    "no_decider": "No process was deciding",
+    "no_bot": "No bot acts for one of the exchanges",
+    "bot_draining": "The bot of one exchange is stopping",
     "leg_in_flight": "Market has an order in flight",
     "rate_budget": "Exchange rate limit used up",
     "too_small": "Amount below the exchanges' minimum",
@@ -90,7 +92,7 @@ REASONS: Mapping[str, str] = {
     "below_minimum": "Below the exchange's minimum",
     "late_fill": "Late fill",
     "market_missing": "Market not in this session",
-    "no_counterpart": "Second leg was never reserved",
+    "expired": "Expired before a decision",
     "nothing_filled": "No order filled",
     "not_posted": "Unwinding order was never sent",
     "order_lost": "Order lost by the exchange",

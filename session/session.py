@@ -12,6 +12,7 @@ from market.money import BoundedDecimal
 from session.clock import Clock, ReplayClock, SystemClock
 from session.notices import Destination
 from session.roles import AccessTerms
+from session.simulated_market import SimulatedMarket
 
 Mode = Literal["paper", "public", "replay", "sandbox", "live"]
 """On simulated exchanges; on local accounts, at the public prices of real exchanges or at recorded ones; on real
@@ -49,6 +50,8 @@ class Session:
     web_host: str = "127.0.0.1"
     web_port: int = 8000
     seed: int = 1
+    market: SimulatedMarket = field(default_factory=SimulatedMarket)
+    """Of the simulated exchanges, where there are any."""
     replay: ReplayTime | None = None
     paper_balances: dict[str, dict[str, BoundedDecimal]] = field(default_factory=dict)
     """Opening balances of local paper accounts: exchange → currency → amount."""

@@ -15,6 +15,7 @@ from aiohttp import web
 from exchanges.exchange_credentials import Credentials
 from market.time_units import MICROSECONDS
 from session.clock import Clock, SystemClock, wall_now
+from session.simulated_market import DEFAULT_MARKET, MARKETS
 from simulators.binance import binance_gateway as binance
 from simulators.bitflyer import bitflyer_gateway as bitflyer
 from simulators.bitstamp import bitstamp_gateway as bitstamp
@@ -24,8 +25,9 @@ from simulators.faults.fault_schedule import FaultSchedule, ScheduledFault
 from simulators.faults.faults import Faults
 from simulators.faults.skewed_clock import SkewedClock
 from simulators.kraken import kraken_gateway as kraken
+from simulators.market.chosen_market import ChosenMarket
 from simulators.market.ladders import Ladder
-from simulators.market.prices import Prices
+from simulators.market.market_prices import MarketPrices
 from simulators.matching.exchange_journal import Journal
 from simulators.matching.listings import Listing, listings_of, opening_balances
 from simulators.matching.simulated_exchange import Names, SimulatedExchange
@@ -72,7 +74,8 @@ class SimulatedExchanges:
     """Gateways, prices, ladders and faults of all exchanges; `step` advances one exchange, in turn."""
 
     gateways: dict[str, Gateway]
-    prices: Prices
+    prices: MarketPrices
+    market: ChosenMarket
     journals: list[Journal]
     clock: Clock
     faults: Faults
@@ -90,15 +93,17 @@ class SimulatedExchanges:
         folder: str = ACCOUNTS,
         *,
         is_limited: bool = True,
+        market: ChosenMarket | None = None,
     ) -> "SimulatedExchanges":
         """Recover from the journals in `<home>/<folder>/`; the first start creates accounts and API keys.
 
-        `only` some of EXCHANGES; all where none is named. `is_limited`: with the real ones' rate limits. Raises
-        KeyError where there is no such exchange, AccountRejectedError where the file of the keys is damaged.
+        `only` some of EXCHANGES; all where none is named. `is_limited`: with the real ones' rate limits. `market`:
+        the default one where none is given. Raises KeyError where there is no such exchange, AccountRejectedError
+        where the file of the keys is damaged.
         """
-        names = tuple(only) or EXCHANGES
+        names, market = tuple(only) or EXCHANGES, market or ChosenMarket()
         credentials = ensure_credentials(home, EXCHANGES)
-        listings = {name: listings_of(name) for name in names}
+        listings = market.listed({name: listings_of(name) for name in names})
         faults = Faults(clock, listed_symbols(names), seed)
         gateways, journals = {}, []
         for name in names:
@@ -108,7 +113,7 @@ class SimulatedExchanges:
             own_clock = SkewedClock(clock, faults.of(name))
             exchange = SimulatedExchange(name, listings[name], opening_balances(name), wording, own_clock, journal)
             gateways[name] = make(exchange, credentials[name])
-        world = cls(gateways, Prices(seed, listings), journals, clock, faults, is_limited)
+        world = cls(gateways, market.prices(seed, listings), market, journals, clock, faults, is_limited)
         for gateway in gateways.values():
             world._add(gateway, seed)
         for _ in gateways:
@@ -122,7 +127,7 @@ class SimulatedExchanges:
         orders = OrderFaults(faults, exchange)
         exchange.order_faults = orders
         gateway.subscribers.apply_faults(faults, channel_symbols(list(exchange.listings.values())))
-        ladders = {symbol: Ladder(row, seed) for symbol, row in exchange.listings.items()}
+        ladders = {symbol: Ladder(row, seed, self.market.shape(row)) for symbol, row in exchange.listings.items()}
         self._turns.append(_Turn(gateway, ladders, Publisher(gateway, faults), orders))
 
     def step(self) -> None:
@@ -141,7 +146,11 @@ class SimulatedExchanges:
             taker = ladder.taker(STEP_SECONDS)
             if taker is not None:
                 exchange.take(symbol, *taker)
-            turn.publisher.publish(symbol, exchange.books[symbol].drain_changes(), exchange.tape.drain(symbol))
+            for order in self.prices.orders(listing):
+                exchange.take(symbol, *order)
+            trades = exchange.tape.drain(symbol)
+            self.prices.traded(listing, trades)
+            turn.publisher.publish(symbol, exchange.books[symbol].drain_changes(), trades)
         turn.count += 1
         if turn.count % _BEAT_EVERY == 0:
             turn.gateway.beat()
@@ -159,16 +168,20 @@ class SimulatedExchanges:
             application.add_subapp(f"/{name}", exchange)
         return application
 
-    async def run(self, clock: Clock, schedule: FaultSchedule | None = None) -> None:
+    async def run(
+        self, clock: Clock, schedule: FaultSchedule | None = None, is_watched: Callable[[], bool] = lambda: True
+    ) -> None:
         """Step for ever, each exchange once every STEP_SECONDS; after a stall it continues without catching up.
 
-        Faults of the `schedule` are injected when due. Raises OSError once a journal could not be written:
-        the state in memory is then ahead of the journal.
+        Faults of the `schedule` are injected when due. `is_watched`: whether detection is ready. Raises OSError once a
+        journal could not be written: the state in memory is then ahead of the journal.
         """
         period = int(STEP_SECONDS * MICROSECONDS / len(self._turns))
         due = wall_now()
         while True:
             self.step()
+            if not is_watched():
+                self.prices.prolong_opening()
             if schedule is not None:
                 schedule.advance()
             for journal in self.journals:
@@ -221,10 +234,14 @@ class ExchangesOptions:
     folder: str = ACCOUNTS
     is_limited: bool = True
     """Whether the rate limits of the real exchanges apply."""
+    market: ChosenMarket = field(default_factory=ChosenMarket)
 
 
-async def run_exchanges(home: Path, options: ExchangesOptions, ready: Callable[[], None]) -> None:
+async def run_exchanges(
+    home: Path, options: ExchangesOptions, ready: Callable[[], None], is_watched: Callable[[], bool] = lambda: True
+) -> None:
     """Serve simulated exchanges on loopback until cancelled; `ready` is called once they answer.
+    `is_watched`: whether detection is ready, which dislocations wait for.
 
     `http://127.0.0.1:<port>/<exchange>`, `ws://127.0.0.1:<port>/<exchange>/ws`, faults below `/admin`. Raises OSError
     where the port is taken or a journal cannot be written: after a restart each exchange continues from its
@@ -232,7 +249,13 @@ async def run_exchanges(home: Path, options: ExchangesOptions, ready: Callable[[
     """
     clock = SystemClock()
     world = SimulatedExchanges.open(
-        home, options.seed, clock, options.only, options.folder, is_limited=options.is_limited
+        home,
+        options.seed,
+        clock,
+        options.only,
+        options.folder,
+        is_limited=options.is_limited,
+        market=options.market,
     )
     schedule = FaultSchedule(world.faults, clock, options.faults)
     application = world.application()
@@ -243,22 +266,25 @@ async def run_exchanges(home: Path, options: ExchangesOptions, ready: Callable[[
         await web.TCPSite(runner, "127.0.0.1", options.port).start()
         log.info("simulated exchanges are open", extra={"port": options.port, "seed": options.seed})
         ready()
-        await world.run(clock, schedule)
+        await world.run(clock, schedule, is_watched)
     finally:
         await world.close()
         await runner.cleanup()
 
 
 def main() -> None:
-    """`python -m simulators.simulator_server --home DIR --port N [--seed N] [--no-limits]`."""
+    """`python -m simulators.simulator_server --home DIR --port N [--seed N] [--market NAME] [--no-limits]`."""
     parser = argparse.ArgumentParser(description="Simulated exchanges on loopback")
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--market", choices=MARKETS, default=DEFAULT_MARKET)
     parser.add_argument("--no-limits", action="store_true")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO)
-    options = ExchangesOptions(arguments.port, arguments.seed, is_limited=not arguments.no_limits)
+    options = ExchangesOptions(
+        arguments.port, arguments.seed, is_limited=not arguments.no_limits, market=ChosenMarket(arguments.market)
+    )
     asyncio.run(_until_terminated(arguments.home, options))
 
 

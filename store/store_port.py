@@ -9,13 +9,14 @@ from decimal import Decimal
 from typing import Literal, Protocol
 
 from market.accounting.differences import RowCorrection, StoredDifference
+from market.accounting.episodes import Episode
 from market.decide.circuit_breaker import Failure, Health
 from market.decide.settings import Settings
 from market.instruments.orders import Fill, OrderReport
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole, Rejection
-from market.trade.leases import Actor, Lease
+from market.trade.leases import Actor, Lease, Veto
 from market.trade.leg_lifecycle import Advance
 from market.trade.moving_average import AverageOrder, AverageTrade, Close
 from market.trade.reservation_state import BalanceRow
@@ -79,7 +80,7 @@ class Differences(Protocol):
 
     async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
         """With a leg on `exchange`: those open, and those that ended, for the first time or again, at or after `since`:
-        whatever was sent since then is among their legs."""
+        whatever was sent since then is among their legs. Their history may be left out."""
         ...
 
     async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
@@ -179,6 +180,15 @@ class LeaseStore(Protocol):
         """Free for the next holder at once, which gets `used`."""
         ...
 
+    async def set_veto(self, by: Actor, veto: Veto | None) -> None:
+        """Whether new trades may have a leg at the actor's exchange. A reservation under way sees it, or is seen by
+        whoever reads the open arbitrages afterwards. Raises FencedOutError."""
+        ...
+
+    async def all(self) -> list[Lease]:
+        """By exchange, those that ran out among them."""
+        ...
+
 
 class SettingsStore(Protocol):
     """The settings in force, and every version of them."""
@@ -264,28 +274,35 @@ class TradeStore(Protocol):
         """The store's own clock, microseconds; the only one for leases, holds and deadlines."""
         ...
 
-    async def save_opportunity(self, opportunity: Opportunity) -> bool:
-        """Store it unless its id is known; True if it was new."""
+    async def save_opportunities(self, opportunities: Sequence[Opportunity]) -> None:
+        """Store those whose id is not known."""
         ...
 
-    async def reject(self, rejection: Rejection) -> None:
-        """Store the first of each (pair, exchange, reason) per second in full, count the rest."""
+    async def reject(self, rejections: Sequence[Rejection]) -> None:
+        """Store the first of each (pair, exchange, reason) per second in full, count the rest; each id once."""
+        ...
+
+    async def save_episodes(self, episodes: Sequence[Episode]) -> None:
+        """Each as a whole, as it is now; an episode is its session's, its pair's and its start's. No field of one goes
+        back (`market.accounting.episodes.merged`), so that a repeat, or an older state, changes nothing."""
+        ...
+
+    async def running_episodes(self, now: int) -> list[Episode]:
+        """Those of this session that a sighting at `now` (event time) could belong to."""
         ...
 
     async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
-        """One transaction over arbitrage, balance, liquidity, counters and open pair (design: the two-leg protocol).
+        """All legs in one transaction, or none, over balances, liquidity, counters, the open pair and the leases of
+        their exchanges: each must have a bot without a veto.
 
         This and every later step raises FencedOutError where another process acts for the exchange of `by`.
         """
         ...
 
-    async def expire(self, arbitrage_id: str, by: Actor) -> bool:
-        """End a reservation awaiting its second leg past `reserve_by` and release its hold; False if there was none."""
-        ...
-
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
-        """The step reserved → sending, allowed once ever. None where it was taken before, is too late (`send_by`) or
-        trading is halted: then the leg is `not_sent` and `finish_leg` follows."""
+    async def grant(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
+        """The step reserved → granted, for a leg that was not granted when it was reserved. None where it was before,
+        cannot be yet, is too late (`send_by`) or trading is halted: then the leg is `not_sent` and `finish_leg`
+        follows."""
         ...
 
     async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor) -> None:

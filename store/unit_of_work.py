@@ -2,7 +2,7 @@
 `market.trade`, and the rows that changed are written, in one transaction."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
 from market.instruments.orders import OrderReport
@@ -11,7 +11,6 @@ from market.trade import leg_lifecycle, reservations
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.decision_record import StepRequest, finish_request, reserve_request
 from market.trade.fast_replace import replace
-from market.trade.inflight_orders import allows_one_in_flight, inflight_key
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.lifecycle import Moment
@@ -24,27 +23,24 @@ Result = TypeVar("Result")
 
 
 class UnitOfWork(Protocol):
-    """The rows of one transaction: `begin` first, at most one `write` last."""
+    """The rows of one transaction: at most one `write`, last."""
 
-    async def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
-        """The arbitrage, its terms and the settings, without any other row; None where there is no arbitrage. Raises
+    def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
+        """The arbitrage and the settings, without any other row; None where there is no arbitrage. Raises
         FencedOutError where a later process acts for the actor's exchange."""
         ...
 
-    async def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
-        """All rows of the opportunity that it began with; `fill_keys` are looked up in the ledger."""
+    def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
+        """All rows of the opportunity, its arbitrage among them; `fill_keys` are looked up in the ledger. Raises
+        FencedOutError."""
         ...
 
-    async def in_flight(self, key: str) -> str | None:
-        """The leg that is reserved or in flight at this `inflight_key`."""
-        ...
-
-    async def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
+    def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
         """What changed, and the step in the record of decisions; nothing where `after` is `before`."""
         ...
 
 
-Work = Callable[[UnitOfWork], Awaitable[Result]]
+Work = Callable[[UnitOfWork], Result]
 
 
 class TradeSteps(ABC):
@@ -55,53 +51,32 @@ class TradeSteps(ABC):
         """What `work` returns, once all that it wrote is stored; it may run more than once."""
 
     async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
-        async def work(unit: UnitOfWork) -> ReservationResult:
-            await unit.begin(reservation.opportunity.opportunity_id, by)
-            before = await unit.rows(reservation.opportunity, by)
+        def work(unit: UnitOfWork) -> ReservationResult:
+            before = unit.rows(reservation.opportunity, by)
             after, result = reservations.reserved(before, reservation)
-            await unit.write(before, after, reserve_request(reservation))
+            unit.write(before, after, reserve_request(reservation))
             return result if result.rejection is None else replace(result, read=rows_read_to_reserve(before))
 
         return await self.in_unit_of_work(work)
 
-    async def expire(self, arbitrage_id: str, by: Actor) -> bool:
-        async def work(unit: UnitOfWork) -> bool:
-            known = await unit.begin(arbitrage_id, by)
-            if known is None:
-                return False
-            before = await unit.rows(known.opportunity, by)
-            after = reservations.expired(before)
-            await unit.write(before, after, StepRequest("expire"))
-            return after is not before
-
-        return await self.in_unit_of_work(work)
-
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
-        async def work(unit: UnitOfWork) -> Leg | None:
-            rows, before = _known(await unit.begin(arbitrage_id, by), arbitrage_id)
-            after = leg_lifecycle.sending(before, role, Moment(rows.now, by), rows.settings)
-            leg = leg_lifecycle.allowed(after, role)
-            if after is before:
-                return None
-            if leg is not None and allows_one_in_flight(leg):
-                key = inflight_key(leg)
-                rows = replace(rows, in_flight={**rows.in_flight, key: await unit.in_flight(key)})
-                if not rows.has_flight(arbitrage_id, leg):
-                    # another leg must land first that the exchange could not tell from it
-                    return None
-            sent = rows if leg is None else rows.with_flight(arbitrage_id, leg)
-            await unit.write(rows, replace(sent, arbitrage=after), StepRequest("send", role))
-            return leg
+    async def grant(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
+        def work(unit: UnitOfWork) -> Leg | None:
+            rows, _ = _known(unit.begin(arbitrage_id, by), arbitrage_id)
+            before = unit.rows(rows.opportunity, by)
+            after = leg_lifecycle.granted(before, role)
+            unit.write(before, after, StepRequest("grant", role))
+            leg = None if after is before or after.arbitrage is None else after.arbitrage.leg(role)
+            return leg if leg is not None and leg.state == "granted" else None
 
         return await self.in_unit_of_work(work)
 
     async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor) -> None:
-        async def work(unit: UnitOfWork) -> None:
-            rows, before = _known(await unit.begin(arbitrage_id, by), arbitrage_id)
+        def work(unit: UnitOfWork) -> None:
+            rows, before = _known(unit.begin(arbitrage_id, by), arbitrage_id)
             after = leg_lifecycle.acknowledged(before, role, exchange_order_id, Moment(rows.now, by))
             if after is not before:
                 request = StepRequest("acknowledge", role, exchange_order_id)
-                await unit.write(rows, replace(rows, arbitrage=after), request)
+                unit.write(rows, replace(rows, arbitrage=after), request)
 
         await self.in_unit_of_work(work)
 
@@ -113,26 +88,26 @@ class TradeSteps(ABC):
         advance: Advance,
         by: Actor,
     ) -> Arbitrage:
-        async def work(unit: UnitOfWork) -> Arbitrage:
-            rows, known = _known(await unit.begin(arbitrage_id, by), arbitrage_id)
+        def work(unit: UnitOfWork) -> Arbitrage:
+            rows, known = _known(unit.begin(arbitrage_id, by), arbitrage_id)
             settings = in_force(rows.settings)
             if known.leg(role) is None:
                 raise StoreError(f"arbitrage {arbitrage_id} has no {role} leg")
             reported = () if report is None else tuple(fill_key(fill) for fill in report.fills)
-            before = await unit.rows(rows.opportunity, by, reported)
+            before = unit.rows(rows.opportunity, by, reported)
             after = leg_lifecycle.finished(before, role, report, settings, advance)
-            await unit.write(before, after, finish_request(role, report, advance))
+            unit.write(before, after, finish_request(role, report, advance))
             return after.arbitrage or known
 
         return await self.in_unit_of_work(work)
 
     async def resume(self, arbitrage_id: str, advance: Advance, by: Actor) -> bool:
-        async def work(unit: UnitOfWork) -> bool:
-            rows, _ = _known(await unit.begin(arbitrage_id, by), arbitrage_id)
+        def work(unit: UnitOfWork) -> bool:
+            rows, _ = _known(unit.begin(arbitrage_id, by), arbitrage_id)
             settings = in_force(rows.settings)
-            before = await unit.rows(rows.opportunity, by)
+            before = unit.rows(rows.opportunity, by)
             after = leg_lifecycle.resumed(before, settings, advance)
-            await unit.write(before, after, StepRequest("resume"))
+            unit.write(before, after, StepRequest("resume"))
             return after is not before
 
         return await self.in_unit_of_work(work)

@@ -1,4 +1,4 @@
-"""The bots in a backtest: the reservers, traders and health watches that run live, one of each per exchange, over the
+"""The bots in a backtest: the reserver that runs live, and the traders and health watches, one per exchange, over the
 store in memory. What live bots learn from the store's notifications is looked up here after each step."""
 
 from decimal import Decimal
@@ -11,11 +11,12 @@ from backtest.simulate.simulated_rejections import EXPIRED, RejectionCounts
 from backtest.simulate.tiered_fees import TieredFees
 from bots.bot_loop import ROUND_SECONDS
 from bots.decide.order_decision import is_expired, settings_rejection
+from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
-from bots.execute.due_actions import due_actions
+from bots.execute.due_actions import DueAction, Executing, due_actions
 from bots.execute.leg_executor import LegExecutor, LegKey
-from bots.execute.leg_reserver import LegReserver
+from bots.server_clock import ServerClock
 from market.accounting.episodes import TradeBounds
 from market.decide.circuit_breaker import FailureKind
 from market.decide.settings import Settings
@@ -58,18 +59,15 @@ class SimulatedBots:
         """The settings that it is of, and the least of their limits of a trade's notional."""
         advance = advancing(markets)
         self._health = {name: ExchangeHealthWatch(name, store, self.cache, wall_clock=agenda.now) for name in accounts}
-        self._reservers = {name: self._reserver(name) for name in accounts}
+        self._reserver = self._one_reserver()
         self._traders = {name: self._executor(name, account, advance) for name, account in accounts.items()}
-        self._anyone = next(iter(self._reservers.values()))
         self._begun: set[LegKey] = set()
         self._busy: set[LegKey] = set()
-        self._waiting: set[str] = set()
-        """Half reservations whose end is planned."""
         run_to_end(next(iter(self._health.values())).round())
         self._update_balances()
 
     def decide(self, opportunity: Opportunity) -> str | None:
-        """The decision of both bots now: why they do not trade it, or None if an arbitrage was begun."""
+        """The decision now: why they do not trade it, or None if an arbitrage was begun."""
         if self._fees.see_day(self._agenda.now()):
             self.change(self.cache.settings)
         if is_expired(opportunity, self._agenda.now()):
@@ -79,8 +77,7 @@ class SimulatedBots:
         if reason is not None:
             self.rejections.reject(opportunity, reason, self._agenda.now())
             return reason
-        for exchange in (opportunity.buy.exchange, opportunity.sell.exchange):
-            run_to_end(self._reservers[exchange].attempt(opportunity))
+        run_to_end(self._reserver.attempt(opportunity))
         is_begun = self._follow(opportunity.opportunity_id)
         rejected = self.rejections.newest_reason(opportunity.opportunity_id)
         return rejected if is_begun or rejected is not None else EXPIRED
@@ -113,28 +110,36 @@ class SimulatedBots:
         self.cache.settings = run_to_end(self._store.settings.change(settings, version, "backtest"))
 
     def _rejection(self, opportunity: Opportunity) -> str | None:
-        """Both bots come to the same answer here; most opportunities end at the settings, the cheapest to ask."""
+        """Most opportunities end at the settings, the cheapest to ask."""
         reason = settings_rejection(opportunity, self._markets, self.cache.settings)
-        return self._anyone.early_rejection(opportunity) if reason is None else reason
+        return self._reserver.early_rejection(opportunity) if reason is None else reason
 
-    def _reserver(self, exchange: str) -> LegReserver:
-        return LegReserver(
-            exchange=exchange,
+    def _one_reserver(self) -> Reserver:
+        return Reserver(
             store=self._store,
             markets=self._markets,
             clock=self._agenda,
             cache=self.cache,
             rejection_log=self.rejections,
             # both legs are begun together, once both are reserved
-            execute=lambda _identity, _role: None,
+            execute=lambda _arbitrage: None,
             wall_clock=self._agenda.now,
-            by=UNFENCED,
+            actor_of=lambda _base: UNFENCED,
+            legs_left=self.cache.legs_left_of,
         )
 
     def _executor(self, exchange: str, account: SimulatedAccount, advance: Advance) -> LegExecutor:
         record_failure = partial(self._record_failure, exchange)
+        server_clock = ServerClock(self._agenda.now)
+        server_clock.observe(self._agenda.now(), self._agenda.now())
         return LegExecutor(
-            self._store, account, advance, UNFENCED, steady_clock=self._agenda.now, record_failure=record_failure
+            self._store,
+            account,
+            advance,
+            UNFENCED,
+            steady_clock=self._agenda.now,
+            record_failure=record_failure,
+            server_clock=server_clock,
         )
 
     def _follow(self, identity: str) -> bool:
@@ -144,9 +149,6 @@ class SimulatedBots:
             return False
         self.cache.update_arbitrage(arbitrage)
         self._update_balances()
-        if arbitrage.state == "awaiting_second_leg" and identity not in self._waiting:
-            self._waiting.add(identity)
-            self._agenda.schedule(arbitrage.reserve_by + 1, lambda: self._expire(identity))
         if arbitrage.state in OPEN_STATES:
             for exchange in dict.fromkeys(leg.exchange for leg in arbitrage.legs):
                 self._work_on(arbitrage, exchange)
@@ -154,11 +156,12 @@ class SimulatedBots:
 
     def _work_on(self, arbitrage: Arbitrage, exchange: str) -> None:
         now = self._agenda.now()
-        for due in due_actions([arbitrage], exchange, self._markets, arbitrage.send_by):
+        own = Executing(exchange, UNFENCED.token, self._markets)
+        for due in due_actions([arbitrage], own, arbitrage.send_by):
             key = (due.arbitrage_id, due.leg.role)
-            if due.what == "execute" and key not in self._busy:
+            if due.what in ("execute", "grant") and key not in self._busy:
                 self._busy.add(key)
-                self._agenda.schedule(now + self._wait(key), partial(self._execute, exchange, key))
+                self._agenda.schedule(now + self._wait(key), partial(self._execute, exchange, due))
 
     def _wait(self, key: LegKey) -> int:
         """The first two legs follow from the decision; one more leg takes another, one that had to wait a round."""
@@ -166,9 +169,12 @@ class SimulatedBots:
             return RETRY
         return 0 if key[1] in ("buy", "sell") else self._decision
 
-    def _execute(self, exchange: str, key: LegKey) -> None:
+    def _execute(self, exchange: str, due: DueAction) -> None:
+        trader, key = self._traders[exchange], (due.arbitrage_id, due.leg.role)
         self._begun.add(key)
-        self._agenda.start(self._traders[exchange].execute(*key), lambda: self._executed(key))
+        is_granted = due.what == "execute"
+        work = trader.execute(due.arbitrage_id, due.leg) if is_granted else trader.grant(*key)
+        self._agenda.start(work, lambda: self._executed(key))
 
     def _executed(self, key: LegKey) -> None:
         self._busy.discard(key)
@@ -177,10 +183,6 @@ class SimulatedBots:
         leg = None if arbitrage is None else arbitrage.leg(role)
         if arbitrage is not None and leg is not None:
             self._fees.see(arbitrage.opportunity, leg, self._agenda.now())
-        self._follow(identity)
-
-    def _expire(self, identity: str) -> None:
-        run_to_end(self._store.expire(identity, UNFENCED))
         self._follow(identity)
 
     def _record_failure(self, exchange: str, kind: FailureKind, subject: str) -> None:

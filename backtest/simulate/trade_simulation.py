@@ -28,10 +28,11 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from market.trade.leg_planning import markets_by_symbol
+from session.lag import WINDOW_BATCH_SECONDS
 from store.memory.memory_store import MemoryTradeStore
 
-WINDOW_DELAY = 6 * MICROSECONDS
-"""From the end of a spread window to when live bots have it at the latest: a row a second past it, then a trigger."""
+WINDOW_DELAY = (1 + WINDOW_BATCH_SECONDS) * MICROSECONDS
+"""From the end of a spread window to when live bots have it at the latest: a row a second past it, then a batch."""
 UNHEARD = logging.NullHandler()
 """The bots' warnings are about simulated events that the outcome has already: no terminal should show them."""
 

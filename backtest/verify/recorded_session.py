@@ -27,7 +27,7 @@ from market.validation_messages import sentence_of
 from store.queries.session_export import ExportedArbitrage, ExportedFill
 from store.server.documents import SettingsVersion
 
-FORMAT = 2
+FORMAT = 3
 """Of the records of decisions; raised with each change of their names."""
 SESSION, TICK_SET, OPPORTUNITIES = "session.json", "ticks", "opportunities.parquet"
 BOOKS = Path("books")

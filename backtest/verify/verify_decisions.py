@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.verify_opportunities import Key
-from bots.decide.order_decision import Rejected, decide, side_of
+from bots.decide.order_decision import Rejected, decide
 from market.decide.decision_context import RecordedContext
 from market.decide.settings import Settings
 from market.instruments.markets import Market
@@ -25,7 +25,7 @@ from market.trade.decision_record import (
 from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import EndAsResidual, Markets, advancing, markets_by_symbol
 from market.trade.lifecycle import IllegalStepError, Moment
-from market.trade.reservation_state import ReservationState, ReservationTerms
+from market.trade.reservation_state import ReservationState
 from market.trade.reservations import Reservation
 from store.queries.session_export import ExportedArbitrage
 
@@ -38,14 +38,6 @@ class NotReproducedError(Exception):
         self.field_name = field_name
         self.recorded = recorded
         self.derived = derived
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """An arbitrage between two steps."""
-
-    arbitrage: Arbitrage | None = None
-    terms: ReservationTerms | None = None
 
 
 @dataclass(slots=True)
@@ -66,60 +58,55 @@ class Decisions:
 
     def arbitrage_difference(self, kept: ExportedArbitrage) -> FirstDifference | None:
         """Compares an arbitrage with the result of its stored steps."""
-        state, recorded = State(), kept.arbitrage
+        known: Arbitrage | None = None
+        recorded = kept.arbitrage
         for number, text in enumerate(kept.steps, start=1):
             where = f"arbitrage {recorded.arbitrage_id}, step {number}"
             try:
                 step = step_of(text)
                 where += f" ({_named(step.request)})"
-                state = self._after(step, state, recorded)
+                known = self._after(step, known, recorded)
             except NotReproducedError as fault:
                 return FirstDifference(where, fault.field_name, fault.recorded, fault.derived)
             except (NoRecordError, IllegalStepError, ValueError) as fault:
                 return FirstDifference(where, "step", "taken", f"{NOTHING}: {fault}")
-        found = first_unlike(recorded, state.arbitrage)
+        found = first_unlike(recorded, known)
         return None if found is None else FirstDifference(f"arbitrage {recorded.arbitrage_id}", *found)
 
-    def half(self, kept: ExportedArbitrage) -> State:
-        """The arbitrage after its first leg was reserved. Raises NotDerivedError, NoRecordError."""
-        return self._after(step_of(kept.steps[0]), State(), kept.arbitrage)
-
-    def rejection_difference(self, rejection: Rejection, half: State) -> FirstDifference | None:
-        """Compares a rejection with its recomputed reason; `half`: the arbitrage that it would have joined."""
+    def rejection_difference(self, rejection: Rejection) -> FirstDifference | None:
+        """Compares a rejection with its recomputed reason."""
         where = f"rejection {rejection.rejection_id}"
         try:
             record = rejection_record_of(rejection.record or "")
             opportunity = self._opportunity(rejection.opportunity_id, record.context)
-            reason = self._reason(opportunity, record, half)
+            reason = self._reason(opportunity, record)
         except NotReproducedError as fault:
             return FirstDifference(where, fault.field_name, fault.recorded, fault.derived)
         except (NoRecordError, ValueError) as fault:
             return FirstDifference(where, "record", "kept", f"{NOTHING}: {fault}")
-        found = first_unlike(_stated(rejection), _derived(opportunity, record.context.exchange, reason))
+        found = first_unlike(_stated(rejection), _derived(opportunity, reason))
         return None if found is None else FirstDifference(where, *found)
 
-    def _after(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
-        if step.read.is_joined != (state.arbitrage is not None):
-            raise NotReproducedError("arbitrage", _there(step.read.is_joined), _there(state.arbitrage is not None))
-        if step.request.kind == "reserve":
-            return self._reserved(step, state, recorded)
-        if state.arbitrage is None:
-            raise NotReproducedError("first step", step.request.kind, "reserve")
+    def _after(self, step: DecisionStep, known: Arbitrage | None, recorded: Arbitrage) -> Arbitrage:
+        if step.read.has_arbitrage != (known is not None):
+            raise NotReproducedError("arbitrage", _there(step.read.has_arbitrage), _there(known is not None))
+        if known is None and step.request.kind == "reserve":
+            return self._reserved(step, recorded)
+        if known is None or step.request.kind == "reserve":
+            raise NotReproducedError("step", step.request.kind, "reserve" if known is None else "a later one")
         settings = self._version(step.read.settings_version)
-        rows = replace(step.read.rows(state.arbitrage.opportunity, settings), arbitrage=state.arbitrage)
-        after = self._stepped(replace(rows, terms=state.terms), step.request, state.arbitrage, settings)
-        if after.arbitrage == state.arbitrage:
+        rows = replace(step.read.rows(known.opportunity, settings), arbitrage=known)
+        after = self._stepped(rows, step.request, known, settings).arbitrage
+        if after is None or after == known:
             raise NotReproducedError("arbitrage", "changed", "unchanged")
-        return State(after.arbitrage, after.terms)
+        return after
 
     def _stepped(
         self, rows: ReservationState, request: StepRequest, arbitrage: Arbitrage, settings: Settings | None
     ) -> ReservationState:
         moment = Moment(rows.now, rows.by)
-        if request.kind == "expire":
-            return reservations.expired(rows)
-        if request.kind == "send":
-            return replace(rows, arbitrage=legs.sending(arbitrage, _role(request), moment, settings))
+        if request.kind == "grant":
+            return legs.granted(rows, _role(request))
         if request.kind == "acknowledge":
             order_id = request.exchange_order_id or ""
             return replace(rows, arbitrage=legs.acknowledged(arbitrage, _role(request), order_id, moment))
@@ -129,14 +116,13 @@ class Decisions:
             return legs.resumed(rows, settings, self._advance(request))
         return legs.finished(rows, _role(request), request.report, settings, self._advance(request))
 
-    def _reserved(self, step: DecisionStep, state: State, recorded: Arbitrage) -> State:
+    def _reserved(self, step: DecisionStep, recorded: Arbitrage) -> Arbitrage:
         request = self._reservation(step.request, recorded)
-        settings = self._version(step.read.settings_version)
-        rows = replace(step.read.rows(request.opportunity, settings), arbitrage=state.arbitrage, terms=state.terms)
-        after, result = reservations.reserved(rows, request)
-        if result.rejection is not None:
+        rows = step.read.rows(request.opportunity, self._version(step.read.settings_version))
+        result = reservations.reserved(rows, request)[1]
+        if result.arbitrage is None:
             raise NotReproducedError("reservation", "reserved", result.rejection)
-        return State(after.arbitrage, after.terms)
+        return result.arbitrage
 
     def _reservation(self, request: StepRequest, recorded: Arbitrage) -> Reservation:
         """The bot's request, decided again; a single-exchange strategy's request is taken as recorded."""
@@ -155,25 +141,16 @@ class Decisions:
         return replace(decision, valid_until=request.valid_until)
 
     def _decision(self, opportunity: Opportunity, recorded: RecordedContext) -> Reservation | Rejected:
-        side = side_of(opportunity, recorded.exchange)
-        if side is None:
-            raise NotReproducedError(
-                "exchange", recorded.exchange, f"{opportunity.buy.exchange}, {opportunity.sell.exchange}"
-            )
-        context = recorded.context(opportunity, self._settings(recorded.settings_version))
-        return decide(context, side, self.by_symbol)
+        return decide(recorded.context(opportunity, self._settings(recorded.settings_version)), self.by_symbol)
 
-    def _reason(self, opportunity: Opportunity, record: RejectionRecord, half: State) -> str:
+    def _reason(self, opportunity: Opportunity, record: RejectionRecord) -> str:
         decision = self._decision(opportunity, record.context)
         if isinstance(decision, Rejected):
             return decision.reason
         if record.read is None:
             return NOTHING
-        request = replace(decision, valid_until=record.valid_until)
         rows = record.read.rows(opportunity, self._version(record.read.settings_version))
-        if record.read.is_joined:
-            rows = replace(rows, arbitrage=half.arbitrage, terms=half.terms)
-        return reservations.reserved(rows, request)[1].rejection or NOTHING
+        return reservations.reserved(rows, replace(decision, valid_until=record.valid_until))[1].rejection or NOTHING
 
     def _opportunity(self, identity: str, context: RecordedContext) -> Opportunity:
         found = self.opportunities.get((context.offset, identity))
@@ -207,10 +184,10 @@ def _stated(rejection: Rejection) -> dict[str, object]:
     }
 
 
-def _derived(opportunity: Opportunity, exchange: str, reason: str) -> dict[str, object]:
+def _derived(opportunity: Opportunity, reason: str) -> dict[str, object]:
     return {
         "reason": reason,
-        "exchange": exchange,
+        "exchange": opportunity.buy.exchange,
         "base": opportunity.base,
         "buy_exchange": opportunity.buy.exchange,
         "sell_exchange": opportunity.sell.exchange,

@@ -7,24 +7,21 @@ from dataclasses import dataclass, field
 from backtest.verify.errors import CannotVerifyError
 from backtest.verify.first_difference import NOTHING, FirstDifference, first_unlike
 from backtest.verify.recorded_session import RecordedSession
-from backtest.verify.verify_decisions import Decisions, NotReproducedError, State
+from backtest.verify.verify_decisions import Decisions
 from backtest.verify.verify_feeds import feed_difference
 from backtest.verify.verify_opportunities import Derived, Key, Pair, Recorded, derived_values, is_opportunity, key_of
 from backtest.verify.verify_settings import settings_difference
+from bots.decide.reserver import NO_DECIDER
 from datasets.ticksets.tick_set import TickSet
 from market.instruments.orders import Fill
 from market.money import ZERO, decimal_of
 from market.trade.arbitrages import Rejection
-from market.trade.decision_record import NoRecordError, rejection_record_of
 from market.trade.reservation_state import fill_key
 from store.queries.session_export import ExportedArbitrage
 from streams.message_format import WireError, row_of
 
 Derive = Callable[[TickSet], Iterable[tuple[str, int, bytes]]]
 """The messages (base, offset, value) that the log of a tick set leads to, in the order of each base."""
-
-LOOKS_AT_HALVES = 8
-"""How often at most a bot looks at one opportunity again while its other leg waits."""
 
 
 @dataclass(slots=True)
@@ -68,7 +65,7 @@ def _differences(session: RecordedSession, derive: Derive, outcome: Verified) ->
         session.markets, {version.version: version.after for version in versions}, derived.found, recorded.times
     )
     yield from _rejection_differences(session, decisions, referenced, outcome)
-    yield _count_difference(session, recorded.messages, referenced.arbitrages)
+    yield _count_difference(session, recorded.messages)
     yield from _arbitrage_differences(session, decisions, outcome)
 
 
@@ -86,33 +83,16 @@ class _Referenced:
     """The opportunities that decisions refer to; all others need not be kept in memory."""
 
     opportunities: set[str] = field(default_factory=set)
-    joined: set[str] = field(default_factory=set)
-    """Arbitrages that a rejected leg would have joined."""
-    arbitrages: Counter[Pair] = field(default_factory=Counter)
-    halves: dict[str, ExportedArbitrage] = field(default_factory=dict)
 
     @classmethod
     def of(cls, session: RecordedSession) -> "_Referenced":
         referenced = cls()
         for rejection in session.rejections():
             referenced.opportunities.add(rejection.opportunity_id)
-            if _is_joined(rejection):
-                referenced.joined.add(rejection.opportunity_id)
         for kept in session.arbitrages():
             opportunity = kept.arbitrage.opportunity
             referenced.opportunities.add(opportunity.opportunity_id)
-            referenced.arbitrages[opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange] += 1
-            if opportunity.opportunity_id in referenced.joined and kept.steps:
-                referenced.halves[opportunity.opportunity_id] = kept
         return referenced
-
-
-def _is_joined(rejection: Rejection) -> bool:
-    try:
-        read = None if rejection.record is None else rejection_record_of(rejection.record).read
-    except NoRecordError:
-        return False
-    return read is not None and read.is_joined
 
 
 def _recorded(session: RecordedSession, wanted: set[str]) -> Recorded:
@@ -148,18 +128,13 @@ def _rejection_differences(
     session: RecordedSession, decisions: Decisions, referenced: _Referenced, outcome: Verified
 ) -> Iterator[FirstDifference | None]:
     for rejection in session.rejections():
+        if rejection.reason == NO_DECIDER:
+            # nobody decided, so there is nothing that it was decided on
+            continue
         if rejection.record is None:
             outcome.older["rejections"] += 1
             continue
-        half = State()
-        if rejection.opportunity_id in referenced.joined:
-            kept = referenced.halves.get(rejection.opportunity_id)
-            try:
-                half = State() if kept is None else decisions.half(kept)
-            except (NotReproducedError, NoRecordError, ValueError):
-                # the verification of the arbitrage itself reports the fault
-                half = State()
-        yield decisions.rejection_difference(rejection, half) or _sum_difference(rejection)
+        yield decisions.rejection_difference(rejection) or _sum_difference(rejection)
         outcome.rejections += 1
 
 
@@ -173,15 +148,13 @@ def _sum_difference(rejection: Rejection) -> FirstDifference | None:
     return None
 
 
-def _count_difference(
-    session: RecordedSession, messages: Counter[Pair], arbitrages: Counter[Pair]
-) -> FirstDifference | None:
+def _count_difference(session: RecordedSession, messages: Counter[Pair]) -> FirstDifference | None:
     """A bot cannot have rejected more opportunities than it received."""
     counts: Counter[tuple[str, Pair]] = Counter()
     for rejection in session.rejections():
         counts[rejection.exchange, (rejection.base, rejection.buy_exchange, rejection.sell_exchange)] += rejection.count
     for (exchange, pair), count in counts.items():
-        most = messages[pair] + LOOKS_AT_HALVES * arbitrages[pair]
+        most = messages[pair]
         if count > most:
             return FirstDifference(f"rejections of {' '.join(pair)} by {exchange}", "count", count, f"at most {most}")
     return None

@@ -1,4 +1,4 @@
-"""Decides on an opportunity: the reservation of this bot's leg, or the rejection reason. Pure."""
+"""Decides on an opportunity: the reservation of both legs, or the rejection reason. Pure."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -7,12 +7,12 @@ from fractions import Fraction
 from market.decide.decision_context import DecisionContext
 from market.decide.risk_checks import first_rejection, forbidden, notional_left
 from market.decide.settings import Settings
-from market.decide.sizing import Sizing, SizingSide, net_bps, size
+from market.decide.sizing import SizedLeg, SizingSide, net_bps, size
 from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.trade.arbitrages import Leg
 from market.trade.leg_planning import Markets, client_order_id
-from market.trade.reservations import Reservation
+from market.trade.reservations import LegRequest, Reservation
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,6 @@ class Rejected:
     """The opportunity is not traded, for this reason."""
 
     reason: str
-
-
-def side_of(opportunity: Opportunity, exchange: str) -> Side | None:
-    """The side that `exchange` trades in this opportunity; None where it has no leg."""
-    if opportunity.buy.exchange == exchange:
-        return "buy"
-    return "sell" if opportunity.sell.exchange == exchange else None
 
 
 def is_expired(opportunity: Opportunity, now: int) -> bool:
@@ -49,9 +42,8 @@ def early_rejection(context: DecisionContext, markets: Markets) -> str | None:
     return reason
 
 
-def decide(context: DecisionContext, side: Side, markets: Markets) -> Reservation | Rejected:
-    """This bot's reservation. Both bots of an opportunity compute the same step and minimum, whatever their
-    balances. The exact recomputation and sizing come last because they cost most."""
+def decide(context: DecisionContext, markets: Markets) -> Reservation | Rejected:
+    """The reservation of both legs. The exact recomputation and sizing come last because they cost most."""
     reason = early_rejection(context, markets)
     if reason is not None:
         return Rejected(reason)
@@ -64,7 +56,18 @@ def decide(context: DecisionContext, side: Side, markets: Markets) -> Reservatio
     sizing = size(buy, sell, context.settings, left)
     if isinstance(sizing, str):
         return Rejected(limit if sizing == "limit_reached" else sizing)
-    return _reservation(opportunity, buy if side == "buy" else sell, sizing, context.settings)
+    return Reservation(
+        opportunity=opportunity,
+        legs=(
+            _leg_request(opportunity, buy, sizing.buy, Decimal(1)),
+            _leg_request(opportunity, sell, sizing.sell, sizing.factor),
+        ),
+        amount=sizing.amount,
+        amount_step=sizing.amount_step,
+        minimum_amount=sizing.minimum_amount,
+        unit_notional=sizing.unit_notional,
+        settings=context.settings,
+    )
 
 
 def _is_traded(opportunity: Opportunity, markets: Markets, settings: Settings) -> bool:
@@ -96,8 +99,7 @@ def _book(side: Side, leg: OpportunityLeg, markets: Markets, context: DecisionCo
     return SizingSide(side, market, leg.levels, fee_rate, context.opportunity.rate(leg.quote_currency), free)
 
 
-def _reservation(opportunity: Opportunity, book: SizingSide, sizing: Sizing, settings: Settings) -> Reservation:
-    sized = sizing.buy if book.side == "buy" else sizing.sell
+def _leg_request(opportunity: Opportunity, book: SizingSide, sized: SizedLeg, factor: Decimal) -> LegRequest:
     market = book.market
     leg = Leg(
         role=book.side,
@@ -106,20 +108,8 @@ def _reservation(opportunity: Opportunity, book: SizingSide, sizing: Sizing, set
         base=market.base,
         quote_currency=market.quote_currency,
         side=book.side,
-        amount=sizing.amount,
+        amount=sized.amount,
         limit_price=sized.limit_price,
         client_order_id=client_order_id(opportunity.opportunity_id, book.side),
     )
-    return Reservation(
-        opportunity=opportunity,
-        leg=leg,
-        hold_currency=sized.hold_currency,
-        hold_per_unit=sized.hold_per_unit,
-        amount_step=sizing.amount_step,
-        leg_factor=Decimal(1) if book.side == "buy" else sizing.factor,
-        leg_step=market.lot_step,
-        minimum_amount=sizing.minimum_amount,
-        unit_notional=sizing.unit_notional,
-        displayed_amount=sized.displayed,
-        settings=settings,
-    )
+    return LegRequest(leg, sized.hold_currency, sized.hold_per_unit, factor, market.lot_step, sized.displayed)

@@ -1,15 +1,16 @@
-"""Estimates the rate limit budgets of the other bots from the legs in the store.
+"""Estimates the rate limit budgets of the other bots' accounts, so that no leg is reserved that could not be sent.
 
-Only a bot itself knows its account's budget. The estimate keeps a bot from reserving a leg whose counterpart would be
-rejected; the other bot's own check decides.
+Each bot stores with its lease what its account has used; what has ended since is added from the legs in the store.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from exchanges.requests.rate_budget import RateBudget, account_budget
 from market.trade.arbitrages import Arbitrage
+from market.trade.leases import Lease
+from session.clock import steady_now
 
 _MAX_REMEMBERED = 2_000
 """Legs remembered as counted: a leg is updated with each step of its arbitrage."""
@@ -17,49 +18,49 @@ _MAX_REMEMBERED = 2_000
 
 @dataclass(slots=True)
 class PartnerBudgets:
-    """One budget per other exchange, spent as its legs are sent.
-
-    The other bot's reads, retries and dead man's switch are not visible here. Where it let a reservation awaiting its
-    second leg expire, it had less than estimated: one leg more is deducted.
-    """
+    """One budget per other exchange, spent as its legs end and replaced by what its own bot reports."""
 
     budgets: dict[str, RateBudget]
-    _counted: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=_MAX_REMEMBERED))
+    clock: Callable[[], int] = steady_now
+    _counted: dict[tuple[str, str], None] = field(default_factory=dict)
+    _ended: deque[tuple[str, int]] = field(default_factory=lambda: deque(maxlen=_MAX_REMEMBERED))
+    """(exchange, when the leg ended by the store's clock)."""
+    _reported_at: dict[str, int] = field(default_factory=dict)
 
     def update(self, arbitrage: Arbitrage) -> None:
+        """Count the legs that were posted and have ended."""
         for leg in arbitrage.legs:
-            if "sending" in leg.times:
-                self._spend(arbitrage.arbitrage_id, leg.role, leg.exchange)
-        if arbitrage.state == "expired":
-            for exchange in _exchanges_of(arbitrage) - {leg.exchange for leg in arbitrage.legs}:
-                self._spend(arbitrage.arbitrage_id, "expired", exchange)
+            key = (leg.client_order_id, leg.exchange)
+            if leg.is_final and "granted" in leg.times and key not in self._counted and leg.exchange in self.budgets:
+                self._counted[key] = None
+                self._ended.append((leg.exchange, leg.times.get("done", 0)))
+                self.budgets[leg.exchange].record_leg()
+        while len(self._counted) > _MAX_REMEMBERED:
+            del self._counted[next(iter(self._counted))]
+
+    def observe(self, lease: Lease, now: int) -> None:
+        """`lease`: of one of the exchanges, with what its bot reported; `now`: the store's time, microseconds."""
+        name = lease.exchange
+        if name not in self.budgets or not lease.used or self._reported_at.get(name) == lease.used_at:
+            return
+        self._reported_at[name] = lease.used_at
+        budget = account_budget(name, self.clock)
+        budget.take_over(lease.used, max(0, now - lease.used_at))
+        for exchange, ended_at in self._ended:
+            if exchange == name and ended_at > lease.used_at:
+                budget.record_leg()
+        self.budgets[name] = budget
 
     def legs_left(self, exchange: str, open_arbitrages: Iterable[Arbitrage], reserving: int = 0) -> int | None:
-        """Legs that `exchange` may still begin: its budget less the legs that it has still to send or join and those
-        being reserved here. None without limits, or where the exchange is unknown."""
+        """Legs that `exchange` may still begin: its budget less its open legs, whose cost may not be spent yet, and
+        those being reserved here. None without limits, or where the exchange is unknown."""
         budget = self.budgets.get(exchange)
         left = None if budget is None else budget.legs_left()
         if left is None:
             return None
-        return left - reserving - sum(_legs_still_to_send(exchange, one) for one in open_arbitrages)
-
-    def _spend(self, arbitrage_id: str, what: str, exchange: str) -> None:
-        budget = self.budgets.get(exchange)
-        if budget is not None and (arbitrage_id, what) not in self._counted:
-            self._counted.append((arbitrage_id, what))
-            budget.record_leg()
+        legs = (leg for arbitrage in open_arbitrages for leg in arbitrage.legs)
+        return left - reserving - sum(leg.exchange == exchange and not leg.is_final for leg in legs)
 
 
 def partners_of(exchange: str, exchanges: Iterable[str]) -> PartnerBudgets:
     return PartnerBudgets({name: account_budget(name) for name in exchanges if name != exchange})
-
-
-def _exchanges_of(arbitrage: Arbitrage) -> set[str]:
-    return {arbitrage.opportunity.buy.exchange, arbitrage.opportunity.sell.exchange}
-
-
-def _legs_still_to_send(exchange: str, arbitrage: Arbitrage) -> int:
-    """How many legs the exchange has still to send: reserved ones, and the missing second leg."""
-    own = [leg for leg in arbitrage.legs if leg.exchange == exchange]
-    is_lacking = arbitrage.state == "awaiting_second_leg" and not own and exchange in _exchanges_of(arbitrage)
-    return sum(leg.state == "reserved" for leg in own) + is_lacking

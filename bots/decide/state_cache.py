@@ -15,10 +15,14 @@ from market.decide.settings import Settings
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
+from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
 from store.store_port import BalanceRow, Balances
 
 PERSISTENCE_SECONDS = 10
+MAX_SETTINGS_SILENCE = 1 * MICROSECONDS
+TRADED = 1_000
+"""How many arbitrages are remembered after their end: more than one process decides on while it dies."""
 USED_UP_QUOTES = 64
 """How many used-up quotes are remembered: the next quote soon replaces one."""
 
@@ -26,6 +30,11 @@ USED_UP_QUOTES = 64
 def _unlimited() -> int | None:
     """Default for accounts without rate limits."""
     return None
+
+
+def _no_silence() -> int:
+    """Default without a stream that could fall silent."""
+    return 0
 
 
 def _always() -> bool:
@@ -38,6 +47,10 @@ class StateCache:
     """Newest settings, windows, balances and open arbitrages."""
 
     settings: Settings
+    exchange: str = ""
+    """Of this bot; none in a backtest."""
+    partitions: int = 1
+    """Of the log."""
     free: dict[tuple[str, str], Decimal] = field(default_factory=dict)
     """(exchange, currency) → free balance."""
     open: dict[str, Arbitrage] = field(default_factory=dict)
@@ -63,10 +76,14 @@ class StateCache:
     """Estimated rate limit budgets of the other bots."""
     holds_lease: Callable[[], bool] = _always
     """Whether this process certainly still holds its lease."""
+    settings_silence: Callable[[], int] = _no_silence
+    """For how long the stream of the settings has been silent, microseconds: a halt may not have come through."""
     _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
     """When the newest arbitrage of a pair was first reserved, by the store's clock."""
     _rows: tuple[BalanceRow, ...] = ()
     _opening: Balances = field(default_factory=dict)
+    _traded: dict[str, None] = field(default_factory=dict)
+    """Ids of the newest arbitrages, open or ended."""
     _used_up: deque[str] = field(default_factory=lambda: deque(maxlen=USED_UP_QUOTES))
     _windows: dict[tuple[str, str, str], SpreadWindow] = field(default_factory=dict)
     _history: dict[tuple[str, str, str], tuple[SpreadWindow, ...]] = field(default_factory=dict)
@@ -115,13 +132,16 @@ class StateCache:
         self._update_drift(self._rows)
 
     def record_used_up(self, quote_id: str) -> None:
-        """The store rejected a leg because this quote's liquidity is used up."""
+        """The store rejected a trade because this quote's liquidity is used up."""
         self._used_up.append(quote_id)
 
     def update_arbitrage(self, arbitrage: Arbitrage) -> None:
         pair = _pair_of(arbitrage.opportunity)
         reserved_at = min((leg.times.get("reserved", 0) for leg in arbitrage.legs), default=0)
         self.partners.update(arbitrage)
+        self._traded[arbitrage.arbitrage_id] = None
+        if len(self._traded) > TRADED:
+            del self._traded[next(iter(self._traded))]
         self._reserved_at[pair] = max(reserved_at, self._reserved_at.get(pair, 0))
         if arbitrage.state in OPEN_STATES:
             self.open[arbitrage.arbitrage_id] = arbitrage
@@ -136,6 +156,8 @@ class StateCache:
         """Why no order may be sent right now; None where it may."""
         if self.settings.trading_state == "halted":
             return "halted"
+        if self.settings_silence() > MAX_SETTINGS_SILENCE:
+            return "the settings could not be followed for a second: trading may be halted"
         if self.is_locked_out:
             return "the exchange rejects the account"
         return None if self.holds_lease() else "another process may have taken over the lease"
@@ -143,6 +165,16 @@ class StateCache:
     def can_send(self) -> bool:
         """Whether an unwinding order could be sent now."""
         return self.send_block() is None and self.has_room()
+
+    def legs_left_of(self, opportunity: Opportunity, under_way: int) -> int | None:
+        """`new_legs_left` of both its exchanges, the other bots' estimated; the smaller, None without limits."""
+        left = [self._left_at(name, under_way) for name in (opportunity.buy.exchange, opportunity.sell.exchange)]
+        return min((one for one in left if one is not None), default=None)
+
+    def _left_at(self, exchange: str, under_way: int) -> int | None:
+        if exchange == self.exchange:
+            return self.new_legs_left(exchange, under_way)
+        return self.partners.legs_left(exchange, self.open.values(), under_way)
 
     def new_legs_left(self, exchange: str, attempts: int = 0) -> int | None:
         """`legs_left` less the open legs there, whose cost is not spent yet, and less `attempts`, the reservations
@@ -157,16 +189,17 @@ class StateCache:
         """Whether one of its quotes is known to be used up."""
         return opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up
 
+    def was_traded(self, opportunity: Opportunity) -> bool:
+        """Whether it is, or was lately, an arbitrage of whoever decided."""
+        return opportunity.opportunity_id in self._traded
+
     def bounds_of(self, opportunity: Opportunity) -> TradeBounds:
         """What one trade on it may use now: notional and balances."""
         return bounds_now(opportunity, self.settings, self.free)
 
-    def risk_state(self, opportunity: Opportunity, now: int) -> RiskState | None:
-        """The exposure and counters that the store would most likely check at wall time `now`; None where it joins a
-        reservation awaiting its second leg, to which they do not apply. The day's result is known to the store
-        alone."""
-        if opportunity.opportunity_id in self.open:
-            return None
+    def risk_state(self, opportunity: Opportunity, now: int) -> RiskState:
+        """The exposure and counters that the store would most likely check at wall time `now`. The day's result is
+        known to the store alone."""
         pair = _pair_of(opportunity)
         return RiskState(
             now=now + self.server_ahead,

@@ -1,10 +1,11 @@
-"""Executes one leg: sends its order once, and follows it to its end."""
+"""Executes one granted leg: posts its order once, and follows it to its end."""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from bots.execute.order_lookup import UNKNOWN_AFTER_SECONDS, OrderLookup, RecordFailure, leg_ids, order_of
+from bots.server_clock import ServerClock
 from exchanges.account_port import TradingAccount
 from exchanges.errors import (
     AccountRejectedError,
@@ -16,18 +17,15 @@ from exchanges.requests.order_permits import Permit
 from market.decide.circuit_breaker import FailureKind
 from market.instruments.orders import OrderReport
 from market.money import ZERO, Amount
-from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg, LegRole
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
+from market.trade.reservations import SEND_WITHIN
 from session.clock import steady_now
 from store.store_port import TradeStore
 
 log = logging.getLogger(__name__)
 
-POST_WITHIN_SECONDS = 1.5
-"""Longest time from the intent to posting the order. A later one must not be posted, since another process may soon
-treat the order as not sent."""
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
 
 LegKey = tuple[str, LegRole]
@@ -59,6 +57,7 @@ class LegExecutor:
     record_failure: RecordFailure = _ignore_failure
     send_block: SendBlock = _never_blocked
     """Checked in the last step before an order is posted."""
+    server_clock: ServerClock = field(default_factory=ServerClock)
     lookup: OrderLookup = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,21 +71,37 @@ class LegExecutor:
             self.steady_clock,
         )
 
-    async def execute(self, arbitrage_id: str, role: LegRole) -> None:
-        """Send a reserved leg, unless another process already has, and follow it to its end.
+    async def execute(self, arbitrage_id: str, leg: Leg) -> None:
+        """Post the order of a leg that was granted to this process, and follow it to its end. To be called once for
+        each leg: nothing here knows whether it was posted before.
 
         Raises StoreUnavailableError, AccountRejectedError; the leg is then finished by `OrderLookup.resolve`.
         """
-        permit = self.permit()
-        leg = await self.store.start_sending(arbitrage_id, role, self.by)
-        if leg is None:
-            await self._finish_late(arbitrage_id, role)
+        posting = _Posting(self, leg)
+        try:
+            # before anything that takes time, and again when the request is written
+            posting.check()
+            report = await self.account.place(order_of(leg), Permit(posting.check))
+        except NotPostedError as error:
+            log.warning("order not posted: %s", error, extra=leg_ids(arbitrage_id, leg))
+            await self.lookup.finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
+        except OrderRejectedError as error:
+            self.record_failure("order_rejected", leg.client_order_id)
+            log.warning("order rejected: %s", error, extra=leg_ids(arbitrage_id, leg))
+            await self.lookup.finish(arbitrage_id, leg, NOTHING_FILLED)
+        except OutcomeUnknownError as error:
+            self.record_failure("outcome_unknown", leg.client_order_id)
+            log.warning("order outcome unknown: %s", error, extra=leg_ids(arbitrage_id, leg))
+            await self.lookup.resolve(arbitrage_id, leg)
+        except AccountRejectedError:
+            await self.lookup.finish(arbitrage_id, leg, None)
+            raise
         else:
-            await self._send(arbitrage_id, leg, permit)
+            await self._follow(arbitrage_id, leg, replace(report, posted_at=posting.posted_at))
 
-    async def lapse(self, arbitrage_id: str, role: LegRole) -> None:
-        """End a reserved leg of any exchange that is past `send_by`. Never sends. Raises StoreUnavailableError."""
-        if await self.store.start_sending(arbitrage_id, role, self.by) is None:
+    async def grant(self, arbitrage_id: str, role: LegRole) -> None:
+        """Grant a reserved leg, or end it past `send_by`. Raises StoreUnavailableError."""
+        if await self.store.grant(arbitrage_id, role, self.by) is None:
             await self._finish_late(arbitrage_id, role)
 
     async def abandon(self, arbitrage_id: str, leg: Leg) -> None:
@@ -104,46 +119,37 @@ class LegExecutor:
         report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
         await self.lookup.finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
 
-    def permit(self) -> Permit:
-        """The permit of an order intended now."""
-        requested_at = self.steady_clock()
-        return Permit(lambda: self._check(requested_at))
-
-    def _check(self, requested_at: int) -> None:
-        """Check whether an order intended at `requested_at` (steady clock) may still be posted. Raises
-        NotPostedError."""
-        if self.steady_clock() - requested_at > POST_WITHIN_SECONDS * MICROSECONDS:
-            raise NotPostedError("too late: the order was held up on its way")
-        reason = self.send_block()
-        if reason is not None:
-            raise NotPostedError(reason)
-
-    async def _send(self, arbitrage_id: str, leg: Leg, permit: Permit) -> None:
-        try:
-            report = await self.account.place(order_of(leg), permit)
-        except NotPostedError as error:
-            log.warning("order not posted: %s", error, extra=leg_ids(arbitrage_id, leg))
-            await self.lookup.finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
-        except OrderRejectedError as error:
-            self.record_failure("order_rejected", leg.client_order_id)
-            log.warning("order rejected: %s", error, extra=leg_ids(arbitrage_id, leg))
-            await self.lookup.finish(arbitrage_id, leg, NOTHING_FILLED)
-        except OutcomeUnknownError as error:
-            self.record_failure("outcome_unknown", leg.client_order_id)
-            log.warning("order outcome unknown: %s", error, extra=leg_ids(arbitrage_id, leg))
-            await self.lookup.resolve(arbitrage_id, leg)
-        except AccountRejectedError:
-            await self.lookup.finish(arbitrage_id, leg, None)
-            raise
+    async def _follow(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> None:
+        if report.is_final:
+            await self.lookup.finish(arbitrage_id, leg, report)
         else:
             await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
-            if report.is_final:
-                await self.lookup.finish(arbitrage_id, leg, report)
-            else:
-                await self.lookup.resolve(arbitrage_id, leg)
+            await self.lookup.resolve(arbitrage_id, leg)
 
     async def _finish_late(self, arbitrage_id: str, role: LegRole) -> None:
         arbitrage = await self.store.arbitrage(arbitrage_id)
         late = None if arbitrage is None else arbitrage.leg(role)
         if late is not None and late.state == "not_sent":
             await self.lookup.finish(arbitrage_id, late, None)
+
+
+@dataclass(slots=True)
+class _Posting:
+    """The post of one order: whether it may happen now, and when it did."""
+
+    executor: LegExecutor
+    leg: Leg
+    posted_at: int | None = None
+
+    def check(self) -> None:
+        """Raises NotPostedError where the order must not be posted any more."""
+        executor, leg = self.executor, self.leg
+        if leg.token != executor.by.token:
+            raise NotPostedError("it was granted to another process")
+        now = executor.server_clock.latest()
+        if now is None or now > leg.times["granted"] + SEND_WITHIN:
+            raise NotPostedError("too late: the order was held up on its way")
+        reason = executor.send_block()
+        if reason is not None:
+            raise NotPostedError(reason)
+        self.posted_at = now

@@ -12,7 +12,7 @@ from store.store_port import TradeStore
 
 async def known_orders(store: TradeStore, leg: Leg) -> frozenset[str]:
     """Exchange order ids that belong to other legs, also of ended arbitrages. Raises StoreUnavailableError."""
-    orders = await store.differences.orders_since(leg.exchange, leg.times["sending"] - LOOK_BACK)
+    orders = await store.differences.orders_since(leg.exchange, leg.times["granted"] - LOOK_BACK)
     return frozenset(known for client_id, known in orders.items() if client_id != leg.client_order_id)
 
 
@@ -26,7 +26,7 @@ async def doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) -
 
 
 async def _doubt_not_sent(store: TradeStore, account: TradingAccount, leg: Leg) -> str | None:
-    sent_at = leg.times["sending"]
+    sent_at = leg.times["granted"]
     # the exchange first, balances before fills, and the store last: a change in between shows as a doubt
     before = await _rows(store, leg)
     balances = await account.balances()

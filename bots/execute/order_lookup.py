@@ -103,9 +103,10 @@ class OrderLookup:
 
     async def _is_booked(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> bool:
         """Book a found order; True if it is final."""
-        await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
         if report.is_final:
             await self.finish(arbitrage_id, leg, report)
+        else:
+            await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
         return report.is_final
 
     async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search, asked_at: int) -> bool:
@@ -153,7 +154,7 @@ class OrderLookup:
 
 
 def order_of(leg: Leg) -> LimitOrder:
-    """The order of a leg in state `sending`."""
+    """The order of a leg that was granted."""
     return LimitOrder(
         client_order_id=leg.client_order_id,
         exchange=leg.exchange,
@@ -161,7 +162,7 @@ def order_of(leg: Leg) -> LimitOrder:
         side=leg.side,
         amount=leg.amount,
         price=leg.limit_price,
-        intended_at=leg.times["sending"],
+        intended_at=leg.times["granted"],
     )
 
 

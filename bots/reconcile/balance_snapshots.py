@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bots.execute.due_actions import is_open_at
+from bots.execute.due_actions import has_leg_at
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeError
 from market.trade.arbitrages import Arbitrage
@@ -31,14 +31,14 @@ class BalanceSnapshots:
         before, _ = await self.store.balances.of_session()
         if self.account.exchange in before:
             return True
-        if is_open_at(await self.store.open_arbitrages(), self.account.exchange):
+        if has_leg_at(await self.store.open_arbitrages(), self.account.exchange):
             return False
         await self.store.balances.replace(self.account.exchange, await self.account.balances(), "before", self.by)
         return True
 
     def record_change(self, arbitrage: Arbitrage) -> None:
         """Handle a changed arbitrage: closing balances taken before it, or before a late fill, are outdated."""
-        if is_open_at([arbitrage], self.account.exchange):
+        if has_leg_at([arbitrage], self.account.exchange):
             self.closed = False
 
     async def close(self) -> None:
@@ -46,7 +46,7 @@ class BalanceSnapshots:
 
         Raises StoreUnavailableError, ExchangeUnavailableError.
         """
-        if self.closed or is_open_at(await self.store.open_arbitrages(), self.account.exchange):
+        if self.closed or has_leg_at(await self.store.open_arbitrages(), self.account.exchange):
             return
         # a change during the request resets this
         self.closed = True

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bots.execute.due_actions import is_open_at
+from bots.execute.due_actions import has_leg_at
 from bots.execute.order_lookup import order_of
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
@@ -32,8 +32,10 @@ OVERLAP = 60 * MICROSECONDS
 """Overlap of the fills of two rounds, for fills that an exchange lists late."""
 MAX_LOOK_BACK = 24 * 3_600 * MICROSECONDS
 """As far back as all exchanges list fills."""
-LEG_MARGIN = 3_600 * MICROSECONDS
-"""How much older than the fills their legs may be."""
+LEG_MARGIN = 900 * MICROSECONDS
+"""How long before the fills their legs may have ended, which every round reads. An order is immediate-or-cancel and
+looked up until it is final, and a fill that comes later opens its arbitrage again; the rest is for an exchange whose
+clock is wrong."""
 FILL_KINDS = ("fill_foreign", "fill_not_listed", "fill_differs")
 MILLISECONDS = 1_000
 
@@ -73,7 +75,7 @@ class Reconciliation:
 
     # The order of reads decides what a difference means. A leg is in the store before its order is sent, and a fill is
     # at the exchange before it is in the store. So the exchange is read first, balances before fills, and the store
-    # last: by then it has whatever the exchange showed, at least as a leg in state `sending`, which is left to its bot.
+    # last: by then it has whatever the exchange showed, at least as a leg in state `granted`, which is left to its bot.
     # Balances are compared only if nothing was open before and after they were fetched and no row changed in between.
 
     async def _fetch_exchange_state(self) -> tuple[ExchangeState, tuple[BalanceRow, ...] | None]:
@@ -111,7 +113,7 @@ class Reconciliation:
     async def _idle_rows(self) -> tuple[BalanceRow, ...] | None:
         """Our rows of the exchange; None while anything is open there."""
         exchange = self.account.exchange
-        if is_open_at(await self.store.open_arbitrages(), exchange):
+        if has_leg_at(await self.store.open_arbitrages(), exchange):
             return None
         return tuple(row for row in await self.store.balances.rows() if row.exchange == exchange)
 
@@ -142,7 +144,7 @@ class Reconciliation:
             return ()
         halted = await self.store.resumable_arbitrages()
         # orders not posted are resumed by the bot loop, once the rate limits allow it
-        mine = (one for one in halted if one.reason == HALTED and is_open_at([one], self.account.exchange))
+        mine = (one for one in halted if one.reason == HALTED and has_leg_at([one], self.account.exchange))
         return tuple(one.arbitrage_id for one in mine)
 
     async def _handle(self, difference: Difference, found_at: int) -> bool:
@@ -203,4 +205,4 @@ def _unconfirmed(arbitrages: list[Arbitrage], exchange: str) -> tuple[BookedLeg,
 
 
 def _sent_times(denied: list[tuple[str, Leg]]) -> list[int]:
-    return [leg.times.get("sending", 0) for _, leg in denied]
+    return [leg.times.get("granted", 0) for _, leg in denied]

@@ -20,7 +20,7 @@ from market.prices.quotes import Level, Quote
 from market.trade.arbitrages import Leg
 from market.trade.leg_planning import client_order_id
 from market.trade.moving_average import SIDES, AverageTrade
-from market.trade.reservations import Reservation
+from market.trade.reservations import LegRequest, Reservation
 
 ONE = Decimal(1)
 
@@ -79,14 +79,19 @@ def _sized(opportunity: Opportunity, side: Side, context: OrderContext) -> Reser
     currency, per_unit = hold_of(market, side, settings.taker_fees[market.exchange], limit)
     return Reservation(
         opportunity=opportunity,
-        leg=_leg(opportunity, market, side, Amount(amount), limit),
-        hold_currency=currency,
-        hold_per_unit=per_unit,
+        legs=(
+            LegRequest(
+                leg=_leg(opportunity, market, side, Amount(amount), limit),
+                hold_currency=currency,
+                hold_per_unit=per_unit,
+                factor=ONE,
+                step=market.lot_step,
+                displayed=displayed_amount(side, latest.levels, limit),
+            ),
+        ),
+        amount=Amount(amount),
         amount_step=market.lot_step,
-        leg_factor=ONE,
-        leg_step=market.lot_step,
         minimum_amount=minimum,
-        displayed_amount=displayed_amount(side, latest.levels, limit),
         settings=settings,
         valid_until=context.valid_until,
         unit_notional=unit,

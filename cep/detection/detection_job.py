@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TypeVar
 
 from py4j.protocol import Py4JError
@@ -41,9 +41,19 @@ Answer = TypeVar("Answer")
 log = logging.getLogger("cep")
 
 
-def run_cep(session: Session, ready: Callable[[], None], heartbeat_seconds: float = HEARTBEAT_SECONDS) -> None:
-    """Runs until a query or the JVM dies. `ready` is called once a probe row has passed the real-time query; from then
-    on another one and the queries' progress are written every `heartbeat_seconds`.
+async def _at_once() -> None:
+    """The log is there already."""
+
+
+def run_cep(
+    session: Session,
+    ready: Callable[[], None],
+    log_is_there: Callable[[], Coroutine[object, object, None]] = _at_once,
+    heartbeat_seconds: float = HEARTBEAT_SECONDS,
+) -> None:
+    """Runs until a query or the JVM dies. The JVM starts before `log_is_there` is awaited. `ready` is called once a
+    probe row has passed the real-time query; from then on another one and the queries' progress are written every
+    `heartbeat_seconds`.
 
     Raises CepCannotStartError, CepStoppedError; a restart with the same session continues from its checkpoint. Requests
     to a slow Kafka are retried: on a busy machine a start takes minutes.
@@ -51,14 +61,12 @@ def run_cep(session: Session, ready: Callable[[], None], heartbeat_seconds: floa
     _quieten_py4j()
     layout = _layout(session)
     jars = connector_jars(session.home / "jars" / "spark")
-    try:
-        checkpoint = asyncio.run(_answered(lambda: checkpoint_of(session, layout)))
-    except StreamError as error:
-        raise CepStoppedError(str(error)) from error
     scratch = session.home / "spark"
     shutil.rmtree(scratch, ignore_errors=True)
     spark = spark_session(jars, scratch, session.partitions, archive_options(archive_path(session.home)))
     try:
+        asyncio.run(log_is_there())
+        checkpoint = asyncio.run(_answered(lambda: checkpoint_of(session, layout)))
         query = start_opportunities(spark, session, layout, checkpoint)
         asyncio.run(_supervised(spark, session, query, checkpoint, ready, heartbeat_seconds))
     except StreamError as error:

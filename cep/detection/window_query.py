@@ -24,12 +24,11 @@ from cep.detection.net_spreads import pair_spreads, with_legs
 from cep.detection.opportunity_messages import with_opening_settings
 from cep.detection.spark_schema import tick_rows
 from cep.detection.spread_windows import LONGEST, PANE, newest_rows, panes, spread_rows, spread_windows, window_messages
+from session.lag import WINDOW_BATCH_SECONDS
 from session.session import Session
 from streams.broker.topic_access import spark_options
 from streams.topics import SPREADS
 
-TRIGGER = "5 seconds"
-"""A shorter trigger would cost a core beside the real-time query."""
 LATENESS = 1_000_000
 LOOK_BACK = LONGEST + LATENESS
 MAX_ROWS = 50_000
@@ -111,7 +110,8 @@ def start_spreads(spark: SparkSession, session: Session, layout: Layout, opening
             messages.write.format("kafka").options(**spark_options(session.kafka)).option("topic", SPREADS).save()
 
     messages_df = log_messages(own, session, opening.starting_offsets, MAX_ROWS)
-    return messages_df.writeStream.queryName("spreads").foreachBatch(write).trigger(processingTime=TRIGGER).start()
+    interval = f"{WINDOW_BATCH_SECONDS} seconds"
+    return messages_df.writeStream.queryName("spreads").foreachBatch(write).trigger(processingTime=interval).start()
 
 
 def _newest_times(rows: pa.Table) -> dict[str, int]:

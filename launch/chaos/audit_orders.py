@@ -34,11 +34,7 @@ class PostedOrder:
 
 def order_violations(evidence: Evidence) -> Iterator[Violation]:
     """Each order belongs to one leg, each leg has at most one order, and each fill is in the ledger exactly once."""
-    legs = [
-        RecordedLeg(arbitrage.arbitrage_id, leg, leg.role)
-        for arbitrage in evidence.snapshot.arbitrages
-        for leg in arbitrage.legs
-    ]
+    legs = _recorded_legs(evidence)
     for account in evidence.accounts.values():
         own = [filed for filed in legs if filed.leg.exchange == account.exchange]
         postings = _postings(account)
@@ -49,6 +45,25 @@ def order_violations(evidence: Evidence) -> Iterator[Violation]:
         yield from replacements(account, orders, evidence.snapshot.arbitrages)
         yield from _fill_violations(account, evidence, orders, own)
     yield from _foreign_fills(evidence, legs)
+
+
+def owned_postings(evidence: Evidence) -> Iterator[tuple[PostedOrder, RecordedLeg]]:
+    """Each order that reached an exchange, with its leg; without those whose leg is unknown or uncertain."""
+    legs = _recorded_legs(evidence)
+    for account in evidence.accounts.values():
+        postings = _postings(account)
+        owners = _owners(postings, [filed for filed in legs if filed.leg.exchange == account.exchange])
+        for posting, owner in zip(postings, owners, strict=True):
+            if owner is not None and not _is_ambiguous(posting, owner):
+                yield posting, owner
+
+
+def _recorded_legs(evidence: Evidence) -> list[RecordedLeg]:
+    return [
+        RecordedLeg(arbitrage.arbitrage_id, leg, leg.role)
+        for arbitrage in evidence.snapshot.arbitrages
+        for leg in arbitrage.legs
+    ]
 
 
 def _postings(account: AuditedAccount) -> list[PostedOrder]:
@@ -73,7 +88,7 @@ def _owners(postings: Sequence[PostedOrder], legs: Iterable[RecordedLeg]) -> lis
     similar: dict[tuple[object, ...], list[RecordedLeg]] = {}
     for filed in legs:
         leg = filed.leg
-        if "sending" in leg.times:
+        if "granted" in leg.times:
             similar.setdefault((leg.symbol, leg.side, leg.amount, leg.limit_price), []).append(filed)
     owners = [
         by_order_id.get(posting.order_id or "")
@@ -93,10 +108,10 @@ def _owners(postings: Sequence[PostedOrder], legs: Iterable[RecordedLeg]) -> lis
 def _closest(
     posting: PostedOrder, similar: Iterable[RecordedLeg], served: Collection[RecordedLeg]
 ) -> RecordedLeg | None:
-    """A similar leg that was sent shortly before and has no order yet; else the nearest in time, which has one."""
-    sent = [filed for filed in similar if 0 <= posting.at - filed.leg.times["sending"] <= MAX_TRAVEL]
-    waiting = [filed for filed in sent if filed not in served]
-    return min(waiting or similar, key=lambda filed: abs(filed.leg.times["sending"] - posting.at), default=None)
+    """A similar leg that was granted shortly before and has no order yet; else the nearest in time, which has one."""
+    granted = [filed for filed in similar if 0 <= posting.at - filed.leg.times["granted"] <= MAX_TRAVEL]
+    waiting = [filed for filed in granted if filed not in served]
+    return min(waiting or similar, key=lambda filed: abs(filed.leg.times["granted"] - posting.at), default=None)
 
 
 def _posting_violations(
@@ -112,9 +127,10 @@ def _posting_violations(
             yield from _differences(posting, owner)
     for filed, own in came.items():
         if len(own) > 1:
-            sent_at = filed.leg.times.get("sending", 0)
-            each = ", ".join(f"{one.order_id or 'rejected'} {(one.at - sent_at) / MICROSECONDS:.3f} s" for one in own)
-            detail = f"{filed.name}: {len(own)} orders came to the exchange ({each} after its intent)"
+            granted_at = filed.leg.times.get("granted", 0)
+            after = [f"{one.order_id or 'rejected'} {(one.at - granted_at) / MICROSECONDS:.3f} s" for one in own]
+            each = ", ".join(after)
+            detail = f"{filed.name}: {len(own)} orders came to the exchange ({each} after its grant)"
             yield Violation("posted_twice", detail, filed.arbitrage_id)
     for order in account.orders:
         if order.state == "open":
@@ -122,10 +138,10 @@ def _posting_violations(
 
 
 def _is_ambiguous(posting: PostedOrder, owner: RecordedLeg) -> bool:
-    """Whether it was rejected, has no client order id, and no similar leg had just been sent: it may belong to any of
-    them, and the nearest one has its own order."""
+    """Whether it was rejected, has no client order id, and no similar leg had just been granted: it may belong to any
+    of them, and the nearest one has its own order."""
     has_an_id = posting.order_id is not None or posting.client_order_id is not None
-    return not has_an_id and not 0 <= posting.at - owner.leg.times["sending"] <= MAX_TRAVEL
+    return not has_an_id and not 0 <= posting.at - owner.leg.times["granted"] <= MAX_TRAVEL
 
 
 def _unbooked_orders(account: AuditedAccount, legs: Iterable[RecordedLeg]) -> Iterator[Violation]:
@@ -142,8 +158,8 @@ def _differences(posting: PostedOrder, owner: RecordedLeg) -> Iterator[Violation
     asked = (leg.symbol, leg.side, leg.amount, leg.limit_price)
     if (posting.symbol, posting.side, posting.amount, posting.price) != asked:
         yield Violation("order_differs", f"{owner.name}: the exchange got {posting.description}", owner.arbitrage_id)
-    if "sending" not in leg.times:
-        yield Violation("unknown_order", f"{owner.name}: posted before its intent was stored", owner.arbitrage_id)
+    if "granted" not in leg.times:
+        yield Violation("unknown_order", f"{owner.name}: posted before it was granted", owner.arbitrage_id)
 
 
 def _fill_violations(

@@ -11,6 +11,7 @@ from store.queries.store_snapshot import StoreSnapshot
 
 ViolationKind = Literal[
     "posted_twice",
+    "posted_late",
     "unknown_order",
     "order_unbooked",
     "replaced_while_filled",
@@ -59,6 +60,19 @@ class AuditedAccount:
 
 
 @dataclass(frozen=True, slots=True)
+class Stopped:
+    """A bot of `exchange` stood still (SIGSTOP), by the machine's clock, microseconds; `until` None: it still does."""
+
+    exchange: str
+    since: int
+    until: int | None = None
+
+    def is_within(self, first: int, last: int) -> bool:
+        """Whether it stood still at any time from `first` to `last`."""
+        return self.since <= last and (self.until is None or self.until >= first)
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """Both sides: the exchanges' accounts by name, and the store."""
 
@@ -66,6 +80,8 @@ class Evidence:
     snapshot: StoreSnapshot
     markets: Mapping[tuple[str, str], Market]
     """(exchange, symbol) → market."""
+    stops: Sequence[Stopped] = ()
+    """Of bots, injected by the run itself."""
 
     @property
     def traded(self) -> frozenset[str]:

@@ -35,10 +35,10 @@ def replacements(
         filed = orders.get(order_id)
         if filed is None or not filed.leg.is_final:
             continue
-        if filled_at - filed.leg.times.get("sending", 0) > SEARCH_TIME:
+        if filled_at - filed.leg.times.get("granted", 0) > SEARCH_TIME:
             continue
         for other in _replacements_of(filed, by_id[filed.arbitrage_id]):
-            detail = f"{filed.name}: order {order_id} had filled when the {other.role} leg was sent"
+            detail = f"{filed.name}: order {order_id} had filled when the {other.role} leg was granted"
             yield Violation("replaced_while_filled", detail, filed.arbitrage_id)
 
 
@@ -47,13 +47,13 @@ def _failed_at(leg: Leg) -> int:
 
 
 def _replacements_of(filed: RecordedLeg, arbitrage: Arbitrage) -> list[Leg]:
-    """Legs that were sent after this one had failed and before any fill of it was booked."""
+    """Legs that were granted after this one had failed and before any fill of it was booked."""
     failed = _failed_at(filed.leg)
     booked = [step.at for step in arbitrage.history if step.what == f"{filed.role} filled" and step.at >= failed]
     return [
         leg
         for leg in arbitrage.legs
         if leg.role != filed.role
-        and leg.times.get("sending", 0) >= failed
-        and all(leg.times["sending"] < at for at in booked)
+        and leg.times.get("granted", 0) >= failed
+        and all(leg.times["granted"] < at for at in booked)
     ]

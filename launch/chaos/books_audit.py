@@ -9,8 +9,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
+from launch.chaos.audit_lateness import late_violations
 from launch.chaos.audit_orders import order_violations
-from launch.chaos.audit_records import AuditedAccount, Evidence, Violation
+from launch.chaos.audit_records import AuditedAccount, Evidence, Stopped, Violation
 from launch.chaos.audit_states import state_violations
 from market.instruments.markets import Market
 from market.money import ZERO, decimal_of_whole, text_of, total
@@ -20,17 +21,26 @@ from simulators.matching.order_records import RejectedOrder, SimulatedFill, Simu
 from store.queries.store_snapshot import StoreSnapshot
 
 
-def violations_of(
-    accounts: Sequence[AuditedAccount], snapshot: StoreSnapshot, markets: Iterable[Market]
-) -> list[Violation]:
-    """All violations, empty if there are none. The system must be at rest: nothing open, nothing in flight."""
-    evidence = Evidence(
+def evidence_of(
+    accounts: Iterable[AuditedAccount],
+    snapshot: StoreSnapshot,
+    markets: Iterable[Market],
+    stops: Sequence[Stopped] = (),
+) -> Evidence:
+    return Evidence(
         accounts={account.exchange: account for account in accounts},
         snapshot=snapshot,
         markets={(market.exchange, market.symbol): market for market in markets},
+        stops=stops,
     )
+
+
+def violations_of(evidence: Evidence) -> list[Violation]:
+    """All violations, empty if there are none. The system must be at rest: nothing open, nothing in flight."""
+    snapshot = evidence.snapshot
     return [
         *order_violations(evidence),
+        *late_violations(evidence),
         *state_violations(evidence),
         *_reservation_violations(snapshot),
         *_liquidity_violations(snapshot),
@@ -66,7 +76,7 @@ def _reservation_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
     for row in snapshot.balances:
         if row.held != 0:
             yield Violation("reservation_left", f"{text_of(row.held)} {row.currency} held on {row.exchange}")
-    for key, arbitrage_id in {**snapshot.pairs, **snapshot.halves}.items():
+    for key, arbitrage_id in snapshot.pairs.items():
         if arbitrage_id is not None:
             yield Violation("reservation_left", f"{key} is claimed", arbitrage_id)
     counters = {"arbitrages": decimal_of_whole(snapshot.open_arbitrages), **snapshot.notional}
@@ -83,12 +93,9 @@ def _liquidity_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
 
 
 def _taken_of(snapshot: StoreSnapshot, key: str) -> Decimal:
-    """Amount that the legs used of one side of one quote: reserved amounts count, filled or not; expired ones do
-    not."""
+    """Amount that the legs used of one side of one quote: reserved amounts count, filled or not."""
     taken = ZERO
     for arbitrage in snapshot.arbitrages:
-        if arbitrage.state == "expired":
-            continue
         seen = {"buy": arbitrage.opportunity.buy, "sell": arbitrage.opportunity.sell}
         for leg in arbitrage.legs:
             if leg.role in ("buy", "sell") and f"{seen[leg.side].quote_id}|{leg.side}" == key:

@@ -16,6 +16,8 @@ class AuditReport:
     accounts: Sequence[AuditedAccount]
     snapshot: StoreSnapshot
     violations: Sequence[Violation]
+    late_while_stopped: int = 0
+    """Orders that came too late whose bot the run itself had stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,9 @@ def chaos_document(run: ChaosRun) -> dict[str, object]:
         "fills": sum(len(account.fills) for account in audit.accounts),
         "arbitrages": dict(sorted(Counter(str(arbitrage.state) for arbitrage in arbitrages).items())),
         "reasons": dict(sorted(Counter(arbitrage.reason for arbitrage in arbitrages if arbitrage.reason).items())),
+        "late_while_stopped": audit.late_while_stopped,
         "violations": [asdict(violation) for violation in audit.violations],
-        # the first holder of a lease did not take over
+        # the first holder of a lease did not take over; that of a partition is of who decides
         "takeovers": {name: token - 1 for name, token in sorted(audit.snapshot.leases.items())},
         "restarts": dict(sorted(run.restarts.items())),
         "settings_by_rest": run.settings_by_rest,
@@ -58,6 +61,8 @@ def chaos_lines(run: ChaosRun) -> list[str]:
     """The same as text, without the schedule."""
     document = chaos_document(run)
     lines = [f"{name:<17} {_short(document[name])}" for name in ("faults", "orders", "fills", "arbitrages", "reasons")]
+    if run.audit.late_while_stopped:
+        lines.append(f"{run.audit.late_while_stopped} orders came late from a bot that was stopped: no violations")
     violations = run.audit.violations
     if not violations:
         return [*lines, "no violations: ledger reconciled with the exchanges' records, to the last digit"]

@@ -5,11 +5,13 @@ A chaos run has its own data folder, emptied at each start; a user's paper sessi
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from launch.chaos.audit_records import Violation
-from launch.chaos.books_audit import account_of, violations_of
+from launch.chaos.audit_lateness import late_while_stopped
+from launch.chaos.audit_records import Stopped, Violation
+from launch.chaos.books_audit import account_of, evidence_of, violations_of
 from launch.chaos.chaos_report import AuditReport, ChaosRun, chaos_document, chaos_lines
 from launch.chaos.chaos_schedule import schedule_of
 from launch.chaos.fault_injector import FaultInjector
@@ -28,6 +30,7 @@ from launch.supervisor.supervisor import Supervisor, kill_leftovers
 from market.decide.settings import Settings
 from session.clock import SystemClock
 from session.session import Session
+from session.simulated_market import MarketName
 from simulators.matching.exchange_journal import read_journal
 from simulators.simulator_server import ACCOUNTS
 from store.mongo.mongo_store import open_store
@@ -71,6 +74,7 @@ class ChaosOptions:
     seed: int
     json: Path | None = None
     port: int | None = None
+    market: MarketName = "storm"
 
 
 def chaos_home(home: Path) -> Path:
@@ -93,7 +97,8 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     empty_home(home)
     config = Configuration(bots_per_exchange=BOTS, settings=SETTINGS)
     (free,) = free_ports(1)
-    session = paper_session(home, PaperOptions(None, None, options.port or free, options.seed), config)
+    asked = PaperOptions(None, None, options.port or free, options.seed, market=options.market)
+    session = paper_session(home, asked, config)
     session, settings = supervisors_session(session, config, {}), paper_settings(config)
     claim_web_port(session.web_host, session.web_port)
     supervisor = await _prepared(session, config, settings, echo)
@@ -171,7 +176,7 @@ async def _audited_at_rest(session: Session, supervisor: Supervisor, injector: F
     audits: list[AuditReport] = []
 
     async def is_clean() -> bool:
-        audit = await audit_session(session)
+        audit = await audit_session(session, injector.stops_of_bots())
         audits.append(replace(audit, violations=(*lost, *audit.violations)))
         return not audit.violations
 
@@ -188,9 +193,13 @@ async def not_recovered(supervisor: Supervisor, seconds: float = RECOVERY_SECOND
     return ()
 
 
-async def audit_session(session: Session) -> AuditReport:
-    """Audit the journals against the store as they are now. Raises LaunchError if MongoDB stays unavailable."""
+async def audit_session(session: Session, stops: Sequence[Stopped]) -> AuditReport:
+    """Audit the journals against the store as they are now; `stops` of bots during the run.
+
+    Raises LaunchError if MongoDB stays unavailable.
+    """
     snapshot = await retry_while_store_is_down(lambda: read_snapshot(session))
     folder = session.home / ACCOUNTS
     accounts = [account_of(name, read_journal(folder / f"{name}.jsonl")) for name in session.exchanges]
-    return AuditReport(accounts, snapshot, violations_of(accounts, snapshot, session.markets))
+    evidence = evidence_of(accounts, snapshot, session.markets, stops)
+    return AuditReport(accounts, snapshot, violations_of(evidence), late_while_stopped(evidence))

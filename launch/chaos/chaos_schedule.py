@@ -185,6 +185,11 @@ def role_of(process: str) -> str:
     return process.partition("-")[0]
 
 
+def exchange_of(process: str) -> str:
+    """`bot-kraken-2` → `kraken`; of a feed or a bot."""
+    return process.split("-")[1]
+
+
 def _kills(seed: int, seconds: float, victims: dict[ProcessRole, tuple[str, ...]]) -> Iterator[Kill]:
     for role, every in KILL_EVERY.items():
         random = _random(seed, f"kill {role}")

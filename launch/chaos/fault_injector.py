@@ -6,12 +6,21 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import aiohttp
 import psutil
 
-from launch.chaos.chaos_schedule import InjectedFault, InjectedSetting, Injection, Kill, Pause
+from launch.chaos.audit_records import Stopped
+from launch.chaos.chaos_schedule import (
+    InjectedFault,
+    InjectedSetting,
+    Injection,
+    Kill,
+    Pause,
+    exchange_of,
+    role_of,
+)
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.errors import LaunchError
 from launch.supervisor.process_groups import signal_group
@@ -36,6 +45,8 @@ class FaultInjector:
         self._say = echo
         self._paused: dict[str, set[int]] = {}
         """Process → its paused process groups."""
+        self._stops: dict[str, list[Stopped]] = {}
+        """Bot → its pauses."""
         self.injected: Counter[str] = Counter()
 
     async def run(self, schedule: Sequence[Injection]) -> None:
@@ -49,11 +60,14 @@ class FaultInjector:
 
     async def clear(self) -> None:
         """Resume paused processes, clear the exchanges' faults and restore the settings."""
-        for group in {group for groups in self._paused.values() for group in groups}:
-            signal_group(group, signal.SIGCONT)
-        self._paused.clear()
+        for process in tuple(self._paused):
+            self._continue(process)
         await self._admin("DELETE", None)
         await self._tuner.restore()
+
+    def stops_of_bots(self) -> list[Stopped]:
+        """The pauses of bots so far."""
+        return [stop for stops in self._stops.values() for stop in stops]
 
     async def observed_faults(self) -> dict[str, int]:
         """Kind of fault → how often it took effect on the exchanges."""
@@ -94,14 +108,25 @@ class FaultInjector:
         group = self._supervisor.group_of(injection.process)
         if group is None:
             return False
+        if role_of(injection.process) == "bot" and injection.process not in self._paused:
+            own = self._stops.setdefault(injection.process, [])
+            own.append(Stopped(exchange_of(injection.process), wall_now()))
         self._paused.setdefault(injection.process, set()).add(group)
         signal_group(group, signal.SIGSTOP)
         return True
 
     async def _resume(self, injection: Pause) -> None:
         await SystemClock().sleep(injection.seconds)
-        for group in self._paused.pop(injection.process, ()):
+        self._continue(injection.process)
+
+    def _continue(self, process: str) -> None:
+        """It goes on, where it is paused."""
+        groups = self._paused.pop(process, set())
+        for group in groups:
             signal_group(group, signal.SIGCONT)
+        if groups and process in self._stops:
+            own = self._stops[process]
+            own[-1] = replace(own[-1], until=wall_now())
 
     async def _change_settings(self, injection: InjectedSetting) -> None:
         await self._tuner.change(dict(injection.changes))

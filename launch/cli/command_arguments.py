@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from market.money import decimal_of
+from session.simulated_market import DEFAULT_MARKET, MARKETS
 
 MAX_NUMBER = 1_000_000_000
 """Maximum of seconds and of speeds: thirty years, small enough never to overflow."""
@@ -17,6 +18,8 @@ DAY_SECONDS = 86_400
 def add_paper(parser: argparse.ArgumentParser) -> None:
     add_session(parser)
     parser.add_argument("--seed", type=seed, help="seed of the simulated prices")
+    parser.add_argument("--market", choices=MARKETS, help=f"simulated market (default {DEFAULT_MARKET})")
+    parser.add_argument("--tape", metavar="NAME", help="simulated market at the prices of a tick set or recording")
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
@@ -161,6 +164,7 @@ def add_chaos(parser: argparse.ArgumentParser) -> None:
         help="duration of the fault injection, once all is ready (default 180)",
     )
     parser.add_argument("--seed", type=seed, default=1, help="seed of the schedule and of the prices (default 1)")
+    parser.add_argument("--market", choices=MARKETS, default="storm", help="simulated market (default storm)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--port", type=port, help="port of the dashboard (default: a free one)")
 
@@ -180,6 +184,7 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
 def add_exchanges(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=port, default=8100, help="port of all of them (default 8100)")
     parser.add_argument("--seed", type=seed, default=1, help="seed of the prices")
+    parser.add_argument("--market", choices=MARKETS, default=DEFAULT_MARKET, help="how the prices move (default busy)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the arguments for ccxt's constructors as JSON")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="run only these exchanges (default: all)")
     parser.add_argument("--faults", metavar="SEED[:PER_MINUTE]|FILE", help="inject faults on a schedule")
@@ -195,6 +200,16 @@ def add_bot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="EXCHANGE")
     parser.add_argument(
         "--number", type=number_of_bot, default=1, help="number of the bot on that exchange (default 1)"
+    )
+
+
+def add_cep(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--after",
+        metavar="PROCESS",
+        action="append",
+        default=[],
+        help="start Spark at once, and read the log when this process of the session is ready",
     )
 
 

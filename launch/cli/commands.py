@@ -5,10 +5,12 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Coroutine
+from functools import partial
 
 from launch.cli.command_arguments import (
     add_backtest,
     add_bot,
+    add_cep,
     add_chaos,
     add_exchanges,
     add_feed,
@@ -88,7 +90,7 @@ def _commands() -> tuple[Command, ...]:
         ("feed", "run one exchange's price feed of the running session", add_feed, _feed),
         ("bot", "run one bot of the running session, active or on standby", add_bot, _bot),
         ("publisher", "run the settings publisher of the running session", add_nothing, _bridge),
-        ("cep", "run the Spark job of the running session", add_nothing, _cep),
+        ("cep", "run the Spark job of the running session", add_cep, _cep),
         ("logrecorder", "run the log recorder of the running session", add_nothing, _logrecorder),
         ("ui", "run REST and the dashboard of the running session", add_nothing, _ui),
         ("notifier", "run the notifier of the running session", add_nothing, lambda _: run_notifier_process()),
@@ -100,7 +102,15 @@ def _paper(arguments: argparse.Namespace) -> int:
     from launch.sessions.paper import PaperOptions, check_paper, run_paper
     from launch.sessions.public_paper import check_public, run_public
 
-    options = PaperOptions(arguments.seconds, arguments.json, arguments.port, arguments.seed, arguments.record)
+    options = PaperOptions(
+        arguments.seconds,
+        arguments.json,
+        arguments.port,
+        arguments.seed,
+        arguments.record,
+        arguments.market,
+        arguments.tape,
+    )
     config = read_configuration(arguments.config, os.environ)
     home, run_session = home_folder(), run_public if config.is_public else run_paper
     check_public(home, config) if config.is_public else check_paper(config)
@@ -184,7 +194,7 @@ def _raw_replay(arguments: argparse.Namespace) -> int:
 def _chaos(arguments: argparse.Namespace) -> int:
     from launch.chaos.chaos_run import ChaosOptions, chaos_home, run_chaos
 
-    options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port)
+    options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port, arguments.market)
     home = chaos_home(home_folder())
     with locked(home):
         return asyncio.run(run_chaos(home, options, echo))
@@ -208,7 +218,7 @@ def _exchanges(arguments: argparse.Namespace) -> int:
     home = home_folder()
     if arguments.session:
         return run_session_exchanges(read_session(home))
-    served = arguments.json, tuple(arguments.only), arguments.faults, not arguments.no_limits
+    served = arguments.json, tuple(arguments.only), arguments.faults, not arguments.no_limits, arguments.market
     return run_standalone(home, StandaloneOptions(arguments.port, arguments.seed, *served), echo)
 
 
@@ -253,11 +263,14 @@ def _ui(_: argparse.Namespace) -> int:
     return _run_part(running_session("ui"), "ui", run_ui)
 
 
-def _cep(_: argparse.Namespace) -> int:
+def _cep(arguments: argparse.Namespace) -> int:
     from cep.detection.detection_job import run_cep
     from launch.supervisor.process_main import run_blocking_process
+    from launch.supervisor.readiness import until_ready
 
-    return run_blocking_process(home_folder(), "cep", lambda ready: run_cep(running_session("cep"), ready))
+    home = home_folder()
+    log_is_there = partial(until_ready, home, tuple(arguments.after))
+    return run_blocking_process(home, "cep", lambda ready: run_cep(running_session("cep"), ready, log_is_there))
 
 
 def _run_part(session: Session, name: str, entry: SessionEntry, leave: Callable[[], None] | None = None) -> int:

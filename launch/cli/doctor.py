@@ -30,6 +30,7 @@ from launch.setup.login_files import named_kafka_login, with_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.setup.prerequisites import java_fault, java_output, python_fault
 from launch.supervisor.ports import claim_web_port
+from launch.supervisor.priorities import can_write_autogroup, has_autogroups
 from session.logins import Address
 from session.session import Session
 from store.errors import StoreError
@@ -77,6 +78,7 @@ def examined(home: Path) -> Iterator[CheckResult]:
     yield jars_finding(home)
     yield mongod_finding()
     yield chromium_finding(shutil.which)
+    yield priorities_finding(has_autogroups(), can_write_autogroup())
     yield rights_finding(home)
     yield room_finding("memory", psutil.virtual_memory().available, NEEDED_MEMORY)
     yield room_finding("disk", shutil.disk_usage(_existing(home)).free, NEEDED_DISK)
@@ -169,6 +171,21 @@ def chromium_finding(which: Callable[[str], str | None]) -> CheckResult:
         if found is not None:
             return CheckResult("ok", "Chromium", found)
     return CheckResult("ok", "Chromium", "not installed; only the browser tests of `make whole` need it")
+
+
+def priorities_finding(are_sessions_grouped: bool, is_writable: bool) -> CheckResult:
+    """Whether parts can get CPU by what they are for: by the nice of their autogroup where the kernel divides the CPU
+    between sessions first, else by their own."""
+    if not are_sessions_grouped:
+        return CheckResult("ok", "priorities", "each part has its own: no autogroups here, so its nice counts")
+    if is_writable:
+        return CheckResult("ok", "priorities", "each part has its own, by the nice of its autogroup")
+    return CheckResult(
+        "advice",
+        "priorities",
+        "parts share the CPU equally, since this system's autogroups cannot be changed; a busy machine finds "
+        "opportunities later. `sysctl kernel.sched_autogroup_enabled=0`, by its administrator, lets nice count.",
+    )
 
 
 def rights_finding(home: Path) -> CheckResult:

@@ -11,13 +11,16 @@ from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import simulated_addresses
 from exchanges.exchange_credentials import load_credentials
 from launch.errors import CannotStartError, LaunchError, StoppedError
-from launch.setup.data_dir import check_writable, process_lock, write_atomically
+from launch.setup.data_dir import check_writable, process_lock, ready_file, write_atomically
 from launch.supervisor.interruptible_wait import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_main import run_process
 from session.session import Session
+from session.simulated_market import DEFAULT_MARKET, MarketName
 from simulators.faults.fault_schedule import ScheduledFault, schedule_of
 from simulators.faults.faults import FaultRejectedError
+from simulators.market.chosen_market import ChosenMarket
+from simulators.market.efficient_prices import Tape
 from simulators.simulator_server import EXCHANGES, ExchangesOptions, listed_symbols, run_exchanges
 
 _HOST = "127.0.0.1"
@@ -37,6 +40,7 @@ class StandaloneOptions:
     only: tuple[str, ...]
     faults: str | None
     is_limited: bool = True
+    market: MarketName = DEFAULT_MARKET
 
 
 def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
@@ -46,7 +50,9 @@ def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
     if options.json_file is not None:
         check_writable(options.json_file)
     claim_web_port(_HOST, options.port)
-    served = ExchangesOptions(options.port, options.seed, names, scheduled, _ACCOUNTS, options.is_limited)
+    served = ExchangesOptions(
+        options.port, options.seed, names, scheduled, _ACCOUNTS, options.is_limited, ChosenMarket(options.market)
+    )
     url = f"http://{_HOST}:{options.port}"
 
     def ready() -> None:
@@ -64,8 +70,20 @@ def run_session_exchanges(session: Session) -> int:
     if session.exchanges_url is None:
         raise CannotStartError("this session trades on local paper accounts and has no simulated exchanges.")
     port = urlsplit(session.exchanges_url).port or 0
-    options = ExchangesOptions(port, session.seed, session.exchanges, is_limited=session.rate_limits)
-    return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, options, ready))
+    market = ChosenMarket(session.market.name, _tape(session))
+    options = ExchangesOptions(port, session.seed, session.exchanges, is_limited=session.rate_limits, market=market)
+    detects = ready_file(session.home, "cep").exists
+    return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, options, ready, detects))
+
+
+def _tape(session: Session) -> Tape | None:
+    folder = session.market.tape_folder
+    if folder is None:
+        return None
+    # only now: without a tape this process needs no pyarrow
+    from launch.sessions.recorded_tape import tape_in
+
+    return tape_in(folder, session.bases)
 
 
 def ccxt_settings(home: Path, url: str, names: Iterable[str]) -> dict[str, dict[str, object]]:

@@ -16,6 +16,7 @@ from market.decide.settings import Settings
 from market.money import BoundedDecimal
 from market.validation_messages import error_text, fault_text, sentence_of
 from session.roles import AccessTerms
+from session.simulated_market import DEFAULT_MARKET, MarketName
 
 DEFAULT_FILE = "arbitrage.toml"
 
@@ -86,6 +87,8 @@ class Configuration(BaseModel):
     limits: LimitConfiguration = LimitConfiguration()
     oidc: OidcConfiguration | None = None
     seed: int = 1
+    market: MarketName = DEFAULT_MARKET
+    """How the prices of the simulated exchanges move."""
     partitions: int = Field(default=1, ge=1, le=64)
     bots_per_exchange: int = Field(default=1, ge=1, le=4)
     """One of them trades; the others are on standby and take over once its lease has expired."""

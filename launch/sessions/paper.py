@@ -12,6 +12,7 @@ from launch.config.notice_destinations import configured_destinations
 from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
+from launch.sessions.market_options import simulated_market
 from launch.sessions.session_counters import SessionCounters
 from launch.sessions.session_recording import end_log, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_store_is_down
@@ -29,6 +30,7 @@ from market.instruments.markets import Market
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
 from session.clock import wall_now
 from session.session import Session
+from session.simulated_market import MarketName
 from session.tasks import run_all
 from store.mongo.mongo_store import open_store
 from streams.broker.embedded_broker import free_ports
@@ -58,6 +60,8 @@ class PaperOptions:
     port: int | None
     seed: int | None
     record: bool = False
+    market: MarketName | None = None
+    tape: str | None = None
 
 
 async def run_paper(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
@@ -143,8 +147,9 @@ async def _closed(session: Session, meter: SessionCounters, supervisor: Supervis
 
 
 def paper_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
-    """Raises CannotStartError for unknown exchanges, or too few of them."""
+    """Raises CannotStartError for unknown exchanges, too few of them, or a tape that cannot drive them."""
     kafka_port, mongodb_port, exchanges_port = free_ports(3)
+    markets = chosen_markets(config.exchanges)
     return Session(
         session_id=uuid.uuid4().hex,
         started_at=wall_now(),
@@ -153,7 +158,7 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
         kafka=config.kafka or f"127.0.0.1:{kafka_port}",
         mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
         database=database_name("paper"),
-        markets=chosen_markets(config.exchanges),
+        markets=markets,
         settlement_currency=SETTLEMENT_CURRENCY,
         partitions=config.partitions,
         exchanges_url=f"http://127.0.0.1:{exchanges_port}",
@@ -162,6 +167,7 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
         web_port=config.port if options.port is None else options.port,
         access=config.access,
         seed=options.seed if options.seed is not None else config.seed,
+        market=simulated_market(home, options.market or config.market, options.tape, markets),
         stale_after_ms=config.feeds.stale_after_ms,
         recordings_mb=recordings_limit_mb(home, options, config),
         transfers=session_transfers(config.transfers),

@@ -54,6 +54,8 @@ def check_public(home: Path, config: Configuration) -> None:
 
 def public_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
     """Raises CannotStartError for a configuration that mixes modes or names unknown exchanges."""
+    if options.market is not None or options.tape is not None:
+        raise CannotStartError("--market and --tape are for simulated exchanges; these have their own live prices.")
     one_mode(config, {market.exchange for market in simulated_markets() if market.is_fx})
     session = session_at_exchanges(home, options, config, "public")
     return replace(

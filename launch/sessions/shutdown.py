@@ -72,6 +72,7 @@ async def activity_of(
         arbitrages=arbitrages,
         rejections=await store.rejection_counts(),
         rejected_profit=await store.rejected_profit(),
+        episodes=await store.episode_counts(),
         fills=await store.fills(),
         markets=session.markets,
         before=before,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from market.accounting.episodes import EpisodeOutcome
 from market.accounting.profit_groups import profit_of
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, changes_of
@@ -40,6 +41,8 @@ class Activity:
     currency: str
     latencies: Latencies
     seconds_to_first_opportunity: float | None
+    episodes: Mapping[EpisodeOutcome, int] = field(default_factory=dict)
+    """Outcome → how many episodes of opportunities."""
     restarts: Mapping[str, int] = field(default_factory=dict)
     seed: int | None = None
 
@@ -50,6 +53,7 @@ def summary_of(activity: Activity) -> dict[str, object]:
     return {
         "quotes": dict(activity.quotes),
         "opportunities": activity.opportunities,
+        "episodes": dict(activity.episodes),
         "arbitrages": _counted(arbitrage.state for arbitrage in activity.arbitrages),
         "rejections": dict(activity.rejections),
         "rejected_profit": {

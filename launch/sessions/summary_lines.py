@@ -16,6 +16,7 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
     lines = [
         _line("quotes since ready", _counts(summary["quotes"], exchange_name)),
         _line("opportunities", f"{_whole(summary['opportunities']):,}"),
+        _line("episodes of them", _counts(summary["episodes"], state_name)),
         _line("arbitrages by end state", _counts(summary["arbitrages"], state_name)),
         *_reasons(summary["rejections"], _texts(summary["rejected_profit"]), currency),
         _line("P&L attribution", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),

@@ -9,7 +9,7 @@ from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from session.session import Mode
 
-LAYOUT = 3
+LAYOUT = 4
 """Raised with each change of stored names or formats that this program does not read any more."""
 LAYOUT_FILE = "layout"
 SESSION_DATA = ("mongodb", "mongodb.key", "kafka", "checkpoints", "exchanges", "paper", "logins", "run.json")

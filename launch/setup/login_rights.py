@@ -29,7 +29,9 @@ ROLES: Mapping[str, LoginRights] = {
         (
             stored.OPPORTUNITIES,
             stored.ARBITRAGES,
+            stored.STEPS,
             stored.REJECTIONS,
+            stored.EPISODES,
             stored.FILLS,
             stored.HEALTH,
             stored.BALANCES,

@@ -13,7 +13,9 @@ import psutil
 from exchanges.exchange_credentials import ARM_VARIABLE, every_key_variable, key_variables
 from launch.config.configuration import ENVIRONMENT
 from launch.setup.login_files import LOGIN_VARIABLES
+from launch.supervisor.priorities import niceness_of
 from notices.channels.channel_secrets import PREFIX as NOTICES_PREFIX
+from session.processes import kind_of
 
 STOP_SECONDS = 5.0
 NOTIFIER = "notifier"
@@ -32,7 +34,10 @@ class ProcessSpec:
     command: tuple[str, ...]
     after: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
-    niceness: int = 0
+    awaits: tuple[str, ...] = ()
+    """Processes that it waits for itself: it starts at once, and does first what needs none of them."""
+    niceness: int | None = None
+    """None: the one of its kind (`launch.supervisor.priorities`)."""
     exchange: str | None = None
     """The exchange whose API keys it gets; other processes get none."""
     stop_seconds: float | None = STOP_SECONDS
@@ -45,6 +50,7 @@ class ProcessSpec:
 
 def spawn(part: ProcessSpec, log_path: Path) -> subprocess.Popen[bytes]:
     """Start a process in its own process group; it dies with us, even after kill -9 of us."""
+    niceness = niceness_of(kind_of(part.name)) if part.niceness is None else part.niceness
     log_path.parent.mkdir(parents=True, exist_ok=True)
     if log_path.exists() and log_path.stat().st_size > LOG_BYTES:
         log_path.replace(log_path.with_suffix(".log.1"))
@@ -56,7 +62,7 @@ def spawn(part: ProcessSpec, log_path: Path) -> subprocess.Popen[bytes]:
             stderr=log,
             env=child_environment(part.exchange, is_notifier=part.name == NOTIFIER) | part.environment,
             start_new_session=True,
-            preexec_fn=lambda: _before_exec(part.niceness),  # noqa: PLW1509 - one thread: no lock can be held
+            preexec_fn=lambda: _before_exec(niceness),  # noqa: PLW1509 - one thread: no lock can be held
         )
 
 

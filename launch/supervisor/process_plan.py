@@ -113,8 +113,10 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
     parts: list[ProcessSpec] = []
     if session.exchanges_url:
         parts.append(_part(session, "exchanges", "exchanges", "--session"))
-    # Spark takes longest to start, so it comes first and waits only for the log
-    parts.append(_part(session, "cep", "cep", after=kafka, environment={"PYSPARK_PYTHON": sys.executable}))
+    # Spark takes longest to start: its JVM does so beside Kafka's, and only then waits for the log
+    awaited = [word for name in kafka for word in ("--after", name)]
+    spark = _part(session, "cep", "cep", *awaited, environment={"PYSPARK_PYTHON": sys.executable})
+    parts.append(replace(spark, awaits=kafka))
     parts.append(_part(session, "publisher", "publisher", after=services))
     if session.recordings_mb is not None:
         parts.append(_part(session, "logrecorder", "logrecorder", after=kafka))

@@ -2,10 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import psutil
 
 from launch.errors import LaunchError
+from launch.setup.data_dir import ready_file
 from launch.supervisor.process_groups import group_members
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
@@ -23,6 +25,7 @@ LONGEST_GAP = 60 * MICROSECONDS
 PROBE_IDLE_SECONDS = 120.0
 """As above, for a process with a probe."""
 PROBE_PAUSE_SECONDS = 0.1
+READY_PAUSE_SECONDS = 0.05
 NOT_YET = (StoreUnavailableError, StreamUnavailableError)
 
 
@@ -91,6 +94,12 @@ class StartTimeouts:
 
     def _ends(self, name: str) -> int:
         return self.restarts.get(name, 0) - self._before.get(name, 0)
+
+
+async def until_ready(home: Path, names: tuple[str, ...], pause_seconds: float = READY_PAUSE_SECONDS) -> None:
+    """Wait until these processes of the session have reported ready."""
+    while not all(ready_file(home, name).exists() for name in names):
+        await SystemClock().sleep(pause_seconds)
 
 
 async def until_it_works(

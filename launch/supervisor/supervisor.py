@@ -13,13 +13,15 @@ import psutil
 from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file, write_atomically
 from launch.supervisor.failure_log import last_log_lines
+from launch.supervisor.priorities import AutogroupNice, is_lowered_at_once
 from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_members, signal_group, spawn
 from launch.supervisor.process_states import ProcessStates
-from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_works
+from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_works, until_ready
 from launch.supervisor.status_writer import StatusWriter
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now, wall_now
+from session.processes import kind_of
 from session.session import Session
 
 PROGRESS_SECONDS = 60.0
@@ -46,6 +48,7 @@ class Supervisor:
         self._parts = tuple(parts)
         self._say = echo
         self._clock = SystemClock()
+        self._autogroups = AutogroupNice()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self.states = ProcessStates(is_ordered=session is not None)
@@ -121,7 +124,7 @@ class Supervisor:
 
     def _startable(self, missing: list[str]) -> list[str]:
         """The missing processes that do not wait for other missing ones."""
-        waiting = {part.name for part in self._parts if any(not self._is_ready(name) for name in part.after)}
+        waiting = {part.name for part in self._parts if not all(map(self._is_ready, part.after + part.awaits))}
         return [name for name in missing if name not in waiting]
 
     async def stop(self) -> None:
@@ -131,7 +134,7 @@ class Supervisor:
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         for part in self._parts:
             self.states.set_stopping(part.name)
-        depended_on = {name for part in self._parts for name in part.after}
+        depended_on = {name for part in self._parts for name in part.after + part.awaits}
         first = [part.name for part in self._parts if part.name not in depended_on]
         await asyncio.gather(*(self._end(name) for name in first))
         if self._status_task is not None:
@@ -203,6 +206,7 @@ class Supervisor:
 
     async def _until_exit(self, part: ProcessSpec, child: subprocess.Popen[bytes]) -> str:
         probe = asyncio.create_task(self._probe(part, child.pid))
+        priority = asyncio.create_task(self._prioritise(part.name, child.pid))
         is_reported, started = False, steady_now()
         try:
             while child.poll() is None:
@@ -216,10 +220,16 @@ class Supervisor:
                     self._say(f"{part.name} ready after {(steady_now() - started) / MICROSECONDS:.1f} s")
                 await self._clock.sleep(POLL_SECONDS)
         finally:
-            probe.cancel()
-            await asyncio.gather(probe, return_exceptions=True)
+            for task in (probe, priority):
+                task.cancel()
+            await asyncio.gather(probe, priority, return_exceptions=True)
             ready_file(self._home, part.name).unlink(missing_ok=True)
         return f"exit code {child.returncode}"
+
+    async def _prioritise(self, name: str, pid: int) -> None:
+        if not is_lowered_at_once(kind_of(name)):
+            await until_ready(self._home, (name,))
+        await self._autogroups.follow(name, pid)
 
     async def _probe(self, part: ProcessSpec, group: int) -> None:
         if part.probe is not None:
@@ -228,8 +238,7 @@ class Supervisor:
 
     async def ready_of(self, names: tuple[str, ...]) -> None:
         """Wait until these processes have reported ready."""
-        while not all(self._is_ready(name) for name in names):
-            await self._clock.sleep(POLL_SECONDS)
+        await until_ready(self._home, names)
 
     def _is_ready(self, name: str) -> bool:
         return ready_file(self._home, name).exists()

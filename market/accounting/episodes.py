@@ -2,11 +2,13 @@
 
 One price gap between two markets makes an opportunity at row after row while it lasts. An episode is such an
 uninterrupted run of one directed pair of markets; summing its samples would count the same profit hundreds of times.
+This is the one definition: pages, counts, missed profit, live sessions and backtests use it.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import Literal
 
 from market.money import ZERO, decimal_of
 from market.prices.opportunities import Opportunity, OpportunityLeg
@@ -15,6 +17,11 @@ DIGITS = Decimal("0.00000001")
 
 MarketPair = tuple[str, str, str, str, str]
 """Base, exchange and symbol where it is bought, exchange and symbol where it is sold."""
+
+EpisodeOutcome = Literal["taken", "rejected", "expired", "undecided"]
+
+EXPIRED = "expired"
+"""No rejection: it was over before anybody decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +50,12 @@ class EpisodeSample:
     profit: Decimal
     reason: str | None
     """Why it was not traded; None: an arbitrage was opened."""
+    opportunity_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """From the first to the last sample of one run; money in the settlement currency.
+    """From the first to the last sample of one run; money in the settlement currency, times in microseconds.
 
     `rejected` is the most that one trade on any one of its rejected sightings would have earned, at least 0, and
     `reason` why that one was rejected (of equal ones the first); None where none was rejected.
@@ -61,11 +69,30 @@ class Episode:
     is_taken: bool
     rejected: Decimal
     reason: str | None
+    until: int = 0
+    """A sample up to this time still belongs to it."""
+    profit: Decimal = ZERO
+    """The most that one trade on any one of its sightings, rejected or not, would have earned; a backtest works it out
+    for the rejected ones alone."""
+    rejected_at: int = 0
+    """Event time of the sighting that `rejected` and `reason` are of."""
+    first_id: str = ""
+    best_id: str = ""
+    """The opportunity with the widest spread."""
 
     @property
     def missed(self) -> Decimal:
         """0 where any sample was traded: the same gap cannot be traded twice."""
         return ZERO if self.is_taken else self.rejected
+
+    @property
+    def outcome(self) -> EpisodeOutcome:
+        """`expired`: nobody had decided on its best sighting in time; `undecided`: on none of them by now."""
+        if self.is_taken:
+            return "taken"
+        if self.reason is None:
+            return "undecided"
+        return "expired" if self.reason == EXPIRED else "rejected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +131,7 @@ def sample_of(opportunity: Opportunity, bounds: TradeBounds, reason: str | None)
         opportunity.net_bps,
         tradable_profit(opportunity, bounds),
         reason,
+        opportunity.opportunity_id,
     )
 
 
@@ -111,24 +139,24 @@ class Episodes:
     """Collects samples, each once, in time order per pair. Memory grows with the number of episodes."""
 
     def __init__(self) -> None:
-        self._ended: list[_Run] = []
-        self._newest: dict[MarketPair, _Run] = {}
+        self._ended: list[EpisodeRun] = []
+        self._newest: dict[MarketPair, EpisodeRun] = {}
 
     def add(self, sample: EpisodeSample) -> None:
-        """It belongs to the newest run of its pair where that had not expired before it: a row at which a pair does not
-        pay makes no opportunity, so that a break shows only by none coming for as long as the last one lived."""
+        """It belongs to the newest run of its pair where that goes on at its time."""
         run = self._newest.get(sample.pair)
-        if run is None or sample.at > run.until:
+        if run is None or not run.goes_on_at(sample.at):
             if run is not None:
                 self._ended.append(run)
-            run = self._newest[sample.pair] = _Run.of(sample)
-        run.add(sample)
+            run = self._newest[sample.pair] = EpisodeRun(sample.pair, sample.at, sample.opportunity_id)
+        run.see(sample.at, sample.expires_at, sample.net_bps, sample.opportunity_id)
+        run.decide(sample.reason, sample.at, sample.profit)
 
     def could_miss_more(self, pair: MarketPair, at: int, expected_profit: float) -> bool:
         """Whether a sighting that promises so much could change what its episode missed: where it could not, what it
         would have earned within the limits need not be worked out."""
         run = self._newest.get(pair)
-        if run is None or at > run.until:
+        if run is None or not run.goes_on_at(at):
             return expected_profit > 0
         return not run.is_taken and expected_profit > run.rejected
 
@@ -138,34 +166,69 @@ class Episodes:
         return tuple(run.episode() for run in runs)
 
 
-@dataclass(slots=True)
-class _Run:
-    """An episode that may still continue."""
+@dataclass(slots=True, eq=False)
+class EpisodeRun:
+    """An episode that may still continue. What is decided on its sightings may come in any order."""
 
     pair: MarketPair
     start: int
-    end: int
-    until: int
+    first_id: str = ""
+    end: int = 0
+    until: int = 0
     """A sample up to this time still belongs to it."""
-    best_net_bps: float
+    best_net_bps: float = float("-inf")
+    best_id: str = ""
     samples: int = 0
     is_taken: bool = False
+    profit: Decimal = ZERO
     rejected: Decimal = ZERO
     reason: str | None = None
+    rejected_at: int = 0
 
     @classmethod
-    def of(cls, first: EpisodeSample) -> "_Run":
-        return cls(first.pair, first.at, first.at, first.expires_at, first.net_bps)
+    def of(cls, episode: Episode) -> "EpisodeRun":
+        """To go on from."""
+        return cls(
+            pair=episode.pair,
+            start=episode.start,
+            first_id=episode.first_id,
+            end=episode.end,
+            until=episode.until,
+            best_net_bps=episode.best_net_bps,
+            best_id=episode.best_id,
+            samples=episode.samples,
+            is_taken=episode.is_taken,
+            profit=episode.profit,
+            rejected=episode.rejected,
+            reason=episode.reason,
+            rejected_at=episode.rejected_at,
+        )
 
-    def add(self, sample: EpisodeSample) -> None:
-        self.end = max(self.end, sample.at)
-        self.until = max(self.until, sample.expires_at)
-        self.best_net_bps = max(self.best_net_bps, sample.net_bps)
+    def goes_on_at(self, at: int) -> bool:
+        """Whether a sample of that time belongs to it: a row at which a pair does not pay makes no opportunity, so that
+        a break shows only by none coming for as long as the last one lived."""
+        return at <= self.until or self.samples == 0
+
+    def see(self, at: int, expires_at: int, net_bps: float, opportunity_id: str) -> None:
+        """One more sighting."""
+        self.end = max(self.end, at)
+        self.until = max(self.until, expires_at)
         self.samples += 1
-        if sample.reason is None:
+        if net_bps > self.best_net_bps:
+            self.best_net_bps, self.best_id = net_bps, opportunity_id
+
+    def decide(self, reason: str | None, at: int, profit: Decimal) -> None:
+        """What became of the sighting of the time `at`, on which one trade would have earned `profit`; `reason` None:
+        it was traded."""
+        self.profit = max(self.profit, profit)
+        if reason is None:
             self.is_taken = True
-        elif self.reason is None or sample.profit > self.rejected:
-            self.rejected, self.reason = max(sample.profit, ZERO), sample.reason
+            return
+        if self.reason is not None and profit < self.rejected:
+            return
+        decided = (max(profit, ZERO), -at, reason != EXPIRED)
+        if self.reason is None or decided > _rank(self.rejected, self.rejected_at, self.reason)[:3]:
+            self.rejected, self.rejected_at, self.reason = decided[0], at, reason
 
     def episode(self) -> Episode:
         return Episode(
@@ -177,7 +240,32 @@ class _Run:
             is_taken=self.is_taken,
             rejected=self.rejected,
             reason=self.reason,
+            until=self.until,
+            profit=self.profit,
+            rejected_at=self.rejected_at,
+            first_id=self.first_id,
+            best_id=self.best_id,
         )
+
+
+def merged(one: Episode, other: Episode) -> Episode:
+    """Two states of one episode in one, whichever came first: no field ever goes back, so that a state that is written
+    again changes nothing."""
+    chosen = max(one, other, key=lambda each: (each.reason is not None, *_rank_of(each)))
+    widest = max(one, other, key=lambda each: (each.best_net_bps, each.best_id))
+    return replace(
+        one,
+        end=max(one.end, other.end),
+        until=max(one.until, other.until),
+        samples=max(one.samples, other.samples),
+        best_net_bps=widest.best_net_bps,
+        best_id=widest.best_id,
+        is_taken=one.is_taken or other.is_taken,
+        profit=max(one.profit, other.profit),
+        rejected=chosen.rejected,
+        reason=chosen.reason,
+        rejected_at=chosen.rejected_at,
+    )
 
 
 def episodes_of(samples: Iterable[EpisodeSample]) -> tuple[Episode, ...]:
@@ -196,6 +284,16 @@ def missed_by_reason(episodes: Iterable[Episode]) -> dict[str, MissedProfit]:
             known = missed.get(episode.reason, MissedProfit(0, ZERO))
             missed[episode.reason] = MissedProfit(known.episodes + 1, known.profit + episode.missed)
     return missed
+
+
+def _rank_of(episode: Episode) -> tuple[Decimal, int, bool, str]:
+    return _rank(episode.rejected, episode.rejected_at, episode.reason or "")
+
+
+def _rank(profit: Decimal, at: int, reason: str) -> tuple[Decimal, int, bool, str]:
+    """Of two rejected sightings the higher one counts: the dearer, of equal ones the first, and of one sighting what a
+    check said rather than that nobody had decided yet."""
+    return profit, -at, reason != EXPIRED, reason
 
 
 def _max_base(opportunity: Opportunity, bounds: TradeBounds) -> Iterable[Decimal]:

@@ -204,7 +204,7 @@ def _unlisted_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
         )
         for own in ours.legs
         if own.leg.is_final
-        and own.leg.times.get("sending", 0) >= theirs.fills_since
+        and own.leg.times.get("granted", 0) >= theirs.fills_since
         and own.leg.times.get("done", theirs.asked_at) < theirs.asked_at
         for fill in own.leg.fills
         if fill_key(fill) not in listed
@@ -285,7 +285,7 @@ class _Owners:
 def _may_be_in_flight(legs: list[Leg], symbol: str, side: Side) -> bool:
     """Whether an unknown order may belong to a leg whose acknowledgement is not recorded yet."""
     return any(
-        leg.state == "sending" and leg.exchange_order_id is None and (leg.symbol, leg.side) == (symbol, side)
+        leg.state == "granted" and leg.exchange_order_id is None and (leg.symbol, leg.side) == (symbol, side)
         for leg in legs
     )
 

@@ -36,7 +36,7 @@ class DecisionContext:
     opportunity: Opportunity
     settings: Settings
     risk: RiskState | None = None
-    """None: not known, or a trade that is joined, which has passed these checks."""
+    """None: not known."""
     now: int | None = None
     """Market time, microseconds; None in the store's transaction, where nothing below is known."""
     window: SpreadWindow | None = None
@@ -46,7 +46,7 @@ class DecisionContext:
     drift: Mapping[str, Decimal] = field(default_factory=dict)
     """Currency → how much more of it lies on all exchanges together than at the session's opening."""
     legs_left: int | None = None
-    """How many more legs the rate limits of the bot's exchange allow; None without limits."""
+    """How many more legs the rate limits of both exchanges allow; None without limits."""
     free: Mapping[tuple[str, str], Decimal] = field(default_factory=dict)
     """(exchange, currency) → free balance, as last seen."""
     is_used_up: bool = False
@@ -57,9 +57,8 @@ class DecisionContext:
 
 @dataclass(frozen=True, slots=True)
 class RecordedContext:
-    """The `DecisionContext` of the bot of `exchange`, less what the opportunity has no part in."""
+    """A `DecisionContext` less what the opportunity has no part in."""
 
-    exchange: str
     offset: int
     """Of the row that made the opportunity: one that comes again with its id is older by then."""
     settings_version: int
@@ -91,7 +90,7 @@ class RecordedContext:
         )
 
 
-def recorded_context(context: DecisionContext, exchange: str) -> RecordedContext:
+def recorded_context(context: DecisionContext) -> RecordedContext:
     opportunity, settings = context.opportunity, context.settings
     buy, sell = opportunity.buy, opportunity.sell
     used = ((buy.exchange, buy.quote_currency), (sell.exchange, opportunity.base))
@@ -99,7 +98,6 @@ def recorded_context(context: DecisionContext, exchange: str) -> RecordedContext
     calmest = min(context.history, key=lambda one: one.mean_bps + deviations * one.deviation, default=None)
     drift = context.drift
     return RecordedContext(
-        exchange=exchange,
         offset=opportunity.offset,
         settings_version=settings.version,
         now=context.now,

@@ -1,8 +1,9 @@
 """The risk checks: every reason not to open a trade, as pure functions in one order. The first that rejects is
 recorded.
 
-A bot runs them before sizing. The store repeats those that two bots could pass at the same time, inside the transaction
-that reserves. A check whose facts are not known where it runs rejects nothing. docs/risk.md has the table.
+The process that decides runs them before sizing. The store repeats those that two processes could pass at the same
+time, inside the transaction that reserves. A check whose facts are not known where it runs rejects nothing.
+docs/risk.md has the table.
 """
 
 from collections.abc import Callable
@@ -17,9 +18,9 @@ from market.decide.settings import Settings
 from market.money import ZERO
 from market.prices.opportunities import Opportunity, OpportunityLeg
 
-Place = Literal["bot", "reservation", "second leg", "sending", "wire"]
-"""Where a check runs: in the bot, in the transaction that reserves the first leg, in the one for the second leg, in the
-one that allows sending, and right before the order is posted."""
+Place = Literal["decider", "reservation", "grant", "wire"]
+"""Where a check runs: in the process that decides, in the transaction that reserves and grants both legs, in one that
+grants a later leg, and right before the order is posted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,20 +214,19 @@ def _base_price(opportunity: Opportunity) -> Decimal:
     return _value(opportunity, opportunity.buy.quote_currency, opportunity.buy.price)
 
 
-_EVERYWHERE: tuple[Place, ...] = ("bot", "reservation", "second leg")
-_BOT: tuple[Place, ...] = ("bot",)
-_BEGIN: tuple[Place, ...] = ("bot", "reservation")
+_DECIDER: tuple[Place, ...] = ("decider",)
+_BEGIN: tuple[Place, ...] = ("decider", "reservation")
 _OF_QUARANTINE = ("quarantine_deviations", "quarantine_floor_bps", "quarantine_ceiling_bps")
 
 CHECKS: tuple[Check, ...] = (
-    Check("halted", _is_halted, ("trading_state",), (*_EVERYWHERE, "sending", "wire")),
-    Check("reduce_only", _is_reduce_only, ("trading_state",), _EVERYWHERE),
-    Check("exchange_disabled", _has_a_disabled_exchange, ("enabled_exchanges",), _EVERYWHERE),
-    Check("below_threshold", _is_below_threshold, ("min_net_bps",), _EVERYWHERE),
-    Check("stale", _is_stale, ("max_quote_age_ms",), _BOT),
-    Check("crossed", _is_crossed, (), _BOT),
-    Check("quarantined", _is_quarantined, _OF_QUARANTINE, _BOT),
-    Check("not_persistent", _is_fleeting, ("min_share_above_10s",), _BOT),
+    Check("halted", _is_halted, ("trading_state",), (*_BEGIN, "grant", "wire")),
+    Check("reduce_only", _is_reduce_only, ("trading_state",), _BEGIN),
+    Check("exchange_disabled", _has_a_disabled_exchange, ("enabled_exchanges",), _BEGIN),
+    Check("below_threshold", _is_below_threshold, ("min_net_bps",), _BEGIN),
+    Check("stale", _is_stale, ("max_quote_age_ms",), _DECIDER),
+    Check("crossed", _is_crossed, (), _DECIDER),
+    Check("quarantined", _is_quarantined, _OF_QUARANTINE, _DECIDER),
+    Check("not_persistent", _is_fleeting, ("min_share_above_10s",), _DECIDER),
     Check("stopping", _is_stopping, (), _BEGIN),
     Check("daily_loss", _has_lost_enough, ("max_daily_loss",), ("reservation",)),
     Check("exchange_paused", _is_paused, ("breaker_failures", "breaker_window_ms", "breaker_pause_ms"), _BEGIN),
@@ -236,8 +236,24 @@ CHECKS: tuple[Check, ...] = (
     Check("total_limit", _reaches_total, ("max_total_notional",), _BEGIN),
     Check("asset_limit", _reaches_asset, ("max_asset_notional",), _BEGIN),
     Check("exchange_limit", _reaches_exchange, ("max_exchange_notional",), _BEGIN),
-    Check("exposure", _is_exposed, ("max_exposure",), _BOT),
-    Check("currency_drift", _has_drifted, ("max_currency_drift",), _BOT),
-    Check("rate_budget", _lacks_rate_budget, (), ("bot", "wire")),
+    Check("exposure", _is_exposed, ("max_exposure",), _DECIDER),
+    Check("currency_drift", _has_drifted, ("max_currency_drift",), _DECIDER),
+    Check("rate_budget", _lacks_rate_budget, (), ("decider", "wire")),
 )
 """In the order in which they run; sizing, which costs most, comes after all of them."""
+
+SIZED = (
+    "recheck_failed",
+    "no_decider",
+    "no_bot",
+    "bot_draining",
+    "account_rejected",
+    "leg_in_flight",
+    "too_small",
+    "insufficient_balance",
+    "liquidity_used",
+)
+"""Reasons of what follows: the exact computation, sizing, and the rows that a leg needs."""
+
+REASONS: tuple[str, ...] = (*(check.reason for check in CHECKS), *SIZED)
+"""Every reason against an opportunity."""

@@ -104,3 +104,5 @@ class OrderReport:
     """False: the order was certainly not posted, so no look-up is needed."""
     reason: str | None = None
     """Why it never left."""
+    posted_at: int | None = None
+    """When this process posted it, by the store's clock, microseconds; None where it only looked it up."""

@@ -8,23 +8,22 @@ from market.instruments.orders import Fill, Side
 from market.money import Amount, BoundedDecimal, Price, total
 from market.prices.opportunities import Opportunity
 
-ArbitrageState = Literal[
-    "awaiting_second_leg", "reserved", "single_leg", "closed", "unwound", "residual", "expired", "unfilled"
-]
-LegState = Literal["reserved", "sending", "done", "not_sent"]
+ArbitrageState = Literal["reserved", "single_leg", "closed", "unwound", "residual", "unfilled"]
+LegState = Literal["reserved", "granted", "done", "not_sent"]
+"""`reserved`: its balance is held; `granted`: its bot may post its order, once."""
 LegRole = Literal["buy", "sell", "complete", "reverse", "flatten"]
 """`complete` and `reverse` unwind a single leg; `flatten` what a fill left that came after the end."""
 Strategy = Literal["arbitrage", "ma"]
 
-OPEN_STATES: tuple[ArbitrageState, ...] = ("awaiting_second_leg", "reserved", "single_leg")
-FINAL_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "residual", "expired", "unfilled")
+OPEN_STATES: tuple[ArbitrageState, ...] = ("reserved", "single_leg")
+FINAL_STATES: tuple[ArbitrageState, ...] = ("closed", "unwound", "residual", "unfilled")
 
 
 @dataclass(frozen=True, slots=True)
 class Leg:
     """One order of an arbitrage; posted at most once by anybody. Amounts in base, limit in quote currency.
 
-    `times` are the server's, microseconds: reserved, sending, sent, done.
+    `times` are the server's, microseconds: reserved, granted, sent, done.
     """
 
     role: LegRole
@@ -37,6 +36,8 @@ class Leg:
     limit_price: Price
     client_order_id: str
     state: LegState = "reserved"
+    token: int = 0
+    """The fencing token that it was granted to: no other process may post it."""
     exchange_order_id: str | None = None
     fills: tuple[Fill, ...] = ()
     held: BoundedDecimal = Decimal(0)
@@ -119,7 +120,7 @@ PROFIT_PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding",
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """One step of an arbitrage or of one of its legs (`what`: `reserved`, `buy sending`), and who took it.
+    """One step of an arbitrage or of one of its legs (`what`: `reserved`, `buy granted`), and who took it.
 
     `at` is the server's time, microseconds; `token` the fencing token of the actor's lease, 0 where it had none.
     """
@@ -147,10 +148,8 @@ class Arbitrage:
     legs: tuple[Leg, ...]
     amount: Amount
     """Base amount matched between both legs; each leg's own amount follows from it and its fee side."""
-    reserve_by: int
-    """Server time, microseconds: a half reservation past it may be expired by anybody."""
     send_by: int
-    """Server time, microseconds: a reserved leg not sent by then is marked `not_sent`."""
+    """Server time, microseconds: no order is posted later, and a leg that is not granted by then is `not_sent`."""
     times: dict[str, int] = field(default_factory=dict)
     reason: str | None = None
     """Why it ended where it did not close."""
@@ -177,7 +176,8 @@ class Rejection:
     Reasons, in the order in which they are looked for (docs/risk.md): halted, reduce_only, exchange_disabled,
     below_threshold, stale, crossed, quarantined, not_persistent, stopping, daily_loss, exchange_paused, too_many_open,
     pair_busy, cooling_down, total_limit, asset_limit, exchange_limit, exposure, currency_drift, rate_budget,
-    recheck_failed, leg_in_flight, too_small, insufficient_balance, liquidity_used.
+    recheck_failed, no_decider, no_bot, bot_draining, account_rejected, leg_in_flight, too_small, insufficient_balance,
+    liquidity_used.
     """
 
     rejection_id: str
@@ -186,7 +186,7 @@ class Rejection:
     buy_exchange: str
     sell_exchange: str
     exchange: str
-    """Whose bot rejected."""
+    """Where it would have been bought."""
     reason: str
     net_bps: float
     expected_profit: BoundedDecimal

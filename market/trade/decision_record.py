@@ -17,7 +17,7 @@ from market.trade.reservations import Reservation
 from market.validation_messages import sentence_of
 
 Record = TypeVar("Record", "DecisionStep", "RejectionRecord")
-StepKind = Literal["reserve", "expire", "send", "acknowledge", "finish", "resume"]
+StepKind = Literal["reserve", "grant", "acknowledge", "finish", "resume"]
 
 
 class NoRecordError(ValueError):
@@ -35,7 +35,7 @@ class StepRequest:
     residual_reason: str | None = None
     """The reason if the order's outcome is unknown (`market.trade.leg_planning.EndAsResidual`)."""
     context: RecordedContext | None = None
-    """Of the bot whose leg is reserved."""
+    """Of the bot that reserves."""
     valid_until: int | None = None
     reservation: Reservation | None = None
     """Where there is no context that it follows from: an order of a strategy on one exchange."""
@@ -64,10 +64,9 @@ _REJECTION = TypeAdapter(RejectionRecord)
 
 def reserve_request(reservation: Reservation) -> StepRequest:
     """With the context that the reservation follows from, or else itself."""
-    role = reservation.leg.role
     if reservation.context is None:
-        return StepRequest("reserve", role, reservation=reservation)
-    return StepRequest("reserve", role, context=reservation.context, valid_until=reservation.valid_until)
+        return StepRequest("reserve", reservation=reservation)
+    return StepRequest("reserve", context=reservation.context, valid_until=reservation.valid_until)
 
 
 def finish_request(role: LegRole, report: OrderReport | None, advance: object) -> StepRequest:

@@ -5,6 +5,7 @@ token, whatever it still believes.
 """
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from market.time_units import MICROSECONDS
 
@@ -12,10 +13,19 @@ LEASE_SECONDS = 3.0
 """How long a holder may be silent before another process takes over."""
 _LENGTH = int(LEASE_SECONDS * MICROSECONDS)
 
+Veto = Literal["no_bot", "bot_draining", "account_rejected"]
+NO_BOT: Veto = "no_bot"
+"""No bot acts for the exchange, or not yet: it first finishes what the last one left open."""
+
+
+def decision_right(partition: int) -> str:
+    """What the lease of the process that decides on one partition of the opportunities is of."""
+    return f"decision|{partition}"
+
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who takes a step: a process of `exchange` with the `token` of its lease."""
+    """Who takes a step: a process of `exchange` (or that holds a `decision_right`) with the `token` of its lease."""
 
     name: str
     exchange: str | None
@@ -38,6 +48,8 @@ class Lease:
     """What its holder had used of the exchange's rate limits, in the words of who counts them (`rate_budget`)."""
     used_at: int = 0
     """When it was so; the server's time."""
+    veto: Veto | None = NO_BOT
+    """Why its holder takes no leg of a new trade."""
 
     @property
     def used_ago(self) -> int:
@@ -56,7 +68,7 @@ def acquired(current: Lease | None, exchange: str, holder: str, now: int) -> Lea
         return Lease(exchange, holder, 1, now + _LENGTH)
     if current.holder != holder and now < current.until:
         return None
-    return replace(current, holder=holder, token=current.token + 1, until=now + _LENGTH)
+    return replace(current, holder=holder, token=current.token + 1, until=now + _LENGTH, veto=NO_BOT)
 
 
 def renewed(current: Lease | None, lease: Lease, now: int, used: str | None = None) -> Lease | None:
@@ -71,6 +83,13 @@ def renewed(current: Lease | None, lease: Lease, now: int, used: str | None = No
 def released(current: Lease | None, lease: Lease, now: int, used: str | None = None) -> Lease | None:
     """Free for the next at once; None where it is somebody else's by now. The token is never given out again."""
     return _changed(current, lease, now, now, used)
+
+
+def block_of(lease: Lease | None, now: int) -> str | None:
+    """Why no leg of a new trade may be reserved for the exchange of `lease` at `now`; None where it may."""
+    if lease is None or now >= lease.until:
+        return NO_BOT
+    return lease.veto
 
 
 def _changed(current: Lease | None, lease: Lease, now: int, until: int, used: str | None) -> Lease | None:

@@ -1,4 +1,4 @@
-"""The lifecycle of a reserved leg, from sending to booked fills. Pure; used by both store adapters."""
+"""The lifecycle of a reserved leg, from its grant to booked fills. Pure; used by both store adapters."""
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -23,46 +23,45 @@ more leg to send. Pure; the balance is held here for a leg that was added; where
 RESUMED = (HALTED, NOT_POSTED)
 """Reasons of residual arbitrages that are resumed."""
 WAIT_WITHIN = 15 * MICROSECONDS
-"""How long after its reservation a leg may be sent if another order in flight must end first."""
+"""How long after its reservation a leg may be granted if another order must land first, or a bot come back."""
 MAX_STEPS = 4
 """Completing, reversing, flattening, the end: stops an `advance` that keeps adding legs without balance."""
 
 
-def sending(arbitrage: Arbitrage, role: LegRole, moment: Moment, settings: Settings | None) -> Arbitrage:
-    """After the one step that allows a leg to be posted: `sending`, or `not_sent` past `send_by` or while halted.
+def granted(rows: ReservationState, role: LegRole) -> ReservationState:
+    """The rows with a reserved leg granted to its exchange's bot, or `not_sent` past `send_by` or while halted.
 
-    The same arbitrage where the step was taken before or is not due.
+    The same rows where it is not due: it was granted before, nobody acts for its exchange, or another order must land
+    first that the exchange could not tell from it.
     """
-    leg = arbitrage.leg(role)
-    if leg is None or leg.state != "reserved" or arbitrage.state not in ("reserved", "single_leg"):
-        return arbitrage
-    if moment.now > arbitrage.send_by or _is_halted(settings):
-        return with_history(arbitrage, _with_leg(arbitrage, replace(leg, state="not_sent")), moment)
-    sent = _with_leg(arbitrage, replace(leg, state="sending", times=leg.times | {"sending": moment.now}))
-    if "sent" not in sent.times and all(one.state != "reserved" for one in sent.legs):
-        sent = replace(sent, times=sent.times | {"sent": moment.now})
-    return with_history(arbitrage, sent, moment)
-
-
-def allowed(arbitrage: Arbitrage, role: LegRole) -> Leg | None:
-    """The leg, if the step just taken allows its order to be posted."""
-    leg = arbitrage.leg(role)
-    return leg if leg is not None and leg.state == "sending" else None
+    arbitrage = rows.arbitrage
+    leg = None if arbitrage is None else arbitrage.leg(role)
+    if arbitrage is None or leg is None or leg.state != "reserved" or arbitrage.state not in OPEN_STATES:
+        return rows
+    if rows.now > arbitrage.send_by or _is_halted(rows.settings):
+        changed = _with_leg(arbitrage, replace(leg, state="not_sent"))
+        return replace(rows, arbitrage=changed).with_history(arbitrage)
+    if not rows.has_bot(leg) or not rows.has_flight(arbitrage.arbitrage_id, leg):
+        return rows
+    taken = rows.with_flight(arbitrage.arbitrage_id, leg)
+    changed = replace(_with_leg(arbitrage, rows.granted(leg)), send_by=rows.now + SEND_WITHIN)
+    return replace(taken, arbitrage=changed).with_history(arbitrage)
 
 
 def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, moment: Moment) -> Arbitrage:
     """The exchange has acknowledged the order; the same arbitrage if that is recorded already."""
     leg = arbitrage.leg(role)
-    if leg is None or leg.state != "sending" or leg.exchange_order_id is not None:
+    if leg is None or leg.state != "granted" or leg.exchange_order_id is not None:
         return arbitrage
-    known = replace(leg, exchange_order_id=exchange_order_id, times=leg.times | {"sent": moment.now})
+    known = replace(leg, exchange_order_id=exchange_order_id)
     return with_history(arbitrage, _with_leg(arbitrage, known), moment)
 
 
 def finished(
     rows: ReservationState, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance
 ) -> ReservationState:
-    """The rows once nothing more of the leg can fill; the same rows if all of it is booked already.
+    """The rows once nothing more of the leg can fill; the same rows if all of it is booked already. A leg that follows
+    is granted at once where it can be.
 
     Raises IllegalStepError where there is no such leg.
     """
@@ -74,7 +73,7 @@ def finished(
     is_stuck = is_open and all("done" in one.times for one in arbitrage.legs)
     fills = _new_fills(rows, leg, report)
     is_booked = "done" in leg.times and not _has_turned_up(leg, report)
-    if arbitrage.state == "awaiting_second_leg" or (is_booked and not fills and not is_stuck):
+    if is_booked and not fills and not is_stuck:
         return rows
     closed = _with_leg(arbitrage, leg if is_booked and not fills else _closed(leg, report, fills, rows.now))
     booked = _booked(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
@@ -83,7 +82,7 @@ def finished(
     if not is_open:
         # the end was decided without these fills: the residual base has to be unwound
         booked, closed = booked.reopened(), _reopened(closed, "late_fill", rows.now)
-    closed = _with_filled_time(closed, rows.now)
+    closed = _with_times(closed, rows.now)
     booked = replace(booked, arbitrage=closed)
     # a leg that counts as not sent and still has its hold is settled first, since nothing settles it after the end
     if all(one.is_final and one.held == 0 for one in closed.legs):
@@ -134,7 +133,7 @@ def _is_halted(settings: Settings | None) -> bool:
 
 def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
     """Whether the report is of an order that counted as not sent."""
-    return report is not None and report.is_posted and leg.state == "not_sent" and "sending" in leg.times
+    return report is not None and report.is_posted and leg.state == "not_sent" and "granted" in leg.times
 
 
 def _new_fills(rows: ReservationState, leg: Leg, report: OrderReport | None) -> tuple[Fill, ...]:
@@ -147,7 +146,9 @@ def _new_fills(rows: ReservationState, leg: Leg, report: OrderReport | None) -> 
 def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: int) -> Leg:
     order_id = leg.exchange_order_id or (report.exchange_order_id if report is not None else None) or None
     times = {"done": now} | leg.times
-    if report is None and leg.state == "sending":
+    if report is not None and report.posted_at is not None:
+        times = {"sent": report.posted_at} | times
+    if report is None and leg.state == "granted":
         # it may still be on its way: reconciliation keeps searching for it
         times |= {"unconfirmed": now}
     return replace(
@@ -207,8 +208,9 @@ def _reserved(rows: ReservationState, leg: Leg) -> ReservationState:
     if held.arbitrage is None:
         return held
     next_up = held.with_flight(held.arbitrage.arbitrage_id, leg)
-    within = SEND_WITHIN if next_up.has_flight(held.arbitrage.arbitrage_id, leg) else WAIT_WITHIN
-    return replace(next_up, arbitrage=replace(_with_leg(held.arbitrage, leg), send_by=rows.now + within))
+    can_go = next_up.has_flight(held.arbitrage.arbitrage_id, leg) and next_up.has_bot(leg)
+    changed = _with_leg(held.arbitrage, next_up.granted(leg) if can_go else leg)
+    return replace(next_up, arbitrage=replace(changed, send_by=rows.now + (SEND_WITHIN if can_go else WAIT_WITHIN)))
 
 
 def _hold_needed(leg: Leg) -> Decimal:
@@ -223,9 +225,11 @@ def _with_leg(arbitrage: Arbitrage, changed: Leg) -> Arbitrage:
     return replace(arbitrage, legs=legs)
 
 
-def _with_filled_time(arbitrage: Arbitrage, now: int) -> Arbitrage:
-    """Sets the time `filled`: both first legs were final, at least one of them with a fill."""
+def _with_times(arbitrage: Arbitrage, now: int) -> Arbitrage:
+    """Sets the times `sent` and `filled` once both first legs are final, at least one of them with a fill."""
     firsts = [leg for leg in arbitrage.legs if leg.role in ("buy", "sell")]
     if "filled" in arbitrage.times or not all(leg.is_final for leg in firsts) or not any(leg.fills for leg in firsts):
         return arbitrage
-    return replace(arbitrage, times=arbitrage.times | {"filled": now})
+    sent = [leg.times["sent"] for leg in firsts if "sent" in leg.times]
+    times = arbitrage.times | ({"sent": max(sent)} if sent else {})
+    return replace(arbitrage, times=times | {"filled": now})

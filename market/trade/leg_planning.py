@@ -60,7 +60,7 @@ class LegOutcome:
 
 
 def client_order_id(arbitrage_id: str, role: LegRole, sent_before: int = 0) -> str:
-    """The same for whoever computes it; another one where a leg of that role was allowed to be posted before."""
+    """The same for whoever computes it; another one where a leg of that role was granted before."""
     again = f":{sent_before}" if sent_before else ""
     return str(uuid5(_NAMESPACE, f"{arbitrage_id}:{role}{again}"))
 
@@ -129,7 +129,9 @@ def _residual_reason(arbitrage: Arbitrage, settings: Settings) -> str:
         return HALTED
     last = arbitrage.legs[-1]
     is_untried = last.role in _steps_of(arbitrage, settings) and last.is_unposted
-    return NOT_POSTED if is_untried and _times(arbitrage, f"{last.role} reserved") < MAX_TRIES else "single_leg_left"
+    # this try is not in the history yet
+    tries = _times(arbitrage, f"{last.role} not_sent") + 1
+    return NOT_POSTED if is_untried and tries < MAX_TRIES else "single_leg_left"
 
 
 def _steps_of(arbitrage: Arbitrage, settings: Settings) -> tuple[LegRole, ...]:
@@ -187,7 +189,7 @@ def _unwinding_leg(
         side=side,
         amount=Amount(amount),
         limit_price=limit,
-        client_order_id=client_order_id(arbitrage.arbitrage_id, role, _times(arbitrage, f"{role} sending")),
+        client_order_id=client_order_id(arbitrage.arbitrage_id, role, _times(arbitrage, f"{role} granted")),
         held=amount * per_unit,
         times={"reserved": now},
     )

@@ -12,7 +12,6 @@ from market.trade.fast_replace import replace
 from market.trade.leases import Actor
 
 Stage = Literal[
-    "awaiting_second_leg",
     "reserved",
     "sent",
     "partly_filled",
@@ -23,13 +22,11 @@ Stage = Literal[
     "closed",
     "unwound",
     "residual",
-    "expired",
     "unfilled",
 ]
 
 NEXT_STATES: Mapping[ArbitrageState | None, frozenset[ArbitrageState]] = {
-    None: frozenset({"awaiting_second_leg", "reserved"}),
-    "awaiting_second_leg": frozenset({"reserved", "expired"}),
+    None: frozenset({"reserved"}),
     "reserved": frozenset({"single_leg", "closed", "unwound", "residual", "unfilled"}),
     "single_leg": frozenset({"closed", "unwound", "residual", "unfilled"}),
     # an end is final unless a late fill appears or trading resumes after a halt
@@ -37,17 +34,16 @@ NEXT_STATES: Mapping[ArbitrageState | None, frozenset[ArbitrageState]] = {
     "unwound": frozenset({"single_leg", "residual", "closed"}),
     "residual": frozenset({"single_leg", "closed", "unwound"}),
     "unfilled": frozenset({"single_leg", "residual", "closed", "unwound"}),
-    "expired": frozenset(),
 }
 """State → those that may follow it; None is the opportunity, not yet reserved by anybody."""
 
 NEXT_LEG_STATES: Mapping[LegState | None, frozenset[LegState]] = {
     # a leg without balance is not sent, in the step that would have added it
-    None: frozenset({"reserved", "not_sent"}),
-    "reserved": frozenset({"sending", "not_sent"}),
-    "sending": frozenset({"done", "not_sent"}),
+    None: frozenset({"reserved", "granted", "not_sent"}),
+    "reserved": frozenset({"granted", "not_sent"}),
+    "granted": frozenset({"done", "not_sent"}),
     # the unknown order was found after all; or one that was not posted is needed again
-    "not_sent": frozenset({"done", "reserved"}),
+    "not_sent": frozenset({"done", "reserved", "granted"}),
     "done": frozenset(),
 }
 
@@ -68,13 +64,13 @@ class Moment:
 
 def stage_of(arbitrage: Arbitrage) -> Stage:
     """Where it stands, finer than its state: how far the legs of an open one have come."""
-    if arbitrage.state == "awaiting_second_leg" or arbitrage.state in FINAL_STATES:
+    if arbitrage.state in FINAL_STATES:
         return _STAGES[arbitrage.state]
     if arbitrage.state == "single_leg":
         return next((_UNWINDING[leg.role] for leg in reversed(arbitrage.legs) if leg.role in _UNWINDING), "filled")
     if arbitrage.is_filled:
         return "filled" if all(leg.is_final for leg in arbitrage.legs) else "partly_filled"
-    return "sent" if any("sending" in leg.times for leg in arbitrage.legs) else "reserved"
+    return "sent" if any("granted" in leg.times for leg in arbitrage.legs) else "reserved"
 
 
 def with_history(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> Arbitrage:
@@ -111,7 +107,7 @@ def _leg_steps(before: Arbitrage | None, after: Arbitrage, moment: Moment) -> li
 
 def _is_again(known: Leg | None, leg: Leg) -> bool:
     """Whether an order would be sent once more: what never left for certain may be, under another id."""
-    if known is None or leg.state != "reserved" or "sending" not in known.times:
+    if known is None or not known.is_final or leg.is_final or "granted" not in known.times:
         return False
     return not known.is_unposted or leg.client_order_id == known.client_order_id
 
@@ -125,10 +121,8 @@ def _transition(what: str, moment: Moment, reason: str | None = None) -> Transit
 
 
 _STAGES: Mapping[str, Stage] = {
-    "awaiting_second_leg": "awaiting_second_leg",
     "closed": "closed",
     "unwound": "unwound",
     "residual": "residual",
-    "expired": "expired",
     "unfilled": "unfilled",
 }

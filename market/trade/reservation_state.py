@@ -12,7 +12,7 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, held_currency
 from market.trade.fast_replace import replace
 from market.trade.inflight_orders import allows_one_in_flight, inflight_key, inflight_keys, inflight_owner
-from market.trade.leases import Actor
+from market.trade.leases import Actor, Lease
 from market.trade.lifecycle import Moment, with_history
 
 SIDES: tuple[Side, ...] = ("buy", "sell")
@@ -30,16 +30,6 @@ class BalanceRow:
     def holding(self, amount: Decimal) -> "BalanceRow":
         """The row with `amount` more held; negative releases."""
         return replace(self, free=self.free - amount, held=self.held + amount)
-
-
-@dataclass(frozen=True, slots=True)
-class ReservationTerms:
-    """What the first bot asked for, kept until the second's amount trims its hold."""
-
-    hold_per_unit: BoundedDecimal
-    leg_factor: BoundedDecimal
-    leg_step: BoundedDecimal
-    minimum_amount: BoundedDecimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +58,14 @@ class ReservationState:
     """Net profit of the arbitrages that ended on the server's day, UTC."""
     paused_until: Mapping[str, int] = field(default_factory=dict)
     """Exchange → until when it takes no part, by the server's clock."""
+    leases: Mapping[str, Lease] | None = None
+    """Exchange → who acts for it; None where nobody needs a lease: in a backtest."""
     arbitrage: Arbitrage | None = None
-    terms: ReservationTerms | None = None
-    """Of the leg that is reserved first."""
     pair: PairRow = field(default_factory=PairRow)
     balances: Mapping[tuple[str, str], BalanceRow] = field(default_factory=dict)
     """(exchange, currency) → row, of both exchanges."""
     liquidity: Mapping[str, Decimal] = field(default_factory=dict)
     """`liquidity_key` → base amount that arbitrages took of that side of the quote."""
-    awaiting_second_leg: Mapping[str, str | None] = field(default_factory=dict)
-    """`half_key` → the arbitrage awaiting its second leg."""
     in_flight: Mapping[str, str | None] = field(default_factory=dict)
     """`inflight_key` → the leg (`inflight_owner`) that is reserved or in flight there."""
     known_fills: Container[str] = frozenset()
@@ -108,10 +96,18 @@ class ReservationState:
         key = liquidity_key(self.opportunity, leg.side)
         return replace(self, liquidity={**self.liquidity, key: self.liquidity.get(key, ZERO) + amount})
 
-    def with_half(self, leg: Leg, arbitrage_id: str | None) -> "ReservationState":
-        return replace(
-            self, awaiting_second_leg={**self.awaiting_second_leg, half_key(self.opportunity, leg.side): arbitrage_id}
-        )
+    def granted(self, leg: Leg) -> Leg:
+        """`leg`, to be posted by the process that acts for its exchange now."""
+        lease = None if self.leases is None else self.leases.get(leg.exchange)
+        token = 0 if lease is None else lease.token
+        return replace(leg, state="granted", token=token, times=leg.times | {"granted": self.now})
+
+    def has_bot(self, leg: Leg) -> bool:
+        """Whether a process acts for its exchange, ready for new trades or not."""
+        if self.leases is None:
+            return True
+        lease = self.leases.get(leg.exchange)
+        return lease is not None and self.now < lease.until
 
     def has_flight(self, arbitrage_id: str, leg: Leg) -> bool:
         """Whether `leg` may be in flight as far as others are concerned."""
@@ -165,8 +161,8 @@ class RowsRead:
     now: int
     by: Actor
     settings_version: int | None = None
-    is_joined: bool = False
-    """Whether there was an arbitrage of this id."""
+    has_arbitrage: bool = False
+    """Whether there was one of this id."""
     reservations_open: bool = True
     open_arbitrages: int = 0
     notional: dict[str, BoundedDecimal] = field(default_factory=dict)
@@ -175,12 +171,12 @@ class RowsRead:
     pair: PairRow = field(default_factory=PairRow)
     balances: tuple[BalanceRow, ...] = ()
     liquidity: dict[str, BoundedDecimal] = field(default_factory=dict)
-    awaiting_second_leg: dict[str, str | None] = field(default_factory=dict)
     in_flight: dict[str, str | None] = field(default_factory=dict)
     known_fills: tuple[str, ...] = ()
+    leases: dict[str, Lease] | None = None
 
     def rows(self, opportunity: Opportunity, settings: Settings | None) -> ReservationState:
-        """As they were, but for the arbitrage and its terms."""
+        """As they were, but for the arbitrage."""
         return ReservationState(
             now=self.now,
             opportunity=opportunity,
@@ -194,7 +190,7 @@ class RowsRead:
             pair=self.pair,
             balances={(row.exchange, row.currency): row for row in self.balances},
             liquidity=self.liquidity,
-            awaiting_second_leg=self.awaiting_second_leg,
+            leases=self.leases,
             in_flight=self.in_flight,
             known_fills=frozenset(self.known_fills),
         )
@@ -210,7 +206,8 @@ def rows_read(rows: ReservationState, report: OrderReport | None = None) -> Rows
         now=rows.now,
         by=rows.by,
         settings_version=None if rows.settings is None else rows.settings.version,
-        is_joined=rows.arbitrage is not None,
+        has_arbitrage=rows.arbitrage is not None,
+        leases=_leases_of(rows.leases, exchanges),
         balances=tuple(rows.balances[place] for place in places if place in rows.balances),
         in_flight={key: rows.in_flight[key] for key in inflight_keys(opportunity) if key in rows.in_flight},
         known_fills=tuple(key for key in reported if key in rows.known_fills),
@@ -231,10 +228,14 @@ def rows_read_to_reserve(rows: ReservationState) -> RowsRead:
         paused_until={name: until for name, until in rows.paused_until.items() if name in exchanges},
         pair=rows.pair,
         liquidity={key: rows.liquidity[key] for key in used if key in rows.liquidity},
-        awaiting_second_leg={
-            key: rows.awaiting_second_leg.get(key) for key in (half_key(opportunity, side) for side in SIDES)
-        },
     )
+
+
+def _leases_of(leases: Mapping[str, Lease] | None, exchanges: Container[str]) -> dict[str, Lease] | None:
+    """Without what their holders used, which decides nothing here."""
+    if leases is None:
+        return None
+    return {name: replace(lease, used="") for name, lease in leases.items() if name in exchanges}
 
 
 def reported_rows(rows: Iterable[BalanceRow], exchange: str, balances: Mapping[str, Decimal]) -> list[BalanceRow]:
@@ -254,13 +255,6 @@ def liquidity_key(opportunity: Opportunity, side: Side) -> str:
     """One side of one quote: asks where the leg buys."""
     seen = opportunity.buy if side == "buy" else opportunity.sell
     return f"{seen.quote_id}|{side}"
-
-
-def half_key(opportunity: Opportunity, side: Side) -> str:
-    """One bot, one currency, one pair of exchanges: it may wait for the other bot with one opportunity at a time."""
-    exchange = opportunity.buy.exchange if side == "buy" else opportunity.sell.exchange
-    currency = opportunity.buy.quote_currency if side == "buy" else opportunity.base
-    return f"{exchange}|{currency}|{opportunity.buy.exchange}|{opportunity.sell.exchange}"
 
 
 def fill_key(fill: Fill) -> str:

@@ -1,10 +1,12 @@
 """The market maker's ladder and the crowd's market orders of one listing, from a seed."""
 
 import math
+from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
 
 from market.instruments.orders import Side
+from simulators.market.market_terms import ExchangeTerms
 from simulators.matching.listings import Listing
 
 LEVELS = 12
@@ -12,28 +14,75 @@ LEVELS = 12
 _GRAIN = Decimal("0.00001")
 
 
-class Ladder:
-    """Twelve levels a side: the best one follows the mid tick by tick, deeper ones stand on a coarse grid and stay."""
+@dataclass(frozen=True, slots=True)
+class LadderShape:
+    """How a market maker quotes one market; spreads in bps, amounts in base currency."""
 
-    def __init__(self, listing: Listing, seed: int) -> None:
+    half_spread: float
+    level_amount: float
+    """Typical amount: half of it at the best price."""
+    taker_amount: float
+    """Median of the crowd's market orders."""
+    grid: float = 0.9
+    """Between two of the deeper levels."""
+    growth: float = 0.25
+    """Of a level's amount from each level to the next, which begins with a half."""
+    is_wandering: bool = True
+    """Whether the spread wanders a little at every step, as it does in a storm."""
+    requoted: float = 0.0
+    """Share of the steps at which spread and mid are drawn again; between them they stay."""
+    half_spread_deviation: float = 0.0
+    """Of its logarithm, where it is drawn again."""
+    noise: float = 0.0
+    """Standard deviation of the quoted mid around the given one."""
+
+
+STORM_SHAPE = LadderShape(half_spread=1.0, level_amount=0.25, taker_amount=0.03)
+_FX_SHAPE = LadderShape(half_spread=0.15, level_amount=20_000.0, taker_amount=2_000.0, grid=0.3, is_wandering=False)
+_TAKER_DOLLARS = 1_800.0
+_GROWTH = 0.05
+_REQUOTED = 0.06
+"""About one and a half times a second."""
+
+
+def calibrated_shape(terms: ExchangeTerms, dollars: float) -> LadderShape:
+    """Of an asset of that price."""
+    return LadderShape(
+        half_spread=terms.half_spread,
+        level_amount=terms.level_dollars / dollars,
+        taker_amount=_TAKER_DOLLARS / dollars,
+        growth=_GROWTH,
+        is_wandering=False,
+        requoted=_REQUOTED,
+        half_spread_deviation=terms.half_spread_deviation,
+        noise=terms.noise,
+    )
+
+
+class Ladder:
+    """Twelve levels a side: the best one follows the mid tick by tick, deeper ones stand on a coarse grid and stay.
+
+    Of an FX market the shape is always the same.
+    """
+
+    def __init__(self, listing: Listing, seed: int, shape: LadderShape = STORM_SHAPE) -> None:
         market = listing.market
         self._random = Random(f"{seed}:{market.exchange}:{market.symbol}")  # noqa: S311 – prices, not secrets
         self._tick = float(market.tick_size)
         self._lots_a_grain = max(1, listing.lots(_GRAIN))
         self._grains_a_unit = listing.lots(Decimal(1)) / self._lots_a_grain
-        self._grid = max(1, round(listing.start_price * (0.3 if market.is_fx else 0.9) * 1e-4 / self._tick))
-        self._typical = 20_000.0 if market.is_fx else 0.25
-        self._taker_amount = 2_000.0 if market.is_fx else 0.03
-        self._half_spread = 0.15 if market.is_fx else 1.0
+        self._shape = _FX_SHAPE if market.is_fx else shape
+        self._grid = max(1, round(listing.start_price * self._shape.grid * 1e-4 / self._tick))
+        self._half_spread = self._shape.half_spread
+        self._offset = 0.0
         self._best_lots = {side: self._drawn_lots(0) for side in ("buy", "sell")}
         self._lots: dict[tuple[Side, int], int] = {}
 
     def levels(self, mid: float) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Bids and asks as (ticks, lots), best first, never crossed."""
         random = self._random
-        if self._typical < 1_000:
-            self._half_spread += random.gauss(0, 0.05) - 0.05 * (self._half_spread - 1.0)
-            self._half_spread = min(2.0, max(0.5, self._half_spread))
+        self._move_spread()
+        mid *= 1 + self._offset * 1e-4
         half = mid * self._half_spread * 1e-4
         bid = math.floor((mid - half) / self._tick)
         ask = max(bid + 1, math.ceil((mid + half) / self._tick))
@@ -55,8 +104,17 @@ class Ladder:
         random = self._random
         if random.random() >= per_second * seconds:
             return None
-        lots = self._grained(random.lognormvariate(math.log(self._taker_amount), 1.0))
+        lots = self._grained(random.lognormvariate(math.log(self._shape.taker_amount), 1.0))
         return ("buy" if random.random() < 0.5 else "sell"), lots
+
+    def _move_spread(self) -> None:
+        random, shape = self._random, self._shape
+        if shape.is_wandering:
+            self._half_spread += random.gauss(0, 0.05) - 0.05 * (self._half_spread - shape.half_spread)
+            self._half_spread = min(2.0, max(0.5, self._half_spread))
+        elif shape.requoted and random.random() < shape.requoted:
+            self._half_spread = shape.half_spread * random.lognormvariate(0, shape.half_spread_deviation)
+            self._offset = random.gauss(0, shape.noise)
 
     def _deeper(self, side: Side, first: int, step: int) -> list[tuple[int, int]]:
         redrawn = self._random.randrange(LEVELS * 2)
@@ -70,7 +128,7 @@ class Ladder:
         return levels
 
     def _drawn_lots(self, depth: int) -> int:
-        typical = self._typical * (0.5 + 0.25 * depth)
+        typical = self._shape.level_amount * (0.5 + self._shape.growth * depth)
         return self._grained(self._random.lognormvariate(math.log(typical), 0.9))
 
     def _grained(self, amount: float) -> int:

@@ -1,4 +1,4 @@
-"""Seeded prices: one latent dollar price per base, each exchange lagging it, with a basis that wanders and jumps.
+"""The market `storm`: one latent dollar price per base, each exchange lagging it, with a basis that wanders and jumps.
 
 mid = latent dollar price (lagged) × FX × exp(basis + dislocations), one step at a time: the same seed and the same
 number of steps give the same prices, whatever the wall clock did.
@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from simulators.market.currency_rates import BPS, START_DOLLARS, CurrencyRates
+from simulators.market.market_prices import MarketOrder
 from simulators.matching.listings import Listing
-
-BPS = 1e-4
+from simulators.matching.order_records import PublicTrade
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +23,6 @@ class PriceModel:
     """Standard deviation of the latent price over one second."""
     jumps_per_second: float = 1 / 45
     jump_size: float = 8.0
-    fx_volatility: float = 0.15
-    peg_volatility: float = 0.1
-    peg_return_rate: float = 0.002
-    """Per second, back to one dollar."""
     basis_deviation: float = 3.0
     basis_return_rate: float = 0.4
     busy_seconds: float = 6.0
@@ -60,13 +57,12 @@ class Prices:
         self._model = model or PriceModel()
         self._random = Random(f"{seed}:latent")  # noqa: S311 – prices, not secrets
         self._latent: dict[str, float] = {}
-        self._fx_start = {"USD": 1.0, "EUR": 1.08, "JPY": 1 / 150, "USDT": 1.0}
-        self._fx = dict.fromkeys(self._fx_start, 0.0)
-        self._peg_random = Random(f"{seed}:peg")  # noqa: S311 – prices, not secrets
+        peg_random = Random(f"{seed}:peg")  # noqa: S311 – prices, not secrets
+        self._rates = CurrencyRates(self._random, peg_random)
         self._busy = True
         self._phase_left = self._model.busy_seconds
         for row in (row for rows in listings.values() for row in rows if not row.market.is_fx):
-            dollars = row.start_price * self._fx_start[row.market.quote_currency]
+            dollars = row.start_price * START_DOLLARS[row.market.quote_currency]
             self._latent.setdefault(row.market.base, math.log(dollars))
         self._exchanges = {}
         for name in listings:
@@ -81,12 +77,7 @@ class Prices:
             if random.random() < model.jumps_per_second * seconds:
                 move += random.gauss(0, model.jump_size)
             self._latent[base] += move * BPS
-        for currency in ("EUR", "JPY"):
-            pull = 0.001 * seconds * self._fx[currency]
-            self._fx[currency] += random.gauss(0, model.fx_volatility * math.sqrt(seconds)) * BPS - pull
-        # A stablecoin is pulled back to its dollar, from a few bps away.
-        peg_move = self._peg_random.gauss(0, model.peg_volatility * math.sqrt(seconds)) * BPS
-        self._fx["USDT"] += peg_move - model.peg_return_rate * seconds * self._fx["USDT"]
+        self._rates.advance(seconds)
         self._phase_left -= seconds
         if self._phase_left <= 0:
             self._busy = not self._busy
@@ -112,11 +103,18 @@ class Prices:
     def mid(self, listing: Listing) -> float:
         market = listing.market
         if market.is_fx:
-            return self._dollars(market.base) / self._dollars(market.quote_currency)
+            return self._rates.dollars(market.base) / self._rates.dollars(market.quote_currency)
         state = self._exchanges[market.exchange]
         away = state.basis + sum(dislocation.size for dislocation in state.dislocations)
         away = max(-self._model.largest_dislocation, min(self._model.largest_dislocation, away))
-        return math.exp(state.log_price[market.base] + away * BPS) / self._dollars(market.quote_currency)
+        return math.exp(state.log_price[market.base] + away * BPS) / self._rates.dollars(market.quote_currency)
 
-    def _dollars(self, currency: str) -> float:
-        return self._fx_start[currency] * math.exp(self._fx[currency])
+    def prolong_opening(self) -> None:
+        """A storm needs no opening."""
+
+    def orders(self, listing: Listing) -> tuple[MarketOrder, ...]:
+        """Nobody trades the dislocations of a storm but we: they decay by themselves."""
+        return ()
+
+    def traded(self, listing: Listing, trades: Sequence[PublicTrade]) -> None:
+        """No trade moves these prices."""

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from market.accounting.missed_profit import TAKEN_STATES
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
-from store.aggregates.missed_profit_sums import BINS_PER_BPS, MissedProfits
+from store.aggregates.episode_sums import BINS_PER_BPS, EpisodeSums
 from store.aggregates.session_totals import RunningSums, decimal_of
 from store.server.documents import ARBITRAGES, REJECTIONS
 from store.server.mongo_client import Database, Document, translated_errors
 
 CACHED_SPANS = 4
 
-_TAKEN: Document = {"state": {"$in": list(TAKEN_STATES)}, "strategy": {"$ne": "ma"}}
+_TAKEN: Document = {"strategy": {"$ne": "ma"}}
 _TAKEN_BY = (
     "$opportunity.base",
     "$opportunity.buy.exchange",
@@ -75,7 +74,7 @@ class OpportunitySums:
         self._of_session = dict(of_session)
         self._taken = RunningSums(database, ARBITRAGES, self._of_session | _TAKEN, _TAKEN_BY, _TAKEN_SUMS)
         self._rejected = RunningSums(database, REJECTIONS, self._of_session, _REJECTED_BY, _REJECTED_SUMS)
-        self.missed = MissedProfits(database, self._of_session)
+        self.episodes = EpisodeSums(database, self._of_session)
         self._reading = asyncio.Lock()
         self._recent: dict[int, tuple[int, list[OutcomeSum]]] = {}
         """Seconds → when they were read, and what."""

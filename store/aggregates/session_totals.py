@@ -8,6 +8,7 @@ from decimal import Decimal
 from bson.decimal128 import Decimal128
 from pymongo import ASCENDING, DESCENDING
 
+from market.accounting.episodes import EpisodeOutcome
 from market.accounting.profit_groups import ProfitGroup, profit_from
 from market.money import ZERO, decimal_of_whole
 from market.time_units import MICROSECONDS
@@ -36,6 +37,10 @@ class SessionTotals:
     """Reason → how many."""
     missed_profit: dict[str, Decimal] = field(default_factory=dict)
     """Reason → missed profit (`market.accounting.episodes`), in the settlement currency."""
+    missed_episodes: dict[str, int] = field(default_factory=dict)
+    """Reason → how many episodes were not traded for it."""
+    episodes: dict[EpisodeOutcome, int] = field(default_factory=dict)
+    """Outcome → how many episodes of opportunities."""
     groups: tuple[ProfitGroup, ...] = ()
     """The profit by exchange, asset and day."""
 
@@ -51,11 +56,16 @@ class RunningSums:
         by: Sequence[object],
         summed: Sequence[object],
         stages: Sequence[Document] = (),
+        time: str = "at",
+        recount_every: int = RECOUNT_MICROSECONDS,
     ) -> None:
-        """`by` and `summed` are the server's expressions on what `stages` make of the documents `wanted`."""
+        """`by` and `summed` are the server's expressions on what `stages` make of the documents `wanted`. `time`: the
+        field with the time, by the wall clock, about which a document changes for the last time."""
         self._collection = database[collection]
         self._wanted = wanted
         self._stages = stages
+        self._time = time
+        self._recount_every = recount_every
         self._by = list(by)
         self._summed = {f"sum{index}": {"$sum": each} for index, each in enumerate(summed)}
         self._settled: Sums = {}
@@ -66,7 +76,7 @@ class RunningSums:
         """Raises StoreUnavailableError; the next read is unaffected."""
         settled, since, recount_at = self._settled, self._settled_until, self._recount_at
         if wall_now() >= recount_at:
-            settled, since, recount_at = {}, 0, wall_now() + RECOUNT_MICROSECONDS
+            settled, since, recount_at = {}, 0, wall_now() + self._recount_every
         with translated_errors():
             until = max(since, await self._settling_time())
             settling, fresh = await self._sums(since, until)
@@ -76,10 +86,10 @@ class RunningSums:
 
     async def _settling_time(self) -> int:
         """Documents before it do not change any more. The collection's own times, which in tests are of any year."""
-        newest = await self._collection.find_one(self._wanted, {"at": 1}, sort=[("at", DESCENDING)])
+        newest = await self._collection.find_one(self._wanted, {self._time: 1}, sort=[(self._time, DESCENDING)])
         if newest is None:
             return 0
-        until = integer_of(newest["at"]) - SETTLING_MICROSECONDS
+        until = min(integer_of(newest[self._time]), wall_now()) - SETTLING_MICROSECONDS
         still_open = self._wanted | {"state": {"$in": list(OPEN_STATES)}}
         if self._collection.name == ARBITRAGES:
             oldest = await self._collection.find_one(still_open, {"at": 1}, sort=[("at", ASCENDING)])
@@ -88,9 +98,9 @@ class RunningSums:
 
     async def _sums(self, since: int, until: int) -> tuple[Sums, Sums]:
         """(before `until`, from there on) of those since `since`."""
-        group: Document = {"_id": {"is_settled": {"$lt": ["$at", until]}, "by": self._by}}
+        group: Document = {"_id": {"is_settled": {"$lt": [f"${self._time}", until]}, "by": self._by}}
         pipeline: list[Document] = [
-            {"$match": self._wanted | {"at": {"$gte": since}}},
+            {"$match": self._wanted | {self._time: {"$gte": since}}},
             *self._stages,
             {"$group": group | self._summed},
         ]

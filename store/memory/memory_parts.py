@@ -2,12 +2,13 @@
 
 from asyncio import Queue
 from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
 
 from market.decide.circuit_breaker import Failure, Health, with_failure
 from market.decide.settings import Settings
-from market.trade.leases import Actor, Lease, acquired, released, renewed
+from market.trade.leases import Actor, Lease, Veto, acquired, released, renewed
 from market.trade.lifecycle import Moment
 from market.trade.moving_average import AverageOrder, AverageState, AverageTrade, Close, after_close, with_order
 from market.trade.reservation_state import BalanceRow, reported_rows
@@ -22,25 +23,33 @@ class MemoryLeases:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._leases: dict[str, Lease] = {}
+        self.kept: dict[str, Lease] = {}
 
     async def acquire(self, exchange: str, holder: str) -> Lease | None:
-        return self._keep(acquired(self._leases.get(exchange), exchange, holder, self._clock.now()))
+        return self._keep(acquired(self.kept.get(exchange), exchange, holder, self._clock.now()))
 
     async def renew(self, lease: Lease, used: str | None = None) -> Lease | None:
-        return self._keep(renewed(self._leases.get(lease.exchange), lease, self._clock.now(), used))
+        return self._keep(renewed(self.kept.get(lease.exchange), lease, self._clock.now(), used))
 
     async def release(self, lease: Lease, used: str | None = None) -> None:
-        self._keep(released(self._leases.get(lease.exchange), lease, self._clock.now(), used))
+        self._keep(released(self.kept.get(lease.exchange), lease, self._clock.now(), used))
+
+    async def set_veto(self, by: Actor, veto: Veto | None) -> None:
+        self.check(by)
+        if by.exchange is not None and by.exchange in self.kept:
+            self.kept[by.exchange] = replace(self.kept[by.exchange], veto=veto)
+
+    async def all(self) -> list[Lease]:
+        return [self.kept[exchange] for exchange in sorted(self.kept)]
 
     def check(self, by: Actor) -> None:
         """Raises FencedOutError where another process acts for the actor's exchange."""
         if by.exchange is not None:
-            check_lease(self._leases.get(by.exchange), by)
+            check_lease(self.kept.get(by.exchange), by)
 
     def _keep(self, lease: Lease | None) -> Lease | None:
         if lease is not None:
-            self._leases[lease.exchange] = lease
+            self.kept[lease.exchange] = lease
         return lease
 
 

@@ -2,11 +2,11 @@
 
 from asyncio import Queue
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TypeVar
 
-from market.accounting.missed_profit import missed_of
+from market.accounting.episodes import Episode, MarketPair, merged, missed_by_reason
 from market.instruments.orders import Fill
 from market.money import ZERO
 from market.prices.feed_state import FeedState
@@ -21,7 +21,6 @@ from market.trade.reservation_state import (
     SIDES,
     PairRow,
     ReservationState,
-    ReservationTerms,
     fill_key,
     liquidity_key,
     pair_key,
@@ -57,6 +56,8 @@ class MemoryTradeStore(TradeSteps):
         self.health = MemoryHealth(self._clock, self.settings)
         self.opportunities: dict[str, Opportunity] = {}
         self.rejections: dict[tuple[str, ...], Rejection] = {}
+        self.episodes: dict[tuple[MarketPair, int], Episode] = {}
+        """(pair, start) → it."""
         self.feed_states: dict[tuple[str, str], FeedState] = {}
         self.liquidity: dict[str, Decimal] = {}
         """`liquidity_key` → base amount taken, of the newest quotes that any arbitrage took from."""
@@ -68,9 +69,7 @@ class MemoryTradeStore(TradeSteps):
         """Arbitrage → its steps, as the store on MongoDB keeps them."""
         self._rejection_ids: set[str] = set()
         self._arbitrages: dict[str, Arbitrage] = {}
-        self._terms: dict[str, ReservationTerms] = {}
         self._pairs: dict[str, PairRow] = {}
-        self._awaiting_second_leg: dict[str, str | None] = {}
         self._in_flight: dict[str, str | None] = {}
         self._open_arbitrages = 0
         self._notional: dict[str, Decimal] = {}
@@ -89,26 +88,35 @@ class MemoryTradeStore(TradeSteps):
     async def server_now(self) -> int:
         return self._clock.now()
 
-    async def save_opportunity(self, opportunity: Opportunity) -> bool:
-        is_new = opportunity.opportunity_id not in self.opportunities
-        self.opportunities.setdefault(opportunity.opportunity_id, opportunity)
-        return is_new
+    async def save_opportunities(self, opportunities: Sequence[Opportunity]) -> None:
+        for opportunity in opportunities:
+            self.opportunities.setdefault(opportunity.opportunity_id, opportunity)
 
-    async def reject(self, rejection: Rejection) -> None:
-        if rejection.rejection_id in self._rejection_ids:
-            return
-        self._rejection_ids.add(rejection.rejection_id)
+    async def reject(self, rejections: Sequence[Rejection]) -> None:
+        for rejection in rejections:
+            if rejection.rejection_id not in self._rejection_ids:
+                self._rejection_ids.add(rejection.rejection_id)
+                self._count(rejection)
+
+    def _count(self, rejection: Rejection) -> None:
         second = str(rejection.rejected_at // MICROSECONDS)
         pair = (rejection.base, rejection.buy_exchange, rejection.sell_exchange)
         key = (*pair, rejection.exchange, rejection.reason, second)
         first = self.rejections.get(key)
-        if first is not None:
-            rejection = first.with_more(rejection)
-        self.rejections[key] = rejection
+        self.rejections[key] = rejection if first is None else first.with_more(rejection)
+
+    async def save_episodes(self, episodes: Sequence[Episode]) -> None:
+        for episode in episodes:
+            key = (episode.pair, episode.start)
+            known = self.episodes.get(key)
+            self.episodes[key] = episode if known is None else merged(known, episode)
+
+    async def running_episodes(self, now: int) -> list[Episode]:
+        return [one for one in self.episodes.values() if one.until >= now]
 
     async def rejected_profit(self) -> dict[str, Decimal]:
         """Reason → missed profit, each episode once (`market.accounting.episodes`)."""
-        return missed_of(self.rejections.values(), self._arbitrages.values())
+        return {reason: one.profit for reason, one in missed_by_reason(self.episodes.values()).items()}
 
     async def rejection_counts(self) -> dict[str, int]:
         """Reason → how many, those not stored whole included."""
@@ -118,7 +126,7 @@ class MemoryTradeStore(TradeSteps):
         return dict(counts)
 
     async def in_unit_of_work(self, work: Work[Result]) -> Result:
-        return await work(self)
+        return work(self)
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
         return [one for one in self._arbitrages.values() if one.state == "residual" and one.reason in RESUMED]
@@ -162,14 +170,13 @@ class MemoryTradeStore(TradeSteps):
     async def close(self) -> None:
         """Nothing is held open."""
 
-    async def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
+    def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
         now, known = self.moment(by).now, self._arbitrages.get(arbitrage_id)
         if known is None:
             return None
-        terms = self._terms.get(arbitrage_id)
-        return ReservationState(now, by, known.opportunity, self.settings.newest, arbitrage=known, terms=terms)
+        return ReservationState(now, by, known.opportunity, self.settings.newest, arbitrage=known)
 
-    async def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
+    def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
         moment = self.moment(by)
         used = {key: self.liquidity.get(key, ZERO) for key in (liquidity_key(opportunity, side) for side in SIDES)}
         return ReservationState(
@@ -183,27 +190,20 @@ class MemoryTradeStore(TradeSteps):
             day_net=self._day_net[1] if self._day_net[0] == _day_of(moment.now) else ZERO,
             paused_until={name: health.paused_until for name, health in self.health.kept.items()},
             arbitrage=self._arbitrages.get(opportunity.opportunity_id),
-            terms=self._terms.get(opportunity.opportunity_id),
+            leases=self.leases.kept if by.exchange is not None else None,
             pair=self._pairs.get(pair_key(opportunity), PairRow()),
             balances=self.balances.kept,
             liquidity=used,
-            awaiting_second_leg=self._awaiting_second_leg,
             in_flight=self._in_flight,
             known_fills=self._fills.keys(),
         )
 
-    async def in_flight(self, key: str) -> str | None:
-        return self._in_flight.get(key)
-
-    async def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
+    def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
         arbitrage = after.arbitrage
         if after is before or arbitrage is None:
             return
         if self.are_steps_recorded:
             self.steps.setdefault(arbitrage.arbitrage_id, []).append(step_text(step_by(request, before)))
-        self._terms.pop(arbitrage.arbitrage_id, None)
-        if after.terms is not None:
-            self._terms[arbitrage.arbitrage_id] = after.terms
         if after.pair is not before.pair:
             self._pairs[pair_key(after.opportunity)] = after.pair
         if after.day_net != before.day_net:
@@ -212,7 +212,6 @@ class MemoryTradeStore(TradeSteps):
         _update(self._notional, before.notional, after.notional)
         _update(self.balances.kept, before.balances, after.balances)
         _update(self.liquidity, before.liquidity, after.liquidity)
-        _update(self._awaiting_second_leg, before.awaiting_second_leg, after.awaiting_second_leg)
         _update(self._in_flight, before.in_flight, after.in_flight)
         while len(self.liquidity) > LIQUIDITY_ROWS:
             del self.liquidity[next(iter(self.liquidity))]

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from store.errors import StoreError
-from store.server.documents import CLAIMS, SESSION_CLAIM, microseconds_of
-from store.server.mongo_client import Database, Document, Session
+from store.server.documents import CLAIMS, SESSION_CLAIM
+from store.server.mongo_client import Document
+from store.server.server_time import NOW, time_in
+from store.server.transactions import Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,25 +15,29 @@ class BatchedRead:
 
     collection: str
     wanted: Document
+    without: str | None = None
+    """A field that is left out."""
+
+    @property
+    def pipeline(self) -> list[Document]:
+        match: Document = {"$match": self.wanted}
+        return [match] if self.without is None else [match, {"$unset": self.without}]
 
 
-async def read_batch(
-    database: Database, session: Session, reads: Sequence[BatchedRead]
-) -> tuple[int, list[list[Document]]]:
+def read_batch(transaction: Transaction, reads: Sequence[BatchedRead]) -> tuple[int, list[list[Document]]]:
     """The server's time, and the documents of each read, in the order of `reads`.
 
     The session's counter, which is always there, stands in for a query without a collection; a transaction takes no
     `$unionWith` (mongodb.com, "Transactions and Operations"). Raises StoreError in a database never prepared.
     """
     lookups: list[Document] = [
-        {"$lookup": {"from": read.collection, "pipeline": [{"$match": read.wanted}], "as": str(number)}}
+        {"$lookup": {"from": read.collection, "pipeline": read.pipeline, "as": str(number)}}
         for number, read in enumerate(reads)
     ]
-    start: list[Document] = [{"$match": {"_id": SESSION_CLAIM}}, {"$project": {"now": "$$NOW"}}]
-    async for document in database[CLAIMS].aggregate([*start, *lookups], session=session):
-        now = microseconds_of(document["now"])
-        return now, [_documents(document[str(number)]) for number in range(len(reads))]
-    raise StoreError("The database was not prepared: the session's counter is missing.")
+    start: list[Document] = [{"$match": {"_id": SESSION_CLAIM}}, {"$project": NOW}]
+    found = next(iter(transaction.aggregate(CLAIMS, [*start, *lookups])), None)
+    now = time_in(found)
+    return now, [_documents((found or {})[str(number)]) for number in range(len(reads))]
 
 
 def _documents(result: object) -> list[Document]:

@@ -17,9 +17,9 @@ MAX_REMEMBERED = 10_000
 """How many arbitrages a watcher remembers the last delivered state of."""
 
 
-async def read_arbitrages(database: Database, wanted: Document) -> list[Arbitrage]:
-    """Oldest first."""
-    return [arbitrage_of(document) for document in await _documents(database, wanted)]
+async def read_arbitrages(database: Database, wanted: Document, fields: Document | None = None) -> list[Arbitrage]:
+    """Oldest first; `fields`: a projection."""
+    return [arbitrage_of(document) for document in await _documents(database, wanted, fields)]
 
 
 async def watch_arbitrages(
@@ -67,9 +67,9 @@ class _Delivered:
         return True
 
 
-async def _documents(database: Database, wanted: Document) -> list[Document]:
+async def _documents(database: Database, wanted: Document, fields: Document | None = None) -> list[Document]:
     with translated_errors():
-        return [document async for document in database[ARBITRAGES].find(wanted).sort(OLDEST_FIRST)]
+        return [document async for document in database[ARBITRAGES].find(wanted, fields).sort(OLDEST_FIRST)]
 
 
 def _open_or_among(arbitrage_ids: Iterable[str]) -> Document:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from pymongo import InsertOne, ReplaceOne, UpdateOne
+
 from market.trade.leases import Actor
 from market.trade.moving_average import (
     UNSETTLED_STATES,
@@ -24,53 +26,49 @@ from store.server.documents import (
     average_trade_document,
     average_trade_of,
 )
-from store.server.mongo_client import Client, Database, Session, in_transaction, translated_errors
+from store.server.mongo_client import Database, translated_errors
 from store.server.page_reader import Page, read_page
-from store.server.server_time import server_now
+from store.server.transactions import Transaction, in_transaction
 
 
 class MongoAverages:
     """`store.store_port.Averages` in one database; a session begins with no closes."""
 
-    def __init__(self, client: Client, database: Database, session_id: str) -> None:
-        self._client = client
+    def __init__(self, database: Database, session_id: str) -> None:
         self._database = database
         self._session_id = session_id
 
     async def record_close(self, close: Close, *, with_order: bool, by: Actor) -> AverageTrade | None:
         key = f"{close.exchange}|{close.symbol}"
 
-        async def step(session: Session) -> AverageTrade | None:
-            await check_not_fenced_out(self._database, session, by)
-            before = await self._state(key, session)
-            now = await server_now(self._database, session)
-            after, trade = after_close(before, close, now, with_order=with_order)
+        def step(transaction: Transaction) -> AverageTrade | None:
+            check_not_fenced_out(transaction, by)
+            before = self._state(transaction, key)
+            after, trade = after_close(before, close, transaction.now(), with_order=with_order)
             if after is before:
                 return None
             document = average_state_document(after) | {"session_id": self._session_id}
-            await self._database[AVERAGES].replace_one({"_id": key}, document, upsert=True, session=session)
+            transaction.write(AVERAGES, [ReplaceOne({"_id": key}, document, upsert=True)])
             if trade is not None:
                 row = average_trade_document(trade) | {"session_id": self._session_id}
-                await self._database[AVERAGE_TRADES].insert_one(row, session=session)
+                transaction.write(AVERAGE_TRADES, [InsertOne(row)])
             return trade
 
-        with translated_errors():
-            return await in_transaction(self._client, step)
+        return await in_transaction(self._database, step)
 
     async def record_order(self, trade_id: str, order: AverageOrder, by: Actor) -> None:
-        async def step(session: Session) -> None:
-            await check_not_fenced_out(self._database, session, by)
-            row = await self._database[AVERAGE_TRADES].find_one({"_id": trade_id}, session=session)
+        def step(transaction: Transaction) -> None:
+            check_not_fenced_out(transaction, by)
+            row = transaction.find_one(AVERAGE_TRADES, {"_id": trade_id})
             if row is None:
                 return
             before = average_trade_of(row)
             after = with_order(before, order)
             if after is not before:
                 changed = {"order": average_trade_document(after)["order"]}
-                await self._database[AVERAGE_TRADES].update_one({"_id": trade_id}, {"$set": changed}, session=session)
+                transaction.write(AVERAGE_TRADES, [UpdateOne({"_id": trade_id}, {"$set": changed})])
 
-        with translated_errors():
-            await in_transaction(self._client, step)
+        await in_transaction(self._database, step)
 
     async def unsettled(self, exchange: str) -> list[AverageTrade]:
         wanted: Mapping[str, object] = {"exchange": exchange, "order.state": {"$in": list(UNSETTLED_STATES)}}
@@ -83,9 +81,9 @@ class MongoAverages:
             found = self._database[AVERAGE_TRADES].find({"session_id": self._session_id}).sort(OLDEST_FIRST)
             return [average_trade_of(document) async for document in found]
 
-    async def _state(self, key: str, session: Session) -> AverageState:
+    def _state(self, transaction: Transaction, key: str) -> AverageState:
         """Of this session: the closes of an earlier one are of another time."""
-        document = await self._database[AVERAGES].find_one({"_id": key}, session=session)
+        document = transaction.find_one(AVERAGES, {"_id": key})
         if document is None or document.get("session_id") != self._session_id:
             return AverageState()
         return average_state_of(document)

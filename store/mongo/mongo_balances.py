@@ -13,16 +13,16 @@ from market.trade.reservation_state import BalanceRow, reported_rows
 from store.mongo.mongo_leases import check_not_fenced_out
 from store.mongo.mongo_unit_of_work import balance_update
 from store.server.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of, balance_of, integer_of
-from store.server.mongo_client import Client, Database, Document, Session, in_transaction, translated_errors
+from store.server.mongo_client import Database, Document, translated_errors
 from store.server.server_time import server_now
+from store.server.transactions import Transaction, in_transaction
 from store.store_port import Balances
 
 
 class MongoBalances:
     """Of one session in one database."""
 
-    def __init__(self, client: Client, database: Database, session_id: str) -> None:
-        self._client = client
+    def __init__(self, database: Database, session_id: str) -> None:
         self._database = database
         self._session_id = session_id
 
@@ -33,32 +33,29 @@ class MongoBalances:
         moment: Literal["before", "now", "after"],
         by: Actor,
     ) -> None:
-        async def step(session: Session) -> None:
-            await check_not_fenced_out(self._database, session, by)
-            found = self._database[BALANCES].find({"exchange": exchange}, session=session)
-            rows = [balance_of(document) async for document in found]
-            if updates := [balance_update(row) for row in reported_rows(rows, exchange, balances)]:
-                await self._database[BALANCES].bulk_write(updates, session=session)
+        def step(transaction: Transaction) -> None:
+            check_not_fenced_out(transaction, by)
+            rows = [balance_of(document) for document in transaction.find(BALANCES, {"exchange": exchange})]
+            transaction.write(BALANCES, [balance_update(row) for row in reported_rows(rows, exchange, balances)])
 
+        await in_transaction(self._database, step)
         with translated_errors():
-            await in_transaction(self._client, step)
             if moment != "now":
                 await self._record(exchange, balances, moment)
 
     async def correct(self, expected: BalanceRow, corrected: BalanceRow, by: Actor) -> bool:
         """Replace `expected` by `corrected`; False if the row has changed since. Raises FencedOutError."""
 
-        async def step(session: Session) -> bool:
-            await check_not_fenced_out(self._database, session, by)
-            key = {"exchange": expected.exchange, "currency": expected.currency}
-            document = await self._database[BALANCES].find_one(key, session=session)
-            row = BalanceRow(**key, free=ZERO, held=ZERO) if document is None else balance_of(document)
+        def step(transaction: Transaction) -> bool:
+            check_not_fenced_out(transaction, by)
+            exchange, currency = expected.exchange, expected.currency
+            document = transaction.find_one(BALANCES, {"exchange": exchange, "currency": currency})
+            row = BalanceRow(exchange, currency, ZERO, ZERO) if document is None else balance_of(document)
             if row == expected:
-                await self._database[BALANCES].bulk_write([balance_update(corrected)], session=session)
+                transaction.write(BALANCES, [balance_update(corrected)])
             return row == expected
 
-        with translated_errors():
-            return await in_transaction(self._client, step)
+        return await in_transaction(self._database, step)
 
     async def opened_at(self, exchange: str) -> int:
         """When its balances were last taken at the beginning of a session, of whichever: since then the rows are what

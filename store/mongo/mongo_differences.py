@@ -16,6 +16,8 @@ from store.server.documents import ARBITRAGES, COMPARISONS, DIFFERENCES, integer
 from store.server.mongo_client import Database, Document, translated_errors
 
 _DIFFERENCE = TypeAdapter(StoredDifference)
+WITHOUT_HISTORY: Document = {"history": 0}
+"""Half of each document, which a comparison does not read."""
 
 
 class MongoDifferences:
@@ -48,7 +50,7 @@ class MongoDifferences:
             await self._database[COMPARISONS].update_one({"_id": exchange}, {"$max": {"until": until}}, upsert=True)
 
     async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
-        return await read_arbitrages(self._database, _at(exchange, since))
+        return await read_arbitrages(self._database, _at(exchange, since), WITHOUT_HISTORY)
 
     async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
         fields = ("exchange", "client_order_id", "exchange_order_id")

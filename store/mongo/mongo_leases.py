@@ -1,13 +1,15 @@
 """Leases of the bots, one per exchange, and who is fenced out by them."""
 
-from pymongo import ASCENDING
+from pymongo import ASCENDING, UpdateOne
 from pymongo.errors import DuplicateKeyError
 
-from market.trade.leases import Actor, Lease, acquired, released, renewed
+from market.trade.leases import Actor, Lease, Veto, acquired, released, renewed
 from store.preconditions import check_lease
-from store.server.documents import LEASES, lease_document, lease_of
-from store.server.mongo_client import Database, Document, Session, translated_errors
+from store.server.documents import CLAIMS, LEASES, SESSION_CLAIM, lease_document, lease_of
+from store.server.field_updates import field_update
+from store.server.mongo_client import Database, Document, translated_errors
 from store.server.server_time import server_now
+from store.server.transactions import Transaction, in_transaction
 
 
 class MongoLeases:
@@ -44,6 +46,17 @@ class MongoLeases:
             if current is not None and wanted is not None:
                 await self._replaced(current, wanted)
 
+    async def set_veto(self, by: Actor, veto: Veto | None) -> None:
+        """Raises StoreUnavailableError, FencedOutError."""
+
+        def step(transaction: Transaction) -> None:
+            check_not_fenced_out(transaction, by)
+            transaction.write(LEASES, [UpdateOne({"_id": by.exchange}, {"$set": {"veto": veto}})])
+            # every reservation writes this row: one that has read the lease without the veto conflicts here
+            transaction.write(CLAIMS, [UpdateOne({"_id": SESSION_CLAIM}, {"$inc": {"vetoes": 1}})])
+
+        await in_transaction(self._database, step)
+
     async def all(self) -> list[Lease]:
         """By exchange, those that ran out among them. Raises StoreUnavailableError."""
         with translated_errors():
@@ -63,17 +76,14 @@ class MongoLeases:
 
     async def _replaced(self, current: Lease, wanted: Lease) -> bool:
         read: Document = {"_id": current.exchange, "token": current.token, "until": current.until}
-        written = await self._database[LEASES].replace_one(read, lease_document(wanted))
+        # its other fields may be changed meanwhile
+        changed = field_update(lease_document(current), lease_document(wanted))
+        written = await self._database[LEASES].update_one(read, changed or {"$set": {}})
         return written.matched_count == 1
 
 
-async def check_not_fenced_out(database: Database, session: Session, by: Actor) -> None:
-    """Within a transaction. Raises FencedOutError where a later process acts for the actor's exchange."""
-    if by.exchange is None:
-        return
-    check_stored_lease(await database[LEASES].find_one({"_id": by.exchange}, session=session), by)
-
-
-def check_stored_lease(document: Document | None, by: Actor) -> None:
-    """`document` is the lease of the actor's exchange. Raises FencedOutError where it is a later process's."""
-    check_lease(None if document is None else lease_of(document), by)
+def check_not_fenced_out(transaction: Transaction, by: Actor) -> None:
+    """Raises FencedOutError where a later process acts for the actor's exchange."""
+    if by.exchange is not None:
+        found = transaction.find_one(LEASES, {"_id": by.exchange})
+        check_lease(None if found is None else lease_of(found), by)

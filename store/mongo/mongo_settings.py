@@ -3,45 +3,48 @@
 from collections.abc import AsyncGenerator
 from functools import partial
 
-from pymongo import ASCENDING
+from pymongo import ASCENDING, InsertOne, ReplaceOne
 
 from market.decide.settings import Settings
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
 from store.server.documents import SETTINGS, SETTINGS_ID, SETTINGS_VERSIONS, settings_document, settings_of, version_of
-from store.server.mongo_client import Client, Database, Document, Session, in_transaction, translated_errors
-from store.server.server_time import server_now
+from store.server.mongo_client import Database, Document, translated_errors
+from store.server.transactions import Transaction, in_transaction
 from store.settings_versions import Following, SettingsVersions
+
+WAIT_MS = 250
+"""How often at least a watcher hears from the server: bots post nothing once it has been silent for a second."""
 
 
 class MongoSettings(SettingsVersions):
     """Of one database; every change is one transaction."""
 
-    def __init__(self, client: Client, database: Database, progress: ChangeStreamProgress | None = None) -> None:
+    def __init__(self, database: Database, progress: ChangeStreamProgress | None = None) -> None:
         self._progress = progress
-        self._client = client
         self._database = database
 
-    async def current(self, session: Session | None = None) -> Settings | None:
+    async def current(self) -> Settings | None:
         """Those in force."""
         with translated_errors():
-            document = await self._database[SETTINGS].find_one({"_id": SETTINGS_ID}, session=session)
+            document = await self._database[SETTINGS].find_one({"_id": SETTINGS_ID})
         return None if document is None else settings_of(document)
 
     async def put(self, following: Following, who: str) -> Settings | None:
-        async def step(session: Session) -> Settings | None:
-            current = await self.current(session)
+        def step(transaction: Transaction) -> Settings | None:
+            current = settings_in(transaction)
             after = following(current)
             if after is not None and after is not current:
-                await self._store(session, current, after, who)
+                _store(transaction, current, after, who)
             return after
 
-        with translated_errors():
-            return await in_transaction(self._client, step)
+        return await in_transaction(self._database, step)
 
     async def watch(self) -> AsyncGenerator[Settings]:
         """Those in force, then each later version once, in order, whatever happens to the connection."""
         seen: int | None = None
-        async with ChangeFollower(self._database[SETTINGS_VERSIONS], progress=self._progress) as changes:
+        async with ChangeFollower(
+            self._database[SETTINGS_VERSIONS], progress=self._progress, wait_ms=WAIT_MS
+        ) as changes:
             while True:
                 await changes.next()
                 for settings in await read_until_reachable(partial(self._later_than, seen)):
@@ -57,15 +60,21 @@ class MongoSettings(SettingsVersions):
             found = self._database[SETTINGS_VERSIONS].find({"_id": {"$gt": version}}).sort("_id", ASCENDING)
             return [version_of(document).after async for document in found]
 
-    async def _store(self, session: Session, before: Settings | None, after: Settings, who: str) -> None:
-        now = await server_now(self._database, session)
-        document = settings_document(after)
-        await self._database[SETTINGS].replace_one({"_id": SETTINGS_ID}, document, upsert=True, session=session)
-        version: Document = {
-            "_id": after.version,
-            "at": now,
-            "who": who,
-            "before": None if before is None else settings_document(before),
-            "after": document,
-        }
-        await self._database[SETTINGS_VERSIONS].insert_one(version, session=session)
+
+def settings_in(transaction: Transaction) -> Settings | None:
+    """Those in force."""
+    document = transaction.find_one(SETTINGS, {"_id": SETTINGS_ID})
+    return None if document is None else settings_of(document)
+
+
+def _store(transaction: Transaction, before: Settings | None, after: Settings, who: str) -> None:
+    document = settings_document(after)
+    transaction.write(SETTINGS, [ReplaceOne({"_id": SETTINGS_ID}, document, upsert=True)])
+    version: Document = {
+        "_id": after.version,
+        "at": transaction.now(),
+        "who": who,
+        "before": None if before is None else settings_document(before),
+        "after": document,
+    }
+    transaction.write(SETTINGS_VERSIONS, [InsertOne(version)])

@@ -1,20 +1,18 @@
 """The store on MongoDB: arbitrages step by step, each step one transaction or one guarded write."""
 
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import AsyncGenerator, Sequence
 from decimal import Decimal
 from types import TracebackType
 from typing import Self
 
-from bson.decimal128 import Decimal128
-from pymongo.errors import DuplicateKeyError
-
+from market.accounting.episodes import Episode, EpisodeOutcome
 from market.instruments.orders import Fill
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, Rejection
 from market.trade.leg_lifecycle import RESUMED, unconfirmed
 from session.session import Session as MarketSession
-from store.aggregates.missed_profit_sums import missed_sums, profit_by_reason
+from store.aggregates.episode_sums import EpisodeSums, episodes_by_outcome, missed_profit
 from store.aggregates.session_totals import rejection_counts
 from store.mongo.consumer_positions import ConsumerPositions
 from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN, read_arbitrages, watch_arbitrages
@@ -23,6 +21,7 @@ from store.mongo.mongo_balances import MongoBalances
 from store.mongo.mongo_differences import MongoDifferences
 from store.mongo.mongo_health import MongoHealth
 from store.mongo.mongo_leases import MongoLeases
+from store.mongo.mongo_observations import MongoObservations
 from store.mongo.mongo_settings import MongoSettings
 from store.mongo.mongo_unit_of_work import MongoUnitOfWork
 from store.operations.mongo_backtests import MongoBacktests
@@ -32,27 +31,21 @@ from store.server.documents import (
     CLAIMS,
     FEEDS,
     FILLS,
-    OPPORTUNITIES,
-    REJECTIONS,
     SESSION_CLAIM,
     arbitrage_of,
     feed_document,
     fill_of,
-    opportunity_document,
-    rejection_document,
 )
 from store.server.indexes import create_indexes
 from store.server.mongo_client import (
     QUICK,
     Client,
-    Document,
-    Session,
     connect,
     database_of,
-    in_transaction,
     translated_errors,
 )
 from store.server.server_time import server_now
+from store.server.transactions import Transaction, in_transaction
 from store.unit_of_work import Result, TradeSteps, Work
 
 
@@ -78,13 +71,14 @@ class MongoTradeStore(TradeSteps):
         self._database = database_of(client, database)
         self._session_id = session_id
         self.arbitrages_progress, self.settings_progress = ChangeStreamProgress(), ChangeStreamProgress()
-        self.settings = MongoSettings(client, self._database, self.settings_progress)
-        self.balances = MongoBalances(client, self._database, session_id)
+        self.settings = MongoSettings(self._database, self.settings_progress)
+        self.balances = MongoBalances(self._database, session_id)
         self.leases = MongoLeases(self._database)
         self.differences = MongoDifferences(self._database, self.balances)
-        self.averages = MongoAverages(client, self._database, session_id)
+        self.averages = MongoAverages(self._database, session_id)
         self.backtests = MongoBacktests(self._database)
-        self.health = MongoHealth(client, self._database, self.settings)
+        self._observations = MongoObservations(self._database, session_id)
+        self.health = MongoHealth(self._database)
         self.consumer_positions = ConsumerPositions(self._database)
 
     async def __aenter__(self) -> Self:
@@ -107,43 +101,35 @@ class MongoTradeStore(TradeSteps):
         with translated_errors():
             return await server_now(self._database)
 
-    async def save_opportunity(self, opportunity: Opportunity) -> bool:
-        document = opportunity_document(opportunity) | {"session_id": self._session_id}
-        with translated_errors():
-            written = await self._database[OPPORTUNITIES].update_one(
-                {"_id": document["_id"]}, {"$setOnInsert": document}, upsert=True
-            )
-        return written.upserted_id is not None
+    async def save_opportunities(self, opportunities: Sequence[Opportunity]) -> None:
+        await self._observations.save_opportunities(opportunities)
 
-    async def reject(self, rejection: Rejection) -> None:
-        first = rejection_document(rejection) | {"session_id": self._session_id}
-        counts: Document = {"count": first.pop("count")}
-        most: Document = {"tradable": Decimal128(rejection.tradable), "until": first.pop("until")}
-        del first["tradable"]
-        uncounted = {"_id": first["_id"], "rejection_ids": {"$ne": rejection.rejection_id}}
-        counted: Document = {"$inc": counts, "$max": most, "$push": {"rejection_ids": rejection.rejection_id}}
-        rows = self._database[REJECTIONS]
-        with translated_errors():
-            try:
-                await rows.update_one(uncounted, counted | {"$setOnInsert": first}, upsert=True)
-            except DuplicateKeyError:
-                # counted before, so that the filter matched nothing; or another bot's insert came between
-                await rows.update_one(uncounted, counted)
+    async def reject(self, rejections: Sequence[Rejection]) -> None:
+        await self._observations.reject(rejections)
+
+    async def save_episodes(self, episodes: Sequence[Episode]) -> None:
+        await self._observations.save_episodes(episodes)
+
+    async def running_episodes(self, now: int) -> list[Episode]:
+        return await self._observations.running_episodes(now)
 
     async def rejected_profit(self) -> dict[str, Decimal]:
         """Reason → missed profit of this session, each episode once (`market.accounting.episodes`)."""
-        return profit_by_reason(await missed_sums(self._database, {"session_id": self._session_id}))
+        return missed_profit(await EpisodeSums(self._database, {"session_id": self._session_id}).of_session())
+
+    async def episode_counts(self) -> dict[EpisodeOutcome, int]:
+        """Outcome → how many episodes of this session."""
+        return episodes_by_outcome(await EpisodeSums(self._database, {"session_id": self._session_id}).of_session())
 
     async def rejection_counts(self) -> dict[str, int]:
         """Reason → how many in this session, including those only counted."""
         return await rejection_counts(self._database, {"session_id": self._session_id})
 
     async def in_unit_of_work(self, work: Work[Result]) -> Result:
-        def step(session: Session) -> Awaitable[Result]:
-            return work(MongoUnitOfWork(self._database, session, self._session_id))
+        def step(transaction: Transaction) -> Result:
+            return work(MongoUnitOfWork(transaction, self._session_id))
 
-        with translated_errors():
-            return await in_transaction(self._client, step)
+        return await in_transaction(self._database, step)
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
         return await read_arbitrages(self._database, {"state": "residual", "reason": {"$in": list(RESUMED)}})

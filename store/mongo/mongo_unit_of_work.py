@@ -1,7 +1,7 @@
 """One transaction on MongoDB over the rows of an arbitrage: what changed is written, and nothing else, so that rows
 that were only read do not meet other transactions."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from pymongo import InsertOne, UpdateOne
 
@@ -11,20 +11,19 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
 from market.trade.decision_record import StepRequest, step_by, step_text
 from market.trade.inflight_orders import inflight_keys
-from market.trade.leases import Actor
+from market.trade.leases import Actor, Lease
 from market.trade.reservation_state import (
     SIDES,
     BalanceRow,
     PairRow,
     ReservationState,
     fill_key,
-    half_key,
     liquidity_key,
     pair_key,
 )
 from store.mongo.batched_reads import BatchedRead, read_batch
-from store.mongo.mongo_leases import check_stored_lease
 from store.mongo.risk_counters import counters_of, day_of
+from store.preconditions import check_lease
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
@@ -36,6 +35,7 @@ from store.server.documents import (
     SESSION_CLAIM,
     SETTINGS,
     SETTINGS_ID,
+    STEPS,
     amount_of,
     amounts_document,
     arbitrage_document,
@@ -44,59 +44,43 @@ from store.server.documents import (
     date_of,
     fill_document,
     integer_of,
+    lease_of,
     settings_of,
     stored_amount,
-    terms_document,
-    terms_of,
     text_or_none,
 )
-from store.server.mongo_client import Database, Document, Session
+from store.server.field_updates import field_update
+from store.server.mongo_client import Document
+from store.server.transactions import Transaction
 
-PAIR, LIQUIDITY, HALF, FLIGHT = "pair|", "liquidity|", "half|", "flight|"
+PAIR, LIQUIDITY, FLIGHT = "pair|", "liquidity|", "flight|"
 """Prefixes of the claims."""
 
 
 class MongoUnitOfWork:
     """`store.unit_of_work.UnitOfWork` in one transaction."""
 
-    def __init__(self, database: Database, session: Session, session_id: str) -> None:
-        self._database = database
-        self._session = session
+    def __init__(self, transaction: Transaction, session_id: str) -> None:
+        self._transaction = transaction
         self._session_id = session_id
         self._settings: Settings | None = None
         self._stored: Document | None = None
         """The arbitrage's document, with what the store adds to it."""
+        self._leases: dict[str, Lease] | None = None
+        self._is_begun = False
         self._begun: ReservationState | None = None
 
-    async def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
-        reads = [BatchedRead(ARBITRAGES, {"_id": arbitrage_id}), BatchedRead(SETTINGS, {"_id": SETTINGS_ID})]
-        if by.exchange is not None:
-            reads.append(BatchedRead(LEASES, {"_id": by.exchange}))
-        now, (arbitrages, settings, *leases) = await read_batch(self._database, self._session, reads)
-        if by.exchange is not None:
-            check_stored_lease(_only(leases[0]), by)
-        in_force = _only(settings)
-        self._stored = _only(arbitrages)
-        self._settings = None if in_force is None else settings_of(in_force)
-        if self._stored is not None:
-            arbitrage, terms = arbitrage_of(self._stored), self._stored.get("terms")
-            known = terms_of(terms) if isinstance(terms, dict) else None
-            opportunity = arbitrage.opportunity
-            self._begun = ReservationState(now, by, opportunity, self._settings, arbitrage=arbitrage, terms=known)
+    def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
+        now, found = read_batch(self._transaction, _first_reads(arbitrage_id, by))
+        self._begin_with(now, found, by)
         return self._begun
 
-    async def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
-        keys = [SESSION_CLAIM, PAIR + pair_key(opportunity), *(FLIGHT + key for key in inflight_keys(opportunity))]
-        for side in SIDES:
-            keys += [LIQUIDITY + liquidity_key(opportunity, side), HALF + half_key(opportunity, side)]
-        there = {"$in": [opportunity.buy.exchange, opportunity.sell.exchange]}
-        reads = (
-            BatchedRead(CLAIMS, {"_id": {"$in": keys}}),
-            BatchedRead(BALANCES, {"exchange": there}),
-            BatchedRead(HEALTH, {"_id": there}),
-            BatchedRead(FILLS, {"_id": {"$in": list(fill_keys)}}),
-        )
-        now, (claimed, balances, health, fills) = await read_batch(self._database, self._session, reads)
+    def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
+        first = [] if self._is_begun else _first_reads(opportunity.opportunity_id, by)
+        now, found = read_batch(self._transaction, [*first, *_row_reads(opportunity, fill_keys)])
+        if first:
+            self._begin_with(now, found[: len(first)], by)
+        claimed, balances, health, fills = found[len(first) :]
         claims = {str(document["_id"]): document for document in claimed}
         counters = counters_of(claims.get(SESSION_CLAIM), now, self._session_id)
         pair = claims.get(PAIR + pair_key(opportunity), {})
@@ -112,64 +96,96 @@ class MongoUnitOfWork:
             day_net=counters.day_net,
             paused_until={str(document["_id"]): integer_of(document["paused_until"]) for document in health},
             arbitrage=None if begun is None else begun.arbitrage,
-            terms=None if begun is None else begun.terms,
+            leases=self._leases,
             pair=PairRow(text_or_none(pair.get("arbitrage_id")), integer_of(pair.get("reserved_at"))),
             balances={(row.exchange, row.currency): row for row in map(balance_of, balances)},
             liquidity={
                 key: amount_of(claims[LIQUIDITY + key]["used"]) if LIQUIDITY + key in claims else ZERO
                 for key in (liquidity_key(opportunity, side) for side in SIDES)
             },
-            awaiting_second_leg=_holders(claims, HALF, (half_key(opportunity, side) for side in SIDES)),
             in_flight=_holders(claims, FLIGHT, inflight_keys(opportunity)),
             known_fills=frozenset(str(document["_id"]) for document in fills),
         )
 
-    async def in_flight(self, key: str) -> str | None:
-        claim = await self._database[CLAIMS].find_one({"_id": FLIGHT + key}, session=self._session)
-        return None if claim is None else text_or_none(claim.get("arbitrage_id"))
-
-    async def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
+    def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
         if after is before or after.arbitrage is None:
             return
-        step = step_text(step_by(request, before))
-        document = self._document(after, after.arbitrage) | {"steps": [*self._steps(), step]}
-        session = self._session
-        await self._database[ARBITRAGES].replace_one({"_id": document["_id"]}, document, upsert=True, session=session)
-        if balances := _changed_balances(before, after):
-            await self._database[BALANCES].bulk_write(balances, session=session)
-        if claims := _changed_claims(before, after):
-            await self._database[CLAIMS].bulk_write(claims, session=session)
+        document = self._document(after, after.arbitrage)
+        self._write_arbitrage(document)
+        self._transaction.write(STEPS, [InsertOne(_step_document(document, step_text(step_by(request, before))))])
+        self._transaction.write(BALANCES, _changed_balances(before, after))
+        self._transaction.write(CLAIMS, _changed_claims(before, after))
         if after.booked:
             began_in = str(document["session_id"])
-            is_late = began_in != self._session_id and await self._is_since_opening(after)
+            is_late = began_in != self._session_id and self._is_since_opening(after)
             ledger = {"arbitrage_id": document["_id"], "session_id": self._session_id if is_late else began_in}
             entries = [InsertOne(fill_document(fill) | ledger | {"_id": fill_key(fill)}) for fill in after.booked]
-            await self._database[FILLS].bulk_write(entries, session=session)
+            self._transaction.write(FILLS, entries)
+
+    def _begin_with(self, now: int, found: Sequence[list[Document]], by: Actor) -> None:
+        """`found`: what `_first_reads` found."""
+        arbitrages, settings, *leases = found
+        if by.exchange is not None:
+            self._leases = {lease.exchange: lease for lease in map(lease_of, leases[0])}
+            check_lease(self._leases.get(by.exchange), by)
+        in_force = _only(settings)
+        self._is_begun, self._stored = True, _only(arbitrages)
+        self._settings = None if in_force is None else settings_of(in_force)
+        if self._stored is not None:
+            arbitrage = arbitrage_of(self._stored)
+            self._begun = ReservationState(now, by, arbitrage.opportunity, self._settings, arbitrage=arbitrage)
 
     def _document(self, after: ReservationState, arbitrage: Arbitrage) -> Document:
         """The session that it began in stays: its fills belong there."""
         stored = self._stored or {"session_id": self._session_id, "at": after.now}
         revision = integer_of(stored.get("revision", 0)) + 1
         own = {"session_id": stored["session_id"], "at": stored["at"], "revision": revision}
-        terms = {} if after.terms is None else {"terms": terms_document(after.terms)}
-        return arbitrage_document(arbitrage) | own | terms
+        return arbitrage_document(arbitrage) | own
 
-    def _steps(self) -> list[object]:
-        """What led to each of its states; in the arbitrage's document, so that no kill parts them."""
-        known = None if self._stored is None else self._stored.get("steps")
-        return known if isinstance(known, list) else []
+    def _write_arbitrage(self, document: Document) -> None:
+        """Of one that is stored already, only what changed."""
+        if self._stored is None:
+            self._transaction.write(ARBITRAGES, [InsertOne(document)])
+        else:
+            update = UpdateOne({"_id": document["_id"]}, field_update(self._stored, document))
+            self._transaction.write(ARBITRAGES, [update])
 
-    async def _is_since_opening(self, after: ReservationState) -> bool:
+    def _is_since_opening(self, after: ReservationState) -> bool:
         """Whether the fills are of a leg that was sent after this session took its exchange's opening balances: an
         arbitrage of an earlier session that continues only now moves balances of this one."""
         booked = {fill_key(fill) for fill in after.booked}
         legs = () if after.arbitrage is None else after.arbitrage.legs
         leg = next(leg for leg in legs if any(fill_key(fill) in booked for fill in leg.fills))
-        key = {"_id": f"{self._session_id}|{leg.exchange}"}
-        rows = self._database[SESSION_BALANCES]
-        opening = await rows.find_one(key, {"before_at": 1}, session=self._session)
+        key: Document = {"_id": f"{self._session_id}|{leg.exchange}"}
+        opening = self._transaction.find_one(SESSION_BALANCES, key, {"before_at": 1})
         opened_at = None if opening is None else opening.get("before_at")
-        return isinstance(opened_at, int) and leg.times.get("sending", 0) >= opened_at
+        return isinstance(opened_at, int) and leg.times.get("granted", 0) >= opened_at
+
+
+def _first_reads(arbitrage_id: str, by: Actor) -> list[BatchedRead]:
+    """The arbitrage, the settings, and all leases where the actor has one: they are few."""
+    reads = [BatchedRead(ARBITRAGES, {"_id": arbitrage_id}), BatchedRead(SETTINGS, {"_id": SETTINGS_ID})]
+    return reads if by.exchange is None else [*reads, BatchedRead(LEASES, {}, without="used")]
+
+
+def _row_reads(opportunity: Opportunity, fill_keys: Iterable[str]) -> list[BatchedRead]:
+    """Claims, balances, health and fills."""
+    keys = [SESSION_CLAIM, PAIR + pair_key(opportunity), *(FLIGHT + key for key in inflight_keys(opportunity))]
+    for side in SIDES:
+        keys.append(LIQUIDITY + liquidity_key(opportunity, side))
+    there = {"$in": [opportunity.buy.exchange, opportunity.sell.exchange]}
+    return [
+        BatchedRead(CLAIMS, {"_id": {"$in": keys}}),
+        BatchedRead(BALANCES, {"exchange": there}),
+        BatchedRead(HEALTH, {"_id": there}),
+        BatchedRead(FILLS, {"_id": {"$in": list(fill_keys)}}),
+    ]
+
+
+def _step_document(arbitrage: Document, text: str) -> Document:
+    """What led to this state of the arbitrage, in the order of its revisions."""
+    key = {"arbitrage_id": arbitrage["_id"], "number": arbitrage["revision"]}
+    return {"_id": f"{arbitrage['_id']}|{arbitrage['revision']}", **key, "text": text}
 
 
 def balance_update(row: BalanceRow) -> UpdateOne:
@@ -202,11 +218,9 @@ def _changed_claims(before: ReservationState, after: ReservationState) -> list[U
     for key, used in after.liquidity.items():
         if used != before.liquidity.get(key):
             changes.append((LIQUIDITY + key, {"used": stored_amount(used), "used_at": date_of(after.now)}))
-    for prefix, now, then in (
-        (HALF, after.awaiting_second_leg, before.awaiting_second_leg),
-        (FLIGHT, after.in_flight, before.in_flight),
-    ):
-        changes += [(prefix + key, {"arbitrage_id": owner}) for key, owner in now.items() if owner != then.get(key)]
+    for key, owner in after.in_flight.items():
+        if owner != before.in_flight.get(key):
+            changes.append((FLIGHT + key, {"arbitrage_id": owner}))
     return [UpdateOne({"_id": key}, {"$set": values}, upsert=True) for key, values in changes]
 
 

@@ -7,18 +7,16 @@ from typing import Literal
 
 from pymongo import ASCENDING
 
-from market.accounting.missed_profit import TAKEN_STATES
 from market.money import ZERO
 from store.server.documents import ARBITRAGES, REJECTIONS, amount_of, text_or_none
 from store.server.mongo_client import Database, Document, translated_errors
 
-OutcomeName = Literal["taken", "rejected", "waiting", "expired"]
+OutcomeName = Literal["taken", "rejected", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
 class OpportunityOutcome:
-    """`taken`: both legs were reserved. `rejected`: a check said no. `waiting`: one bot has reserved its leg and waits
-    for the other. `expired`: it expired undecided, or while awaiting its second leg."""
+    """`taken`: both legs were reserved. `rejected`: a check said no. `expired`: it expired undecided."""
 
     name: OutcomeName
     state: str | None = None
@@ -55,11 +53,7 @@ def outcome_of(arbitrage: Mapping[str, object] | None, rejection: str | None) ->
     if arbitrage is None:
         return EXPIRED if rejection is None else OpportunityOutcome("rejected", reason=rejection)
     state, reason = text_or_none(arbitrage.get("state")), text_or_none(arbitrage.get("reason"))
-    if state in TAKEN_STATES:
-        return OpportunityOutcome("taken", state, reason, _net_of(arbitrage))
-    if rejection is not None:
-        return OpportunityOutcome("rejected", state, rejection)
-    return OpportunityOutcome("waiting" if state == "awaiting_second_leg" else "expired", state, reason)
+    return OpportunityOutcome("taken", state, reason, _net_of(arbitrage))
 
 
 def _net_of(arbitrage: Mapping[str, object]) -> Decimal | None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from pymongo import DESCENDING
 
-from market.accounting.missed_profit import TAKEN_STATES
 from market.prices.opportunities import Opportunity
 from store.queries.opportunity_outcomes import OpportunityOutcome, OutcomeName, read_outcomes
 from store.server.documents import ARBITRAGES, OPPORTUNITIES, integer_of, opportunity_of
@@ -69,7 +68,7 @@ _TAKEN = _Source(
     ARBITRAGES,
     "opportunity.event_time",
     "opportunity.",
-    (("state", {"$in": list(TAKEN_STATES)}), ("strategy", {"$ne": "ma"})),
+    (("strategy", {"$ne": "ma"}),),
 )
 
 

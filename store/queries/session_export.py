@@ -15,6 +15,7 @@ from store.server.documents import (
     FILLS,
     REJECTIONS,
     SETTINGS_VERSIONS,
+    STEPS,
     SettingsVersion,
     arbitrage_of,
     fill_of,
@@ -51,9 +52,7 @@ class SessionExport:
         """All that began in the session, oldest first."""
         with translated_errors():
             async for document in self._database[ARBITRAGES].find(self._own).sort(OLDEST_FIRST):
-                steps = document.get("steps")
-                texts = tuple(map(str, steps)) if isinstance(steps, list) else ()
-                yield ExportedArbitrage(arbitrage_of(document), texts)
+                yield ExportedArbitrage(arbitrage_of(document), await self._steps(document["_id"]))
 
     async def rejections(self) -> AsyncGenerator[Rejection]:
         """Oldest first."""
@@ -75,6 +74,10 @@ class SessionExport:
             async for document in self._database[FILLS].find(self._own).sort(OLDEST_FIRST):
                 if document["arbitrage_id"] not in inherited:
                     yield ExportedFill(str(document["arbitrage_id"]), fill_of(document))
+
+    async def _steps(self, arbitrage_id: object) -> tuple[str, ...]:
+        found = self._database[STEPS].find({"arbitrage_id": arbitrage_id}).sort("number", ASCENDING)
+        return tuple([str(step["text"]) async for step in found])
 
     async def _inherited(self) -> frozenset[str]:
         """Arbitrages of other sessions with fills in this one's ledger."""

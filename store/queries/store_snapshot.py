@@ -10,7 +10,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
 from session.session import Session as MarketSession
 from store.mongo.mongo_arbitrages import OLDEST_FIRST
-from store.mongo.mongo_unit_of_work import HALF, LIQUIDITY, PAIR
+from store.mongo.mongo_unit_of_work import LIQUIDITY, PAIR
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
@@ -27,16 +27,8 @@ from store.server.documents import (
     integer_of,
     text_or_none,
 )
-from store.server.mongo_client import (
-    Client,
-    Database,
-    Document,
-    Session,
-    connect,
-    database_of,
-    in_transaction,
-    translated_errors,
-)
+from store.server.mongo_client import Database, Document, connect, database_of
+from store.server.transactions import Transaction, in_transaction
 from store.store_port import Balances
 
 
@@ -65,7 +57,6 @@ class StoreSnapshot:
     """The last day (UTC) on which any ended, and its realised P&L."""
     pairs: Mapping[str, str | None] = field(default_factory=dict)
     """Claim → the arbitrage that has it."""
-    halves: Mapping[str, str | None] = field(default_factory=dict)
     liquidity: Mapping[str, Decimal] = field(default_factory=dict)
     """Side of a quote → base amount taken."""
     leases: Mapping[str, int] = field(default_factory=dict)
@@ -77,31 +68,27 @@ async def read_snapshot(session: MarketSession) -> StoreSnapshot:
     client = connect(session.mongodb)
     database = database_of(client, session.database)
     try:
-        with translated_errors():
-            return await _in_one_read(client, database, session.session_id)
+        return await _in_one_read(database, session.session_id)
     finally:
         client.close()
 
 
-async def _in_one_read(client: Client, database: Database, session_id: str) -> StoreSnapshot:
-    async def step(session: Session) -> StoreSnapshot:
-        claims = {str(row["_id"]): row for row in await _all(database, CLAIMS, session)}
-        records = [row for row in await _all(database, SESSION_BALANCES, session) if row["session_id"] == session_id]
+async def _in_one_read(database: Database, session_id: str) -> StoreSnapshot:
+    def step(transaction: Transaction) -> StoreSnapshot:
+        claims = {str(row["_id"]): row for row in _all(transaction, CLAIMS)}
+        records = [row for row in _all(transaction, SESSION_BALANCES) if row["session_id"] == session_id]
         counter = claims.get(SESSION_CLAIM, {})
         return StoreSnapshot(
-            arbitrages=[arbitrage_of(row) for row in await _all(database, ARBITRAGES, session)],
-            ledger=[
-                LedgerEntry(str(row["arbitrage_id"]), fill_of(row)) for row in await _all(database, FILLS, session)
-            ],
-            balances=[balance_of(row) for row in await _all(database, BALANCES, session)],
+            arbitrages=[arbitrage_of(row) for row in _all(transaction, ARBITRAGES)],
+            ledger=[LedgerEntry(str(row["arbitrage_id"]), fill_of(row)) for row in _all(transaction, FILLS)],
+            balances=[balance_of(row) for row in _all(transaction, BALANCES)],
             before=_taken(records, "before"),
             after=_taken(records, "after"),
             open_arbitrages=integer_of(counter.get("open_arbitrages")),
             notional=amounts_of(counter.get("notional")),
             day_net=(str(counter["day"]), amount_of(counter["day_net"])) if "day" in counter else None,
-            leases={str(row["_id"]): integer_of(row["token"]) for row in await _all(database, LEASES, session)},
+            leases={str(row["_id"]): integer_of(row["token"]) for row in _all(transaction, LEASES)},
             pairs=_claimed(claims, PAIR),
-            halves=_claimed(claims, HALF),
             liquidity={
                 key.removeprefix(LIQUIDITY): amount_of(row.get("used", str(ZERO)))
                 for key, row in claims.items()
@@ -109,12 +96,11 @@ async def _in_one_read(client: Client, database: Database, session_id: str) -> S
             },
         )
 
-    return await in_transaction(client, step)
+    return await in_transaction(database, step)
 
 
-async def _all(database: Database, collection: str, session: Session) -> list[Document]:
-    order = OLDEST_FIRST if collection in (ARBITRAGES, FILLS) else [("_id", 1)]
-    return [document async for document in database[collection].find({}, session=session).sort(order)]
+def _all(transaction: Transaction, collection: str) -> list[Document]:
+    return transaction.find(collection, {}, OLDEST_FIRST if collection in (ARBITRAGES, FILLS) else [("_id", 1)])
 
 
 def _taken(records: Sequence[Document], moment: str) -> Balances:

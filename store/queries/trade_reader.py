@@ -8,6 +8,7 @@ from typing import Literal
 from pymongo import ASCENDING
 
 from market.accounting.differences import DifferenceKind, StoredDifference
+from market.accounting.episodes import Episode
 from market.accounting.profit_groups import ProfitGroup, profit_from
 from market.decide.settings import Settings
 from market.instruments.orders import Fill
@@ -17,7 +18,7 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAndLoss, Rejection
 from market.trade.moving_average import AverageTrade
 from session.session import Session
-from store.aggregates.missed_profit_sums import MissedProfits
+from store.aggregates.episode_sums import episodes_by_outcome, missed_episodes, missed_profit
 from store.aggregates.opportunity_sums import OpportunitySums
 from store.aggregates.profit_sums import DAY_ENDED, RunningProfits
 from store.aggregates.session_totals import RunningTotals, SessionTotals, counts_by, decimal_of, rejection_counts
@@ -34,6 +35,7 @@ from store.operations.mongo_audit import MongoAudit
 from store.operations.mongo_backtests import MongoBacktests
 from store.operations.mongo_notices import MongoNotices
 from store.operations.mongo_processes import MongoProcesses
+from store.queries.episode_pages import EpisodeFilter, episode_page
 from store.queries.opportunity_pages import MongoOpportunities
 from store.queries.trade_history import TradeHistory
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
@@ -92,9 +94,9 @@ class TradeReader:
         self._database = database_of(client, database)
         self._session_id = session_id
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
-        self.settings = MongoSettings(client, self._database)
-        self.balances = MongoBalances(client, self._database, session_id)
-        self.health = MongoHealth(client, self._database, self.settings)
+        self.settings = MongoSettings(self._database)
+        self.balances = MongoBalances(self._database, session_id)
+        self.health = MongoHealth(self._database)
         self.audit = MongoAudit(self._database)
         self.backtests = MongoBacktests(self._database)
         self.notices = MongoNotices(self._database)
@@ -105,7 +107,6 @@ class TradeReader:
         self.kept_opportunities = MongoOpportunities(self._database, self._of_session)
         self.opportunity_sums = OpportunitySums(self._database, self._of_session)
         self.history = TradeHistory(self._database, self._of_session)
-        self._missed = MissedProfits(self._database, self._of_session)
         self._totals = RunningTotals(self._database, self._of_session)
         self._profits = RunningProfits(self._database, self._of_session)
 
@@ -146,8 +147,16 @@ class TradeReader:
         return await rejection_counts(self._database, self._of_session)
 
     async def rejected_profit(self) -> dict[str, Decimal]:
-        """Reason → missed profit of the same rejections as `rejection_counts`, each episode once (`episodes`)."""
-        return await self._missed.by_reason()
+        """Reason → missed profit, each episode once (`market.accounting.episodes`)."""
+        return missed_profit(await self.opportunity_sums.episodes.of_session())
+
+    async def episodes(self, wanted: EpisodeFilter, cursor: str | None, limit: int) -> Page[Episode]:
+        """By their beginnings."""
+        return await episode_page(self._database, self._of_session, wanted, cursor, limit)
+
+    async def missed_episodes(self) -> dict[str, int]:
+        """Reason → how many episodes were not traded for it."""
+        return missed_episodes(await self.opportunity_sums.episodes.of_session())
 
     async def opportunity_count(self) -> int:
         with translated_errors():
@@ -206,8 +215,14 @@ class TradeReader:
 
         Reads what is new since the last call. What changes late in old rows is seen after five minutes.
         """
-        totals, missed = await self._totals.read(currency), await self._missed.by_reason()
-        return replace(totals, missed_profit=missed, groups=await self.profit_groups(currency))
+        totals, sums = await self._totals.read(currency), await self.opportunity_sums.episodes.of_session()
+        return replace(
+            totals,
+            missed_profit=missed_profit(sums),
+            missed_episodes=missed_episodes(sums),
+            episodes=episodes_by_outcome(sums),
+            groups=await self.profit_groups(currency),
+        )
 
     async def profit_groups(self, currency: str) -> tuple[ProfitGroup, ...]:
         """The profit in the settlement currency by exchange, asset, pair, day and strategy; read like `totals`."""

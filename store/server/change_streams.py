@@ -2,30 +2,35 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from motor.core import AgnosticChangeStream
 from motor.motor_asyncio import AsyncIOMotorCollection
 from pymongo.errors import OperationFailure, PyMongoError
 
 from session.backoff import backoff
-from session.clock import SystemClock, wall_now
+from session.clock import SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
 from store.server.documents import microseconds_of
-from store.server.mongo_client import Database, Document, Result, first_sentence, is_passing, translated_errors
+from store.server.mongo_client import Database, Document, first_sentence, is_passing, translated_errors
 
 WAIT_MS = 500
 """How long the server keeps one read open; a cancelled watcher's thread waits no longer."""
+WITHOUT_DELTA: Document = {"$unset": "updateDescription"}
+"""Changes come with the whole document, so that what changed in it need not."""
 HISTORY_LOST = frozenset({136, 260, 280, 286})
 """CappedPositionLost, InvalidResumeToken, ChangeStreamFatalError, ChangeStreamHistoryLost (mongodb.com, "Error
 Codes"). The first is what a watcher gets that fell behind while its cursor was open."""
 RESUMABLE = "ResumableChangeStreamError"
+
+Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)
 
@@ -46,10 +51,16 @@ class ChangeStreamProgress:
     """Whether the last read succeeded; a server that hangs shows in `answered_at` alone."""
     lost: int = 0
     """How often history was lost, which takes a resync."""
+    heard_at: int | None = None
+    """When the server last answered, by the steady clock."""
 
     def record_answer(self) -> None:
-        self.answered_at = wall_now()
+        self.answered_at, self.heard_at = wall_now(), steady_now()
         self.is_answering = True
+
+    def silence(self) -> int:
+        """Microseconds since the server's last answer; no limit before the first."""
+        return sys.maxsize if self.heard_at is None else steady_now() - self.heard_at
 
     def record(self, change: Document | None) -> None:
         self.record_answer()
@@ -75,9 +86,11 @@ class ChangeFollower:
         pipeline: Sequence[Mapping[str, object]] = (),
         after: Mapping[str, object] | None = None,
         progress: ChangeStreamProgress | None = None,
+        wait_ms: int = WAIT_MS,
     ) -> None:
+        self._wait_ms = wait_ms
         self._watched = watched
-        self._pipeline = list(pipeline)
+        self._pipeline = [*pipeline, WITHOUT_DELTA]
         self._token = after
         self._progress = ChangeStreamProgress() if progress is None else progress
         self._stream: AgnosticChangeStream[Document] | None = None
@@ -132,7 +145,7 @@ class ChangeFollower:
         is_anew = self._token is None
         stream = await self._opened.enter_async_context(
             self._watched.watch(
-                self._pipeline, full_document="updateLookup", resume_after=self._token, max_await_time_ms=WAIT_MS
+                self._pipeline, full_document="updateLookup", resume_after=self._token, max_await_time_ms=self._wait_ms
             )
         )
         self._token = stream.resume_token or self._token
@@ -140,7 +153,7 @@ class ChangeFollower:
         return is_anew
 
     async def _advance(self) -> Document | None:
-        """The next change; None after `WAIT_MS` without one."""
+        """The next change; None where there was none for a while."""
         if self._stream is None:
             return None
         loop, stream = asyncio.get_running_loop(), self._stream

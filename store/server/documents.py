@@ -4,22 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bson.decimal128 import Decimal128
 from pydantic import TypeAdapter, ValidationError
 
+from market.accounting.episodes import EXPIRED, Episode
 from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings
 from market.instruments.orders import Fill
-from market.money import decimal_of
+from market.money import ZERO, decimal_of
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Rejection
 from market.trade.leases import Lease
 from market.trade.moving_average import AverageState, AverageTrade
-from market.trade.reservation_state import BalanceRow, ReservationTerms
+from market.trade.reservation_state import BalanceRow
 from session.clock import wall_now
 from store.errors import StoreError
 from store.server.mongo_client import Document
@@ -27,13 +28,16 @@ from store.server.mongo_client import Document
 AUDIT = "audit"
 OPPORTUNITIES = "opportunities"
 ARBITRAGES = "arbitrages"
+STEPS = "steps"
+"""What led to each state of an arbitrage; apart from it, since only verification reads them."""
 REJECTIONS = "rejections"
+EPISODES = "episodes"
+"""One document per episode of opportunities; none of what earlier versions saw."""
 FILLS = "fills"
 HEALTH = "health"
 BALANCES = "balances"
 CLAIMS = "claims"
-"""Claims shared by arbitrages: open pairs, reservations awaiting a second leg, used liquidity, the session's
-counters."""
+"""Claims shared by arbitrages: open pairs, used liquidity, orders in flight, the session's counters."""
 SETTINGS = "settings"
 SETTINGS_VERSIONS = "settings_versions"
 SESSION_BALANCES = "session_balances"
@@ -57,7 +61,9 @@ COLLECTIONS = (
     AUDIT,
     OPPORTUNITIES,
     ARBITRAGES,
+    STEPS,
     REJECTIONS,
+    EPISODES,
     FILLS,
     HEALTH,
     BALANCES,
@@ -93,7 +99,6 @@ _HEALTH = TypeAdapter(Health)
 _OPPORTUNITY = TypeAdapter(Opportunity)
 _REJECTION = TypeAdapter(Rejection)
 _SETTINGS = TypeAdapter(Settings)
-_TERMS = TypeAdapter(ReservationTerms)
 
 Value = TypeVar("Value")
 
@@ -194,6 +199,67 @@ def rejection_of(document: Mapping[str, object]) -> Rejection:
     return _value(_REJECTION, {**document, "tradable": number})
 
 
+def episode_update(episode: Episode, session_id: str, now: int) -> tuple[Document, Document]:
+    """Filter and update of an upsert: as `market.accounting.episodes.merged`, field by field, whatever is stored. What
+    the server compares are numbers of its own, and fields in their order. `now`: wall time, microseconds."""
+    base, buy_exchange, buy_symbol, sell_exchange, sell_symbol = episode.pair
+    first: Document = {
+        "session_id": session_id,
+        "at": episode.start,
+        "base": base,
+        "buy": {"exchange": buy_exchange, "symbol": buy_symbol},
+        "sell": {"exchange": sell_exchange, "symbol": sell_symbol},
+        "first_id": episode.first_id,
+    }
+    most: Document = {
+        "end": episode.end,
+        "until": episode.until,
+        "samples": episode.samples,
+        "best": {"net_bps": episode.best_net_bps, "opportunity_id": episode.best_id},
+        "is_taken": episode.is_taken,
+        "profit": Decimal128(episode.profit),
+        "alive_until": now + max(0, episode.until - episode.end),
+        "recorded_at": date_of(now),
+    }
+    if episode.reason is not None:
+        most["rejected"] = {
+            "profit": Decimal128(episode.rejected),
+            "before": -episode.rejected_at,
+            "is_decided": episode.reason != EXPIRED,
+            "reason": episode.reason,
+        }
+    key = "|".join((session_id, *episode.pair, str(episode.start)))
+    return {"_id": key}, {"$setOnInsert": first, "$max": most}
+
+
+def episode_of(document: Mapping[str, object]) -> Episode:
+    """Raises StoreError where the document is of another version of this program."""
+    try:
+        return _episode_of(document)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"document {document.get('_id')!r} is no episode: {error!r}") from error
+
+
+def _episode_of(document: Mapping[str, Any]) -> Episode:
+    buy, sell, best = document["buy"], document["sell"], document["best"]
+    rejected = document.get("rejected") or {}
+    return Episode(
+        pair=(document["base"], buy["exchange"], buy["symbol"], sell["exchange"], sell["symbol"]),
+        start=document["at"],
+        end=document["end"],
+        samples=document["samples"],
+        best_net_bps=best["net_bps"],
+        is_taken=document["is_taken"],
+        rejected=rejected["profit"].to_decimal() if rejected else ZERO,
+        reason=rejected.get("reason"),
+        until=document["until"],
+        profit=document["profit"].to_decimal(),
+        rejected_at=-rejected.get("before", 0),
+        first_id=document["first_id"],
+        best_id=best["opportunity_id"],
+    )
+
+
 def settings_document(settings: Settings) -> Document:
     return _document(_SETTINGS, settings)
 
@@ -229,14 +295,6 @@ def version_of(document: Mapping[str, object]) -> SettingsVersion:
         before=settings_of(before) if isinstance(before, dict) else None,
         after=settings_of(after),
     )
-
-
-def terms_document(terms: ReservationTerms) -> Document:
-    return _document(_TERMS, terms)
-
-
-def terms_of(document: Mapping[str, object]) -> ReservationTerms:
-    return _value(_TERMS, document)
 
 
 def amounts_document(amounts: Mapping[str, Decimal]) -> Document:

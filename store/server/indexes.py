@@ -11,19 +11,21 @@ from store.server.documents import (
     CLAIMS,
     COLLECTIONS,
     DIFFERENCES,
+    EPISODES,
     FILLS,
     NOTICES,
     OPPORTUNITIES,
     REJECTIONS,
     SESSION_CLAIM,
     SETTINGS_VERSIONS,
+    STEPS,
 )
 from store.server.mongo_client import Database
 
 LIQUIDITY_SECONDS = 3_600
 """How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
 RETENTION_SECONDS = 7 * 24 * 3_600
-"""Retention of opportunities, rejections and signals, which are for information only."""
+"""Retention of opportunities, their episodes, rejections and signals, which are for information only."""
 
 _SESSION = ("session_id", ASCENDING)
 _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
@@ -65,9 +67,15 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("opportunity_id", ASCENDING), ("reason", ASCENDING), ("at", ASCENDING)]),
         _EXPIRY,
     ],
+    STEPS: [IndexModel([("arbitrage_id", ASCENDING), ("number", ASCENDING)])],
+    EPISODES: [
+        IndexModel([_SESSION, *_NEWEST_FIRST]),
+        IndexModel([_SESSION, ("alive_until", ASCENDING)]),
+        _EXPIRY,
+    ],
     FILLS: [IndexModel([_SESSION, *_NEWEST_FIRST])],
     BALANCES: [IndexModel([("exchange", ASCENDING), ("currency", ASCENDING)], unique=True)],
-    # pairs, half reservations and the counter have no date and stay
+    # pairs, orders in flight and the counter have no date and stay
     CLAIMS: [IndexModel([("used_at", ASCENDING)], expireAfterSeconds=LIQUIDITY_SECONDS)],
     DIFFERENCES: [IndexModel(_NEWEST_FIRST)],
     NOTICES: [

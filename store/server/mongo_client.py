@@ -1,41 +1,33 @@
 """The MongoDB driver: connecting, retrying and translating its errors."""
 
-import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from bson.errors import BSONError
-from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorClientSession, AsyncIOMotorDatabase
+from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorDatabase
+from pymongo.database import Database as PyMongoDatabase
 from pymongo.errors import ConfigurationError, ConnectionFailure, PyMongoError
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
-from market.time_units import MICROSECONDS
-from session.backoff import backoff
-from session.clock import SystemClock, wall_now
 from session.logins import login_of
 from store.errors import StoreError, StoreUnavailableError
 
 Document = dict[str, object]
 Client = AsyncIOMotorClient[Document]
 Database = AsyncIOMotorDatabase[Document]
-Session = AsyncIOMotorClientSession
-
-Result = TypeVar("Result")
+BlockingDatabase = PyMongoDatabase[Document]
+"""The same database for a thread that may wait."""
 
 SELECTION_MS = 15_000
 """How long one call waits for a primary: a killed mongod is back within it."""
 REACH_MS = 2_500
-TRANSACTION_SECONDS = 20.0
-"""How long a transaction that meets others, or loses its server, is tried again."""
 DURABLE = WriteConcern("majority", j=True)
 QUICK = WriteConcern(1)
 """For reports that are repeated soon anyway."""
 COMMITTED = ReadConcern("majority")
 SNAPSHOT = ReadConcern("snapshot")
-
-log = logging.getLogger(__name__)
 
 
 def connect(uri: str, selection_ms: int = SELECTION_MS) -> Client:
@@ -58,6 +50,12 @@ def connect(uri: str, selection_ms: int = SELECTION_MS) -> Client:
 def database_of(client: Client, name: str) -> Database:
     """Writes are acknowledged once journaled by a majority, and reads see no other."""
     return client.get_database(name, write_concern=DURABLE, read_concern=COMMITTED)
+
+
+def blocking(database: Database) -> BlockingDatabase:
+    """The driver's own database behind `database`, with the same connections and concerns."""
+    own: BlockingDatabase = database.delegate
+    return own
 
 
 @contextmanager
@@ -103,24 +101,3 @@ async def check_reachable(uri: str) -> None:
         raise StoreError(
             "MongoDB must be a replica set, of one node at least: transactions and change streams need it."
         )
-
-
-async def in_transaction(client: Client, step: Callable[[Session], Awaitable[Result]]) -> Result:
-    """What `step` returns, once its transaction is committed; it runs again where another one came between.
-
-    Raises the driver's error where it never succeeds, also where it is unknown whether the last commit came through.
-    """
-    deadline = wall_now() + int(TRANSACTION_SECONDS * MICROSECONDS)
-    delays = backoff(first=0.002, longest=0.25)
-    async with await client.start_session() as session:
-        while True:
-            try:
-                async with session.start_transaction(read_concern=SNAPSHOT, write_concern=DURABLE):
-                    result = await step(session)
-            except PyMongoError as error:
-                if not error.has_error_label("TransientTransactionError") or wall_now() > deadline:
-                    raise
-                log.debug("transaction conflict, retried", extra={"error": first_sentence(error)})
-            else:
-                return result
-            await SystemClock().sleep(next(delays))

@@ -2,12 +2,19 @@
 
 from store.errors import StoreError
 from store.server.documents import CLAIMS, SESSION_CLAIM, microseconds_of
-from store.server.mongo_client import Database, Session
+from store.server.mongo_client import Database, Document
+
+NOW: Document = {"now": "$$NOW"}
+"""Projection of a document that has nothing but the time."""
 
 
-async def server_now(database: Database, session: Session | None = None) -> int:
+async def server_now(database: Database) -> int:
     """Microseconds since the epoch, in steps of a millisecond. Raises StoreError in a database never prepared."""
-    document = await database[CLAIMS].find_one({"_id": SESSION_CLAIM}, {"now": "$$NOW"}, session=session)
+    return time_in(await database[CLAIMS].find_one({"_id": SESSION_CLAIM}, NOW))
+
+
+def time_in(document: Document | None) -> int:
+    """`document`: the session's counter with `NOW`. Raises StoreError in a database never prepared."""
     if document is None:
         raise StoreError("The database was not prepared: the session's counter is missing.")
     return microseconds_of(document["now"])

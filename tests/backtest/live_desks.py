@@ -19,7 +19,7 @@ from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
 from session.clock import Clock
-from store.memory.memory_parts import MemoryBalances
+from store.memory.memory_parts import MemoryBalances, MemoryLeases
 from store.memory.memory_store import MemoryTradeStore
 from tests.backtest.trading_samples import MARKETS, OPENING
 
@@ -39,9 +39,20 @@ class CountingBalances(MemoryBalances):
         return await super().rows()
 
 
+class FarClock:
+    """Stands still, later than all that happens: leases by it do not run out."""
+
+    def now(self) -> int:
+        return 2**62
+
+    async def sleep(self, seconds: float) -> None:
+        raise AssertionError(f"nobody waits {seconds} s for a lease")
+
+
 class CountingStore(MemoryTradeStore):
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
+        self.leases = MemoryLeases(FarClock())
         self.balances: CountingBalances = CountingBalances(self.moment)
 
 
@@ -132,9 +143,12 @@ class LiveDesks:
 
     async def _begun(self, exchange: str) -> "asyncio.Future[None]":
         self._signals[exchange] = asyncio.Queue()
-        pace = Pace(round_seconds=0.0005, wall_clock=self.clock.now, steady_clock=self.clock.now)
-        cache = StateCache(self._settings)
-        bot_loop = BotLoop(self.store, self._accounts[exchange], MARKETS, self.clock, cache, UNFENCED, pace)
+        # by the steady clock nothing is late, and no lease is lost while the other one goes on by minutes
+        pace = Pace(round_seconds=0.0005, wall_clock=self.clock.now, steady_clock=lambda: 0)
+        cache = StateCache(self._settings, exchange)
+        lease = await self.store.leases.acquire(exchange, f"bot-{exchange}")
+        assert lease is not None
+        bot_loop = BotLoop(self.store, self._accounts[exchange], MARKETS, self.clock, cache, lease.actor, pace)
         ready = asyncio.Event()
         run = asyncio.ensure_future(bot_loop.run(self._reported(exchange), ready.set))
         await ready.wait()

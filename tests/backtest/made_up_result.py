@@ -14,8 +14,9 @@ from market.accounting.profit_groups import profit_from
 from market.money import Amount, total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
+from market.trade.reservation_state import SIDES
 from tests.market.samples import EUR_MARKET, USD_MARKET, settings_of
-from tests.store.reservation_requests import filled, opportunity, request
+from tests.store.reservation_requests import filled, leg_request, opportunity
 
 START = 1_700_000_000 * MICROSECONDS
 SETTINGS = settings_of(
@@ -27,12 +28,12 @@ NETS = ("2.5", "-4", "1.25")
 def arbitrage(number: int, net: str) -> Arbitrage:
     """Closed, both legs filled whole."""
     found = replace(opportunity(f"opportunity-{number}", number), event_time=START + number * MICROSECONDS)
-    legs = tuple(request(side, of=found).leg for side in ("buy", "sell"))
+    legs = tuple(replace(leg_request(side, found).leg, amount=Amount(Decimal(2))) for side in SIDES)
     done = tuple(replace(leg, state="done", fills=filled(leg).fills) for leg in legs)
     profit = profit_from("USD", {"gross": Decimal(net) + 1, "fees": Decimal(-1), "net": Decimal(net)})
     ended = START + (number + 1) * MICROSECONDS
     return Arbitrage(
-        found.opportunity_id, "BTC", "closed", found, done, Amount(Decimal(2)), 0, 0, {"ended": ended}, profit=profit
+        found.opportunity_id, "BTC", "closed", found, done, Amount(Decimal(2)), 0, {"ended": ended}, profit=profit
     )
 
 

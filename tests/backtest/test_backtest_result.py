@@ -77,11 +77,11 @@ def test_the_lines_say_it_in_short() -> None:
 
 def test_the_lines_add_up_and_a_fall_is_below_zero_as_on_the_page() -> None:
     whole = outcome_of()
-    half = replace(whole.arbitrages[0], state="expired", legs=())
-    lines = result_lines(result_of(replace(whole, opportunities=21, arbitrages=(*whole.arbitrages, half))))
+    unfilled = replace(whole.arbitrages[0], state="unfilled", legs=())
+    lines = result_lines(result_of(replace(whole, opportunities=21, arbitrages=(*whole.arbitrages, unfilled))))
     assert "opportunities   21  (traded 3, rejected 17, neither 1)" in lines
     assert "trades          3  (closed 3)" in lines
-    assert "no fill         1  (expired 1): not counted as trades" in lines
+    assert "no fill         1  (unfilled 1): not counted as trades" in lines
     assert "opportunities   20  (traded 3, rejected 17)" in result_lines(result_of())
     assert any(line.startswith("max drawdown") and "-4.00 USD" in line for line in lines)
 

@@ -39,7 +39,7 @@ def ended(state: ArbitrageState, net: str | None) -> Arbitrage:
 def outcome() -> ReplayOutcome:
     return ReplayOutcome(
         opportunities=7,
-        arbitrages=(ended("closed", "0.5"), ended("closed", "0.25"), ended("residual", "-2"), ended("expired", None)),
+        arbitrages=(ended("closed", "0.5"), ended("closed", "0.25"), ended("residual", "-2"), ended("unfilled", None)),
         rejections={"below_threshold": 3, "pair_busy": 1},
         sent={"coinbase": 2, "coinbase-eur": 1, "fxcm": 1},
         speed=120,
@@ -57,7 +57,7 @@ def test_lines_say_what_came_in_what_came_out_and_what_was_assumed(recording: Re
         "left out        1  (FX quotes at times without a traded quote)",
         "opportunities   7",
         "trades          3  (closed 2, residual 1)",
-        "no fill         1  (expired 1): not counted as trades",
+        "no fill         1  (unfilled 1): not counted as trades",
         "rejections        4  (below_threshold 3, pair_busy 1)",
         "p&l net                  -1.25 USD",
         "p&l fees                 -3.00 USD",

@@ -183,14 +183,13 @@ def test_an_exchange_that_fails_too_often_is_paused() -> None:
     assert counts(outcome) == {"exchange_paused": 8}
 
 
-def test_a_half_reservation_that_finds_no_counterpart_expires() -> None:
-    """What beta has is enough for what is shown to it, but its lots are used up by then: nobody joins."""
+def test_what_one_side_is_used_up_of_begins_nothing_on_the_other() -> None:
+    """What beta has is enough for what is shown to it, but its lots are used up by then."""
     used = offered(START, "first", CHEAP, (("5618", "0.3236"), ("5600", "0.1")))
     again = replace(used, opportunity_id="second", event_time=START + SECOND, expires_at=START + 2 * SECOND)
     again = replace(again, buy=replace(again.buy, quote_id="alpha:BTC/USD:2"))
     outcome = traded([used, again])
-    assert ends(outcome) == [("closed", None), ("expired", "no_counterpart")]
-    assert outcome.arbitrages[1].times["ended"] == START + 2 * SECOND + 5 * MILLISECOND + 1
+    assert ends(outcome) == [("closed", None)]
     assert counts(outcome) == {"liquidity_used": 1}
     assert outcome.is_balanced
 

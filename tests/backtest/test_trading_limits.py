@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from backtest.backtest_parameters import FeeTier
-from backtest.simulate.trade_simulation import BacktestError, trade
+from backtest.simulate.trade_simulation import WINDOW_DELAY, BacktestError, trade
 from market.instruments.markets import Market
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
@@ -108,7 +108,10 @@ def test_a_window_is_known_some_seconds_after_its_end() -> None:
     settings = settings_of(**EASY, min_share_above_10s=0.5)
     window = SpreadWindow("BTC", "alpha", "beta", START - 10 * SECOND, START, 50.0, 1.0, 60.0, 0.9, 100)
     parameters = parameters_of(settings)
-    opportunities = [offered(START + 5 * SECOND, "early"), offered(START + 6 * SECOND, "late")]
+    opportunities = [
+        offered(START + WINDOW_DELAY - SECOND, "early"),
+        offered(START + WINDOW_DELAY, "late"),
+    ]
     tape = tape_with(steady_quotes([START]))
     outcome = trade(opportunities, tape, MARKETS, parameters, windows=[window])
     assert [one.arbitrage_id for one in outcome.arbitrages] == ["late"]

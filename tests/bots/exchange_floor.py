@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 from bots.bot_loop import BotLoop, Pace
 from bots.decide.state_cache import StateCache
 from bots.draining import Draining, run_until_drained
+from bots.lease_keeper import LeaseKeeper
 from bots.subscriptions import Signal
 from exchanges.errors import (
     AccountRejectedError,
@@ -30,11 +31,13 @@ from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderR
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import Quote
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
-from market.trade.leases import UNFENCED, Actor
+from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.reservations import Reservation, ReservationResult
-from session.clock import Clock, ReplayClock, steady_now, wall_now
+from session.clock import Clock
+from session.tasks import run_all
 from store.memory.memory_store import MemoryTradeStore
+from tests.bots.hurried_loop import LoopClock
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 
 OPENING = {
@@ -42,6 +45,8 @@ OPENING = {
     "beta": {"EUR": Decimal(20_000_000), "BTC": Decimal(300)},
 }
 WAIT_SECONDS = 20.0
+LONG_SECONDS = 1_000.0
+"""Where every answer of the exchanges may be lost."""
 Answer = TypeVar("Answer")
 Book = tuple[tuple[str, str], ...]
 
@@ -75,9 +80,9 @@ class SlowStore(MemoryTradeStore):
         await self._mishaps.pause()
         return result
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
+    async def grant(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
         await self._mishaps.pause()
-        leg = await super().start_sending(arbitrage_id, role, by)
+        leg = await super().grant(arbitrage_id, role, by)
         await self._mishaps.pause()
         return leg
 
@@ -142,7 +147,8 @@ class FlakyAccount:
         if self.stuck == "before":
             self.reached.set()
             await self.freed.wait()
-        report = await self.paper.place(order, permit)
+        # the exchange goes on with what it has, whoever is killed meanwhile
+        report = await asyncio.shield(self.paper.place(order, permit))
         if self.stuck == "after":
             self.reached.set()
             await self.freed.wait()
@@ -179,19 +185,14 @@ class FlakyAccount:
 
 @dataclass
 class Floor:
-    """Both exchanges, the store, and one desk each."""
+    """Both exchanges, the store, and one desk each. Made on a hurried loop."""
 
     folder: Path
     settings: Settings
     mishaps: Mishaps = field(default_factory=lambda: Mishaps(Random(1)))
-    speed: float = 1.0
-    """The clock's seconds are this much shorter than the wall's, so that nobody waits long for a deadline."""
-
-    unknown_after: float = 5.0
-    steady_clock: Callable[[], int] = steady_now
 
     def __post_init__(self) -> None:
-        self.clock = ReplayClock(1_000_000_000, wall_now(), self.speed)
+        self.clock = LoopClock()
         self.store = SlowStore(self.clock, self.mishaps)
         self.accounts = {market.exchange: self._account(market) for market in (USD_MARKET, EUR_MARKET)}
         self.streams: dict[str, asyncio.Queue[Signal]] = {name: asyncio.Queue() for name in self.accounts}
@@ -206,28 +207,27 @@ class Floor:
 
     async def start(self, exchange: str) -> None:
         """A new desk; waits until it is ready or over."""
-        settings = await self.store.settings.current()
-        assert settings is not None
-        cache = StateCache(settings, has_room=self.accounts[exchange].has_room)
-        markets = (USD_MARKET, EUR_MARKET)
-        bot_loop = BotLoop(
-            self.store,
-            self.accounts[exchange],
-            markets,
-            self.clock,
-            cache,
-            UNFENCED,
-            Pace(self.unknown_after, 0.01, steady_clock=self._steady_now),
-        )
+        # the next desk of an exchange has the name of the last, so that it need not wait for the lease
+        lease = LeaseKeeper(self.store, exchange, f"{exchange}-desk", self.clock.now)
         ready, draining = asyncio.Event(), Draining()
-        draining.bot_loop = bot_loop
         self.departures[exchange] = draining
-        self.desks[exchange] = asyncio.create_task(
-            run_until_drained(bot_loop.run(self._signals(exchange), ready.set), draining)
-        )
+        self.desks[exchange] = asyncio.create_task(self._trade(exchange, lease, ready, draining))
         waiting = asyncio.ensure_future(ready.wait())
         await asyncio.wait([waiting, self.desks[exchange]], return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
+
+    async def _trade(self, exchange: str, lease: LeaseKeeper, ready: asyncio.Event, draining: Draining) -> None:
+        by = await lease.acquire()
+        settings = await self.store.settings.current()
+        assert settings is not None
+        account = self.accounts[exchange]
+        cache = StateCache(settings, exchange, has_room=account.has_room, holds_lease=lease.is_held)
+        pace = Pace(round_seconds=0.1, wall_clock=self.clock.now, steady_clock=self.clock.now)
+        bot_loop = BotLoop(self.store, account, (USD_MARKET, EUR_MARKET), self.clock, cache, by, pace)
+        draining.bot_loop = bot_loop
+        trading = run_all(lease.keep_renewing(), bot_loop.run(self._signals(exchange), ready.set))
+        await run_until_drained(trading, draining)
+        await lease.release()
 
     async def kill(self, exchange: str) -> None:
         """The desk is gone in the middle of whatever it does."""
@@ -275,7 +275,7 @@ class Floor:
             (EUR_MARKET, sell.bids),
             identity=f"opportunity-{self._sequence}",
             event_time=self.clock.now(),
-            lifetime=int(self.speed * WAIT_SECONDS * 1_000_000),
+            lifetime=int(WAIT_SECONDS * 1_000_000),
             sequence=self._sequence,
         )
         for exchange in reported:
@@ -285,13 +285,9 @@ class Floor:
     async def close(self) -> None:
         """Stop, wait for the closing balances of both, end the desks."""
         await self.store.stop_reservations()
-        await until(self.store.balances.of_session, lambda balances: balances[1].keys() == OPENING.keys())
+        await until(self.store.balances.of_session, lambda both: both[1].keys() == OPENING.keys(), LONG_SECONDS)
         for exchange in self.desks:
             await self.kill(exchange)
-
-    def _steady_now(self) -> int:
-        """By the clock that the test may have changed since, as fast as the other one."""
-        return round(self.steady_clock() * self.speed)
 
     def _account(self, market: Market) -> FlakyAccount:
         account = PaperAccount(
@@ -310,9 +306,11 @@ class Floor:
             yield await self.streams[exchange].get()
 
 
-async def until(question: Callable[[], Awaitable[Answer]], answered: Callable[[Answer], bool]) -> Answer:
+async def until(
+    question: Callable[[], Awaitable[Answer]], answered: Callable[[Answer], bool], seconds: float = WAIT_SECONDS
+) -> Answer:
     """The answer once it is right; fails after a while."""
-    async with asyncio.timeout(WAIT_SECONDS):
+    async with asyncio.timeout(seconds):
         while not answered(answer := await question()):  # noqa: ASYNC110 - other tasks change the answer
-            await asyncio.sleep(0.002)
+            await asyncio.sleep(0.01)
         return answer

@@ -16,7 +16,7 @@ from market.trade.leg_planning import advancing
 from market.trade.reservation_state import BalanceRow
 from store.memory.memory_store import MemoryTradeStore
 from tests.market.samples import MARKETS
-from tests.store.reservation_requests import OPENING, SETTINGS, filled, open_books, opportunity, reserve_both, sent
+from tests.store.reservation_requests import OPENING, SETTINGS, filled, granted, open_books, reserved
 
 ID = "opportunity-1"
 START = 1_700_000_000_000_000
@@ -144,9 +144,9 @@ async def opened_bench() -> Bench:
 
 
 async def buy_sent(bench: Bench, sold: str = "2") -> Leg:
-    """The buy on alpha is being sent, the sell on beta has sold so much."""
-    await reserve_both(bench.store, opportunity(), ("2", "2"))
-    buy, sell = await sent(bench.store, ID, "buy"), await sent(bench.store, ID, "sell")
+    """The buy on alpha is under way, the sell on beta has sold so much."""
+    await reserved(bench.store, amount="2")
+    buy, sell = await granted(bench.store, ID, "buy"), await granted(bench.store, ID, "sell")
     await finish(bench, "sell", filled(sell, Decimal(sold)))
     return buy
 

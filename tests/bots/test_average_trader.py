@@ -29,7 +29,7 @@ from tests.bots.ledger import balances_by_fills
 from tests.bots.test_single_order import seen
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, settings_of
 from tests.store.conftest import SteppedClock
-from tests.store.reservation_requests import filled
+from tests.store.reservation_requests import filled, granted
 
 INTERVAL = 5_000_000
 SIGNALS = settings_of(ma_trading="signals")
@@ -210,10 +210,9 @@ async def test_an_order_is_reserved_like_any_leg_and_its_row_gets_the_outcome() 
     assert trade.order == AverageOrder("open")
     (arbitrage,) = await bench.store.open_arbitrages()
     assert (arbitrage.arbitrage_id, arbitrage.state, arbitrage.strategy) == (trade.trade_id, "reserved", "ma")
-    assert (len(arbitrage.legs), arbitrage.reserve_by >= arbitrage.times["reserved"]) == (1, True)
-    leg = await bench.store.start_sending(trade.trade_id, "buy", UNFENCED)
-    assert leg is not None
-    assert await bench.store.start_sending(trade.trade_id, "buy", UNFENCED) is None
+    assert len(arbitrage.legs) == 1
+    leg = await granted(bench.store, trade.trade_id, "buy")
+    assert await bench.store.grant(trade.trade_id, "buy", UNFENCED) is None
     await bench.trader.run_once()
     assert await bench.order() == AverageOrder("open")
     report = filled(leg, Decimal(10))
@@ -228,8 +227,7 @@ async def test_an_order_is_reserved_like_any_leg_and_its_row_gets_the_outcome() 
 async def test_all_or_nothing_of_it_is_filled(share: int, state: str) -> None:
     bench = await bench_with_a_requested()
     (trade,) = await bench.store.averages.trades()
-    leg = await bench.store.start_sending(trade.trade_id, "buy", UNFENCED)
-    assert leg is not None
+    leg = await granted(bench.store, trade.trade_id, "buy")
     report: OrderReport = filled(leg, leg.amount * share)
     await bench.store.finish_leg(trade.trade_id, "buy", report, advancing(MARKETS), UNFENCED)
     await bench.trader.run_once()

@@ -11,10 +11,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from bots.decide.decision_turns import POLL_SECONDS
 from market.money import ZERO
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, LegRole, LegState
+from market.trade.leases import LEASE_SECONDS, NO_BOT, decision_right
 from market.trade.leg_planning import NOT_POSTED
-from tests.bots.exchange_floor import WAIT_SECONDS, Book, Floor, Mishaps, until
+from tests.bots.exchange_floor import LONG_SECONDS, WAIT_SECONDS, Book, Floor, Mishaps, until
 from tests.bots.ledger import balances_by_fills
 from tests.market.samples import EUR_MARKET, settings_of
 
@@ -80,19 +82,63 @@ def _rejections(floor: Floor) -> Callable[[], Awaitable[set[tuple[str, str]]]]:
     return seen
 
 
-async def test_a_half_reservation_expires_and_gives_its_hold_back(floor: Floor) -> None:
-    await floor.kill("beta")
-    arbitrage = await ended(floor, floor.offer().opportunity_id)
-    assert arbitrage.state == "expired"
-    await floor.start("beta")
+@pytest.mark.parametrize("exchange", ["alpha", "beta"])
+async def test_where_no_bot_acts_nothing_is_reserved(floor: Floor, exchange: str) -> None:
+    """Whoever decides: where it was the one that is gone, another does once its leases have run out."""
+    await floor.kill(exchange)
+    await asyncio.sleep(LEASE_SECONDS + POLL_SECONDS)
+    opportunity = floor.offer()
+    await until(_rejections(floor), lambda reasons: reasons == {("alpha", NO_BOT)})
+    assert await floor.store.arbitrage(opportunity.opportunity_id) is None
+    await floor.start(exchange)
+    # at other prices: the first is over
+    assert (await ended(floor, floor.offer((("6001", "0.5"),)).opportunity_id)).state == "closed"
     await floor.close()
     await assert_books_balance(floor)
-    assert await floor.store.fills() == []
 
 
-async def test_a_bot_that_missed_the_opportunity_finds_the_other_half(floor: Floor) -> None:
+async def test_a_leg_granted_to_a_bot_that_is_gone_is_never_posted(floor: Floor) -> None:
+    """Its lease had not run out yet: the next bot there looks the order up, and what was bought is sold anew."""
+    await floor.kill("beta")
+    identity = floor.offer().opportunity_id
+    await until(lambda: floor.store.arbitrage(identity), _has_bought)
+    await floor.start("beta")
+    arbitrage = await ended(floor, identity)
+    assert arbitrage.state == "closed"
+    assert [(leg.role, leg.state) for leg in arbitrage.legs] == [
+        ("buy", "done"),
+        ("sell", "not_sent"),
+        ("complete", "done"),
+    ]
+    sell, complete = arbitrage.leg("sell"), arbitrage.leg("complete")
+    assert sell is not None
+    assert complete is not None
+    assert floor.accounts["beta"].posts == {complete.client_order_id: 1}
+    assert complete.token > sell.token
+    await floor.close()
+    await assert_books_balance(floor)
+
+
+def _has_bought(arbitrage: Arbitrage | None) -> bool:
+    leg = None if arbitrage is None else arbitrage.leg("buy")
+    return leg is not None and leg.state == "done"
+
+
+async def test_a_bot_that_has_not_heard_of_the_opportunity_posts_its_leg(floor: Floor) -> None:
     opportunity = floor.offer(reported=["alpha"])
     assert (await ended(floor, opportunity.opportunity_id)).state == "closed"
+
+
+async def test_one_process_decides_for_both_exchanges(floor: Floor) -> None:
+    arbitrage = await ended(floor, floor.offer().opportunity_id)
+    reserved = [step for step in arbitrage.history if step.what in ("buy granted", "sell granted", "reserved")]
+    (decider,) = {(step.actor, step.token, step.at) for step in reserved}
+    leases = {lease.exchange: lease for lease in await floor.store.leases.all()}
+    right = leases[decision_right(0)]
+    assert decider == (right.holder, right.token, arbitrage.times["reserved"])
+    assert {leg.exchange: leg.token for leg in arbitrage.legs} == {
+        name: leases[name].token for name in ("alpha", "beta")
+    }
 
 
 @pytest.mark.parametrize(
@@ -160,13 +206,13 @@ async def test_after_the_stop_nothing_begins(floor: Floor) -> None:
 async def test_what_a_dead_bot_sent_is_looked_up_never_sent_again(
     tmp_path: Path, stuck: Literal["before", "after"], sent: LegState
 ) -> None:
-    floor = Floor(tmp_path, EASY, unknown_after=0.2)
+    floor = Floor(tmp_path, EASY)
     await floor.open()
     floor.accounts["alpha"].stuck = stuck
     identity = floor.offer().opportunity_id
     async with asyncio.timeout(WAIT_SECONDS):
         await floor.accounts["alpha"].reached.wait()
-    assert _is_sending(await floor.store.arbitrage(identity), "buy")
+    assert _is_granted(await floor.store.arbitrage(identity), "buy")
     await floor.kill("alpha")
     floor.accounts["alpha"].stuck = None
     await floor.start("alpha")
@@ -179,16 +225,16 @@ async def test_what_a_dead_bot_sent_is_looked_up_never_sent_again(
     await assert_books_balance(floor)
 
 
-def _is_sending(arbitrage: Arbitrage | None, role: LegRole) -> bool:
+def _is_granted(arbitrage: Arbitrage | None, role: LegRole) -> bool:
     leg = None if arbitrage is None else arbitrage.leg(role)
-    return leg is not None and leg.state == "sending"
+    return leg is not None and leg.state == "granted"
 
 
 kills = st.lists(st.tuples(st.sampled_from(["alpha", "beta"]), st.integers(0, 60)), max_size=8)
 
 
 @pytest.mark.parametrize("policy", ["complete", "reverse", "hold"])
-@hypothesis_settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), share=st.sampled_from([0.0, 0.1, 0.3]), deaths=kills)
 async def test_any_death_at_any_moment(
     tmp_path_factory: pytest.TempPathFactory, policy: str, seed: int, share: float, deaths: list[tuple[str, int]]
@@ -197,7 +243,7 @@ async def test_any_death_at_any_moment(
     everything ends, and before + fills − fees = after."""
     random = Random(seed)
     settings = EASY.model_copy(update={"single_leg_policy": policy})
-    floor = Floor(tmp_path_factory.mktemp("floor"), settings, Mishaps(random, share), speed=40.0)
+    floor = Floor(tmp_path_factory.mktemp("floor"), settings, Mishaps(random, share))
     await floor.open()
     for exchange, turns in [*deaths, ("alpha", 5)]:
         for _ in range(3):
@@ -208,7 +254,7 @@ async def test_any_death_at_any_moment(
                 await asyncio.sleep(0)
         await floor.kill(exchange)
         await floor.start(exchange)
-    await until(floor.store.session_arbitrages, lambda ones: all(_is_over(one) for one in ones))
+    await until(floor.store.session_arbitrages, lambda ones: all(_is_over(one) for one in ones), LONG_SECONDS)
     await floor.close()
     await assert_books_balance(floor)
     for arbitrage in await floor.store.session_arbitrages():

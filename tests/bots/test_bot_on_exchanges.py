@@ -53,14 +53,7 @@ class Stage:
     bots: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def trade(self, buy: str, sell: str) -> Arbitrage:
-        """Offer until both bots took it: on a busy machine one may be too late, and the arbitrage expires."""
-        arbitrage = await self._offered(buy, sell)
-        while arbitrage.state == "expired":
-            arbitrage = await self._offered(buy, sell)
-        return arbitrage
-
-    async def _offered(self, buy: str, sell: str) -> Arbitrage:
-        """Offer until it is taken: a bot that still sees the last arbitrage open rejects the next."""
+        """Offer until it is taken: whoever decides rejects the next while it still sees the last arbitrage open."""
         identity = ""
         async with asyncio.timeout(WAIT_SECONDS):
             while not identity or await self.store.arbitrage(identity) is None:

@@ -84,12 +84,12 @@ REASONS = {
 
 
 def decision(context: DecisionContext) -> object:
-    return decide(context, "buy", markets_by_symbol(MARKETS))
+    return decide(context, markets_by_symbol(MARKETS))
 
 
 @pytest.mark.parametrize("context", CASES)
 def test_from_what_is_kept_the_same_is_decided(context: DecisionContext) -> None:
-    recorded = recorded_context(context, "alpha")
+    recorded = recorded_context(context)
     read = rejection_record_of(rejection_text(RejectionRecord(recorded))).context
     assert read == recorded
     assert decision(read.context(OPPORTUNITY, context.settings)) == decision(context)
@@ -108,7 +108,7 @@ def test_a_quote_that_is_used_up_is_rejected_unless_the_leg_joins() -> None:
 
 
 def test_only_what_the_legs_use_is_kept() -> None:
-    recorded = recorded_context(known(drift={"XRP": Decimal(5)}), "alpha")
+    recorded = recorded_context(known(drift={"XRP": Decimal(5)}))
     assert recorded.free == {"alpha|USD": Decimal("500.10"), "beta|BTC": Decimal(10)}
     assert recorded.drift == {}
     assert recorded.risk is not None

@@ -8,13 +8,14 @@ from random import Random
 import pytest
 
 from bots.bot_loop import DRAIN_SECONDS
+from bots.decide.decision_turns import POLL_SECONDS
 from bots.draining import Draining, run_until_drained
-from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
-from market.trade.leases import Actor
+from market.trade.leases import NO_BOT, Actor, Veto, decision_right
 from market.trade.reservations import Reservation, ReservationResult
-from session.clock import Clock, steady_now
+from session.clock import Clock
 from store.errors import FencedOutError
+from store.memory.memory_parts import MemoryLeases
 from tests.bots.exchange_floor import WAIT_SECONDS, Floor, Mishaps, SlowStore, until
 from tests.bots.ledger import balances_by_fills
 from tests.market.samples import settings_of
@@ -79,8 +80,7 @@ async def test_an_order_in_flight_is_watched_to_its_end_first(floor: Floor, exch
     floor.departures[exchange].request()
     await rounds(floor)
     # however late it is, since nobody else can look the order up
-    floor.steady_clock = lambda: steady_now() + int(2 * DRAIN_SECONDS * MICROSECONDS)
-    await rounds(floor)
+    await asyncio.sleep(2 * DRAIN_SECONDS)
     assert not floor.desks[exchange].done()
     floor.accounts[exchange].freed.set()
     async with asyncio.timeout(WAIT_SECONDS):
@@ -98,28 +98,34 @@ async def test_meanwhile_it_begins_nothing(floor: Floor) -> None:
     later = floor.offer().opportunity_id
     await rounds(floor)
     found = await floor.store.arbitrage(later)
-    assert found is None or [leg.exchange for leg in found.legs] == ["beta"]
-    assert await floor.store.rejection_counts() == {}
+    assert found is None
+
+
+class LateLeases(MemoryLeases):
+    """Vetoes wait until they may be written."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.may_veto = asyncio.Event()
+        self.may_veto.set()
+
+    async def set_veto(self, by: Actor, veto: Veto | None) -> None:
+        await self.may_veto.wait()
+        await super().set_veto(by, veto)
 
 
 class LateStore(SlowStore):
-    """Reservations wait until they may be made, and answers of what is open until they may be read."""
+    """Reservations wait until they may be made."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock, Mishaps(Random(1)))
-        self.may_reserve = asyncio.Semaphore(0)
-        self.may_read, self.asked = asyncio.Event(), asyncio.Event()
-        self.may_read.set()
+        self.may_reserve, self.asked = asyncio.Event(), asyncio.Event()
+        self.leases = self.late = LateLeases(clock)
 
     async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
         self.asked.set()
-        await self.may_reserve.acquire()
+        await self.may_reserve.wait()
         return await super().reserve(reservation, by)
-
-    async def open_arbitrages(self) -> list[Arbitrage]:
-        found = await super().open_arbitrages()
-        await self.may_read.wait()
-        return found
 
 
 async def turns() -> None:
@@ -128,27 +134,54 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_reservation_that_is_made_while_it_looks_is_seen_through(tmp_path: Path) -> None:
-    floor = Floor(tmp_path, EASY)
-    floor.store = store = LateStore(floor.clock)
+async def reserving_and_asked_to_go(floor: Floor, store: LateStore) -> str:
+    """Alpha's bot decides; its reservation is under way."""
+    floor.store = store
     await floor.open()
-    identity = floor.offer(reported=("alpha",)).opportunity_id
+    identity = floor.offer().opportunity_id
     async with asyncio.timeout(WAIT_SECONDS):
         await store.asked.wait()
-    store.may_read.clear()
     floor.departures["alpha"].request()
+    return identity
+
+
+async def test_a_reservation_before_its_veto_is_seen_through(tmp_path: Path) -> None:
+    floor = Floor(tmp_path, EASY)
+    store = LateStore(floor.clock)
+    identity = await reserving_and_asked_to_go(floor, store)
+    store.late.may_veto.clear()
     await turns()
-    store.may_reserve.release()
+    store.may_reserve.set()
     await until(lambda: store.arbitrage(identity), lambda one: one is not None)
-    await turns()
-    store.may_read.set()
-    await turns()
-    # only now the other bot takes up the half that was left to it
-    store.may_reserve.release()
+    store.late.may_veto.set()
     async with asyncio.timeout(WAIT_SECONDS):
         await floor.desks["alpha"]
     assert (await known(floor, identity)).state == "closed"
     await floor.kill("beta")
+
+
+async def test_a_reservation_after_its_veto_is_not_made(tmp_path: Path) -> None:
+    floor = Floor(tmp_path, EASY)
+    store = LateStore(floor.clock)
+    identity = await reserving_and_asked_to_go(floor, store)
+    await turns()
+    store.may_reserve.set()
+    async with asyncio.timeout(WAIT_SECONDS):
+        await floor.desks["alpha"]
+    assert await store.arbitrage(identity) is None
+    assert all(account.posts == {} for account in floor.accounts.values())
+    await floor.kill("beta")
+
+
+async def test_whoever_goes_leaves_deciding_to_another_at_once(floor: Floor) -> None:
+    """With a veto, so that nobody reserves a leg that it would have to post."""
+    await floor.dismiss("alpha")
+    await asyncio.sleep(POLL_SECONDS + 0.1)
+    leases = {lease.exchange: lease for lease in await floor.store.leases.all()}
+    assert (leases[decision_right(0)].holder, leases["alpha"].veto) == ("beta-desk", "bot_draining")
+    opportunity = floor.offer()
+    await until(floor.store.rejection_counts, lambda counts: counts == {NO_BOT: 1})
+    assert await floor.store.arbitrage(opportunity.opportunity_id) is None
 
 
 async def test_the_last_bots_of_both_exchanges_go_together(floor: Floor) -> None:
@@ -169,7 +202,6 @@ async def test_for_what_another_bot_has_to_see_through_it_waits_no_longer_than_a
     floor.departures["alpha"].request()
     await rounds(floor)
     assert not floor.desks["alpha"].done()
-    floor.steady_clock = lambda: steady_now() + int(2 * DRAIN_SECONDS * MICROSECONDS)
     async with asyncio.timeout(WAIT_SECONDS):
         await floor.desks["alpha"]
     assert [leg.state for leg in (await known(floor, identity)).legs if leg.exchange == "alpha"] == ["done"]

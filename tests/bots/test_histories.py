@@ -10,12 +10,22 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from bots.bot_loop import BotLoop
 from market.decide.settings import TradingState
 from market.instruments.markets import Market
 from market.trade.leg_planning import UNCONFIRMED
 from store.memory.memory_store import MemoryTradeStore
 from tests.bots.histories.audit import judged
-from tests.bots.histories.broken_stores import BooksTwice, LetsAnybodyAct, SendsAgain
+from tests.bots.histories.broken_stores import (
+    AssumesNotSent,
+    BooksTwice,
+    IgnoresVetoes,
+    LetsAnybodyAct,
+    LetsTwoDecide,
+    PostsAgain,
+    PostsForAnyToken,
+    PostsLate,
+)
 from tests.bots.histories.exchange_model import ExchangeModel, Treatment
 from tests.bots.histories.world import BITFLYER_MARKET, SETTINGS, Blow, Store, Strike, World
 from tests.market.samples import EUR_MARKET
@@ -42,12 +52,12 @@ calls = st.sampled_from(
         "account.balances",
         "account.",
         "store.reserve",
-        "store.start_sending",
+        "store.grant",
         "store.record_sent",
         "store.finish_leg",
-        "store.expire",
         "store.balances.replace",
         "lease",
+        "leases.set_veto",
         "store.",
     ]
 )
@@ -70,15 +80,17 @@ class Histories(RuleBasedStateMachine):
 
     make_store: ClassVar[Store] = MemoryTradeStore
     make_exchange: ClassVar[type[ExchangeModel]] = ExchangeModel
+    make_bot: ClassVar[type[BotLoop]] = BotLoop
 
     def __init__(self) -> None:
         super().__init__()
         self.world = World()
+        self.world.close()
 
     @initialize(second=st.sampled_from([EUR_MARKET, BITFLYER_MARKET]))
     def found(self, second: Market) -> None:
         """Both exchanges have their bot and its standby."""
-        self.world = World(second, make_store=self.make_store, make_exchange=self.make_exchange)
+        self.world = World(second, make_store=self.make_store, make_exchange=self.make_exchange, make_bot=self.make_bot)
         for exchange in (*self.world.names, *self.world.names):
             self.world.start(exchange)
         self.world.run(0.5)
@@ -116,7 +128,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([0.4, 3, 20]))
     def the_stores_clock_is_set_forward(self, seconds: float) -> None:
-        self.world.store_clock.ahead += round(seconds * SECOND)
+        self.world.set_store_clock_forward(round(seconds * SECOND))
 
     @rule(exchange=exchanges)
     def another_process(self, exchange: int) -> None:
@@ -135,6 +147,12 @@ class Histories(RuleBasedStateMachine):
             self.world.offer(False, "0.1")
             process.wake()
             self._run(0.5, order)
+
+    @rule(exchange=exchanges, seconds=st.sampled_from([0, 0.5, 4]), order=orders)
+    def the_first_process_is_asked_to_go(self, exchange: int, seconds: float, order: int | None) -> None:
+        for process in self.world.alive(self.world.names[exchange])[:1]:
+            process.ask_to_go()
+            self._run(seconds, order)
 
     @rule()
     def sleepers_wake(self) -> None:
@@ -184,16 +202,28 @@ def test_every_history_ends_well(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make_store", "found"),
-    [(SendsAgain, " times|executed|in the legs"), (LetsAnybodyAct, " took the step "), (BooksTwice, "legs have")],
+    ("broken", "found"),
+    [
+        (LetsAnybodyAct, " took the step | in our books, "),
+        (LetsTwoDecide, "not the newest|took the step"),
+        (IgnoresVetoes, "in spite of the veto"),
+        (BooksTwice, "legs have"),
+        (PostsForAnyToken, "posted by"),
+        (PostsLate, "microseconds after its grant"),
+        (PostsAgain, "sent 2 times"),
+        (AssumesNotSent, "counted as not sent after denials"),
+    ],
 )
-def test_a_store_without_one_rule_is_found_out(make_store: Store, found: str) -> None:
+def test_whatever_lacks_one_rule_is_found_out(broken: Store | type[BotLoop], found: str) -> None:
     """The histories can fail: each rule that they are about is missed where it is not there, mostly within fifty."""
 
     class Broken(Histories):
         pass
 
-    Broken.make_store = make_store
+    if issubclass(broken, BotLoop):
+        Broken.make_bot = broken
+    else:
+        Broken.make_store = broken
     with pytest.raises(AssertionError) as failure:
         run_state_machine_as_test(Broken, settings=histories(2_000, is_mutant=True))
     assert re.search(found, str(failure.value))

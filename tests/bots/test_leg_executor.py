@@ -3,22 +3,24 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import count
 
 import pytest
 
 from bots.decide.order_decision import decide
 from bots.execute.leg_executor import NOTHING_FILLED, LegExecutor
+from bots.execute.order_lookup import order_of
+from bots.server_clock import RESOLUTION, ServerClock
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.decide.decision_context import DecisionContext
 from market.instruments.markets import Market
-from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
+from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.money import ZERO, Amount
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
-from market.trade.leases import UNFENCED
+from market.trade.leases import UNFENCED, Actor, decision_right
 from market.trade.leg_planning import UNCONFIRMED, EndAsResidual, advancing, markets_by_symbol
+from market.trade.reservations import SEND_WITHIN
 from store.memory.memory_store import MemoryTradeStore
 from store.store_port import Reservation
 from tests.bots.exchange_floor import OPENING
@@ -67,8 +69,11 @@ class ScriptedAccount:
     """Told with each look-up."""
     takes: int = 3_000_000
     """Microseconds that a look-up takes."""
+    held_up: int = 0
+    """Microseconds from when an order is handed over to when it would be written to the wire."""
 
     async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
+        self.clock.time += self.held_up
         permit.check()
         self.posts.append(order)
         answer = self.placing(order)
@@ -97,33 +102,55 @@ class ScriptedAccount:
         """Nothing is held open."""
 
 
-async def reserved(clock: SteppedClock, bought_at: Market = USD_MARKET) -> MemoryTradeStore:
-    """Both legs reserved, nothing sent."""
+async def reserved(clock: SteppedClock, bought_at: Market = USD_MARKET, by: Actor = UNFENCED) -> MemoryTradeStore:
+    """Both legs granted, nothing posted."""
     store = MemoryTradeStore(clock)
+    await open_up(store, bought_at)
+    await reserve(store, OPPORTUNITY if bought_at == USD_MARKET else OPPORTUNITY_THERE, by)
+    return store
+
+
+async def open_up(store: MemoryTradeStore, bought_at: Market = USD_MARKET) -> None:
     await store.settings.create(SETTINGS)
     for exchange, balances in OPENING.items():
         await store.balances.replace(
             bought_at.exchange if exchange == "alpha" else exchange, balances, "before", UNFENCED
         )
-    await reserve_both(store, OPPORTUNITY if bought_at == USD_MARKET else OPPORTUNITY_THERE)
-    return store
 
 
-async def reserve_both(store: MemoryTradeStore, opportunity: Opportunity) -> None:
+async def reserve(store: MemoryTradeStore, opportunity: Opportunity, by: Actor = UNFENCED) -> None:
     context = DecisionContext(opportunity, SETTINGS, now=opportunity.event_time)
-    sides: tuple[Side, ...] = ("buy", "sell")
-    for side in sides:
-        request = decide(context, side, markets_by_symbol((*MARKETS, BITFLYER)))
-        assert isinstance(request, Reservation)
-        result = await store.reserve(request, UNFENCED)
-        assert result.rejection is None
+    request = decide(context, markets_by_symbol((*MARKETS, BITFLYER)))
+    assert isinstance(request, Reservation)
+    result = await store.reserve(request, by)
+    assert result.rejection is None
+
+
+async def leg_of(store: MemoryTradeStore, role: LegRole, identity: str = IDENTITY) -> Leg:
+    arbitrage = await store.arbitrage(identity)
+    leg = None if arbitrage is None else arbitrage.leg(role)
+    assert leg is not None
+    return leg
 
 
 async def buy_leg(store: MemoryTradeStore) -> Leg:
-    arbitrage = await store.arbitrage(IDENTITY)
-    leg = None if arbitrage is None else arbitrage.leg("buy")
-    assert leg is not None
-    return leg
+    return await leg_of(store, "buy")
+
+
+async def executor(
+    store: MemoryTradeStore,
+    account: ScriptedAccount,
+    markets: tuple[Market, ...] = MARKETS,
+    by: Actor = UNFENCED,
+    send_block: Callable[[], str | None] = lambda: None,
+) -> LegExecutor:
+    """It has just asked the store for its time."""
+    steady = account.clock.now
+    clock = ServerClock(steady)
+    clock.observe(await store.server_now(), steady())
+    return LegExecutor(
+        store, account, advancing(markets), by, steady_clock=steady, send_block=send_block, server_clock=clock
+    )
 
 
 async def executed(
@@ -132,9 +159,7 @@ async def executed(
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, placing, list(looks))
-    trader = LegExecutor(store, account, advancing(MARKETS), steady_clock=clock.now, by=UNFENCED)
-    await trader.execute(IDENTITY, "buy")
-    await trader.execute(IDENTITY, "buy")
+    await (await executor(store, account)).execute(IDENTITY, await buy_leg(store))
     assert len(account.posts) == 1
     return await buy_leg(store), account
 
@@ -190,36 +215,144 @@ async def test_is_seen_through(
 async def test_a_rejected_account_ends_the_leg_and_the_bot() -> None:
     clock = SteppedClock()
     store = await reserved(clock)
-    trader = LegExecutor(
-        store, ScriptedAccount(clock, lambda _: AccountRejectedError("bad key")), advancing(MARKETS), by=UNFENCED
-    )
+    trader = await executor(store, ScriptedAccount(clock, lambda _: AccountRejectedError("bad key")))
     with pytest.raises(AccountRejectedError):
-        await trader.execute(IDENTITY, "buy")
+        await trader.execute(IDENTITY, await buy_leg(store))
     assert (await buy_leg(store)).state == "not_sent"
 
 
-async def test_past_its_time_a_leg_is_not_sent() -> None:
+async def assert_never_left(store: MemoryTradeStore, account: ScriptedAccount, why: str) -> None:
+    """The leg has ended, its hold is free, and nobody need look for the order."""
+    leg = await buy_leg(store)
+    assert account.posts == []
+    assert (leg.state, leg.held, "unconfirmed" in leg.times) == ("not_sent", Decimal(0), False)
+    assert why in (leg.reason or "")
+    assert await store.unconfirmed_legs(leg.exchange, 0) == []
+
+
+LAST_MOMENT = SEND_WITHIN - RESOLUTION
+"""After the grant; by then the store's clock may show a whole second more."""
+
+
+@pytest.mark.parametrize("held_up", [False, True])
+async def test_a_leg_is_posted_within_a_second_of_its_grant(held_up: bool) -> None:
+    """Whether it came late or was held up on the way to the wire: others may count it as not sent after that."""
+    for late, posts in ((LAST_MOMENT, 1), (LAST_MOMENT + 1, 0)):
+        clock = SteppedClock()
+        store = await reserved(clock)
+        account = ScriptedAccount(clock, found, held_up=late if held_up else 0)
+        trader = await executor(store, account)
+        clock.time += 0 if held_up else late
+        await trader.execute(IDENTITY, await buy_leg(store))
+        assert len(account.posts) == posts
+        if not posts:
+            await assert_never_left(store, account, "too late")
+
+
+async def test_a_clock_set_back_makes_no_grant_younger() -> None:
+    """What counts is this process's steady clock since the store last told its time."""
+    clock, steady = SteppedClock(), SteppedClock()
+    store = await reserved(clock)
+    account = ScriptedAccount(steady, found)
+    trader = await executor(store, account)
+    steady.time += SEND_WITHIN
+    clock.time -= 3_600_000_000
+    await trader.execute(IDENTITY, await buy_leg(store))
+    await assert_never_left(store, account, "too late")
+
+
+async def test_whoever_does_not_know_the_stores_time_posts_nothing() -> None:
     clock = SteppedClock()
     store = await reserved(clock)
+    account = ScriptedAccount(clock, found)
+    trader = LegExecutor(store, account, advancing(MARKETS), UNFENCED, steady_clock=clock.now)
+    await trader.execute(IDENTITY, await buy_leg(store))
+    await assert_never_left(store, account, "too late")
+
+
+async def test_when_it_was_posted_is_in_its_times() -> None:
+    clock = SteppedClock()
+    store = await reserved(clock)
+    granted_at = clock.time
+    account = ScriptedAccount(clock, found, held_up=400_000)
+    await (await executor(store, account)).execute(IDENTITY, await buy_leg(store))
+    assert (await buy_leg(store)).times["sent"] == granted_at + 400_000 + RESOLUTION
+
+
+async def leased(store: MemoryTradeStore, what: str, holder: str = "one") -> Actor:
+    """Its lease is the holder's, who is ready for new trades."""
+    lease = await store.leases.acquire(what, holder)
+    assert lease is not None
+    await store.leases.set_veto(lease.actor, None)
+    return lease.actor
+
+
+async def test_only_the_process_that_it_was_granted_to_posts_it() -> None:
+    clock = SteppedClock()
+    store = MemoryTradeStore(clock)
+    await open_up(store)
+    first = await leased(store, "alpha")
+    await leased(store, "beta")
+    await reserve(store, OPPORTUNITY, await leased(store, decision_right(0)))
+    leg = await buy_leg(store)
+    assert leg.token == first.token
+    second = await leased(store, "alpha")
+    account = ScriptedAccount(clock, found)
+    await (await executor(store, account, by=second)).execute(IDENTITY, leg)
+    await assert_never_left(store, account, "another process")
+
+
+async def test_the_process_that_it_was_granted_to_does() -> None:
+    clock = SteppedClock()
+    store = MemoryTradeStore(clock)
+    await open_up(store)
+    await leased(store, "alpha")
+    first = await leased(store, "alpha")
+    await leased(store, "beta")
+    await reserve(store, OPPORTUNITY, await leased(store, decision_right(0)))
+    account = ScriptedAccount(clock, found)
+    await (await executor(store, account, by=first)).execute(IDENTITY, await buy_leg(store))
+    assert (len(account.posts), (await buy_leg(store)).state) == (1, "done")
+
+
+async def waiting_for_a_bot(clock: SteppedClock) -> tuple[MemoryTradeStore, Actor]:
+    """Bought on alpha; what completes it waits on beta, whose process has been silent for too long."""
+    store = MemoryTradeStore(clock)
+    await open_up(store)
+    alpha, beta = await leased(store, "alpha"), await leased(store, "beta")
+    await reserve(store, OPPORTUNITY, await leased(store, decision_right(0)))
+    bought = report(order_of(await buy_leg(store)), "0.1")
+    await store.finish_leg(IDENTITY, "buy", bought, advancing(MARKETS), alpha)
+    clock.time += 3_000_000
+    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS), beta)
+    assert (await leg_of(store, "complete")).state == "reserved"
+    return store, alpha
+
+
+async def test_a_waiting_leg_is_granted_to_whoever_acts_for_its_exchange_now() -> None:
+    clock = SteppedClock()
+    store, alpha = await waiting_for_a_bot(clock)
+    account = ScriptedAccount(clock, found, exchange="beta")
+    await (await executor(store, account, by=alpha)).grant(IDENTITY, "complete")
+    assert (await leg_of(store, "complete")).state == "reserved", "nobody is there yet"
+    second = await leased(store, "beta", "two")
+    await (await executor(store, account, by=second)).grant(IDENTITY, "complete")
+    leg = await leg_of(store, "complete")
+    assert (leg.state, leg.token, account.posts) == ("granted", second.token, [])
+    await (await executor(store, account, by=second)).execute(IDENTITY, leg)
+    assert len(account.posts) == 1
+
+
+async def test_anybody_ends_a_waiting_leg_past_its_time_and_never_sends_it() -> None:
+    clock = SteppedClock()
+    store, alpha = await waiting_for_a_bot(clock)
     account = ScriptedAccount(clock, found)
     clock.time += 60_000_000
-    await LegExecutor(store, account, advancing(MARKETS), by=UNFENCED).execute(IDENTITY, "buy")
-    leg = await buy_leg(store)
+    await (await executor(store, account, by=alpha)).grant(IDENTITY, "complete")
+    leg = await leg_of(store, "complete")
     assert account.posts == []
     assert (leg.state, leg.held) == ("not_sent", Decimal(0))
-
-
-async def test_who_was_held_up_after_the_intent_posts_no_more() -> None:
-    clock = SteppedClock()
-    store = await reserved(clock)
-    account = ScriptedAccount(clock, found)
-    moments = count(0, 1_600_000)
-    await LegExecutor(store, account, advancing(MARKETS), steady_clock=lambda: next(moments), by=UNFENCED).execute(
-        IDENTITY, "buy"
-    )
-    leg = await buy_leg(store)
-    assert account.posts == []
-    assert (leg.state, "unconfirmed" in leg.times) == ("not_sent", False), "nobody need look for it"
+    assert (await leg_of(store, "reverse")).exchange == "alpha", "what was bought is sold again where it is"
 
 
 @pytest.mark.parametrize("role", ["buy", "sell"])
@@ -227,14 +360,13 @@ async def test_what_is_forbidden_at_the_wire_is_certainly_not_sent(role: LegRole
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, found)
-    trader = LegExecutor(store, account, advancing(MARKETS), send_block=lambda: "halted", by=UNFENCED)
-    await trader.execute(IDENTITY, role)
-    await trader.execute(IDENTITY, role)
+    trader = await executor(store, account, send_block=lambda: "halted")
+    await trader.execute(IDENTITY, await leg_of(store, role))
     arbitrage = await store.arbitrage(IDENTITY)
     leg = None if arbitrage is None else arbitrage.leg(role)
     assert leg is not None
     assert (account.posts, leg.state, leg.held) == ([], "not_sent", Decimal(0))
-    assert "sending" in leg.times
+    assert "granted" in leg.times
     assert arbitrage is not None
     reported = [step.reason for step in arbitrage.history if step.what == f"{role} not_sent"]
     assert reported == ["halted"], "why it never left"
@@ -253,10 +385,9 @@ async def test_an_order_of_which_nobody_knows_holds_the_arbitrage(
 ) -> None:
     clock = SteppedClock()
     store = await reserved(clock)
-    await store.start_sending(IDENTITY, "sell", UNFENCED)
     await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS), UNFENCED)
     account = ScriptedAccount(clock, placing, [look])
-    await LegExecutor(store, account, advancing(MARKETS), steady_clock=clock.now, by=UNFENCED).execute(IDENTITY, "buy")
+    await (await executor(store, account)).execute(IDENTITY, await buy_leg(store))
     arbitrage = await store.arbitrage(IDENTITY)
     assert isinstance(arbitrage, Arbitrage)
     assert (arbitrage.state, arbitrage.reason) == ("residual", reason)
@@ -273,7 +404,7 @@ async def test_a_step_of_the_stores_clock_makes_no_order_unknown() -> None:
         return None
 
     account = ScriptedAccount(steady, unknown, [nothing, while_it_is_set, found], takes=1_000_000)
-    await LegExecutor(store, account, advancing(MARKETS), steady_clock=steady.now, by=UNFENCED).execute(IDENTITY, "buy")
+    await (await executor(store, account)).execute(IDENTITY, await buy_leg(store))
     assert (await buy_leg(store)).filled == Decimal("0.05")
 
 
@@ -296,12 +427,9 @@ async def test_without_client_ids_the_balances_confirm_a_denial(
 ) -> None:
     clock = SteppedClock()
     store = await reserved(clock, BITFLYER)
-    await store.start_sending(IDENTITY, "sell", UNFENCED)
     await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS), UNFENCED)
     account = ScriptedAccount(clock, unknown, [nothing], exchange="bitflyer", owned=owned, takes=20_000_000)
-    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now, by=UNFENCED).execute(
-        IDENTITY, "buy"
-    )
+    await (await executor(store, account, WITHOUT_IDS)).execute(IDENTITY, await buy_leg(store))
     arbitrage = await store.arbitrage(IDENTITY)
     assert arbitrage is not None
     assert (arbitrage.state, arbitrage.reason) == (state, reason)
@@ -320,9 +448,7 @@ async def test_a_doubt_that_is_gone_soon_holds_nothing() -> None:
         return None
 
     account.looks.append(settled)
-    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now, by=UNFENCED).execute(
-        IDENTITY, "buy"
-    )
+    await (await executor(store, account, WITHOUT_IDS)).execute(IDENTITY, await buy_leg(store))
     assert (await buy_leg(store)).state == "not_sent"
     arbitrage = await store.arbitrage(IDENTITY)
     assert arbitrage is not None
@@ -333,13 +459,10 @@ async def test_a_doubt_starts_over_once_a_look_up_failed() -> None:
     """The half minute of a doubt begins with the new row of denials."""
     clock = SteppedClock()
     store = await reserved(clock, BITFLYER)
-    await store.start_sending(IDENTITY, "sell", UNFENCED)
     await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS), UNFENCED)
     looks = [*([nothing] * 9), away, *([nothing] * 5), found]
     account = ScriptedAccount(clock, unknown, looks, exchange="bitflyer", owned=dict(WITH_IT))
-    await LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now, by=UNFENCED).execute(
-        IDENTITY, "buy"
-    )
+    await (await executor(store, account, WITHOUT_IDS)).execute(IDENTITY, await buy_leg(store))
     assert (await buy_leg(store)).filled == Decimal("0.05")
 
 
@@ -348,22 +471,10 @@ async def test_orders_that_other_legs_have_are_not_looked_at() -> None:
     clock = SteppedClock()
     store = await reserved(clock, BITFLYER)
     account = ScriptedAccount(clock, found, exchange="bitflyer")
-    trader = LegExecutor(store, account, advancing(WITHOUT_IDS), steady_clock=clock.now, by=UNFENCED)
-    await trader.execute(IDENTITY, "buy")
-    await store.start_sending(IDENTITY, "sell", UNFENCED)
+    trader = await executor(store, account, WITHOUT_IDS)
+    await trader.execute(IDENTITY, await buy_leg(store))
     await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, EndAsResidual("whatever"), UNFENCED)
-    await reserve_both(store, replace(OPPORTUNITY_THERE, opportunity_id="opportunity-2"))
+    await reserve(store, replace(OPPORTUNITY_THERE, opportunity_id="opportunity-2"))
     account.placing, account.looks = unknown, [lambda order: replace(report(order, "0.05"), exchange_order_id="2")]
-    await trader.execute("opportunity-2", "buy")
+    await trader.execute("opportunity-2", await leg_of(store, "buy", "opportunity-2"))
     assert account.others == [frozenset({"exchange-1"})]
-
-
-async def test_anybody_ends_a_leg_past_its_time_and_never_sends_it() -> None:
-    clock = SteppedClock()
-    store = await reserved(clock)
-    account = ScriptedAccount(clock, found, exchange="beta")
-    clock.time += 60_000_000
-    await LegExecutor(store, account, advancing(MARKETS), by=UNFENCED).lapse(IDENTITY, "buy")
-    leg = await buy_leg(store)
-    assert account.posts == []
-    assert (leg.state, leg.held) == ("not_sent", Decimal(0))

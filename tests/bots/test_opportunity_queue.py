@@ -2,7 +2,7 @@
 
 import asyncio
 
-from bots.execute.opportunity_queue import OpportunityQueue
+from bots.decide.opportunity_queue import OpportunityQueue
 from market.prices.opportunities import Opportunity
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 

@@ -6,10 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from bots.decide.order_decision import Rejected, decide, early_rejection, is_expired, side_of
+from bots.decide.order_decision import Rejected, decide, early_rejection, is_expired
 from market.decide.decision_context import DecisionContext, RiskState
 from market.decide.settings import Settings
-from market.instruments.orders import Side
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import Level
 from market.prices.spread_statistics import SpreadWindow
@@ -22,28 +21,25 @@ SYMBOLS = markets_by_symbol(MARKETS)
 OPPORTUNITY = opportunity_of((JPY_MARKET, levels(("9000000", "0.5"))), (EUR_MARKET, levels(("56000", "0.4"))))
 
 
-def decision(side: Side, free: Free | None = None, settings: Settings | None = None) -> Reservation | Rejected:
+def decision(free: Free | None = None, settings: Settings | None = None) -> Reservation | Rejected:
     settings = settings or settings_of(max_notional=Decimal(100_000))
-    return decide(DecisionContext(OPPORTUNITY, settings, now=1_000_000, free=free or {}), side, SYMBOLS)
+    return decide(DecisionContext(OPPORTUNITY, settings, now=1_000_000, free=free or {}), SYMBOLS)
 
 
-@pytest.mark.parametrize(("exchange", "expected"), [("gamma", "buy"), ("beta", "sell"), ("alpha", None)])
-def test_which_side_is_mine(exchange: str, expected: Side | None) -> None:
-    assert side_of(OPPORTUNITY, exchange) == expected
-
-
-def test_both_bots_request_the_same() -> None:
-    buy, sell = decision("buy"), decision("sell")
-    assert isinstance(buy, Reservation)
-    assert isinstance(sell, Reservation)
-    assert buy.leg.amount == sell.leg.amount == Decimal("0.4")
-    assert (buy.amount_step, buy.minimum_amount) == (sell.amount_step, sell.minimum_amount)
-    assert buy.amount_step == Decimal("0.001")
-    assert [buy.leg_factor, sell.leg_factor] == [Decimal(1), Decimal("0.9985")]
-    assert [buy.leg_step, sell.leg_step] == [Decimal("0.001"), Decimal("0.0001")]
+def test_both_legs_are_requested_at_once() -> None:
+    request = decision()
+    assert isinstance(request, Reservation)
+    buy, sell = request.legs
+    assert (request.amount, request.amount_step) == (Decimal("0.4"), Decimal("0.001"))
+    assert [(one.leg.exchange, one.leg.role, one.leg.side) for one in request.legs] == [
+        ("gamma", "buy", "buy"),
+        ("beta", "sell", "sell"),
+    ]
+    assert [buy.factor, sell.factor] == [Decimal(1), Decimal("0.9985")]
+    assert [buy.step, sell.step] == [Decimal("0.001"), Decimal("0.0001")]
     assert (buy.hold_currency, sell.hold_currency) == ("JPY", "BTC")
     assert [buy.hold_per_unit, sell.hold_per_unit] == [Decimal(9_004_500), Decimal(1)]
-    assert [buy.displayed_amount, sell.displayed_amount] == [Decimal("0.5"), Decimal("0.4")]
+    assert [buy.displayed, sell.displayed] == [Decimal("0.5"), Decimal("0.4")]
     assert buy.leg.client_order_id == client_order_id("opportunity-1", "buy") != sell.leg.client_order_id
 
 
@@ -56,11 +52,10 @@ def test_both_bots_request_the_same() -> None:
         ({("alpha", "USD"): Decimal(0)}, "0.4"),
     ],
 )
-def test_balances_of_both_exchanges_limit_both_bots(free: Free, amount: str) -> None:
-    for side in ("buy", "sell"):
-        one = decision("buy" if side == "buy" else "sell", free)
-        assert isinstance(one, Reservation)
-        assert one.leg.amount == Decimal(amount)
+def test_balances_of_both_exchanges_limit_both_legs(free: Free, amount: str) -> None:
+    one = decision(free)
+    assert isinstance(one, Reservation)
+    assert one.amount == Decimal(amount)
 
 
 def risk_with(total: str) -> RiskState:
@@ -83,26 +78,26 @@ def test_what_others_have_taken_of_a_limit_is_not_taken_again(total: str, expect
     )
     if total == "0":
         settings = settings.model_copy(update={"max_total_notional": Decimal(100_000)})
-    one = decide(DecisionContext(OPPORTUNITY, settings, risk_with(total), 1_000_000), "buy", SYMBOLS)
+    one = decide(DecisionContext(OPPORTUNITY, settings, risk_with(total), 1_000_000), SYMBOLS)
     if isinstance(one, Rejected):
         assert one == Rejected(expected)
         return
-    assert one.leg.amount == Decimal(expected)
+    assert one.amount == Decimal(expected)
     # the buy's limit of 9,004,500 JPY at the 149.9 that dollars cost, or the sale of 56,000 EUR at 1.0999
     assert one.unit_notional == Decimal("61594.4")
 
 
 def test_rejections_of_checks_and_of_sizing() -> None:
-    assert decision("buy", settings=settings_of(trading_state="halted")) == Rejected("halted")
-    assert decision("buy", {("gamma", "JPY"): Decimal(1)}) == Rejected("insufficient_balance")
-    assert decision("buy", settings=settings_of(max_notional=Decimal(1))) == Rejected("too_small")
+    assert decision(settings=settings_of(trading_state="halted")) == Rejected("halted")
+    assert decision({("gamma", "JPY"): Decimal(1)}) == Rejected("insufficient_balance")
+    assert decision(settings=settings_of(max_notional=Decimal(1))) == Rejected("too_small")
 
 
 def test_an_unknown_market_is_not_traded() -> None:
     context = DecisionContext(OPPORTUNITY, settings_of(), now=1_000_000)
     assert early_rejection(context, {}) == "exchange_disabled"
     assert early_rejection(context, SYMBOLS) is None
-    assert decide(context, "buy", {}) == Rejected("exchange_disabled")
+    assert decide(context, {}) == Rejected("exchange_disabled")
 
 
 NOW = 1_050_000
@@ -122,7 +117,7 @@ def window(share_above: float) -> SpreadWindow:
 def rejected(
     one: Opportunity, settings: Settings | None = None, seen: SpreadWindow | None = None, now: int = NOW
 ) -> str | None:
-    decision = decide(DecisionContext(one, settings or settings_of(), None, now, seen), "buy", SYMBOLS)
+    decision = decide(DecisionContext(one, settings or settings_of(), None, now, seen), SYMBOLS)
     return decision.reason if isinstance(decision, Rejected) else None
 
 

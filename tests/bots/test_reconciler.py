@@ -25,7 +25,7 @@ from tests.bots.reconciling_bench import (
     resting,
 )
 from tests.market.samples import MARKETS
-from tests.store.reservation_requests import OPENING, filled, opportunity, reserve_both, sent
+from tests.store.reservation_requests import OPENING, filled, granted, opportunity, reserved
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ async def test_what_was_bought_late_and_alone_is_sold_again(bench: Bench) -> Non
     assert await bench.rounds(bench.process(), 1) == ["order_found"]
     reopened = await bench.arbitrage()
     assert reopened.state == "single_leg"
-    assert [(leg.side, leg.amount) for leg in reopened.legs if leg.state == "reserved"] == [("sell", buy.amount)]
+    assert [(leg.side, leg.amount) for leg in reopened.legs if leg.state == "granted"] == [("sell", buy.amount)]
 
 
 async def test_an_order_that_was_denied_is_asked_for_ten_minutes(bench: Bench) -> None:
@@ -147,8 +147,8 @@ async def test_orders_known_to_be_other_legs_are_not_taken_for_it(bench: Bench) 
     await ended_without(bench)
     second = opportunity("opportunity-2", sequence=2)
     bench.clock.time += MINUTE
-    await reserve_both(bench.store, second, ("2", "2"))
-    other = await sent(bench.store, "opportunity-2", "buy")
+    await reserved(bench.store, second, "2")
+    other = await granted(bench.store, "opportunity-2", "buy")
     report = filled(other)
     bench.exchange.looks = lambda _: report
     # in flight: nobody knows yet whose it is
@@ -163,9 +163,8 @@ async def test_one_order_is_found_for_one_of_two_like_legs(bench: Bench) -> None
     bench.has_client_ids = False
     first = await ended_without(bench)
     bench.clock.time += MINUTE
-    await reserve_both(bench.store, opportunity("opportunity-2", sequence=2), ("2", "2"))
+    await reserved(bench.store, opportunity("opportunity-2", sequence=2), "2")
     for role in SIDES:
-        await sent(bench.store, "opportunity-2", role)
         await bench.store.finish_leg("opportunity-2", role, None, advancing(MARKETS), UNFENCED)
     report = filled(first)
     bench.exchange.fill(report)
@@ -211,7 +210,7 @@ async def test_a_fill_that_comes_late_is_booked_once_and_traded_away(bench: Benc
     assert await bench.rounds(process, 1) == ["fill_late"]
     reopened = await bench.arbitrage()
     assert reopened.state == "single_leg"
-    assert [(leg.side, leg.amount) for leg in reopened.legs if leg.state == "reserved"] == [("sell", Decimal("0.5"))]
+    assert [(leg.side, leg.amount) for leg in reopened.legs if leg.state == "granted"] == [("sell", Decimal("0.5"))]
     await bench.rounds(process, 2)
     assert len([fill for fill in await bench.store.fills() if fill.exchange == "alpha"]) == 2
     assert await bench.stored() == ["fill_late healed"]

@@ -23,7 +23,7 @@ from tests.bots.reconciling_bench import (
     opened_bench,
 )
 from tests.market.samples import MARKETS
-from tests.store.reservation_requests import OPENING, SETTINGS, close, filled, opportunity, reserve_both, sent
+from tests.store.reservation_requests import OPENING, SETTINGS, close, filled, granted, opportunity, reserved
 
 
 @pytest.fixture
@@ -66,8 +66,8 @@ async def test_what_an_arbitrage_moves_while_the_exchange_is_asked_is_not_compar
         one = opportunity(f"opportunity-{number}", sequence=number)
 
         async def trades(one: Opportunity = one) -> None:
-            await reserve_both(bench.store, one, ("2", "2"))
-            bench.exchange.fill(filled(await sent(bench.store, one.opportunity_id, "buy")))
+            await reserved(bench.store, one, "2")
+            bench.exchange.fill(filled(await granted(bench.store, one.opportunity_id, "buy")))
 
         bench.exchange.first["balances"] = trades
         assert await bench.rounds(process, 1) == []
@@ -126,9 +126,11 @@ async def test_what_is_traded_away_long_after_it_began_is_no_strangers(bench: Be
     for _ in range(3):
         bench.clock.time += 60 * MINUTE
         assert await bench.rounds(process, 1) == []
+        # from then on it is older than what the exchange is asked for
+        bench.exchange.fills.clear()
     await bench.store.settings.change(halted.model_copy(update={"trading_state": "running"}), 2, "test")
     assert await bench.store.resume(ID, advancing(MARKETS), UNFENCED)
-    flatten = await sent(bench.store, ID, "flatten")
+    flatten = await granted(bench.store, ID, "flatten")
     bench.exchange.fill(filled(flatten))
     await bench.store.finish_leg(ID, "flatten", filled(flatten), advancing(MARKETS), UNFENCED)
     assert await bench.rounds(process, 4) == []

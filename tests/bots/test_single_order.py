@@ -112,17 +112,15 @@ def test_the_order_is_of_the_notional_in_lots(
 ) -> None:
     request = requested(trade_type, of)
     side = "buy" if trade_type == "BUY" else "sell"
-    assert (request.leg.role, request.leg.side, request.strategy) == (side, side, "ma")
-    assert (request.leg.amount, request.leg.limit_price) == (Decimal(amount), Decimal(limit))
-    assert (request.hold_per_unit, request.displayed_amount) == (Decimal(hold), Decimal(5))
-    assert request.hold_currency == (of.market.quote_currency if side == "buy" else "BTC")
-    assert (
-        request.leg.amount * request.unit_notional
-        <= 100
-        < (request.leg.amount + of.market.lot_step) * request.unit_notional
-    )
+    (wanted,) = request.legs
+    assert (wanted.leg.role, wanted.leg.side, request.strategy) == (side, side, "ma")
+    assert (request.amount, wanted.leg.limit_price) == (Decimal(amount), Decimal(limit))
+    assert (wanted.factor, wanted.step) == (Decimal(1), of.market.lot_step)
+    assert (wanted.hold_per_unit, wanted.displayed) == (Decimal(hold), Decimal(5))
+    assert wanted.hold_currency == (of.market.quote_currency if side == "buy" else "BTC")
+    assert request.amount * request.unit_notional <= 100 < (request.amount + of.market.lot_step) * request.unit_notional
     order = LimitOrder(
-        "id", of.market.exchange, of.market.symbol, request.leg.side, request.leg.amount, request.leg.limit_price, NOW
+        "id", of.market.exchange, of.market.symbol, wanted.leg.side, request.amount, wanted.leg.limit_price, NOW
     )
     assert rule_broken(order, of.market) is None
 
@@ -132,7 +130,8 @@ def test_its_opportunity_has_one_exchange_and_the_signals_id() -> None:
     request = requested("BUY", of)
     opportunity = request.opportunity
     assert opportunity.opportunity_id == "beta|BTC/EUR|5000000"
-    assert request.leg.client_order_id == client_order_id("beta|BTC/EUR|5000000", "buy")
+    (wanted,) = request.legs
+    assert wanted.leg.client_order_id == client_order_id("beta|BTC/EUR|5000000", "buy")
     assert opportunity.buy.exchange == opportunity.sell.exchange == "beta"
     assert (opportunity.buy.price, opportunity.sell.price) == (Decimal(200), Decimal(199))
     assert opportunity.buy.quote_id == opportunity.sell.quote_id == "beta:BTC/EUR:7"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.decide.state_cache import StateCache
+from bots.decide.state_cache import MAX_SETTINGS_SILENCE, TRADED, StateCache
 from market.decide.decision_context import DecisionContext
 from market.decide.risk_checks import first_rejection
 from market.prices.spread_statistics import SpreadWindow
@@ -62,7 +62,7 @@ def test_the_history_of_a_pair_is_its_newest_long_windows() -> None:
         (lambda cache: setattr(cache, "is_stopping", True), "stopping"),
         (lambda cache: cache.update_arbitrage(arbitrage("other")), "pair_busy"),
         (lambda cache: cache.update_arbitrage(arbitrage("other", turned=True)), None),
-        (lambda cache: cache.update_arbitrage(arbitrage("mine")), None),
+        (lambda cache: cache.update_arbitrage(arbitrage("mine")), "pair_busy"),
         (lambda cache: cache.replace_open([arbitrage("1", turned=True)] * 2), None),
         (lambda cache: cache.replace_open([arbitrage(str(n), turned=True) for n in range(2)]), "too_many_open"),
         (lambda cache: cache.paused_until.update(beta=NOW + 1), "exchange_paused"),
@@ -96,6 +96,17 @@ def test_quotes_with_nothing_left() -> None:
     assert not cache.is_used_up(MINE)
     cache.record_used_up("beta:BTC/EUR:1")
     assert cache.is_used_up(MINE)
+
+
+def test_what_was_traded_is_remembered_past_its_end_and_not_for_ever() -> None:
+    cache = StateCache(settings_of())
+    assert not cache.was_traded(MINE)
+    cache.update_arbitrage(replace(arbitrage("mine"), state="closed"))
+    for number in range(TRADED - 1):
+        cache.update_arbitrage(replace(arbitrage(str(number)), state="closed"))
+    assert cache.was_traded(MINE)
+    cache.update_arbitrage(arbitrage("one more"))
+    assert not cache.was_traded(MINE)
 
 
 def test_drift_is_against_the_opening_of_the_exchanges_that_have_one() -> None:
@@ -179,6 +190,22 @@ def test_while_the_account_is_rejected_no_order_leaves() -> None:
     assert cache.can_send()
     cache.is_locked_out = True
     assert cache.send_block() == "the exchange rejects the account"
+    assert not cache.can_send()
+
+
+def test_while_the_settings_cannot_be_followed_no_order_leaves() -> None:
+    """Trading may have been halted meanwhile."""
+    silence = MAX_SETTINGS_SILENCE
+    cache = StateCache(settings_of(), settings_silence=lambda: silence)
+    assert cache.send_block() is None
+    silence += 1
+    assert "may be halted" in (cache.send_block() or "")
+    assert not cache.can_send()
+
+
+def test_without_its_lease_no_order_leaves() -> None:
+    cache = StateCache(settings_of(), holds_lease=lambda: False)
+    assert "another process" in (cache.send_block() or "")
     assert not cache.can_send()
 
 

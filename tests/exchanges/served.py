@@ -16,6 +16,7 @@ from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
 from session.clock import Clock, SystemClock, wall_now
 from simulators.faults.faults import Faults
+from simulators.market.chosen_market import STORM
 from simulators.simulator_server import SimulatedExchanges
 from simulators.web.fault_admin import admin_application, ensure_token
 
@@ -59,7 +60,7 @@ async def served(
     """`only` some of the exchanges, all where none is named. Without rate limits unless `is_limited`: most tests ask
     more than anybody may."""
     clock = clock or SystemClock()
-    world = SimulatedExchanges.open(home, seed, clock, only, is_limited=is_limited)
+    world = SimulatedExchanges.open(home, seed, clock, only, is_limited=is_limited, market=STORM)
     application, token = world.application(), ensure_token(home)
     application.add_subapp("/admin", admin_application(world.faults, clock, token))
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)

@@ -7,27 +7,34 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
 from bots.decide.state_cache import StateCache
-from bots.execute.leg_executor import POST_WITHIN_SECONDS, LegExecutor
+from bots.execute.leg_executor import LegExecutor
+from bots.server_clock import RESOLUTION, ServerClock
 from exchanges.ccxt_client import make_exchange
 from exchanges.errors import NotPostedError
 from exchanges.orders.ccxt_account import CcxtAccount, open_account
-from exchanges.requests.order_permits import Permit
 from exchanges.requests.rate_limits import LIMITS
+from market.decide.settings import Settings
+from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder
-from market.time_units import MICROSECONDS
+from market.prices.opportunities import Opportunity
+from market.prices.quotes import Level
+from market.trade.arbitrages import Leg
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing
+from market.trade.leg_planning import advancing, client_order_id
+from market.trade.reservations import SEND_WITHIN, LegRequest, Reservation
 from session.clock import SystemClock
 from simulators.faults.faults import Fault
 from store.memory.memory_store import MemoryTradeStore
 from tests.exchanges.served import TRADED, Served, order_on, served
 from tests.exchanges.stepped_clock import SteppedClock
-from tests.market.samples import MARKETS, settings_of
+from tests.market.samples import USD_MARKET, leg_of, opportunity_of, settings_of
 
 BY_EXCHANGE = {market.exchange: market for market in TRADED}
 LIMIT = 30
@@ -58,7 +65,7 @@ class Place:
             await SystemClock().sleep(0.001)
 
     @asynccontextmanager
-    async def held_up(self, permit: Permit) -> AsyncIterator["asyncio.Task[object]"]:
+    async def held_up(self, desk: "Desk") -> AsyncIterator["asyncio.Task[None]"]:
         """An order that waits for what the exchange is slow to answer: the time it is signed by, or on Kraken, which
         needs none, the order before it."""
         self.outside.faults.switch_on(Fault(self.exchange, "latency", count=1, milliseconds=200))
@@ -66,10 +73,11 @@ class Place:
         async with asyncio.timeout(LIMIT):
             if ahead:
                 await self._is_held_up()
-            task: asyncio.Task[object] = asyncio.create_task(self.account.place(self.order(), permit))
+            task = asyncio.create_task(desk.post())
+            await desk.looked.wait()
             await self._is_held_up()
         yield task
-        while not task.done():
+        while not all(order.done() for order in (task, *ahead)):
             self.clock.advance(0.1)
             await SystemClock().sleep(0.001)
         await asyncio.gather(*ahead)
@@ -84,40 +92,111 @@ async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         await account.close()
 
 
-def stop(steady: list[int], cache: StateCache, lease: list[bool], what: str) -> None:
-    """What happens while the order waits."""
-    if what == "late":
-        steady[0] += int(POST_WITHIN_SECONDS * MICROSECONDS) + 1
-    elif what == "halted":
-        cache.settings = settings_of(trading_state="halted")
-    elif what == "lease":
-        lease[0] = False
+@dataclass
+class Desk:
+    """A bot of the exchange, and one leg that was granted to it."""
+
+    trader: LegExecutor
+    store: MemoryTradeStore
+    leg: Leg
+    arbitrage_id: str
+    steady: list[int]
+    lease: list[bool]
+    looked: asyncio.Event
+    """It has looked at its clock: the order is on its way."""
+
+    async def post(self) -> None:
+        await self.trader.execute(self.arbitrage_id, self.leg)
+
+    async def ended(self) -> Leg:
+        arbitrage = await self.store.arbitrage(self.arbitrage_id)
+        leg = None if arbitrage is None else arbitrage.leg("buy")
+        assert leg is not None
+        return leg
+
+    def stop(self, cache: StateCache, what: str) -> None:
+        """What happens while the order waits."""
+        if what == "late":
+            self.steady[0] += SEND_WITHIN - RESOLUTION + 1
+        elif what == "just in time":
+            self.steady[0] += SEND_WITHIN - RESOLUTION
+        elif what == "halted":
+            cache.settings = settings_of(trading_state="halted")
+        elif what == "lease":
+            self.lease[0] = False
 
 
-@pytest.mark.parametrize("what", ["late", "halted", "lease", "nothing"])
-async def test_what_happens_before_the_bytes_leave_stops_the_order(place: Place, what: str) -> None:
-    steady, lease = [0], [True]
-    cache = StateCache(settings_of(), holds_lease=lambda: lease[0])
+async def granted_desk(place: Place) -> tuple[Desk, StateCache]:
+    """The clock of the exchange stands still, and is the store's."""
+    market, order = BY_EXCHANGE[place.exchange], place.order()
+    settings = settings_of(enabled_exchanges=(place.exchange,), taker_fees={place.exchange: Decimal(0)})
+    store = MemoryTradeStore(place.clock)
+    await store.settings.create(settings)
+    await store.balances.replace(place.exchange, {market.quote_currency: Decimal("1e9")}, "before", UNFENCED)
+    book = (Level(order.price, order.amount),)
+    seen = opportunity_of((USD_MARKET, book), (USD_MARKET, book), uuid4().hex)
+    seen = replace(seen, buy=leg_of(market, book), sell=leg_of(market, book))
+    result = await store.reserve(one_leg(market, order, seen, settings), UNFENCED)
+    assert result.arbitrage is not None, result.rejection
+    [leg] = result.arbitrage.legs
+    assert (leg.state, leg.amount) == ("granted", order.amount)
+    steady, lease, looked = [0], [True], asyncio.Event()
+
+    def steady_clock() -> int:
+        looked.set()
+        return steady[0]
+
+    cache = StateCache(settings, holds_lease=lambda: lease[0])
+    clock = ServerClock(steady_clock)
+    clock.observe(await store.server_now(), 0)
     trader = LegExecutor(
-        MemoryTradeStore(place.clock),
-        place.account,
-        advancing(MARKETS),
-        steady_clock=lambda: steady[0],
-        send_block=cache.send_block,
-        by=UNFENCED,
+        store, place.account, advancing(TRADED), send_block=cache.send_block, by=UNFENCED, server_clock=clock
     )
-    async with place.held_up(trader.permit()) as task:
+    return Desk(trader, store, leg, result.arbitrage.arbitrage_id, steady, lease, looked), cache
+
+
+def one_leg(market: Market, order: LimitOrder, opportunity: Opportunity, settings: Settings) -> Reservation:
+    """`order` is the whole trade."""
+    leg = Leg(
+        role="buy",
+        exchange=market.exchange,
+        symbol=market.symbol,
+        base=market.base,
+        quote_currency=market.quote_currency,
+        side="buy",
+        amount=order.amount,
+        limit_price=order.price,
+        client_order_id=client_order_id(opportunity.opportunity_id, "buy"),
+    )
+    step = market.lot_step
+    wanted = LegRequest(leg, market.quote_currency, order.price, Decimal(1), step, order.amount)
+    return Reservation(opportunity, (wanted,), order.amount, step, step, settings, strategy="ma")
+
+
+STOPPED = {
+    "late": "too late: the order was held up on its way",
+    "halted": "halted",
+    "lease": "another process may have taken over the lease",
+}
+
+
+@pytest.mark.parametrize("what", ["late", "halted", "lease", "just in time", "nothing"])
+async def test_what_happens_before_the_bytes_leave_stops_the_order(place: Place, what: str) -> None:
+    desk, cache = await granted_desk(place)
+    async with place.held_up(desk) as task:
         before = place.orders
-        stop(steady, cache, lease, what)
-    ahead = 1 if place.exchange == "kraken" else 0
-    if what == "nothing":
-        await task
-        assert place.orders - before <= ahead + 1
-        assert place.orders >= ahead + 1
+        desk.stop(cache, what)
+    await task
+    ahead, leg = 1 if place.exchange == "kraken" else 0, await desk.ended()
+    if what in STOPPED:
+        assert place.orders == ahead, "only the one that went before it"
+        assert (leg.is_unposted, leg.reason) == (True, STOPPED[what])
         return
-    with pytest.raises(NotPostedError):
-        await task
-    assert place.orders == ahead, "only the one that went before it"
+    assert place.orders - before <= ahead + 1
+    assert place.orders == ahead + 1
+    assert leg.state == "done"
+    assert leg.times["sent"] == leg.times["granted"] + RESOLUTION + desk.steady[0], "the latest that it may have been"
+    assert leg.times["sent"] <= leg.times["granted"] + SEND_WITHIN
 
 
 async def test_an_order_that_nobody_permitted_does_not_leave(place: Place) -> None:

@@ -19,6 +19,7 @@ from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from simulators.faults.faults import Fault, FaultKind
+from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.simulator_server import STEP_SECONDS, SimulatedExchanges
 from tests.fault_matrix.trials import EXCHANGES
@@ -117,7 +118,7 @@ class World:
 
 @asynccontextmanager
 async def moving_world(home: Path) -> AsyncIterator[World]:
-    exchanges = SimulatedExchanges.open(home, 7, SystemClock(), is_limited=False)
+    exchanges = SimulatedExchanges.open(home, 7, SystemClock(), is_limited=False, market=STORM)
     order_requests: Counter[str] = Counter()
     application = exchanges.application()
     application.middlewares.append(_counting(order_requests))

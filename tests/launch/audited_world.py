@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from launch.chaos.audit_records import AuditedAccount, Violation
-from launch.chaos.books_audit import violations_of
+from launch.chaos.audit_records import AuditedAccount, Evidence, Stopped, Violation
+from launch.chaos.books_audit import evidence_of, violations_of
 from market.instruments.orders import Fill, Side
 from market.money import ZERO, Amount, Price
 from market.trade.arbitrages import Arbitrage, Leg, LegRole, Transition
 from market.trade.leg_planning import client_order_id
 from market.trade.reservation_state import BalanceRow
+from market.trade.reservations import SEND_WITHIN
 from simulators.matching.order_records import SimulatedFill, SimulatedOrder
 from store.queries.store_snapshot import LedgerEntry, StoreSnapshot
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
@@ -28,9 +29,15 @@ class World:
 
     accounts: dict[str, AuditedAccount]
     snapshot: StoreSnapshot
+    stops: tuple[Stopped, ...] = ()
+    """Of bots."""
+
+    @property
+    def evidence(self) -> Evidence:
+        return evidence_of(self.accounts.values(), self.snapshot, MARKETS, self.stops)
 
     def violations(self) -> list[Violation]:
-        return violations_of(list(self.accounts.values()), self.snapshot, MARKETS)
+        return violations_of(self.evidence)
 
     def with_account(self, exchange: str, **changes: object) -> "World":
         changed = replace(self.accounts[exchange], **changes)  # type: ignore[arg-type]  # fields by their names
@@ -69,8 +76,7 @@ def clean_world(has_client_ids: bool = True) -> World:
         opportunity=opportunity_of((USD_MARKET, BUY_BOOK), (EUR_MARKET, SELL_BOOK)),
         legs=legs,
         amount=Amount(AMOUNT),
-        reserve_by=NOON + 1,
-        send_by=NOON + 2,
+        send_by=NOON + SEND_WITHIN,
         times={"ended": NOON + 40},
         history=tuple(_history()),
     )
@@ -83,7 +89,6 @@ def clean_world(has_client_ids: bool = True) -> World:
         before=OPENING,
         after=after,
         pairs={"pair|BTC|alpha|beta": None},
-        halves={"half|alpha|USD|alpha|beta": None},
         liquidity={"alpha:BTC/USD:1|buy": AMOUNT, "beta:BTC/EUR:1|sell": AMOUNT},
     )
     return World(accounts, snapshot)
@@ -103,7 +108,7 @@ def _leg(role: LegRole, fill: Fill) -> Leg:
         state="done",
         exchange_order_id=f"order-{role}",
         fills=(fill,),
-        times={"reserved": NOON, "sending": NOON + 10, "sent": NOON + 20, "done": NOON + 30},
+        times={"reserved": NOON, "granted": NOON, "sent": NOON + 20, "done": NOON + 30},
     )
 
 
@@ -168,12 +173,9 @@ def _balances_after(account: AuditedAccount) -> dict[str, Decimal]:
 
 def _history() -> Iterable[Transition]:
     steps = (
-        ("buy reserved", 0),
-        ("awaiting_second_leg", 0),
-        ("sell reserved", 1),
-        ("reserved", 1),
-        ("buy sending", 10),
-        ("sell sending", 10),
+        ("buy granted", 0),
+        ("sell granted", 0),
+        ("reserved", 0),
         ("buy acknowledged", 20),
         ("buy done", 30),
         ("buy filled", 30),

@@ -1,26 +1,29 @@
 """That the audit can fail, from end to end: bots without the at-most-once rule are caught, on real wire protocols.
 
-Two processes of one exchange, the first of which dies between posting an order and telling anybody. The rule is one
-method of the store, `start_sending`; the bots get a store that has it, or one that has not.
+Two processes of one exchange, the first of which dies between posting an order and telling anybody. The rule is the
+token that a leg is granted to; the bots get a store that keeps it, or one that says that it is the asker's.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from bots.decide.order_decision import Rejected, decide
+from bots.execute.due_actions import Executing, due_actions
 from bots.execute.leg_executor import LegExecutor
+from bots.server_clock import ServerClock
+from exchanges.account_port import TradingAccount
 from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
 from exchanges.simulated_markets import taker_fees
 from launch.chaos.audit_records import Violation
-from launch.chaos.books_audit import account_of, violations_of
+from launch.chaos.books_audit import account_of, evidence_of, violations_of
 from market.decide.decision_context import DecisionContext
 from market.decide.settings import Settings
-from market.trade.arbitrages import Leg, LegRole
+from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.leases import UNFENCED, Actor
 from market.trade.leg_planning import advancing, markets_by_symbol
 from session.clock import SystemClock, wall_now
@@ -48,12 +51,14 @@ WAIT_SECONDS = 20.0
 
 
 class ForgetfulStore(MongoTradeStore):
-    """Whoever asks may send, whether somebody was allowed to before or not."""
+    """Every leg is granted to whoever acts for its exchange now, whether it was granted to another before or not."""
 
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
-        allowed = await super().start_sending(arbitrage_id, role, by)
-        arbitrage = await self.arbitrage(arbitrage_id)
-        return allowed or (None if arbitrage is None else arbitrage.leg(role))
+    async def open_arbitrages(self) -> list[Arbitrage]:
+        tokens = {lease.exchange: lease.token for lease in await self.leases.all()}
+        return [
+            replace(one, legs=tuple(replace(leg, token=tokens[leg.exchange]) for leg in one.legs))
+            for one in await super().open_arbitrages()
+        ]
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,7 @@ class Stage:
     async def violations(self) -> list[Violation]:
         folder = self.world.home / ACCOUNTS
         accounts = [account_of(name, read_journal(folder / f"{name}.jsonl")) for name in TRADED]
-        return violations_of(accounts, await read_snapshot(self.session), MARKETS)
+        return violations_of(evidence_of(accounts, await read_snapshot(self.session), MARKETS))
 
 
 @pytest.fixture
@@ -90,23 +95,40 @@ async def stage(mongodb_uri: str, tmp_path: Path) -> AsyncIterator[Stage]:
         yield Stage(world, session)
 
 
-async def reserve_both(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> None:
+async def reserve_both(
+    stage: Stage, store: MongoTradeStore, buy: str, sell: str, by: Actor = UNFENCED
+) -> tuple[Leg, Leg]:
+    """The buy and the sell, granted."""
     opportunity = served_opportunity(stage.world, ARBITRAGE, buy, sell)
     free = {(row.exchange, row.currency): row.free for row in await store.balances.rows()}
-    for side in ("buy", "sell"):
-        context = DecisionContext(opportunity, ANYTHING, now=wall_now(), free=free)
-        reservation = decide(context, side, markets_by_symbol(MARKETS))
-        assert not isinstance(reservation, Rejected), reservation
-        result = await store.reserve(reservation, UNFENCED)
-        assert result.rejection is None
-    assert result.arbitrage is not None
-    assert result.arbitrage.state == "reserved"
+    reservation = decide(DecisionContext(opportunity, ANYTHING, now=wall_now(), free=free), markets_by_symbol(MARKETS))
+    assert not isinstance(reservation, Rejected), reservation
+    result = await store.reserve(reservation, by)
+    assert result.arbitrage is not None, result.rejection
+    bought, sold = result.arbitrage.legs
+    assert (bought.state, sold.state) == ("granted", "granted")
+    return bought, sold
 
 
-async def die_after_posting(stage: Stage, trader: LegExecutor, exchange: str, role: LegRole) -> None:
+def trader_of(store: MongoTradeStore, account: TradingAccount, leg: Leg, by: Actor = UNFENCED) -> LegExecutor:
+    """By its clock it is always the moment of the grant of `leg`: a busy machine stops no order, only the token can."""
+    clock = ServerClock(lambda: 0)
+    clock.observe(leg.times["granted"], 0)
+    return LegExecutor(store, account, advancing(MARKETS), by=by, server_clock=clock)
+
+
+async def ready_bot(store: MongoTradeStore, exchange: str) -> Actor:
+    """Its process holds the lease; the next of the same name takes it from it at once."""
+    lease = await store.leases.acquire(exchange, f"bot-{exchange}")
+    assert lease is not None
+    await store.leases.set_veto(lease.actor, None)
+    return lease.actor
+
+
+async def die_after_posting(stage: Stage, trader: LegExecutor, exchange: str, leg: Leg) -> None:
     """The exchange has the order and keeps its answer to itself; the process does not live to hear it."""
     stage.world.faults.switch_on(Fault(exchange, "lost_acknowledgement", count=1, manner="timeout"))
-    process = asyncio.create_task(trader.execute(ARBITRAGE, role))
+    process = asyncio.create_task(trader.execute(ARBITRAGE, leg))
     async with asyncio.timeout(WAIT_SECONDS):
         while not stage.world.world.gateways[exchange].exchange.customer.orders:
             await SystemClock().sleep(0.01)
@@ -114,30 +136,35 @@ async def die_after_posting(stage: Stage, trader: LegExecutor, exchange: str, ro
     await asyncio.gather(process, return_exceptions=True)
 
 
-async def take_over(store: MongoTradeStore, trader: LegExecutor, role: LegRole) -> None:
-    """Send, where the store allows it, then see the leg through: what every bot does with what it finds."""
-    await trader.execute(ARBITRAGE, role)
-    arbitrage = await store.arbitrage(ARBITRAGE)
-    leg = None if arbitrage is None else arbitrage.leg(role)
-    if leg is not None and not leg.is_final:
-        await trader.lookup.resolve(ARBITRAGE, leg)
+async def take_over(store: MongoTradeStore, trader: LegExecutor, exchange: str) -> str:
+    """What every bot does with what it finds; returns what that was."""
+    own = Executing(exchange, trader.by.token, markets_by_symbol(MARKETS))
+    [due] = due_actions(await store.open_arbitrages(), own, await store.server_now())
+    follow = {"execute": trader.execute, "resolve": trader.lookup.resolve}
+    await follow[due.what](due.arbitrage_id, due.leg)
+    return due.what
 
 
-async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> list[Violation]:
-    """The buying process dies after it has posted, another takes over; what the audit says in the end."""
+async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> tuple[str, list[Violation]]:
+    """The buying process dies after it has posted, another takes over; what it did, and what the audit says in the
+    end."""
     accounts = {exchange: stage.account(exchange) for exchange in TRADED}
     try:
         await store.prepare()
         await store.settings.create(ANYTHING)
         for exchange, account in accounts.items():
             await store.balances.replace(exchange, await account.balances(), "before", UNFENCED)
-        await reserve_both(stage, store, buy, sell)
-        await die_after_posting(stage, LegExecutor(store, accounts[buy], advancing(MARKETS), by=UNFENCED), buy, "buy")
-        await take_over(store, LegExecutor(store, accounts[buy], advancing(MARKETS), by=UNFENCED), "buy")
-        await take_over(store, LegExecutor(store, accounts[sell], advancing(MARKETS), by=UNFENCED), "sell")
+        first, other = await ready_bot(store, buy), await ready_bot(store, sell)
+        bought, sold = await reserve_both(stage, store, buy, sell, first)
+        assert bought.token == first.token
+        await die_after_posting(stage, trader_of(store, accounts[buy], bought, first), buy, bought)
+        second = await ready_bot(store, buy)
+        assert second.token > first.token
+        what = await take_over(store, trader_of(store, accounts[buy], bought, second), buy)
+        assert await take_over(store, trader_of(store, accounts[sell], sold, other), sell) == "execute"
         for exchange, account in accounts.items():
             await store.balances.replace(exchange, await account.balances(), "after", UNFENCED)
-        return await stage.violations()
+        return what, await stage.violations()
     finally:
         await store.close()
         for account in accounts.values():
@@ -148,7 +175,8 @@ async def traded(stage: Stage, store: MongoTradeStore, buy: str, sell: str) -> l
 async def test_without_the_rule_the_audit_catches_the_second_order(stage: Stage, buy: str, sell: str) -> None:
     session = stage.session
     store = ForgetfulStore(connect(session.mongodb), session.database, session.session_id)
-    found = await traded(stage, store, buy, sell)
+    what, found = await traded(stage, store, buy, sell)
+    assert what == "execute"
     assert [one.arbitrage_id for one in found if one.kind == "posted_twice"] == [ARBITRAGE], found
 
 
@@ -156,4 +184,4 @@ async def test_without_the_rule_the_audit_catches_the_second_order(stage: Stage,
 async def test_with_the_rule_the_same_death_leaves_nothing_to_object_to(stage: Stage, buy: str, sell: str) -> None:
     session = stage.session
     store = MongoTradeStore(connect(session.mongodb), session.database, session.session_id)
-    assert await traded(stage, store, buy, sell) == []
+    assert await traded(stage, store, buy, sell) == ("resolve", [])

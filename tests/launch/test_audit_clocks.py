@@ -21,7 +21,15 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.server.mongo_client import connect
 from tests.bots.served_opportunity import MARKETS, TRADED
 from tests.exchanges.served import Served
-from tests.launch.test_audit_catches import ANYTHING, ARBITRAGE, Stage, die_after_posting, reserve_both, stage
+from tests.launch.test_audit_catches import (
+    ANYTHING,
+    ARBITRAGE,
+    Stage,
+    die_after_posting,
+    reserve_both,
+    stage,
+    trader_of,
+)
 
 __all__ = ["stage"]
 BUYERS = (
@@ -101,8 +109,13 @@ class Floor:
         for account in self.accounts.values():
             await account.close()
 
-    def trader(self, exchange: str) -> LegExecutor:
-        return LegExecutor(self.store, self.accounts[exchange], advancing(MARKETS), by=UNFENCED)
+    async def execute(self, leg: Leg) -> None:
+        trader = trader_of(self.store, self.accounts[leg.exchange], leg)
+        await trader.execute(ARBITRAGE, leg)
+
+    async def die_after_posting(self, leg: Leg) -> None:
+        trader = trader_of(self.store, self.accounts[leg.exchange], leg)
+        await die_after_posting(self.stage, trader, leg.exchange, leg)
 
     async def arbitrage(self) -> Arbitrage:
         found = await self.store.arbitrage(ARBITRAGE)
@@ -157,11 +170,9 @@ async def test_a_lost_acknowledgement_is_one_order_whatever_the_clock_says(
     seller = "kraken" if buyer == "bitflyer" else "bitflyer"
     stage.world.faults.switch_on(Fault(buyer, "clock_skew", seconds=3600, skew_seconds=skew))
     async with Floor(stage) as floor:
-        await reserve_both(stage, floor.store, buyer, seller)
+        buy, sell = await reserve_both(stage, floor.store, buyer, seller)
         stage.world.faults.switch_on(Fault(buyer, "lost_acknowledgement", count=1, manner="dropped"))
-        await asyncio.gather(
-            floor.trader(buyer).execute(ARBITRAGE, "buy"), floor.trader(seller).execute(ARBITRAGE, "sell")
-        )
+        await asyncio.gather(floor.execute(buy), floor.execute(sell))
         assert role_states(await floor.arbitrage()) == [("buy", "done"), ("sell", "done")]
         assert await floor.reconciled(buyer, seller) == []
         assert orders_at(stage.world, buyer) == 1
@@ -171,9 +182,9 @@ async def test_a_lost_acknowledgement_is_one_order_whatever_the_clock_says(
 async def test_where_the_search_misses_it_nothing_is_sent_in_its_place(stage: Stage) -> None:
     """Held while the balances speak for an order; once it is found, the arbitrage ends as it should have."""
     async with Floor(stage) as floor:
-        await reserve_both(stage, floor.store, "bitflyer", "kraken")
-        await die_after_posting(stage, floor.trader("bitflyer"), "bitflyer", "buy")
-        await floor.trader("kraken").execute(ARBITRAGE, "sell")
+        buy, sell = await reserve_both(stage, floor.store, "bitflyer", "kraken")
+        await floor.die_after_posting(buy)
+        await floor.execute(sell)
         held = await floor.denied(Blind(floor.accounts["bitflyer"]))
         assert (held.state, held.reason) == ("residual", UNCONFIRMED)
         assert role_states(held) == [("buy", "not_sent"), ("sell", "done")]
@@ -189,13 +200,13 @@ async def test_the_audit_sees_an_order_in_the_place_of_one_that_had_filled(stage
     """A bot that takes the denial for all there is to know sends a second order of full size."""
     async with Floor(stage) as floor:
         opening = await floor.accounts["bitflyer"].balances()
-        await reserve_both(stage, floor.store, "bitflyer", "kraken")
-        await die_after_posting(stage, floor.trader("bitflyer"), "bitflyer", "buy")
-        await floor.trader("kraken").execute(ARBITRAGE, "sell")
+        buy, sell = await reserve_both(stage, floor.store, "bitflyer", "kraken")
+        await floor.die_after_posting(buy)
+        await floor.execute(sell)
         denied = await floor.denied(Believed(floor.accounts["bitflyer"], opening))
         second: Leg = denied.legs[-1]
         assert (denied.state, second.role, second.exchange) == ("single_leg", "complete", "bitflyer")
-        await floor.trader("bitflyer").execute(ARBITRAGE, "complete")
+        await floor.execute(second)
         assert orders_at(stage.world, "bitflyer") == 2
         found = await floor.violations()
         assert {"order_unbooked", "replaced_while_filled", "fill_missing"} <= found

@@ -8,7 +8,8 @@ from typing import get_args
 
 import pytest
 
-from launch.chaos.audit_records import ViolationKind
+from launch.chaos.audit_lateness import LATEST, late_while_stopped
+from launch.chaos.audit_records import Stopped, ViolationKind
 from launch.chaos.audit_replacements import SEARCH_TIME
 from launch.chaos.books_audit import account_of
 from market.money import Amount, Price
@@ -36,6 +37,11 @@ def rejected_again(world: World) -> World:
     return world.with_account("alpha", rejected=(RejectedOrder(request, "client_id_used", NOON + 50),))
 
 
+def posted_late(world: World, after: int = LATEST + 1) -> World:
+    """The buy came `after` its grant."""
+    return world.with_account("alpha", came_at={"order-buy": NOON + after})
+
+
 def strange_order(world: World) -> World:
     strange = replace(order_on(world, "alpha"), order_id="strange", client_order_id="nobody's", state="cancelled")
     return world.with_account("alpha", orders=(*world.accounts["alpha"].orders, strange))
@@ -60,7 +66,7 @@ def replaced_while_it_had_filled(world: World) -> World:
     buy, sell = world.arbitrage.legs
     denied = replace(buy, times=buy.times | {"unconfirmed": failed})
     again = replace(
-        buy, role="complete", client_order_id="again", times={"reserved": failed, "sending": replaced}, fills=()
+        buy, role="complete", client_order_id="again", times={"reserved": failed, "granted": replaced}, fills=()
     )
     steps = [
         Transition("buy filled", found, "bot", 1) if one.what == "buy filled" else one
@@ -136,8 +142,8 @@ def still_open(world: World) -> World:
     return with_state(world, state="reserved", history=history)
 
 
-def leg_still_sending(world: World) -> World:
-    return world.with_leg("sell", state="sending")
+def leg_still_granted(world: World) -> World:
+    return world.with_leg("sell", state="granted")
 
 
 def leg_still_holds(world: World) -> World:
@@ -164,13 +170,13 @@ def still_held(world: World) -> World:
 
 
 def step_skipped(world: World) -> World:
-    history = tuple(step for step in world.arbitrage.history if step.what != "buy sending")
+    history = tuple(step for step in world.arbitrage.history if step.what != "buy granted")
     return with_state(world, history=history)
 
 
-def sent_twice_by_history(world: World) -> World:
+def granted_twice_by_history(world: World) -> World:
     steps = world.arbitrage.history
-    return with_state(world, history=(*steps[:5], steps[4], *steps[5:]))
+    return with_state(world, history=(steps[0], *steps))
 
 
 def state_skipped(world: World) -> World:
@@ -206,6 +212,7 @@ Tampering = Callable[[World], World]
 CASES: tuple[tuple[str, Tampering], ...] = (
     ("posted_twice", posted_again),
     ("posted_twice", rejected_again),
+    ("posted_late", posted_late),
     ("unknown_order", strange_order),
     ("unknown_order", without_leave),
     ("order_unbooked", order_on_no_leg),
@@ -221,21 +228,20 @@ CASES: tuple[tuple[str, Tampering], ...] = (
     ("fill_differs", other_fee),
     ("fill_misfiled", fill_on_another_leg),
     ("left_open", still_open),
-    ("left_open", leg_still_sending),
+    ("left_open", leg_still_granted),
     ("left_open", leg_still_holds),
     ("single_leg_undecided", never_sold),
     ("single_leg_undecided", sold_too_little),
     ("single_leg_undecided", held_for_no_reason),
     ("reservation_left", still_held),
     ("reservation_left", lambda world: world.with_snapshot(pairs={"pair|BTC|alpha|beta": "opportunity-1"})),
-    ("reservation_left", lambda world: world.with_snapshot(halves={"half|alpha|USD|alpha|beta": "opportunity-1"})),
     ("reservation_left", lambda world: world.with_snapshot(open_arbitrages=1)),
     ("reservation_left", lambda world: world.with_snapshot(open_arbitrages=-1)),
     ("reservation_left", lambda world: world.with_snapshot(notional={"total": Decimal("0.01")})),
     ("liquidity_differs", lambda world: world.with_snapshot(liquidity={"alpha:BTC/USD:1|buy": AMOUNT * 2})),
     ("liquidity_differs", lambda world: world.with_snapshot(liquidity={"alpha:BTC/USD:7|buy": AMOUNT})),
     ("illegal_history", step_skipped),
-    ("illegal_history", sent_twice_by_history),
+    ("illegal_history", granted_twice_by_history),
     ("illegal_history", state_skipped),
     ("illegal_history", time_went_back),
     ("illegal_history", history_of_another_end),
@@ -255,6 +261,51 @@ def test_nothing_is_wrong_where_nothing_is(has_client_ids: bool) -> None:
 @pytest.mark.parametrize(("kind", "tamper"), CASES, ids=[f"{kind}-{number}" for number, (kind, _) in enumerate(CASES)])
 def test_each_lie_is_found_by_its_name(kind: str, tamper: Tampering) -> None:
     assert kind in {violation.kind for violation in tamper(clean_world()).violations()}
+
+
+def test_an_order_may_be_posted_for_a_second_and_travel_for_as_long_as_any_does() -> None:
+    assert LATEST == 21_000_000
+    assert posted_late(clean_world(), LATEST).violations() == []
+    (late,) = posted_late(clean_world()).violations()
+    assert (late.kind, late.arbitrage_id) == ("posted_late", "opportunity-1")
+    assert "buy leg on alpha" in late.detail
+    assert "21.000 s after it was granted" in late.detail
+
+
+def test_an_order_that_the_exchange_rejected_came_late_all_the_same() -> None:
+    world = rejected_again(clean_world())
+    (rejected,) = world.accounts["alpha"].rejected
+    late = world.with_account("alpha", orders=(), fills=(), rejected=(replace(rejected, at=NOON + LATEST + 1),))
+    assert [one.arbitrage_id for one in late.violations() if one.kind == "posted_late"] == ["opportunity-1"]
+
+
+@pytest.mark.parametrize(
+    ("stop", "is_excused"),
+    [
+        (Stopped("alpha", NOON + 1, NOON + LATEST), True),
+        # it began before the grant
+        (Stopped("alpha", NOON - 5, NOON), True),
+        # the machine resumed it as it came
+        (Stopped("alpha", NOON + LATEST + 1, NOON + LATEST + 9), True),
+        # it was never resumed
+        (Stopped("alpha", NOON + 1, None), True),
+        (Stopped("alpha", NOON - 5, NOON - 1), False),
+        (Stopped("alpha", NOON + LATEST + 2, None), False),
+        (Stopped("beta", NOON + 1, None), False),
+    ],
+)
+def test_late_from_a_bot_that_stood_still_meanwhile_is_counted_and_no_violation(
+    stop: Stopped, is_excused: bool
+) -> None:
+    world = replace(posted_late(clean_world()), stops=(stop,))
+    kinds = [one.kind for one in world.violations()]
+    assert kinds == ([] if is_excused else ["posted_late"])
+    assert late_while_stopped(world.evidence) == int(is_excused)
+
+
+def test_what_came_in_time_is_not_counted_though_its_bot_stood_still() -> None:
+    world = replace(clean_world(), stops=(Stopped("alpha", NOON, None), Stopped("beta", NOON, None)))
+    assert late_while_stopped(world.evidence) == 0
 
 
 def test_every_kind_of_violation_can_be_found() -> None:
@@ -297,7 +348,7 @@ def test_a_leg_that_counted_as_rejected_and_was_replaced_is_looked_at_too() -> N
 
 
 @pytest.mark.parametrize(
-    ("filled_at", "sent_at", "booked_at", "is_replaced"),
+    ("filled_at", "granted_at", "booked_at", "is_replaced"),
     [
         (NOON + 15, NOON + 26, NOON + 30, True),
         # never booked
@@ -307,15 +358,15 @@ def test_a_leg_that_counted_as_rejected_and_was_replaced_is_looked_at_too() -> N
         # after it was found: what flattens it
         (NOON + 15, NOON + 31, NOON + 30, False),
         # under way for longer than anybody waits
-        (NOON + 10 + SEARCH_TIME + 1, NOON + 26, NOON + 30, False),
+        (NOON + SEARCH_TIME + 1, NOON + 26, NOON + 30, False),
     ],
 )
-def test_replaced_is_what_was_sent_after_it_was_given_up_and_before_it_was_found(
-    filled_at: int, sent_at: int, booked_at: int | None, is_replaced: bool
+def test_replaced_is_what_was_granted_after_it_was_given_up_and_before_it_was_found(
+    filled_at: int, granted_at: int, booked_at: int | None, is_replaced: bool
 ) -> None:
     world = replaced_while_it_had_filled(clean_world())
     legs = [
-        replace(leg, times=leg.times | {"sending": sent_at}) if leg.role == "complete" else leg
+        replace(leg, times=leg.times | {"granted": granted_at}) if leg.role == "complete" else leg
         for leg in world.arbitrage.legs
     ]
     steps = [one for one in world.arbitrage.history if one.what != "buy filled"]
@@ -331,7 +382,7 @@ def test_like_orders_without_client_ids_are_each_of_its_own_leg_whatever_the_exc
     later = 30 * 1_000_000
     world = clean_world(has_client_ids=False)
     buy = world.arbitrage.legs[0]
-    rejected_leg = replace(buy, exchange_order_id=None, fills=(), times={"reserved": NOON, "sending": NOON + 10})
+    rejected_leg = replace(buy, exchange_order_id=None, fills=(), times={"reserved": NOON, "granted": NOON + 10})
     second = {name: at + later for name, at in buy.times.items()}
     first = replace(world.arbitrage, legs=(rejected_leg,))
     other = replace(world.arbitrage, arbitrage_id="opportunity-2", legs=(replace(buy, times=second),))

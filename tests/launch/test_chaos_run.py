@@ -23,10 +23,11 @@ from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.cli.main import run
 from launch.config.configuration import Configuration
+from launch.errors import LaunchError
 from launch.sessions.paper import paper_settings
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
-from session.clock import SystemClock
+from session.clock import SystemClock, wall_now
 from session.session import Session
 from simulators.faults.faults import Fault
 from store.mongo.mongo_store import open_store
@@ -87,8 +88,9 @@ async def test_a_kill_is_a_kill_and_the_part_comes_back(tmp_path: Path) -> None:
 
 async def test_a_fault_for_a_process_that_is_down_is_not_counted(tmp_path: Path) -> None:
     async with running_targets(tmp_path) as (_, injector):
-        await injector.run([Kill(0.0, "cep"), Kill(0.0, "ui", "jvm"), Pause(0.0, "kafka", 3.5)])
+        await injector.run([Kill(0.0, "cep"), Kill(0.0, "ui", "jvm"), Pause(0.0, "bot-bitstamp", 3.5)])
         assert +injector.injected == Counter()
+        assert injector.stops_of_bots() == []
 
 
 async def test_a_paused_part_stands_still_and_goes_on(tmp_path: Path) -> None:
@@ -99,6 +101,29 @@ async def test_a_paused_part_stands_still_and_goes_on(tmp_path: Path) -> None:
         await pausing
         await until(lambda: process.status() != psutil.STATUS_STOPPED)
         assert injector.injected == {"pause ui": 1}
+
+
+async def test_when_a_bot_stood_still_is_recorded_for_the_audit(tmp_path: Path) -> None:
+    async with running_targets(tmp_path) as (_, injector):
+        began = wall_now()
+        await injector.run([Pause(0.0, "bot-kraken", 0.2), Pause(0.1, "ui", 0.1)])
+        await injector.run([Pause(0.0, "bot-kraken", 0.1)])
+        pausing = asyncio.create_task(injector.run([Pause(0.0, "bot-kraken", 600.0)]))
+        await until(lambda: injector.injected["pause bot"] == 3)
+        *over, last = injector.stops_of_bots()
+        assert last.until is None, "it stands still"
+        pausing.cancel()
+        await asyncio.gather(pausing, return_exceptions=True)
+        # clear would ask exchanges and store for more, which are not there
+        with pytest.raises((LaunchError, FileNotFoundError)):
+            await injector.clear()
+        stops = injector.stops_of_bots()
+        assert [stop.exchange for stop in stops] == ["kraken"] * 3
+        assert stops[:2] == over
+        moments = [at for stop in stops for at in (stop.since, stop.until or 0)]
+        assert moments == sorted(moments), "the stop that clear ended has an end"
+        assert moments[0] >= began
+        assert moments[1] - moments[0] >= 200_000
 
 
 @asynccontextmanager
@@ -180,7 +205,7 @@ def run_with(*violations: Violation) -> ChaosRun:
     world = clean_world()
     schedule: tuple[Injection, ...] = schedule_of(4, 30, ("kraken",), ("bot-kraken",))
     snapshot = replace(world.snapshot, leases={"kraken": 3})
-    finding = AuditReport(tuple(world.accounts.values()), snapshot, violations)
+    finding = AuditReport(tuple(world.accounts.values()), snapshot, violations, late_while_stopped=7)
     return ChaosRun(4, 30.0, schedule, {"kill bot": 2}, finding, {"bot-kraken": 2}, 1)
 
 
@@ -197,6 +222,8 @@ def test_the_exit_code_and_the_document_say_whether_anything_was_wrong(
     document = json.loads(file.read_text())
     assert (document["seed"], document["seconds"], document["faults"]) == (4, 30.0, {"kill bot": 2})
     assert (document["orders"], document["fills"], document["arbitrages"]) == (2, 2, {"closed": 1})
+    assert document["late_while_stopped"] == 7
+    assert "7 orders came late from a bot that was stopped: no violations" in said
     assert document["takeovers"] == {"kraken": 2}, "its first bot took over from nobody"
     assert [row["kind"] for row in document["violations"]] == [violation.kind for violation in violations]
     assert len(document["schedule"]) == len(run.schedule)

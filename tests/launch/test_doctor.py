@@ -21,6 +21,7 @@ from launch.cli.doctor import (
     judged,
     packages_finding,
     port_finding,
+    priorities_finding,
     room_finding,
     session_findings,
     session_runs,
@@ -64,6 +65,21 @@ def test_packages(tmp_path: Path, installed: dict[str, str], state: State, words
     pins = tmp_path / "requirements.lock"
     pins.write_text("alpha==1.0\nbeta==2.0rc1\n\ngamma==3.0; sys_platform == 'plan9'\n")
     finding = packages_finding(pins, installed.get)
+    assert finding.state == state
+    assert words in finding.text
+
+
+@pytest.mark.parametrize(
+    ("are_sessions_grouped", "is_writable", "state", "words"),
+    [
+        (True, True, "ok", "by the nice of its autogroup"),
+        (False, False, "ok", "its nice counts"),
+        (False, True, "ok", "its nice counts"),
+        (True, False, "advice", "parts share the CPU equally"),
+    ],
+)
+def test_priorities(are_sessions_grouped: bool, is_writable: bool, state: State, words: str) -> None:
+    finding = priorities_finding(are_sessions_grouped, is_writable)
     assert finding.state == state
     assert words in finding.text
 

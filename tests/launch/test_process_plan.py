@@ -39,6 +39,17 @@ def test_a_number_that_is_none_is_rejected(number: str, capsys: pytest.CaptureFi
     assert number in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("services", "words"), [(("kafka", "mongodb"), ("--after", "kafka")), ((), ())])
+def test_spark_starts_beside_our_own_kafka_and_waits_for_it_itself(
+    tmp_path: Path, services: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    session = paper_session(tmp_path, PaperOptions(None, None, None, None), Configuration())
+    (spark,) = (part for part in own_processes(session, services, fed=True) if part.name == "cep")
+    assert spark.after == ()
+    assert spark.awaits == words[1:]
+    assert spark.command[-1 - len(words) :] == ("cep", *words)
+
+
 def test_the_log_is_recorded_by_a_part_of_its_own_where_the_session_records(tmp_path: Path) -> None:
     session = paper_session(tmp_path, PaperOptions(None, None, None, None, record=True), Configuration())
     parts = {part.name: part for part in own_processes(session, ("kafka", "mongodb"), fed=True)}

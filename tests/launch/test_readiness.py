@@ -1,12 +1,15 @@
 """When a start is given up: never on what still works, always on what is dead."""
 
+import asyncio
 import os
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from launch.errors import LaunchError
-from launch.supervisor.readiness import IDLE_SECONDS, MAX_ENDS, StartTimeouts, until_it_works
+from launch.setup.data_dir import ready_file
+from launch.supervisor.readiness import IDLE_SECONDS, MAX_ENDS, StartTimeouts, until_it_works, until_ready
 from market.time_units import MICROSECONDS
 from store.errors import StoreUnavailableError
 from streams.errors import StreamRejectedError, StreamUnavailableError
@@ -100,3 +103,17 @@ async def test_a_service_that_is_idle_or_says_no_is_given_up(answer: Exception, 
     with pytest.raises((LaunchError, StreamRejectedError), match=end):
         # no process has this group
         await until_it_works(attempt, "kafka", 0, idle_seconds=0.001, pause_seconds=0)
+
+
+async def test_who_waits_for_others_goes_on_once_all_of_them_are_ready(tmp_path: Path) -> None:
+    (tmp_path / "ready").mkdir()
+    ready_file(tmp_path, "kafka").touch()
+    await until_ready(tmp_path, ())
+    await until_ready(tmp_path, ("kafka",))
+    waiting = asyncio.create_task(until_ready(tmp_path, ("kafka", "mongodb"), pause_seconds=0))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    ready_file(tmp_path, "mongodb").touch()
+    async with asyncio.timeout(20):
+        await waiting

@@ -10,6 +10,7 @@ PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding", "net")
 SUMMARY: dict[str, object] = {
     "quotes": {"coinbaseexchange": 1204, "bitflyer": 2},
     "opportunities": 12331,
+    "episodes": {"taken": 44, "rejected": 121, "expired": 6, "undecided": 0},
     "arbitrages": {"closed": 52, "residual": 1, "awaiting_second_leg": 1},
     "rejections": {"a_new_one": 1, "pair_busy": 2273},
     "rejected_profit": {"a_new_one": "0", "pair_busy": "12.300000000000000000412", "stale": "1.5"},
@@ -24,6 +25,7 @@ def test_the_end_of_a_session_is_said_in_words_and_short_figures() -> None:
     assert summary_lines(SUMMARY) == [
         "quotes since ready          Coinbase 1,204, bitFlyer 2",
         "opportunities               12,331",
+        "episodes of them            taken 44, rejected 121, expired 6, undecided 0",
         "arbitrages by end state     closed 52, residual 1, awaiting second leg 1",
         "rejection reasons",
         "  Pair already has an open arbitrage  2,273  missed profit $12.30",

@@ -13,6 +13,7 @@ import pytest
 
 from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file
+from launch.supervisor.priorities import has_autogroups, niceness_of
 from launch.supervisor.process_groups import ProcessSpec, group_members
 from launch.supervisor.supervisor import Supervisor, kill_leftovers
 from session.clock import SystemClock, wall_now
@@ -23,6 +24,10 @@ SLEEPER = "import os, pathlib, sys, time; pathlib.Path(sys.argv[1]).write_text(s
 def sleeper(home: Path, name: str, after: tuple[str, ...] = ()) -> ProcessSpec:
     (home / "ready").mkdir(exist_ok=True)
     return ProcessSpec(name, (sys.executable, "-c", SLEEPER, str(ready_file(home, name))), after)
+
+
+def autogroup_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/autogroup").read_text()
 
 
 def process_of(home: Path, name: str) -> int:
@@ -49,6 +54,26 @@ async def test_a_killed_part_comes_back_and_stop_leaves_nothing(tmp_path: Path) 
     assert not psutil.pid_exists(first)
     assert not psutil.pid_exists(second)
     assert any("restarting in" in line for line in said)
+
+
+@pytest.mark.skipif(not has_autogroups(), reason="this kernel has no autogroups, or they are off")
+async def test_a_part_that_comes_back_has_its_priority_again(tmp_path: Path) -> None:
+    async def eventually_nice(pid: int) -> int:
+        nice = os.getpriority(os.PRIO_PROCESS, pid)
+        async with asyncio.timeout(20):
+            while not autogroup_of(pid).endswith(f" nice {nice}\n"):
+                await SystemClock().sleep(0.02)
+        return nice
+
+    supervisor = Supervisor(tmp_path, [sleeper(tmp_path, "ui")], lambda _: None)
+    await supervisor.start()
+    await supervisor.all_ready(20)
+    first = process_of(tmp_path, "ui")
+    nices = [await eventually_nice(first)]
+    os.kill(first, signal.SIGKILL)
+    nices.append(await eventually_nice(await eventually_restarted(tmp_path, "ui", first)))
+    await supervisor.stop()
+    assert nices == [os.getpriority(os.PRIO_PROCESS, 0) + niceness_of("ui")] * 2
 
 
 async def test_the_whole_group_goes_before_a_restart(tmp_path: Path) -> None:
@@ -91,6 +116,20 @@ async def test_a_part_that_never_gets_ready_is_named_with_its_last_words(tmp_pat
     assert str(tmp_path / "logs") in str(gave_up.value)
     waiting = [line for line in said if "still waiting" in line]
     assert waiting[0].startswith("still waiting for cep: cep last logged: waiting for Kafka")
+
+
+async def test_a_part_that_waits_for_another_itself_starts_at_once_and_counts_as_waiting(tmp_path: Path) -> None:
+    """The one that is awaited is named as dead, not the one that waits for it."""
+    asleep = (sys.executable, "-c", "import time; time.sleep(1000)")
+    log, waiting = ProcessSpec("kafka", asleep), ProcessSpec("cep", asleep, awaits=("kafka",))
+    supervisor = Supervisor(tmp_path, [log, waiting], lambda _: None)
+    await supervisor.start()
+    async with asyncio.timeout(20):
+        while supervisor.group_of("cep") is None:
+            await SystemClock().sleep(0.02)
+    with pytest.raises(LaunchError, match=r"idle for 0 s: kafka\."):
+        await supervisor.all_ready(0.4)
+    await supervisor.stop()
 
 
 async def test_a_part_that_works_is_waited_for_however_long(tmp_path: Path) -> None:

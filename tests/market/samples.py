@@ -150,7 +150,7 @@ def order_leg(
         client_order_id=client_order_id(identity, role),
         state="done",
         fills=tuple(fills),
-        times={"reserved": 1, "sending": 2},
+        times={"reserved": 1, "granted": 2},
     )
 
 
@@ -162,6 +162,5 @@ def arbitrage_of(opportunity: Opportunity, *legs: Leg) -> Arbitrage:
         opportunity=opportunity,
         legs=legs,
         amount=legs[0].amount,
-        reserve_by=0,
         send_by=0,
     )

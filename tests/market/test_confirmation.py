@@ -19,7 +19,7 @@ from tests.market.samples import arbitrage_of as arbitrage_with
 ONE, PRICE = Decimal(1), Decimal(100)
 BTC, USD = BalanceRow("alpha", "BTC", Decimal(5), ONE), BalanceRow("alpha", "USD", Decimal(900), ZERO)
 ROWS = (BTC, USD)
-LEG = replace(order_leg(USD_MARKET, "buy", ONE, PRICE, ()), state="sending", exchange_order_id=None)
+LEG = replace(order_leg(USD_MARKET, "buy", ONE, PRICE, ()), state="granted", exchange_order_id=None)
 FILL = fill_of(USD_MARKET, "buy", ONE, PRICE, fill_id="1")
 SOLD = fill_of(USD_MARKET, "sell", ONE, PRICE, fill_id="2")
 

@@ -82,7 +82,7 @@ def test_a_run_keeps_its_widest_spread() -> None:
     (episode,) = episodes_of(
         [replace(seen(0), net_bps=3.0), replace(seen(1), net_bps=8.5), replace(seen(2), net_bps=4.0)]
     )
-    assert episode == Episode(HERE, 0, 2, 3, 8.5, False, Decimal(1), "cooling_down")
+    assert episode == Episode(HERE, 0, 2, 3, 8.5, False, Decimal(1), "cooling_down", until=12, profit=Decimal(1))
 
 
 def offered(expected: float = 40.0, buy: str = "2", sell: str = "5") -> Opportunity:
@@ -128,7 +128,7 @@ def test_an_inverted_rate_counts_at_the_side_that_is_paid() -> None:
 def test_a_sighting_is_made_of_the_opportunity() -> None:
     one = offered()
     made = sample_of(one, TradeBounds(base=Decimal(1)), "stale")
-    assert made == EpisodeSample(HERE, 1_000_000, 2_000_000, 50.0, Decimal(20), "stale")
+    assert made == EpisodeSample(HERE, 1_000_000, 2_000_000, 50.0, Decimal(20), "stale", "opportunity-1")
     assert pair_of(one) == HERE
 
 

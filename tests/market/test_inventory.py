@@ -67,9 +67,7 @@ def test_an_exchange_without_an_opening_is_no_exposure_yet() -> None:
     assert [(one.currency, one.change) for one in found] == [("BTC", -ONE), ("USD", -HUNDRED)]
 
 
-@pytest.mark.parametrize(
-    ("state", "count"), [("awaiting_second_leg", 2), ("reserved", 2), ("single_leg", 2), ("closed", 0)]
-)
+@pytest.mark.parametrize(("state", "count"), [("reserved", 2), ("single_leg", 2), ("closed", 0)])
 def test_holds_are_those_of_open_legs(state: ArbitrageState, count: int) -> None:
     book = levels(("100", "1"))
     buy = replace(order_leg(USD_MARKET, "buy", ONE, HUNDRED), held=Decimal("100.1"))

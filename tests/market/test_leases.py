@@ -1,10 +1,21 @@
 """Leases: at most one holder at a time, and a token that nobody had before."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from market.time_units import MICROSECONDS
-from market.trade.leases import LEASE_SECONDS, UNFENCED, Lease, acquired, is_fenced_out, released, renewed
+from market.trade.leases import (
+    LEASE_SECONDS,
+    UNFENCED,
+    Lease,
+    Veto,
+    acquired,
+    block_of,
+    is_fenced_out,
+    released,
+    renewed,
+)
 
 LENGTH = int(LEASE_SECONDS * MICROSECONDS)
 HOLDERS = ("one", "two", "three")
@@ -32,6 +43,48 @@ def test_a_servers_clock_that_is_set_back_makes_nothing_older_than_it_was() -> N
     following = acquired(lease, "alpha", "two", 2 * LENGTH)
     assert following is not None
     assert (following.used, following.used_ago) == ("some", 0)
+
+
+VETOES: list[Veto | None] = [None, "no_bot", "bot_draining", "account_rejected"]
+
+
+@pytest.mark.parametrize("veto", VETOES)
+def test_whoever_begins_takes_no_leg_before_it_says_so_whatever_the_last_one_said(veto: Veto | None) -> None:
+    lease = Lease("alpha", "one", 3, LENGTH, veto=veto)
+    taken = [
+        acquired(None, "alpha", "one", 0),
+        acquired(lease, "alpha", "one", 1),
+        acquired(lease, "alpha", "two", LENGTH),
+    ]
+    assert [None if one is None else one.veto for one in taken] == ["no_bot"] * 3
+
+
+@pytest.mark.parametrize("veto", VETOES)
+def test_a_veto_outlasts_renewal_and_release(veto: Veto | None) -> None:
+    current = Lease("alpha", "one", 3, LENGTH, veto=veto)
+    # the holder's own copy is as old as its acquisition
+    known = Lease("alpha", "one", 3, LENGTH)
+    again, freed = renewed(current, known, LENGTH // 2, "some"), released(current, known, LENGTH // 2)
+    assert again is not None
+    assert freed is not None
+    assert (again.veto, freed.veto) == (veto, veto)
+
+
+@pytest.mark.parametrize(
+    ("lease", "block"),
+    [
+        (None, "no_bot"),
+        (Lease("alpha", "one", 3, LENGTH + 1, veto=None), None),
+        (Lease("alpha", "one", 3, LENGTH, veto=None), "no_bot"),
+        (Lease("alpha", "one", 3, LENGTH, veto="bot_draining"), "no_bot"),
+        (Lease("alpha", "one", 3, LENGTH + 1), "no_bot"),
+        (Lease("alpha", "one", 3, LENGTH + 1, veto="bot_draining"), "bot_draining"),
+        (Lease("alpha", "one", 3, LENGTH + 1, veto="account_rejected"), "account_rejected"),
+    ],
+    ids=["none ever", "ready", "ran out", "ran out draining", "not ready yet", "draining", "rejected"],
+)
+def test_what_keeps_legs_from_an_exchange(lease: Lease | None, block: str | None) -> None:
+    assert block_of(lease, LENGTH) == block
 
 
 def test_tools_without_a_lease_are_never_fenced_out() -> None:

@@ -131,9 +131,9 @@ def test_less_than_an_order_stays_in_the_ledger() -> None:
 
 def test_waits_for_open_legs_and_leaves_ended_ones() -> None:
     one = arbitrage(USD_MARKET, EUR_MARKET, "1", "1")
-    sending = replace(one, legs=(one.legs[0], replace(one.legs[1], state="sending")))
+    flying = replace(one, legs=(one.legs[0], replace(one.legs[1], state="granted")))
     follow = advancing(MARKETS)
-    assert follow(sending, settings_of(), 7) is sending
+    assert follow(flying, settings_of(), 7) is flying
     ended = follow(one, settings_of(), 7)
     assert follow(ended, settings_of(), 8) is ended
 
@@ -162,7 +162,7 @@ class Execution(RuleBasedStateMachine):
         self.steps = 0
         matched = amount * Decimal("0.001")
         one = arbitrage(buy, sell, "0", "0")
-        legs = tuple(replace(leg, amount=Amount(matched), state="sending", held=Decimal(1)) for leg in one.legs)
+        legs = tuple(replace(leg, amount=Amount(matched), state="granted", held=Decimal(1)) for leg in one.legs)
         self.arbitrage = replace(one, legs=legs, amount=Amount(matched))
 
     @rule()

@@ -15,7 +15,7 @@ ONE, PRICE = Decimal(1), Decimal(100)
 def leg(role: LegRole, state: LegState, *, is_filled: bool = False) -> Leg:
     """What is not sent has never been."""
     fills = (fill_of(USD_MARKET, "buy", ONE, PRICE),) if is_filled else ()
-    times = {"reserved": 1} if state in ("reserved", "not_sent") else {"reserved": 1, "sending": 2}
+    times = {"reserved": 1} if state in ("reserved", "not_sent") else {"reserved": 1, "granted": 2}
     return replace(order_leg(USD_MARKET, "buy", ONE, PRICE, fills), role=role, state=state, times=times)
 
 
@@ -25,16 +25,15 @@ FILLED = leg("buy", "done", is_filled=True)
 @pytest.mark.parametrize(
     ("state", "legs", "stage"),
     [
-        ("awaiting_second_leg", [leg("buy", "reserved")], "awaiting_second_leg"),
         ("reserved", [leg("buy", "reserved"), leg("sell", "reserved")], "reserved"),
-        ("reserved", [leg("buy", "sending"), leg("sell", "reserved")], "sent"),
+        ("reserved", [leg("buy", "granted"), leg("sell", "reserved")], "sent"),
         ("reserved", [leg("buy", "not_sent"), leg("sell", "reserved")], "reserved"),
         ("reserved", [leg("buy", "not_sent"), leg("sell", "not_sent")], "reserved"),
         ("reserved", [leg("buy", "done"), leg("sell", "done")], "sent"),
-        ("reserved", [FILLED, leg("sell", "sending")], "partly_filled"),
+        ("reserved", [FILLED, leg("sell", "granted")], "partly_filled"),
         ("reserved", [FILLED, leg("sell", "not_sent")], "filled"),
         ("reserved", [FILLED, leg("sell", "done")], "filled"),
-        ("single_leg", [FILLED, leg("sell", "done"), leg("complete", "sending")], "completing"),
+        ("single_leg", [FILLED, leg("sell", "done"), leg("complete", "granted")], "completing"),
         ("single_leg", [FILLED, leg("sell", "done"), leg("complete", "done"), leg("reverse", "reserved")], "reversing"),
         ("single_leg", [FILLED, leg("sell", "done"), leg("flatten", "reserved")], "flattening"),
         ("single_leg", [FILLED, leg("sell", "done")], "filled"),

@@ -1,4 +1,4 @@
-"""What one trade may use, and what was kept of opportunities as sightings of episodes."""
+"""What one trade may use."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -8,27 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.accounting.episodes import TradeBounds, tradable_profit
-from market.accounting.missed_profit import (
-    bounds_now,
-    missed_profit,
-    rejected_sample,
-    settings_bounds,
-    taken_sample,
-)
-from market.trade.arbitrages import Rejection
+from market.accounting.missed_profit import bounds_now, settings_bounds
 from tests.market.samples import settings_of
 from tests.store.reservation_requests import opportunity
-from tests.ui.samples import arbitrage
-
-SECOND = 1_000_000
-NOW = 1_700_000_000_000_000
-
-
-def rejection(at: int, tradable: str, reason: str = "pair_busy", lives: int = SECOND) -> Rejection:
-    return Rejection(
-        f"{at}:{reason}", "o", "BTC", "alpha", "beta", "alpha", reason, 9.0, Decimal(300), at,
-        tradable=Decimal(tradable), until=at + lives,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -70,26 +52,3 @@ def test_however_much_is_shown_no_more_is_tradable_than_the_limit(shown: int, mo
     # the dearer leg counts: never more base than the limit buys there
     base = Decimal(most) / max(of.buy.price, of.sell.price)
     assert tradable_profit(deep, settings_bounds(settings)) <= max(base, Decimal(0)) + Decimal("0.00000001")
-
-
-def test_a_gap_is_missed_once_however_often_it_is_rejected() -> None:
-    """$3,673 stood beside $224: every sighting was summed, and all that its levels showed."""
-    seen = [rejected_sample(rejection(NOW + number * SECOND, "1.5")) for number in range(1_000)]
-    assert missed_profit(seen) == {"pair_busy": Decimal("1.5")}
-    later = rejected_sample(rejection(NOW + 5_000 * SECOND, "2", "stale"))
-    assert missed_profit([later, *reversed(seen)]) == {"pair_busy": Decimal("1.5"), "stale": Decimal(2)}
-
-
-def test_what_was_traded_was_not_missed() -> None:
-    taken = taken_sample(arbitrage())
-    before, after = rejection(taken.at - SECOND // 2, "1.5"), rejection(taken.at + SECOND // 2, "2.5")
-    assert taken.reason is None
-    seen = [taken, *map(rejected_sample, (before, after))]
-    same_pair = [replace(one, pair=taken.pair) for one in seen]
-    assert missed_profit(same_pair) == {}
-    assert missed_profit(same_pair[1:]) == {"pair_busy": Decimal("2.5")}
-
-
-def test_what_earlier_versions_stored_missed_nothing() -> None:
-    old = Rejection("1", "o", "BTC", "alpha", "beta", "alpha", "stale", 9.0, Decimal(300), NOW, 12)
-    assert missed_profit([rejected_sample(old)]) == {"stale": Decimal(0)}

@@ -23,7 +23,7 @@ USD = BalanceRow("alpha", "USD", Decimal(900), Decimal(0))
 
 
 def leg(state: LegState = "done", order_id: str | None = "order-1", *fills: Fill, role: Side = "buy") -> Leg:
-    times = {"reserved": 100, "sending": 110} | ({} if state in ("reserved", "sending") else {"done": 120})
+    times = {"reserved": 100, "granted": 110} | ({} if state in ("reserved", "granted") else {"done": 120})
     ordered = order_leg(USD_MARKET, role, ONE, PRICE, fills)
     return replace(ordered, state=state, exchange_order_id=order_id, times=times)
 
@@ -69,24 +69,24 @@ FOUND = OrderReport("order-9", True, Amount(ONE), (FILL,))
         # orders
         (ours(leg("done", "order-1")), theirs(orders=(resting(),)), ["order_still_open"]),
         (ours(leg("not_sent", None)), theirs(orders=(resting("x", leg().client_order_id),)), ["order_still_open"]),
-        (ours(leg("sending", "order-1")), theirs(orders=(resting(),)), []),
+        (ours(leg("granted", "order-1")), theirs(orders=(resting(),)), []),
         (ours(), theirs(orders=(resting(),)), ["order_foreign"]),
-        (ours(leg("sending", None)), theirs(orders=(resting(),)), []),
-        (ours(leg("sending", None)), theirs(orders=(resting(side="sell"),)), ["order_foreign"]),
-        (ours(leg("sending", "order-2")), theirs(orders=(resting(),)), ["order_foreign"]),
+        (ours(leg("granted", None)), theirs(orders=(resting(),)), []),
+        (ours(leg("granted", None)), theirs(orders=(resting(side="sell"),)), ["order_foreign"]),
+        (ours(leg("granted", "order-2")), theirs(orders=(resting(),)), ["order_foreign"]),
         # fills that only the exchange has
         (ours(leg("done", "order-1", FILL)), theirs(listed(), listed(OTHER_FILL)), ["fill_late"]),
         (ours(leg("not_sent", None)), theirs(listed(FILL, "x", leg().client_order_id)), ["fill_late"]),
-        (ours(leg("sending", "order-1")), theirs(listed()), []),
-        (ours(leg("sending", None)), theirs(listed()), []),
+        (ours(leg("granted", "order-1")), theirs(listed()), []),
+        (ours(leg("granted", None)), theirs(listed()), []),
         (ours(), theirs(listed()), ["fill_foreign"]),
-        (ours(leg("sending", None, role="sell")), theirs(listed()), ["fill_foreign"]),
+        (ours(leg("granted", None, role="sell")), theirs(listed()), ["fill_foreign"]),
         (ours(leg("not_sent", None)), theirs(listed()), ["fill_foreign"]),
         # fills that only the ledger has
         (ours(leg("done", "order-1", FILL)), theirs(), ["fill_not_listed"]),
-        (ours(leg("sending", "order-1", FILL)), theirs(), []),
+        (ours(leg("granted", "order-1", FILL)), theirs(), []),
         (ours(leg("done", "order-1", FILL)), theirs(fills_since=111), []),
-        (ours(replace(leg("done", "order-1", FILL), times={"sending": 110, "done": ASKED_AT})), theirs(), []),
+        (ours(replace(leg("done", "order-1", FILL), times={"granted": 110, "done": ASKED_AT})), theirs(), []),
         # fills that both have
         (ours(leg("done", "order-1", FILL)), theirs(listed(replace(FILL, fee=ONE))), ["fill_differs"]),
         (ours(leg("done", "order-1", FILL)), theirs(listed(replace(FILL, filled_at=99))), []),
@@ -117,8 +117,8 @@ def test_kinds(mine: BookState, his: ExchangeState, expected: list[DifferenceKin
         (None, ["order_found"]),
         (leg("done", "order-9", FILL), []),
         (leg("done", "order-8", FILL), ["order_found"]),
-        (leg("sending", None), []),
-        (leg("sending", None, role="sell"), ["order_found"]),
+        (leg("granted", None), []),
+        (leg("granted", None, role="sell"), ["order_found"]),
     ],
     ids=["nobody's", "known to be its", "another order", "may be its", "cannot be its"],
 )
@@ -196,7 +196,7 @@ def test_what_a_halt_left_goes_on() -> None:
 
 legs = st.builds(
     lambda state, order_id, has_fill, role: leg(state, order_id, *((FILL,) if has_fill else ()), role=role),
-    st.sampled_from(["reserved", "sending", "done", "not_sent"]),
+    st.sampled_from(["reserved", "granted", "done", "not_sent"]),
     st.sampled_from([None, "order-1", "order-2"]),
     st.booleans(),
     st.sampled_from(["buy", "sell"]),

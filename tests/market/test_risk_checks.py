@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from market.decide import risk_checks as risk
 from market.decide.decision_context import DecisionContext, RiskState, notional_keys
-from market.decide.risk_checks import CHECKS, first_rejection, notional_left
+from market.decide.risk_checks import CHECKS, REASONS, first_rejection, notional_left
 from market.decide.settings import Settings
 from market.instruments.orders import Side
 from market.money import ZERO
@@ -25,8 +25,6 @@ NOW = 1_050_000
 """50 ms after the event, market time."""
 SERVER_NOW = 1_700_000_000_000_000
 DOCS = Path(__file__).parents[2] / "docs" / "risk.md"
-SIZED = ("recheck_failed", "leg_in_flight", "too_small", "insufficient_balance", "liquidity_used")
-"""Asked of the amount and the leg, after the table."""
 
 
 def opportunity(net_bps: float = 50.0) -> Opportunity:
@@ -283,12 +281,12 @@ def test_what_is_left_never_takes_any_sum_over_its_limit(notional: dict[str, Dec
 
 def test_every_reason_stands_in_the_docs_in_its_order_and_in_the_words_of_a_rejection() -> None:
     rows = re.findall(r"^\| \d+ \| `(\w+)` \| (.*?) \|", DOCS.read_text(), re.MULTILINE)
-    assert [reason for reason, _ in rows] == [check.reason for check in CHECKS] + list(SIZED)
+    assert tuple(reason for reason, _ in rows) == REASONS
     for check, (_, names) in zip(CHECKS, rows, strict=False):
         assert tuple(re.findall(r"`(\w+)`", names)) == check.settings
     assert Rejection.__doc__ is not None
     known = set(re.findall(r"\w+", Rejection.__doc__.partition("Reasons,")[2]))
-    assert {check.reason for check in CHECKS} | set(SIZED) <= known
+    assert set(REASONS) <= known
 
 
 def test_every_setting_named_exists() -> None:

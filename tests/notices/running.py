@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from market.trade.leases import UNFENCED
 from store.mongo.mongo_store import MongoTradeStore
-from tests.store.reservation_requests import close, opportunity, reserve_both, sent
+from tests.store.reservation_requests import close, opportunity, reserved
 
 
 @asynccontextmanager
@@ -27,9 +27,7 @@ async def running(*work: Coroutine[object, object, None]) -> AsyncIterator[None]
 async def traded(store: MongoTradeStore, number: int) -> str:
     """An arbitrage that is begun and closed; its id."""
     of = opportunity(f"opportunity-{number}", sequence=number)
-    arbitrage = await reserve_both(store, of, ("0.01", "0.01"))
-    for role in ("buy", "sell"):
-        await sent(store, arbitrage.arbitrage_id, role)
+    arbitrage = await reserved(store, of, "0.01")
     await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close, UNFENCED)
     await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close, UNFENCED)
     return arbitrage.arbitrage_id

@@ -9,7 +9,7 @@ from market.money import Amount
 from market.trade.arbitrages import Arbitrage, Transition
 from notices.notice_messages import NoticeMessage
 from session.notices import Destination, Notice
-from tests.store.reservation_requests import opportunity, request
+from tests.store.reservation_requests import leg_request, opportunity
 
 AT = 1_700_000_000_000_000
 """2023-11-14 22:13:20 UTC."""
@@ -49,9 +49,8 @@ def arbitrage(*steps: str, net: str | None = "3.214", notional: str = "3000", **
         base="BTC",
         state=steps[-1],  # type: ignore[arg-type]  # of ArbitrageState, from tables of cases
         opportunity=seen,
-        legs=(request("buy").leg, request("sell").leg),
+        legs=(leg_request("buy").leg, leg_request("sell").leg),
         amount=Amount(Decimal("0.05")),
-        reserve_by=AT,
         send_by=AT,
         profit=profit,
         notional=Decimal(notional),

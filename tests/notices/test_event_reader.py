@@ -20,7 +20,7 @@ from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.notices.running import running, traded
 from tests.notices.samples import webhook
 from tests.services import mongod_process, wait_primary
-from tests.store.reservation_requests import SETTINGS, open_books, opportunity, reserve_both
+from tests.store.reservation_requests import SETTINGS, open_books, opportunity, reserved
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
 from tests.ui.waiting import until
 
@@ -105,7 +105,7 @@ async def test_a_single_leg_is_reported_once_it_has_lasted_and_at_once_where_ask
 ) -> None:
     at_once = replace(DESK, name="at-once", single_leg_seconds=0)
     async with followed(reader, session) as desk, followed(reader, session, at_once):
-        made = await reserve_both(store, opportunity("opportunity-1", sequence=1), ("0.01", "0.01"))
+        made = await reserved(store, opportunity("opportunity-1", sequence=1), "0.01")
         client = connect(session.mongodb)
         arbitrages = client[session.database][ARBITRAGES]
         stands = {"what": "single_leg", "at": wall_now(), "actor": "bot", "token": 1, "reason": None}

@@ -7,7 +7,7 @@ import pytest
 
 from notices.trade_notices import notices_of_arbitrage
 from tests.notices.samples import AT, arbitrage
-from tests.store.reservation_requests import filled, request
+from tests.store.reservation_requests import filled, leg_request
 
 AT_ONCE = 0
 SECOND = 1_000_000
@@ -16,13 +16,12 @@ SECOND = 1_000_000
 @pytest.mark.parametrize(
     ("steps", "events"),
     [
-        (["awaiting_second_leg", "reserved"], []),
-        (["awaiting_second_leg", "expired"], []),
+        (["buy granted", "sell granted", "reserved"], []),
         (["reserved", "unfilled"], []),
-        (["awaiting_second_leg", "reserved", "closed"], ["trade_closed"]),
+        (["buy granted", "sell granted", "reserved", "closed"], ["trade_closed"]),
         (["reserved", "unwound"], ["trade_closed"]),
         (["reserved", "single_leg"], ["single_leg_opened"]),
-        (["buy sending", "single_leg", "complete done", "closed"], ["single_leg_opened", "single_leg_resolved"]),
+        (["buy granted", "single_leg", "complete done", "closed"], ["single_leg_opened", "single_leg_resolved"]),
         (["reserved", "single_leg", "residual"], ["single_leg_opened", "single_leg_residual"]),
         (["reserved", "residual"], ["single_leg_residual"]),
         (
@@ -64,8 +63,8 @@ def test_each_step_that_people_care_about(steps: list[str], events: list[str]) -
         (["closed", "single_leg", "closed"], 10, 0, ["trade_closed", "single_leg_opened", "single_leg_resolved"]),
         # still open
         (["single_leg"], 10, 0, []),
-        (["single_leg", "complete sending"], 10, 9, []),
-        (["single_leg", "complete sending"], 10, 10, ["single_leg_opened"]),
+        (["single_leg", "complete granted"], 10, 9, []),
+        (["single_leg", "complete granted"], 10, 10, ["single_leg_opened"]),
     ],
 )  # fmt: skip
 def test_a_single_leg_is_an_alarm_where_it_lasts(steps: list[str], seconds: int, now: int, events: list[str]) -> None:
@@ -94,7 +93,7 @@ def test_a_trade_in_one_line() -> None:
         ({"notional": "0"}, "Closed BTC bitFlyer → Kraken 0.05: +3.21 USD net"),
         ({"net": None}, "Closed BTC bitFlyer → Kraken 0.05"),
         (
-            {"strategy": "ma", "legs": (replace(request("sell").leg, exchange="kraken"),)},
+            {"strategy": "ma", "legs": (replace(leg_request("sell").leg, exchange="kraken"),)},
             "Sold BTC on Kraken 0.05 (moving average)",
         ),
     ],
@@ -105,9 +104,11 @@ def test_other_trades(changes: dict[str, object], line: str) -> None:
 
 
 def test_a_single_leg_says_what_was_filled_where() -> None:
-    leg = request("buy").leg
+    leg = leg_request("buy").leg
     bought = replace(leg, exchange="bitflyer", fills=filled(leg, Decimal("0.05")).fills)
-    begun, held = notices_of_arbitrage(arbitrage("single_leg", "residual", legs=(bought, request("sell").leg)), AT_ONCE)
+    begun, held = notices_of_arbitrage(
+        arbitrage("single_leg", "residual", legs=(bought, leg_request("sell").leg)), AT_ONCE
+    )
     assert begun.line == "SINGLE LEG BTC bitFlyer → Kraken: bought 0.05 on bitFlyer; it is being unwound"
     assert held.line == "RESIDUAL BTC bitFlyer → Kraken 0.05: late; needs attention"
     assert held.facts["reason"] == "late"

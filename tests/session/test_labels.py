@@ -61,4 +61,4 @@ def test_what_has_no_name_keeps_its_own() -> None:
     assert part_name("feed-krakenish") == "feed-krakenish"
     assert reason_name("too_many_open") == "Too many open arbitrages"
     assert reason_name("some_new_reason") == "Some new reason"
-    assert (state_name("awaiting_second_leg"), state_name("a_new_state")) == ("awaiting second leg", "a new state")
+    assert (state_name("single_leg"), state_name("a_new_state")) == ("single leg", "a new state")

@@ -1,4 +1,4 @@
-"""Prices and ladders: the same seed gives the same, books are never crossed, opportunities come and go."""
+"""The prices of a storm, and ladders: the same seed gives the same, books are never crossed."""
 
 from itertools import pairwise
 
@@ -11,6 +11,18 @@ from simulators.matching.listings import listings_of
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 LISTINGS = {name: listings_of(name) for name in EXCHANGES}
 STEP = 0.04
+STORM_AFTER_2000_STEPS = {
+    "coinbaseexchange": 59873.92094002008,
+    "bitstamp": 59866.46313597192,
+    "bitflyer": 59900.98180664494,
+    "kraken": 59874.411321769534,
+    "binance": 59924.419188420754,
+}
+STORM_LADDER_AFTER_300_STEPS = (
+    [(599897, 19897000), (599886, 8875000)],
+    [(600067, 8334000), (600102, 13747000)],
+    None,
+)
 
 
 def path_of(seed: int, steps: int) -> list[dict[str, float]]:
@@ -57,3 +69,14 @@ def test_ladders_are_whole_and_never_crossed(listing: object) -> None:
         prices = [ticks for ticks, _ in reversed(bids)] + [ticks for ticks, _ in asks]
         assert prices == sorted(set(prices))
         assert all(lots > 0 for _, lots in bids + asks)
+
+
+def test_a_storm_is_what_it_always_was() -> None:
+    """Tests and chaos runs that need much trading count on it, step by step."""
+    assert path_of(7, 2_000)[-1] == pytest.approx(STORM_AFTER_2000_STEPS, rel=1e-12)
+    ladder, mid = Ladder(LISTINGS["kraken"][0], 1), 60_000.0
+    for step in range(300):
+        mid *= 1 + (step % 7 - 3) * 1e-5
+        bids, asks = ladder.levels(mid)
+        taken = ladder.taker(STEP)
+    assert (bids[:2], asks[:2], taken) == STORM_LADDER_AFTER_300_STEPS

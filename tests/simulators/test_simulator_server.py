@@ -30,7 +30,17 @@ def free_port() -> int:
 
 @asynccontextmanager
 async def server(home: Path, port: int) -> AsyncIterator[subprocess.Process]:
-    command = [sys.executable, "-m", "simulators.simulator_server", "--home", str(home), "--port", str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "simulators.simulator_server",
+        "--home",
+        str(home),
+        "--port",
+        str(port),
+        "--market",
+        "storm",
+    ]
     process = await subprocess.create_subprocess_exec(*command, stderr=subprocess.PIPE)
     try:
         assert process.stderr is not None

@@ -3,15 +3,16 @@
 from dataclasses import replace
 from decimal import Decimal
 
+from market.accounting.episodes import Episode, EpisodeSample, episodes_of, pair_of
 from market.accounting.profit_groups import profit_from
 from market.decide.settings import Settings
 from market.instruments.orders import Fill, OrderReport, Side
 from market.money import Amount, Price
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Arbitrage, Leg, LegRole
-from market.trade.leases import UNFENCED
+from market.trade.arbitrages import Arbitrage, Leg, LegRole, held_currency
+from market.trade.leases import UNFENCED, Actor
 from market.trade.leg_planning import client_order_id
-from market.trade.reservations import Reservation
+from market.trade.reservations import LegRequest, Reservation
 from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
@@ -35,8 +36,32 @@ def opportunity(identity: str = "opportunity-1", sequence: int = 1) -> Opportuni
     )
 
 
+def leg_request(side: Side, of: Opportunity | None = None, displayed: str = "5", factor: str = "1") -> LegRequest:
+    """Alpha's buy or beta's sell, or on the exchange that another opportunity names."""
+    of = of or opportunity()
+    seen = of.buy if side == "buy" else of.sell
+    leg = Leg(
+        role=side,
+        exchange=seen.exchange,
+        symbol=seen.symbol,
+        base="BTC",
+        quote_currency=seen.quote_currency,
+        side=side,
+        amount=Amount(Decimal(0)),
+        limit_price=Price(PRICES[side]),
+        client_order_id=client_order_id(of.opportunity_id, side),
+    )
+    return LegRequest(
+        leg=leg,
+        hold_currency=held_currency(leg),
+        hold_per_unit=HOLD_PER_UNIT[side],
+        factor=Decimal(factor),
+        step=STEP,
+        displayed=Decimal(displayed),
+    )
+
+
 def request(
-    side: Side,
     amount: str = "2",
     of: Opportunity | None = None,
     settings: Settings = SETTINGS,
@@ -44,29 +69,14 @@ def request(
     minimum: str = "0.001",
     factor: str = "1",
 ) -> Reservation:
+    """Both legs; `factor` of the sell."""
     of = of or opportunity()
-    market = USD_MARKET if side == "buy" else EUR_MARKET
-    leg = Leg(
-        role=side,
-        exchange=market.exchange,
-        symbol=market.symbol,
-        base="BTC",
-        quote_currency=market.quote_currency,
-        side=side,
-        amount=Amount(Decimal(amount)),
-        limit_price=Price(PRICES[side]),
-        client_order_id=client_order_id(of.opportunity_id, side),
-    )
     return Reservation(
         opportunity=of,
-        leg=leg,
-        hold_currency="USD" if side == "buy" else "BTC",
-        hold_per_unit=HOLD_PER_UNIT[side],
+        legs=(leg_request("buy", of, displayed), leg_request("sell", of, displayed, factor)),
+        amount=Amount(Decimal(amount)),
         amount_step=STEP,
-        leg_factor=Decimal(factor),
-        leg_step=STEP,
         minimum_amount=Decimal(minimum),
-        displayed_amount=Decimal(displayed),
         settings=settings,
     )
 
@@ -110,7 +120,7 @@ class Completion:
     def __call__(self, arbitrage: Arbitrage, settings: Settings, now: int) -> Arbitrage:
         if arbitrage.leg("complete") is not None:
             return close(arbitrage, settings, now)
-        sample = request("sell", of=arbitrage.opportunity).leg
+        sample = leg_request("sell", arbitrage.opportunity).leg
         role: LegRole = "complete"
         order_id = client_order_id(arbitrage.arbitrage_id, role)
         leg = replace(sample, role=role, amount=Amount(self.amount), held=self.hold, client_order_id=order_id)
@@ -129,16 +139,35 @@ async def balances(store: TradeStore) -> dict[tuple[str, str], tuple[Decimal, De
     return {(row.exchange, row.currency): (row.free, row.held) for row in await store.balances.rows()}
 
 
-async def reserve_both(store: TradeStore, of: Opportunity, amounts: tuple[str, str] = ("2", "1.5")) -> Arbitrage:
-    """The arbitrage, reserved."""
-    await store.reserve(request("buy", amounts[0], of), UNFENCED)
-    result = await store.reserve(request("sell", amounts[1], of), UNFENCED)
-    assert result.arbitrage is not None
+async def reserved(store: TradeStore, of: Opportunity | None = None, amount: str = "1.5") -> Arbitrage:
+    """The arbitrage, both legs granted."""
+    result = await store.reserve(request(amount, of), UNFENCED)
+    assert result.arbitrage is not None, result.rejection
     assert result.arbitrage.state == "reserved"
     return result.arbitrage
 
 
-async def sent(store: TradeStore, arbitrage_id: str, role: LegRole) -> Leg:
-    leg = await store.start_sending(arbitrage_id, role, UNFENCED)
+async def granted(store: TradeStore, arbitrage_id: str, role: LegRole) -> Leg:
+    """The leg, which has been granted."""
+    arbitrage = await store.arbitrage(arbitrage_id)
+    leg = None if arbitrage is None else arbitrage.leg(role)
     assert leg is not None
+    assert leg.state == "granted"
     return leg
+
+
+def episode_of(of: Opportunity, reason: str | None, profit: str = "2") -> Episode:
+    """Of that one sighting; `reason` None: it was traded."""
+    sample = EpisodeSample(
+        pair_of(of), of.event_time, of.expires_at, of.net_bps, Decimal(profit), reason, of.opportunity_id
+    )
+    (episode,) = episodes_of([sample])
+    return episode
+
+
+async def ready_bot(store: TradeStore, exchange: str) -> Actor:
+    """Of a process that acts for `exchange` and takes legs of new trades."""
+    lease = await store.leases.acquire(exchange, f"{exchange}-1")
+    assert lease is not None
+    await store.leases.set_veto(lease.actor, None)
+    return lease.actor

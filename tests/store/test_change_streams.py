@@ -15,7 +15,7 @@ from store.queries.trade_reader import StoreChange, TradeReader
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
 from store.server.mongo_client import Client, connect
 from tests.services import LOGIN, mongod_process, wait_primary
-from tests.store.reservation_requests import close, open_books, opportunity, request, reserve_both, sent
+from tests.store.reservation_requests import close, open_books, opportunity, reserved
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
 
 DEADLINE_SECONDS = 60
@@ -36,14 +36,13 @@ async def test_a_rolled_oplog_is_answered_with_what_stands_now(client: Client) -
     async with asyncio.timeout(DEADLINE_SECONDS), MongoTradeStore(client, DATABASE, "session-1") as store:
         await store.prepare()
         await open_books(store)
-        arbitrage = await reserve_both(store, opportunity())
+        arbitrage = await reserved(store, opportunity())
         reported = store.watch_arbitrages()
         changes = TradeReader(client, DATABASE).watch()
         assert await anext(reported) == arbitrage
         assert await anext(changes) is None
-        await sent(store, arbitrage.arbitrage_id, "buy")
+        await store.record_sent(arbitrage.arbitrage_id, "buy", "order-1", UNFENCED)
         assert await anext(changes) == await store.arbitrage(arbitrage.arbitrage_id)
-        await sent(store, arbitrage.arbitrage_id, "sell")
         await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close, UNFENCED)
         ended = await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close, UNFENCED)
         await roll_oplog(client)
@@ -52,7 +51,7 @@ async def test_a_rolled_oplog_is_answered_with_what_stands_now(client: Client) -
         while (seen := await anext(reported)).state != "closed":
             continue
         assert seen == ended
-        await store.reserve(request("buy", of=opportunity("opportunity-2", sequence=2)), UNFENCED)
+        await reserved(store, opportunity("opportunity-2", sequence=2))
         assert (await anext(reported)).arbitrage_id == "opportunity-2"
         await reported.aclose()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,24 @@ from backtest.verify.verify_decisions import Decisions
 from market.trade.arbitrages import LegRole
 from market.trade.decision_record import step_of
 from market.trade.leases import UNFENCED, Actor
-from market.trade.leg_planning import EndAsResidual
+from market.trade.leg_planning import EndAsResidual, advancing
 from market.trade.reservation_state import ReservationState, rows_read_to_reserve
 from session.session import Session
 from store.memory.memory_store import MemoryTradeStore
 from store.queries.session_export import ExportedArbitrage, ExportedFill, exporting
 from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET
-from tests.store.reservation_requests import OPENING, SETTINGS, close, filled, open_books, opportunity, request
+from tests.store.reservation_requests import (
+    OPENING,
+    SETTINGS,
+    close,
+    filled,
+    granted,
+    open_books,
+    opportunity,
+    ready_bot,
+    request,
+)
 
 BY = Actor("somebody", None, 0)
 Story = Callable[[TradeStore], Awaitable[None]]
@@ -53,16 +64,14 @@ def session_of(uri: str, database: str) -> Session:
 
 
 async def reserved(store: TradeStore) -> None:
-    await store.reserve(request("buy"), BY)
-    await store.reserve(request("sell", amount="1.5"), BY)
+    await store.reserve(request("1.5"), BY)
 
 
 async def closed(store: TradeStore) -> None:
     await reserved(store)
     orders: tuple[tuple[LegRole, str], ...] = (("sell", "y"), ("buy", "x"))
     for side, order in orders:
-        leg = await store.start_sending("opportunity-1", side, BY)
-        assert leg is not None
+        leg = await granted(store, "opportunity-1", side)
         await store.record_sent("opportunity-1", side, order, BY)
         await store.finish_leg("opportunity-1", side, filled(leg), close, BY)
 
@@ -71,15 +80,34 @@ async def held(store: TradeStore) -> None:
     await reserved(store)
     roles: tuple[LegRole, ...] = ("buy", "sell")
     for role in roles:
-        assert await store.start_sending("opportunity-1", role, BY) is not None
         await store.finish_leg("opportunity-1", role, None, EndAsResidual("order_lost"), BY)
+
+
+async def reserved_by_bots(store: TradeStore) -> None:
+    alpha = await ready_bot(store, "alpha")
+    await ready_bot(store, "beta")
+    assert (await store.reserve(request("1.5"), alpha)).arbitrage is not None
+
+
+async def granted_later(store: TradeStore) -> None:
+    """What was left is to be sold on beta, which has a bot only then."""
+    await reserved(store)
+    alpha, advance = await ready_bot(store, "alpha"), advancing((USD_MARKET, EUR_MARKET))
+    buy, sell = await granted(store, "opportunity-1", "buy"), await granted(store, "opportunity-1", "sell")
+    await store.finish_leg("opportunity-1", "buy", filled(buy), advance, alpha)
+    await store.finish_leg("opportunity-1", "sell", filled(sell, Decimal("0.5")), advance, alpha)
+    assert await store.grant("opportunity-1", "complete", alpha) is None
+    beta = await ready_bot(store, "beta")
+    assert await store.grant("opportunity-1", "complete", beta) is not None
 
 
 @pytest.mark.parametrize(
     ("story", "steps"),
     [
-        (reserved, ["reserve", "reserve"]),
-        (held, ["reserve", "reserve", "send", "finish", "send", "finish"]),
+        (reserved, ["reserve"]),
+        (reserved_by_bots, ["reserve"]),
+        (held, ["reserve", "finish", "finish"]),
+        (granted_later, ["reserve", "finish", "finish", "grant"]),
     ],
 )
 async def test_an_arbitrage_follows_from_its_steps(
@@ -100,14 +128,14 @@ async def test_each_step_says_who_took_it_when_and_what_the_exchange_answered(st
     (one,) = await kept(store)
     taken = [step_of(text) for text in one.steps]
     whats = [(step.request.kind, step.request.role) for step in taken]
-    assert whats == [("reserve", "buy"), ("reserve", "sell")] + [
-        (what, role) for role in ("sell", "buy") for what in ("send", "acknowledge", "finish")
+    assert whats == [("reserve", None)] + [
+        (what, role) for role in ("sell", "buy") for what in ("acknowledge", "finish")
     ]
     assert {step.read.by for step in taken} == {BY}
     moments = [step.read.now for step in taken]
     assert moments == sorted(moments)
     assert set(moments) == {transition.at for transition in one.arbitrage.history}
-    assert taken[4].request.report == filled(one.arbitrage.legs[1])
+    assert taken[2].request.report == filled(one.arbitrage.legs[1])
     assert [step.request.exchange_order_id for step in taken if step.request.kind == "acknowledge"] == ["y", "x"]
     assert {step.read.settings_version for step in taken} == {1}
 
@@ -117,22 +145,36 @@ async def test_what_changes_nothing_is_no_step(store: TradeStore, kept: Kept) ->
     await closed(store)
     before = await kept(store)
     leg = before[0].arbitrage.legs[0]
-    await store.reserve(request("buy"), BY)
-    assert await store.start_sending("opportunity-1", "buy", BY) is None
+    await store.reserve(request(), BY)
+    assert await store.grant("opportunity-1", "buy", BY) is None
     await store.record_sent("opportunity-1", "buy", "again", BY)
     await store.finish_leg("opportunity-1", "buy", filled(leg), close, BY)
-    assert not await store.expire("opportunity-1", BY)
     assert await kept(store) == before
 
 
 async def test_a_rejected_reservation_says_what_it_was_rejected_on(store: TradeStore) -> None:
     await open_books(store)
-    poor = await store.reserve(request("buy", amount="2", minimum="50"), BY)
+    poor = await store.reserve(request("2", minimum="50"), BY)
     assert poor.rejection is not None
     assert poor.read is not None
-    assert (poor.read.by, poor.read.settings_version, poor.read.is_joined) == (BY, 1, False)
+    assert (poor.read.by, poor.read.settings_version, poor.read.has_arbitrage) == (BY, 1, False)
     assert {(row.exchange, row.currency): row.free for row in poor.read.balances} == {
         (exchange, currency): amount for exchange, row in OPENING.items() for currency, amount in row.items()
+    }
+
+
+async def test_a_reservation_that_a_bot_was_lacking_for_says_whose_leases_there_were(store: TradeStore) -> None:
+    await open_books(store)
+    alpha, beta = await ready_bot(store, "alpha"), await ready_bot(store, "beta")
+    await store.leases.set_veto(beta, "bot_draining")
+    await ready_bot(store, "gamma")
+    vetoed = await store.reserve(request(), alpha)
+    assert vetoed.rejection == "bot_draining"
+    assert vetoed.read is not None
+    leases = vetoed.read.leases or {}
+    assert {name: (lease.holder, lease.veto) for name, lease in leases.items()} == {
+        "alpha": ("alpha-1", None),
+        "beta": ("beta-1", "bot_draining"),
     }
 
 

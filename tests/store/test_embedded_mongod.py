@@ -7,13 +7,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from pymongo import UpdateOne
 from pymongo.errors import OperationFailure
 
 from session.logins import Address, Login
 from store.errors import StoreError, StoreUnavailableError
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import EmbeddedMongod, mongod_program, prepare, system_client
-from store.server.mongo_client import Session, connect, in_transaction
+from store.server.mongo_client import connect, database_of
+from store.server.transactions import Transaction, in_transaction
 from tests.services import MONGODB_KEY, mongod_process, wait_primary
 
 DEADLINE_SECONDS = 60
@@ -42,10 +44,10 @@ async def test_what_a_dead_process_left_open_holds_nobody_up(tmp_path: Path) -> 
         session.start_transaction()
         await dead["kept"]["rows"].update_one({"_id": 1}, {"$set": {"by": "dead"}}, session=session)
 
-        async def step(own: Session) -> None:
-            await alive["kept"]["rows"].update_one({"_id": 1}, {"$set": {"by": "alive"}}, session=own)
+        def step(transaction: Transaction) -> None:
+            transaction.write("rows", [UpdateOne({"_id": 1}, {"$set": {"by": "alive"}})])
 
-        await in_transaction(alive, step)
+        await in_transaction(database_of(alive, "kept"), step)
         assert await alive["kept"]["rows"].find_one() == {"_id": 1, "by": "alive"}
         alive.close()
         dead.close()

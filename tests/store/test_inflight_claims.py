@@ -4,19 +4,20 @@ import asyncio
 from dataclasses import replace
 from decimal import Decimal
 
+import pytest
+
 from market.instruments.markets import Market
-from market.instruments.orders import Side
+from market.instruments.orders import OrderReport
+from market.money import Amount
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Arbitrage, held_currency
+from market.trade.arbitrages import Arbitrage
 from market.trade.inflight_orders import inflight_key, inflight_keys
 from market.trade.leases import UNFENCED
 from market.trade.leg_planning import client_order_id
 from market.trade.reservations import Reservation
-from store.memory.memory_store import MemoryTradeStore
 from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
-from tests.store.conftest import SteppedClock
-from tests.store.reservation_requests import SETTINGS, close, filled, request
+from tests.store.reservation_requests import SETTINGS, close, filled, granted, leg_request, request
 
 YEN = replace(USD_MARKET, exchange="bitflyer", symbol="BTC/USD")
 """Dollars, to need no rate; the name is what counts."""
@@ -40,13 +41,8 @@ def found(identity: str, sell: Market = SELL, buy: Market = YEN) -> Opportunity:
     )
 
 
-def requested(of: Opportunity, side: Side) -> Reservation:
-    seen = of.buy if side == "buy" else of.sell
-    made = request(side, "2", of, SETTINGS_HERE)
-    own = client_order_id(of.opportunity_id, side)
-    leg = replace(made.leg, exchange=seen.exchange, symbol=seen.symbol, client_order_id=own)
-    leg = replace(leg, quote_currency=seen.quote_currency)
-    return replace(made, leg=leg, hold_currency=held_currency(leg))
+def requested(of: Opportunity) -> Reservation:
+    return request("2", of, SETTINGS_HERE)
 
 
 FIRST, SECOND = found("first"), found("second", replace(SELL, exchange="gamma"))
@@ -62,8 +58,7 @@ async def opened(store: TradeStore) -> TradeStore:
 
 
 async def both(store: TradeStore, of: Opportunity) -> Arbitrage:
-    await store.reserve(requested(of, "buy"), UNFENCED)
-    result = await store.reserve(requested(of, "sell"), UNFENCED)
+    result = await store.reserve(requested(of), UNFENCED)
     assert result.arbitrage is not None, result.rejection
     return result.arbitrage
 
@@ -71,104 +66,92 @@ async def both(store: TradeStore, of: Opportunity) -> Arbitrage:
 def test_both_sides_of_the_exchange_are_claimed_and_no_others() -> None:
     assert inflight_keys(FIRST) == ("bitflyer|BTC/USD|buy", "bitflyer|BTC/USD|sell")
     assert inflight_keys(found("x", buy=replace(YEN, exchange="alpha"))) == ()
-    assert inflight_key(requested(FIRST, "buy").leg) in inflight_keys(FIRST)
+    assert inflight_key(leg_request("buy", FIRST).leg) in inflight_keys(FIRST)
 
 
 async def test_a_second_leg_of_its_side_is_rejected_until_the_first_has_landed(store: TradeStore) -> None:
     await opened(store)
-    await both(store, FIRST)
-    assert (await store.reserve(requested(SECOND, "buy"), UNFENCED)).rejection == "leg_in_flight"
-    leg = await store.start_sending("first", "buy", UNFENCED)
-    assert leg is not None
-    assert (await store.reserve(requested(SECOND, "buy"), UNFENCED)).rejection == "leg_in_flight"
+    leg = (await both(store, FIRST)).legs[0]
+    assert (leg.exchange, leg.state) == ("bitflyer", "granted")
+    before = await store.balances.rows()
+    rejected = await store.reserve(requested(SECOND), UNFENCED)
+    assert (rejected.arbitrage, rejected.rejection) == (None, "leg_in_flight")
+    # the leg on the other exchange, which could fly, is not taken alone
+    assert await store.balances.rows() == before
+    await store.record_sent("first", "buy", "order-1", UNFENCED)
+    assert (await store.reserve(requested(SECOND), UNFENCED)).rejection == "leg_in_flight"
     await store.finish_leg("first", "buy", filled(leg), close, UNFENCED)
-    assert (await store.reserve(requested(SECOND, "buy"), UNFENCED)).rejection is None
-
-
-async def test_it_is_rejected_to_whoever_comes_second_too(store: TradeStore) -> None:
-    """The other bot had reserved its leg before the first one's was."""
-    await opened(store)
-    await store.reserve(requested(SECOND, "sell"), UNFENCED)
-    await both(store, FIRST)
-    assert (await store.reserve(requested(SECOND, "buy"), UNFENCED)).rejection == "leg_in_flight"
+    assert (await store.reserve(requested(SECOND), UNFENCED)).rejection is None
 
 
 async def test_the_other_side_may_fly(store: TradeStore) -> None:
     await opened(store)
     await both(store, FIRST)
     await both(store, OTHER_WAY)
-    assert await store.start_sending("first", "buy", UNFENCED) is not None
-    assert await store.start_sending("other way", "sell", UNFENCED) is not None
+    assert (await granted(store, "first", "buy")).exchange == "bitflyer"
+    assert (await granted(store, "other way", "sell")).exchange == "bitflyer"
 
 
 async def test_where_client_ids_report_them_apart_many_may_fly(store: TradeStore) -> None:
     await opened(store)
     twin = found("twin", replace(SELL, exchange="gamma"), replace(YEN, exchange="beta"))
     await both(store, twin)
-    assert (
-        await store.reserve(requested(found("again", YEN, replace(YEN, exchange="beta")), "buy"), UNFENCED)
-    ).rejection is None
+    await both(store, found("again", YEN, replace(YEN, exchange="beta")))
 
 
 async def test_two_at_once_cannot_both_have_it(store: TradeStore) -> None:
     await opened(store)
-    answers = await asyncio.gather(*(store.reserve(requested(one, "buy"), UNFENCED) for one in (FIRST, SECOND)))
+    answers = await asyncio.gather(*(store.reserve(requested(one), UNFENCED) for one in (FIRST, SECOND)))
     assert sorted(str(answer.rejection) for answer in answers) == ["None", "leg_in_flight"]
 
 
-async def test_an_order_that_was_denied_has_landed(store: TradeStore) -> None:
-    """It may turn up yet, which its look-up tells by the ids of all others."""
+@pytest.mark.parametrize("report", [None, OrderReport("", True, Amount(Decimal(0)), (), is_posted=False)])
+async def test_an_order_that_was_denied_or_never_posted_has_landed(
+    store: TradeStore, report: OrderReport | None
+) -> None:
+    """One that was denied may turn up yet, which its look-up tells by the ids of all others."""
     await opened(store)
     await both(store, FIRST)
-    assert await store.start_sending("first", "buy", UNFENCED) is not None
-    await store.finish_leg("first", "buy", None, close, UNFENCED)
-    assert (await store.reserve(requested(SECOND, "buy"), UNFENCED)).rejection is None
+    await store.finish_leg("first", "buy", report, close, UNFENCED)
+    assert (await store.reserve(requested(SECOND), UNFENCED)).rejection is None
 
 
 async def test_an_unwinding_leg_is_reserved_and_waits_until_the_other_has_landed(store: TradeStore) -> None:
     """What is left of a single leg must not be given up for it."""
     await opened(store)
-    await both(store, OTHER_WAY)
-    await both(store, FIRST)
-    bought, sold = (
-        await store.start_sending("other way", "buy", UNFENCED),
-        await store.start_sending("other way", "sell", UNFENCED),
-    )
-    flying = await store.start_sending("first", "buy", UNFENCED)
-    assert bought is not None
-    assert sold is not None
-    assert flying is not None
+    sold = (await both(store, OTHER_WAY)).legs[1]
+    flying = (await both(store, FIRST)).legs[0]
     await store.finish_leg("other way", "buy", None, close, UNFENCED)
-
-    amount = sold.amount
-
-    def reverses(arbitrage: Arbitrage, *_: object) -> Arbitrage:
-        """Buys back what was sold, on bitFlyer."""
-        leg = replace(
-            requested(FIRST, "buy").leg,
-            role="reverse",
-            amount=amount,
-            client_order_id=client_order_id("other way", "reverse"),
-        )
-        return replace(arbitrage, state="single_leg", legs=(*arbitrage.legs, leg))
-
-    await store.finish_leg("other way", "sell", filled(sold), reverses, UNFENCED)
-    assert await store.start_sending("other way", "reverse", UNFENCED) is None
-    waiting = await store.arbitrage("other way")
-    assert waiting is not None
-    reverse = waiting.leg("reverse")
+    single = await store.finish_leg("other way", "sell", filled(sold), reverses, UNFENCED)
+    reverse = single.leg("reverse")
     assert reverse is not None
     assert reverse.state == "reserved"
-    assert waiting.send_by - reverse.times["reserved"] > 10_000_000
+    assert single.send_by - reverse.times["reserved"] > 10_000_000
+    assert await store.grant("other way", "reverse", UNFENCED) is None
+    assert await store.arbitrage("other way") == single
     await store.finish_leg("first", "buy", filled(flying), close, UNFENCED)
-    assert await store.start_sending("other way", "reverse", UNFENCED) is not None
+    assert await store.grant("other way", "reverse", UNFENCED) == await granted(store, "other way", "reverse")
     # and now it is the one in flight
-    assert (await store.reserve(requested(SECOND, "buy"), UNFENCED)).rejection == "leg_in_flight"
+    assert (await store.reserve(requested(SECOND), UNFENCED)).rejection == "leg_in_flight"
 
 
-async def test_a_half_that_expires_has_landed(store_clock: SteppedClock) -> None:
-    store = await opened(MemoryTradeStore(store_clock))
-    await store.reserve(requested(FIRST, "buy"), UNFENCED)
-    await store_clock.sleep(2)
-    assert await store.expire("first", UNFENCED)
-    assert (await store.reserve(requested(SECOND, "buy"), UNFENCED)).rejection is None
+async def test_an_unwinding_leg_that_is_alone_is_granted_at_once_and_in_flight(store: TradeStore) -> None:
+    await opened(store)
+    sold = (await both(store, OTHER_WAY)).legs[1]
+    await store.finish_leg("other way", "buy", None, close, UNFENCED)
+    await store.finish_leg("other way", "sell", filled(sold), reverses, UNFENCED)
+    reverse = await granted(store, "other way", "reverse")
+    assert (await store.reserve(requested(FIRST), UNFENCED)).rejection == "leg_in_flight"
+    await store.finish_leg("other way", "reverse", filled(reverse), close, UNFENCED)
+    assert (await store.reserve(requested(FIRST), UNFENCED)).rejection is None
+
+
+def reverses(arbitrage: Arbitrage, *_: object) -> Arbitrage:
+    """Buys back what was sold, on bitFlyer."""
+    leg = replace(
+        leg_request("buy", FIRST).leg,
+        role="reverse",
+        amount=arbitrage.legs[1].amount,
+        client_order_id=client_order_id("other way", "reverse"),
+    )
+    return replace(arbitrage, state="single_leg", legs=(*arbitrage.legs, leg))

@@ -17,7 +17,7 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.queries.session_export import exporting
 from store.server.mongo_client import connect
 from tests.market.samples import MARKETS, settings_of
-from tests.store.reservation_requests import filled, open_books, opportunity, reserve_both, sent
+from tests.store.reservation_requests import filled, granted, open_books, opportunity, ready_bot, reserved
 
 ID = "opportunity-1"
 ADVANCE = advancing(MARKETS)
@@ -34,12 +34,12 @@ async def later(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -
 async def left_by_a_halt(store: MongoTradeStore) -> Arbitrage:
     """Bought on alpha, not sold on beta."""
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy = await sent(store, ID, "buy")
+    await reserved(store, opportunity(), "2")
+    buy = await granted(store, ID, "buy")
     await store.settings.change(settings_of(trading_state="halted"), 1, "switch")
-    assert await store.start_sending(ID, "sell", UNFENCED) is None
     await store.finish_leg(ID, "buy", filled(buy), ADVANCE, UNFENCED)
-    held = await store.finish_leg(ID, "sell", None, ADVANCE, UNFENCED)
+    refused = OrderReport("", True, Amount(Decimal(0)), (), is_posted=False, reason="halted")
+    held = await store.finish_leg(ID, "sell", refused, ADVANCE, UNFENCED)
     assert (held.state, held.reason) == ("residual", "halted")
     return held
 
@@ -48,7 +48,7 @@ async def resumed(store: MongoTradeStore) -> OrderReport:
     """Sold again on alpha."""
     await store.settings.change(settings_of(), 2, "switch")
     assert await store.resume(ID, ADVANCE, UNFENCED)
-    leg = await sent(store, ID, "flatten")
+    leg = await granted(store, ID, "flatten")
     report = filled(leg)
     await store.finish_leg(ID, "flatten", report, ADVANCE, UNFENCED)
     return report
@@ -86,13 +86,17 @@ async def test_fills_that_two_exchanges_number_alike_are_not_taken_for_each_othe
 ) -> None:
     """Both call it 7: bought on alpha by the session before, sold on beta in the next one, which opened beta alone."""
     await open_books(mongo_store)
-    await reserve_both(mongo_store, opportunity(), ("2", "2"))
-    buy = await sent(mongo_store, ID, "buy")
-    await mongo_store.finish_leg(ID, "buy", numbered(filled(buy), "7"), ADVANCE, UNFENCED)
+    await reserved(mongo_store, opportunity(), "2")
+    buy, alpha = await granted(mongo_store, ID, "buy"), await ready_bot(mongo_store, "alpha")
+    await mongo_store.finish_leg(ID, "buy", numbered(filled(buy), "7"), ADVANCE, alpha)
+    # what is left is to be sold once beta has a bot
+    await mongo_store.finish_leg(ID, "sell", None, ADVANCE, alpha)
     await later.balances.replace("beta", {"BTC": Decimal(5), "EUR": Decimal(5)}, "before", UNFENCED)
-    sell = await sent(mongo_store, ID, "sell")
+    beta = await ready_bot(later, "beta")
+    sell = await later.grant(ID, "complete", beta)
+    assert sell is not None
     report = numbered(filled(sell), "7")
-    await later.finish_leg(ID, "sell", report, ADVANCE, UNFENCED)
+    await later.finish_leg(ID, "complete", report, ADVANCE, beta)
     assert await later.fills() == list(report.fills)
 
 

@@ -7,12 +7,13 @@ from decimal import Decimal
 import pytest
 
 from market.accounting.differences import Difference, RowCorrection, StoredDifference
+from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock
 from store.errors import FencedOutError
 from store.store_port import TradeStore
-from tests.store.reservation_requests import close, filled, open_books, opportunity, request, reserve_both, sent
+from tests.store.reservation_requests import close, filled, granted, open_books, opportunity, reserved
 
 FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
 KEPT = StoredDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
@@ -51,18 +52,23 @@ async def test_until_when_an_exchange_was_compared_never_goes_back(store: TradeS
     assert await store.differences.compared_until("beta") is None
 
 
+async def since(store: TradeStore, exchange: str, moment: int) -> list[Arbitrage]:
+    """Their history may be left out."""
+    return [without_history(one) for one in await store.differences.arbitrages_since(exchange, moment)]
+
+
+def without_history(arbitrage: Arbitrage) -> Arbitrage:
+    return replace(arbitrage, history=())
+
+
 async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore) -> None:
     await open_books(store)
-    arbitrage = (await store.reserve(request("buy"), UNFENCED)).arbitrage
-    assert arbitrage is not None
-    reserved_at = arbitrage.legs[0].times["reserved"]
+    assert await store.differences.arbitrages_since("alpha", 0) == []
+    both = await reserved(store)
+    reserved_at = both.legs[0].times["reserved"]
     far = reserved_at + 10**12
-    # the other bot has not joined yet
-    assert await store.differences.arbitrages_since("beta", 0) == []
-    assert await store.differences.arbitrages_since("alpha", far) == [arbitrage]
-    await store.reserve(request("sell"), UNFENCED)
-    [both] = await store.differences.arbitrages_since("beta", far)
-    assert both.state == "reserved"
+    assert await since(store, "beta", far) == [without_history(both)]
+    assert await since(store, "alpha", far) == [without_history(both)]
     for role in ("buy", "sell"):
         await store.finish_leg(
             both.arbitrage_id, role, None, lambda one, _settings, _now: replace(one, state="unfilled"), UNFENCED
@@ -75,26 +81,26 @@ async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore)
 
 async def test_one_that_is_gone_on_with_long_after_it_began_is_among_them(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy = await sent(store, "opportunity-1", "buy")
+    await reserved(store, opportunity(), "2")
+    buy = await granted(store, "opportunity-1", "buy")
     await store.finish_leg("opportunity-1", "buy", None, close, UNFENCED)
-    await sent(store, "opportunity-1", "sell")
+    await granted(store, "opportunity-1", "sell")
     await store.finish_leg("opportunity-1", "sell", None, close, UNFENCED)
     first = await store.arbitrage("opportunity-1")
     assert first is not None
-    since = first.times["ended"] + 1
-    while await store.server_now() < since:
+    then = first.times["ended"] + 1
+    while await store.server_now() < then:
         await SystemClock().sleep(0.001)
-    assert await store.differences.arbitrages_since("alpha", since) == []
+    assert await store.differences.arbitrages_since("alpha", then) == []
     late = await store.finish_leg("opportunity-1", "buy", filled(buy), close, UNFENCED)
     assert late.state == "closed"
-    assert await store.differences.arbitrages_since("alpha", since) == [late]
+    assert await since(store, "alpha", then) == [without_history(late)]
 
 
 async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, sell = await sent(store, "opportunity-1", "buy"), await sent(store, "opportunity-1", "sell")
+    await reserved(store, opportunity(), "2")
+    buy, sell = await granted(store, "opportunity-1", "buy"), await granted(store, "opportunity-1", "sell")
     assert await store.differences.orders_since("alpha", 0) == {}
     await store.record_sent("opportunity-1", "buy", "order-7", UNFENCED)
     await store.finish_leg("opportunity-1", "sell", filled(sell), close, UNFENCED)
@@ -130,7 +136,7 @@ async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> N
 
 async def test_a_row_that_moved_since_is_left_alone(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(request("buy"), UNFENCED)
+    await reserved(store)
     held = await row_of(store)
     assert held is not None
     assert held.held > 0

@@ -15,7 +15,7 @@ from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, Oppo
 from store.queries.trade_reader import TradeReader
 from store.server.documents import OPPORTUNITIES, REJECTIONS, opportunity_document, rejection_document
 from store.server.mongo_client import Document, connect
-from tests.store.reservation_requests import close, filled, opportunity, request, reserve_both, sent
+from tests.store.reservation_requests import close, filled, granted, opportunity, reserved
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
@@ -45,15 +45,15 @@ def rejection(of: Opportunity, reason: str = "too_small", count: int = 1) -> Rej
 
 
 async def keep(store: MongoTradeStore, of: Opportunity, *reasons: str) -> None:
-    await store.save_opportunity(of)
+    await store.save_opportunities([of])
     for moment, reason in enumerate(reasons):
-        await store.reject(replace(rejection(of, reason), rejected_at=of.event_time + moment))
+        await store.reject([replace(rejection(of, reason), rejected_at=of.event_time + moment)])
 
 
 async def trade(store: MongoTradeStore, of: Opportunity) -> None:
-    await store.save_opportunity(of)
-    await reserve_both(store, of, ("0.01", "0.01"))
-    for leg in (await sent(store, of.opportunity_id, "buy"), await sent(store, of.opportunity_id, "sell")):
+    await store.save_opportunities([of])
+    await reserved(store, of, "0.01")
+    for leg in (await granted(store, of.opportunity_id, "buy"), await granted(store, of.opportunity_id, "sell")):
         await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close, UNFENCED)
 
 
@@ -84,9 +84,8 @@ def ids(kept: list[StoredOpportunity]) -> list[str]:
             OpportunityOutcome("taken", "closed", None, Decimal("1.5")),
         ),
         ({"state": "unfilled", "reason": "halted"}, "stale", OpportunityOutcome("taken", "unfilled", "halted")),
-        ({"state": "awaiting_second_leg"}, None, OpportunityOutcome("waiting", "awaiting_second_leg")),
-        ({"state": "expired"}, None, OpportunityOutcome("expired", "expired")),
-        ({"state": "expired"}, "too_small", OpportunityOutcome("rejected", "expired", "too_small")),
+        ({"state": "reserved"}, None, OpportunityOutcome("taken", "reserved")),
+        ({"state": "reserved"}, "no_bot", OpportunityOutcome("taken", "reserved")),
     ],
 )
 def test_the_arbitrage_speaks_before_the_rejection(
@@ -102,13 +101,13 @@ async def test_each_comes_once_newest_first_with_what_became_of_it(
     await trade(mongo_store, seen(2))
     await keep(mongo_store, seen(3))
     await keep(mongo_store, seen(4))
-    await mongo_store.reserve(request("buy", "0.01", seen(4)), UNFENCED)
+    await reserved(mongo_store, seen(4), "0.01")
     for limit in (1, 2, 3, 500):
         kept = await all_pages(reader, OpportunityFilter(), limit)
         assert ids(kept) == ["seen-4", "seen-3", "seen-2", "seen-1"]
     outcomes = [(one.outcome.name, one.outcome.state, one.outcome.reason, one.outcome.net) for one in kept]
     assert outcomes == [
-        ("waiting", "awaiting_second_leg", None, None),
+        ("taken", "reserved", None, None),
         ("expired", None, None, None),
         ("taken", "closed", None, Decimal(1)),
         ("rejected", None, "too_small", None),

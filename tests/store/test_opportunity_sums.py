@@ -10,7 +10,7 @@ from store.aggregates.opportunity_sums import OutcomeSum
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.mongo_client import connect
-from tests.store.reservation_requests import close, filled, opportunity, request, reserve_both, sent
+from tests.store.reservation_requests import close, filled, granted, opportunity, reserved
 
 SECOND = 1_000_000
 
@@ -32,8 +32,8 @@ def by_bin(sums: list[OutcomeSum]) -> list[OutcomeSum]:
 
 async def trade(store: MongoTradeStore, identity: str, net_bps: float) -> None:
     of = replace(opportunity(identity), net_bps=net_bps, expected_profit=2.25)
-    await reserve_both(store, of, ("0.01", "0.01"))
-    for leg in (await sent(store, identity, "buy"), await sent(store, identity, "sell")):
+    await reserved(store, of, "0.01")
+    for leg in (await granted(store, identity, "buy"), await granted(store, identity, "sell")):
         await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
 
 
@@ -52,9 +52,8 @@ async def test_what_is_counted_together_stands_at_the_spread_of_the_first(
             (3 * SECOND, "pair_busy", 7.5),
         ]
     ):
-        await mongo_store.reject(rejection(number, second + after, reason, net_bps))
+        await mongo_store.reject([rejection(number, second + after, reason, net_bps)])
     await trade(mongo_store, "one-1", 20.2)
-    await mongo_store.reserve(request("buy", "0.01", opportunity("half-2", 2)), UNFENCED)
     # a five-hundredth of what the levels showed was reserved
     taken = OutcomeSum("BTC", "alpha", "beta", "taken", "closed", 40, 1, Decimal("0.0045"), Decimal(1), 0)
     expected = [
@@ -73,9 +72,9 @@ async def test_many_who_ask_together_are_answered_by_one_read(
     reader: TradeReader, mongo_store: MongoTradeStore
 ) -> None:
     now = wall_now()
-    await mongo_store.reject(rejection(1, now - SECOND, "stale", 5.0))
+    await mongo_store.reject([rejection(1, now - SECOND, "stale", 5.0)])
     first = await reader.opportunity_sums.recent(86_400)
-    await mongo_store.reject(rejection(2, now - SECOND, "stale", 5.0))
+    await mongo_store.reject([rejection(2, now - SECOND, "stale", 5.0)])
     assert await reader.opportunity_sums.recent(86_400) is first
     assert [one.count for one in await reader.opportunity_sums.recent(3_600)] == [2]
     assert [one.count for one in await reader.opportunity_sums.of_session()] == [2]
@@ -84,7 +83,7 @@ async def test_many_who_ask_together_are_answered_by_one_read(
 async def test_another_session_is_left_out(
     mongodb_uri: str, database: str, reader: TradeReader, mongo_store: MongoTradeStore
 ) -> None:
-    await mongo_store.reject(rejection(1, wall_now(), "stale", 5.0))
+    await mongo_store.reject([rejection(1, wall_now(), "stale", 5.0)])
     other = TradeReader(connect(mongodb_uri), database, "session-2")
     assert (await other.opportunity_sums.of_session(), await other.opportunity_sums.recent(60)) == ([], [])
     assert len(await reader.opportunity_sums.recent(60)) == 1

@@ -15,9 +15,10 @@ from tests.market.samples import settings_of
 from tests.store.reservation_requests import (
     close,
     filled,
+    granted,
     open_books,
-    request,
-    sent,
+    opportunity,
+    reserved,
 )
 
 DEADLINE_SECONDS = 20
@@ -67,15 +68,20 @@ async def test_settings_are_reported_in_order(store: TradeStore) -> None:
 
 async def test_arbitrages_are_reported_as_they_change(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(request("buy"), UNFENCED)
+    first = await reserved(store)
     reported = store.watch_arbitrages()
-    assert (await next_of(reported)).state == "awaiting_second_leg"
-    reserved = (await store.reserve(request("sell"), UNFENCED)).arbitrage
-    assert await next_of(reported) == reserved
-    await sent(store, ID, "buy")
-    sending = (await next_of(reported)).leg("buy")
-    assert sending is not None
-    assert sending.state == "sending"
+    assert await next_of(reported) == first
+    legs = [await granted(store, ID, "buy"), await granted(store, ID, "sell")]
+    await store.record_sent(ID, "buy", "order-1", UNFENCED)
+    acknowledged = await next_of(reported)
+    assert [leg.exchange_order_id for leg in acknowledged.legs] == ["order-1", None]
+    for leg in legs:
+        after = await store.finish_leg(ID, leg.role, filled(leg), close, UNFENCED)
+        assert await next_of(reported) == after
+    assert after.state == "closed"
+    # and one that begins while they watch
+    second = await reserved(store, opportunity("opportunity-2", sequence=2))
+    assert await next_of(reported) == second
 
 
 async def watched_until_closed(store: TradeStore, seen: list[Arbitrage]) -> None:
@@ -89,16 +95,16 @@ async def test_a_watcher_that_begins_amid_changes_sees_no_state_go_back(store: T
     await open_books(store)
     reported: list[list[Arbitrage]] = [[] for _ in range(8)]
     async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
-        await store.reserve(request("buy"), UNFENCED)
+        await reserved(store)
         for seen in reported:
             group.create_task(watched_until_closed(store, seen))
-        await store.reserve(request("sell"), UNFENCED)
-        legs = [await sent(store, ID, "buy"), await sent(store, ID, "sell")]
+        legs = [await granted(store, ID, "buy"), await granted(store, ID, "sell")]
+        await store.record_sent(ID, "buy", "order-1", UNFENCED)
         while not all(reported):
             await SystemClock().sleep(0.005)
+        await store.record_sent(ID, "sell", "order-2", UNFENCED)
         for leg in legs:
-            await store.record_sent(ID, leg.role, "order", UNFENCED)
             await store.finish_leg(ID, leg.role, filled(leg), close, UNFENCED)
     for seen in reported:
-        progress = [sum(len(leg.times) for leg in arbitrage.legs) for arbitrage in seen]
+        progress = [len(arbitrage.history) for arbitrage in seen]
         assert progress == sorted(set(progress))

@@ -1,5 +1,6 @@
 """What happens to an arbitrage after its end or during a halt, and what is kept of each step; on both adapters."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from market.instruments.orders import OrderReport
@@ -15,15 +16,18 @@ from tests.store.reservation_requests import (
     close,
     complete,
     filled,
+    granted,
     open_books,
     opportunity,
+    ready_bot,
     request,
-    reserve_both,
-    sent,
+    reserved,
 )
 
 ID = "opportunity-1"
 STOPPED = OrderReport("", True, Amount(Decimal(0)), (), is_posted=False, reason="no more requests")
+REFUSED = replace(STOPPED, reason="halted")
+"""What the bot reports of an order that it was granted and does not post, since trading is halted."""
 
 
 def leg_of(arbitrage: Arbitrage | None, role: LegRole) -> Leg:
@@ -42,16 +46,16 @@ async def known(store: TradeStore) -> Arbitrage:
 async def bought_alone(store: TradeStore, advance: Advance) -> Arbitrage:
     """The buy leg is filled, the sell leg is not, and what was bought is to be traded away."""
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await reserved(store, opportunity(), "2")
+    buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
     await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance, UNFENCED)
     return await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
 
 
 async def test_a_fill_that_comes_late_is_booked_once_and_opens_the_arbitrage_again(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await reserved(store, opportunity(), "2")
+    buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
     await store.finish_leg(ID, "sell", filled(sell), close, UNFENCED)
     await store.finish_leg(ID, "buy", None, close, UNFENCED)
     assert await store.unconfirmed_legs("alpha", 0) == [(ID, leg_of(await store.arbitrage(ID), "buy"))]
@@ -66,19 +70,19 @@ async def test_a_fill_that_comes_late_is_booked_once_and_opens_the_arbitrage_aga
     assert await store.open_arbitrages() == [arbitrage]
     assert await store.unconfirmed_legs("alpha", 0) == []
     steps = [step.what for step in arbitrage.history]
-    assert steps[-5:] == ["buy done", "buy acknowledged", "buy filled", "complete reserved", "single_leg"]
+    assert steps[-5:] == ["buy done", "buy acknowledged", "buy filled", "complete granted", "single_leg"]
 
 
 async def test_a_fill_that_another_arbitrage_has_is_not_booked_again(store: TradeStore) -> None:
     """The ledger knows it, though the leg that it is reported for does not."""
     await open_books(store)
-    first = await reserve_both(store, opportunity(), ("1", "1"))
-    booked = filled(await sent(store, ID, "buy"))
+    first = await reserved(store, opportunity(), "1")
+    booked = filled(await granted(store, ID, "buy"))
     await store.finish_leg(ID, "buy", booked, close, UNFENCED)
-    await store.finish_leg(ID, "sell", filled(await sent(store, ID, "sell")), close, UNFENCED)
-    second = await reserve_both(store, opportunity("opportunity-2", 2), ("1", "1"))
+    await store.finish_leg(ID, "sell", filled(await granted(store, ID, "sell")), close, UNFENCED)
+    second = await reserved(store, opportunity("opportunity-2", 2), "1")
     assert second.arbitrage_id != first.arbitrage_id
-    await sent(store, "opportunity-2", "buy")
+    await granted(store, "opportunity-2", "buy")
     before, fills = await balances(store), await store.fills()
     after = await store.finish_leg("opportunity-2", "buy", booked, close, UNFENCED)
     held = leg_of(second, "buy").held
@@ -90,8 +94,8 @@ async def test_a_fill_that_another_arbitrage_has_is_not_booked_again(store: Trad
 
 async def test_an_order_that_turns_up_without_a_fill_is_known_and_opens_nothing(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await reserved(store, opportunity(), "2")
+    buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
     await store.finish_leg(ID, "sell", filled(sell), close, UNFENCED)
     await store.finish_leg(ID, "buy", None, close, UNFENCED)
     arbitrage = await store.finish_leg(ID, "buy", OrderReport("order-7", True, Amount(Decimal(0)), ()), close, UNFENCED)
@@ -102,33 +106,33 @@ async def test_an_order_that_turns_up_without_a_fill_is_known_and_opens_nothing(
 
 async def test_every_step_is_kept_with_who_took_it_and_when(store: TradeStore) -> None:
     await open_books(store)
-    lease = await store.leases.acquire("alpha", "alpha-1")
-    assert lease is not None
-    await store.reserve(request("buy"), lease.actor)
-    await store.reserve(request("sell"), UNFENCED)
-    await store.start_sending(ID, "buy", lease.actor)
-    arbitrage = await store.arbitrage(ID)
-    assert arbitrage is not None
+    alpha, beta = await ready_bot(store, "alpha"), await ready_bot(store, "beta")
+    await store.reserve(request(), alpha)
+    await store.record_sent(ID, "buy", "order-1", alpha)
+    await store.finish_leg(ID, "sell", filled(await granted(store, ID, "sell")), close, beta)
+    arbitrage = await known(store)
     assert [(step.what, step.actor, step.token) for step in arbitrage.history] == [
-        ("buy reserved", "alpha-1", 1),
-        ("awaiting_second_leg", "alpha-1", 1),
-        ("sell reserved", "unfenced", 0),
-        ("reserved", "unfenced", 0),
-        ("buy sending", "alpha-1", 1),
+        ("buy granted", "alpha-1", 1),
+        ("sell granted", "alpha-1", 1),
+        ("reserved", "alpha-1", 1),
+        ("buy acknowledged", "alpha-1", 1),
+        ("sell done", "beta-1", 1),
+        ("sell acknowledged", "beta-1", 1),
+        ("sell filled", "beta-1", 1),
     ]
     times = [step.at for step in arbitrage.history]
     assert times == sorted(times)
     assert times[0] > 0
 
 
-async def test_while_halted_no_leg_is_sent_and_what_was_left_is_resumed_after(store: TradeStore) -> None:
+async def test_while_halted_no_leg_is_posted_and_what_was_left_is_resumed_after(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy = await sent(store, ID, "buy")
+    await reserved(store, opportunity(), "2")
+    buy = await granted(store, ID, "buy")
     await store.settings.change(settings_of(trading_state="halted"), 1, "test")
-    assert await store.start_sending(ID, "sell", UNFENCED) is None
     advance = advancing(MARKETS)
-    await store.finish_leg(ID, "sell", None, advance, UNFENCED)
+    await store.finish_leg(ID, "sell", REFUSED, advance, UNFENCED)
+    assert await store.unconfirmed_legs("beta", 0) == []
     held = await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
     assert (held.state, held.reason) == ("residual", "halted")
     assert await store.resumable_arbitrages() == [held]
@@ -136,32 +140,30 @@ async def test_while_halted_no_leg_is_sent_and_what_was_left_is_resumed_after(st
     await store.settings.change(settings_of(), 2, "test")
     assert await store.resume(ID, advance, UNFENCED)
     assert not await store.resume(ID, advance, UNFENCED)
-    again = await store.arbitrage(ID)
-    assert again is not None
-    assert (again.state, leg_of(again, "flatten").side) == ("single_leg", "sell")
+    again = await known(store)
+    flatten = leg_of(again, "flatten")
+    assert (again.state, flatten.side, flatten.state) == ("single_leg", "sell", "granted")
     assert await store.open_arbitrages() == [again]
 
 
 async def test_a_second_halt_does_not_use_up_the_step_that_it_kept_from_being_sent(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, advance = await sent(store, ID, "buy"), advancing(MARKETS)
+    await reserved(store, opportunity(), "2")
+    buy, advance = await granted(store, ID, "buy"), advancing(MARKETS)
     await store.settings.change(settings_of(trading_state="halted"), 1, "test")
-    assert await store.start_sending(ID, "sell", UNFENCED) is None
-    await store.finish_leg(ID, "sell", None, advance, UNFENCED)
+    await store.finish_leg(ID, "sell", REFUSED, advance, UNFENCED)
     await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
     for version in (2, 4):
         await store.settings.change(settings_of(), version, "test")
         assert await store.resume(ID, advance, UNFENCED)
         flatten = leg_of(await store.arbitrage(ID), "flatten")
-        assert (flatten.state, flatten.held > 0) == ("reserved", True)
+        assert (flatten.state, flatten.held > 0) == ("granted", True)
         await store.settings.change(settings_of(trading_state="halted"), version + 1, "test")
-        assert await store.start_sending(ID, "flatten", UNFENCED) is None
-        held = await store.finish_leg(ID, "flatten", None, advance, UNFENCED)
+        held = await store.finish_leg(ID, "flatten", REFUSED, advance, UNFENCED)
         assert (held.state, held.reason) == ("residual", "halted")
     await store.settings.change(settings_of(), 6, "test")
     assert await store.resume(ID, advance, UNFENCED)
-    last = await sent(store, ID, "flatten")
+    last = await granted(store, ID, "flatten")
     ended = await store.finish_leg(ID, "flatten", filled(last), advance, UNFENCED)
     assert (ended.state, [leg.role for leg in ended.legs]) == ("unwound", ["buy", "sell", "flatten"])
     assert all(row.held == 0 for row in await store.balances.rows())
@@ -169,17 +171,15 @@ async def test_a_second_halt_does_not_use_up_the_step_that_it_kept_from_being_se
 
 async def test_a_step_that_is_not_wanted_after_a_second_halt_stays_in_the_record(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, advance = await sent(store, ID, "buy"), advancing(MARKETS)
+    await reserved(store, opportunity(), "2")
+    buy, advance = await granted(store, ID, "buy"), advancing(MARKETS)
     await store.settings.change(settings_of(trading_state="halted"), 1, "test")
-    assert await store.start_sending(ID, "sell", UNFENCED) is None
-    await store.finish_leg(ID, "sell", None, advance, UNFENCED)
+    await store.finish_leg(ID, "sell", REFUSED, advance, UNFENCED)
     await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
     await store.settings.change(settings_of(), 2, "test")
     assert await store.resume(ID, advance, UNFENCED)
     await store.settings.change(settings_of(trading_state="halted"), 3, "test")
-    assert await store.start_sending(ID, "flatten", UNFENCED) is None
-    await store.finish_leg(ID, "flatten", None, advance, UNFENCED)
+    await store.finish_leg(ID, "flatten", REFUSED, advance, UNFENCED)
     await store.settings.change(settings_of(single_leg_policy="hold"), 4, "test")
     assert await store.resume(ID, advance, UNFENCED)
     held = await store.arbitrage(ID)
@@ -194,13 +194,13 @@ async def test_an_unwinding_order_that_never_left_is_wanted_again_under_another_
     await bought_alone(store, advance)
     roles: tuple[LegRole, ...] = ("complete", "reverse", "flatten", "flatten")
     for role in roles:
-        ids.add((await sent(store, ID, role)).client_order_id)
+        ids.add((await granted(store, ID, role)).client_order_id)
         after = await store.finish_leg(ID, role, STOPPED, advance, UNFENCED)
         if after.state == "residual":
             assert after.reason == NOT_POSTED
             assert await store.resumable_arbitrages() == [after]
             assert await store.resume(ID, advance, UNFENCED)
-    last = await sent(store, ID, "flatten")
+    last = await granted(store, ID, "flatten")
     assert len({last.client_order_id, *ids}) == len(roles) + 1
     ended = await store.finish_leg(ID, "flatten", filled(last), advance, UNFENCED)
     assert ended.state == "unwound"
@@ -215,7 +215,7 @@ async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: Tr
     await bought_alone(store, advance)
     roles: tuple[LegRole, ...] = ("complete", "reverse")
     for role in roles:
-        await sent(store, ID, role)
+        await granted(store, ID, role)
         after = await store.finish_leg(ID, role, None, advance, UNFENCED)
     assert (after.state, after.reason) == ("residual", "single_leg_left")
     assert await store.resumable_arbitrages() == []
@@ -227,23 +227,42 @@ async def test_an_order_that_never_leaves_is_for_a_person_in_the_end(store: Trad
     after = await bought_alone(store, advance)
     for _ in range(2 + MAX_TRIES):
         after = await store.finish_leg(
-            ID, (await sent(store, ID, after.legs[-1].role)).role, STOPPED, advance, UNFENCED
+            ID, (await granted(store, ID, after.legs[-1].role)).role, STOPPED, advance, UNFENCED
         )
         if await store.resume(ID, advance, UNFENCED):
             after = await known(store)
     assert (after.state, after.reason) == ("residual", "single_leg_left")
-    assert sum(step.what == "flatten sending" for step in after.history) == MAX_TRIES
+    assert sum(step.what == "flatten granted" for step in after.history) == MAX_TRIES
+
+
+async def test_while_halted_a_leg_that_waits_for_its_bot_is_not_granted(store: TradeStore) -> None:
+    await open_books(store)
+    await reserved(store, opportunity(), "2")
+    buy, sell, advance = await granted(store, ID, "buy"), await granted(store, ID, "sell"), advancing(MARKETS)
+    alpha = await ready_bot(store, "alpha")
+    await store.finish_leg(ID, "buy", filled(buy), advance, alpha)
+    single = await store.finish_leg(ID, "sell", filled(sell, Decimal(1)), advance, alpha)
+    assert leg_of(single, "complete").state == "reserved"
+    await store.settings.change(settings_of(trading_state="halted"), 1, "test")
+    assert await store.grant(ID, "complete", alpha) is None
+    stopped = leg_of(await known(store), "complete")
+    assert (stopped.state, stopped.held > 0) == ("not_sent", True)
+    assert await store.grant(ID, "complete", alpha) is None
 
 
 async def test_nothing_ends_before_what_was_not_sent_has_given_its_hold_back(store: TradeStore) -> None:
     """Its bot died between both steps: an end would leave the hold to nobody."""
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, advance = await sent(store, ID, "buy"), advancing(MARKETS)
+    await reserved(store, opportunity(), "2")
+    buy, sell, advance = await granted(store, ID, "buy"), await granted(store, ID, "sell"), advancing(MARKETS)
+    alpha = await ready_bot(store, "alpha")
+    await store.finish_leg(ID, "buy", filled(buy, Decimal(1)), advance, alpha)
+    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance, alpha)
     await store.settings.change(settings_of(trading_state="halted"), 1, "test")
-    assert await store.start_sending(ID, "sell", UNFENCED) is None
-    waiting = await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
-    assert (waiting.state, leg_of(waiting, "sell").held > 0) == ("reserved", True)
-    held = await store.finish_leg(ID, "sell", None, advance, UNFENCED)
+    assert await store.grant(ID, "complete", alpha) is None
+    # an order's last fill was overlooked
+    waiting = await store.finish_leg(ID, "buy", filled(buy, Decimal("0.5"), fill_id="2"), advance, alpha)
+    assert (waiting.state, leg_of(waiting, "complete").held > 0) == ("single_leg", True)
+    held = await store.finish_leg(ID, "complete", None, advance, alpha)
     assert (held.state, held.reason) == ("residual", "halted")
     assert all(row.held == 0 for row in await store.balances.rows())

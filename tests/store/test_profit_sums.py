@@ -13,7 +13,7 @@ from market.trade.leases import UNFENCED
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.documents import ARBITRAGES
-from tests.store.reservation_requests import filled, opportunity, reserve_both, sent
+from tests.store.reservation_requests import filled, granted, opportunity, reserved
 
 DAY = 86_400 * MICROSECONDS
 FIRST_DAY = 1_700_006_400 * MICROSECONDS
@@ -39,8 +39,8 @@ async def close_one(store: MongoTradeStore, identity: str, earned: ProfitAndLoss
     def close(arbitrage: Arbitrage, _: Settings, now: int) -> Arbitrage:
         return replace(arbitrage, state="closed", profit=earned)
 
-    await reserve_both(store, opportunity(identity, sequence=int(identity)), ("0.01", "0.01"))
-    for leg in (await sent(store, identity, "buy"), await sent(store, identity, "sell")):
+    await reserved(store, opportunity(identity, sequence=int(identity)), "0.01")
+    for leg in (await granted(store, identity, "buy"), await granted(store, identity, "sell")):
         await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
     await store._database[ARBITRAGES].update_one({"_id": identity}, {"$set": {"times.ended": ended}})
 
@@ -72,5 +72,5 @@ async def test_what_each_exchange_asset_and_day_earned(
 
 
 async def test_what_is_open_brings_nothing_yet(reader: TradeReader, mongo_store: MongoTradeStore) -> None:
-    await reserve_both(mongo_store, opportunity("7", sequence=7), ("0.01", "0.01"))
+    await reserved(mongo_store, opportunity("7", sequence=7), "0.01")
     assert await reader.profit_groups("USD") == ()

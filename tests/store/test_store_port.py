@@ -19,32 +19,31 @@ from tests.store.reservation_requests import (
     close,
     complete,
     filled,
+    granted,
     open_books,
     opportunity,
     request,
-    reserve_both,
-    sent,
+    reserved,
 )
 
 DEADLINE_SECONDS = 20
 ID = "opportunity-1"
 
 
-async def test_both_legs_are_reserved_sent_and_booked(store: TradeStore) -> None:
+async def test_both_legs_are_reserved_and_granted_at_once_posted_and_booked(store: TradeStore) -> None:
     await open_books(store)
-    half = (await store.reserve(request("buy", "2"), UNFENCED)).arbitrage
-    assert half is not None
-    assert half.state == "awaiting_second_leg"
-    assert (await balances(store))["alpha", "USD"] == (Decimal("799.8"), Decimal("200.2"))
-    arbitrage = (await store.reserve(request("sell", "1.5"), UNFENCED)).arbitrage
+    arbitrage = (await store.reserve(request("1.5"), UNFENCED)).arbitrage
     assert arbitrage is not None
     assert (arbitrage.state, arbitrage.amount) == ("reserved", Decimal("1.5"))
+    assert arbitrage.send_by == arbitrage.times["reserved"] + 1_000_000
     assert (await balances(store))["alpha", "USD"] == (Decimal("849.85"), Decimal("150.15"))
     assert (await balances(store))["beta", "BTC"] == (Decimal("8.5"), Decimal("1.5"))
-    buy = await sent(store, ID, "buy")
-    sell = await sent(store, ID, "sell")
+    buy = await granted(store, ID, "buy")
+    sell = await granted(store, ID, "sell")
     await store.record_sent(ID, "buy", "order-1", UNFENCED)
-    assert (await store.finish_leg(ID, "buy", filled(buy), close, UNFENCED)).state == "reserved"
+    posted_at = await store.server_now()
+    bought = replace(filled(buy), posted_at=posted_at)
+    assert (await store.finish_leg(ID, "buy", bought, close, UNFENCED)).state == "reserved"
     ended = await store.finish_leg(ID, "sell", filled(sell), close, UNFENCED)
     assert ended.state == "closed"
     assert ended == await store.arbitrage(ID)
@@ -57,14 +56,15 @@ async def test_both_legs_are_reserved_sent_and_booked(store: TradeStore) -> None
     }
     assert ended.times.keys() == {"event", "detected", "reserved", "sent", "filled", "ended"}
     assert [sorted(leg.times) for leg in ended.legs] == [
-        ["done", "reserved", "sending", "sent"],
-        ["done", "reserved", "sending"],
+        ["done", "granted", "reserved", "sent"],
+        ["done", "granted", "reserved"],
     ]
+    assert ended.times["sent"] == ended.legs[0].times["sent"] == posted_at
 
 
 async def test_what_comes_back_is_what_was_written(store: TradeStore) -> None:
     await open_books(store)
-    written = await reserve_both(store, opportunity())
+    written = await reserved(store, opportunity())
     assert await store.arbitrage(ID) == written
     assert await store.open_arbitrages() == [written]
     assert written.opportunity == opportunity()
@@ -72,10 +72,13 @@ async def test_what_comes_back_is_what_was_written(store: TradeStore) -> None:
 
 async def test_repeats_change_nothing(store: TradeStore) -> None:
     await open_books(store)
-    arbitrage = await reserve_both(store, opportunity())
-    assert (await store.reserve(request("buy", "9"), UNFENCED)).arbitrage == arbitrage
-    buy = await sent(store, ID, "buy")
-    assert await store.start_sending(ID, "buy", UNFENCED) is None
+    arbitrage = await reserved(store, opportunity())
+    untouched = await balances(store)
+    assert (await store.reserve(request("9"), UNFENCED)).arbitrage == arbitrage
+    buy = await granted(store, ID, "buy")
+    assert await store.grant(ID, "buy", UNFENCED) is None
+    assert await store.arbitrage(ID) == arbitrage
+    assert await balances(store) == untouched
     await store.record_sent(ID, "buy", "order-1", UNFENCED)
     await store.record_sent(ID, "buy", "order-2", UNFENCED)
     once = await store.finish_leg(ID, "buy", filled(buy), close, UNFENCED)
@@ -91,8 +94,8 @@ async def test_repeats_change_nothing(store: TradeStore) -> None:
 
 async def test_a_fee_in_base_is_taken_from_base(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity(), ("1", "1"))
-    buy = await sent(store, ID, "buy")
+    await reserved(store, opportunity(), "1")
+    buy = await granted(store, ID, "buy")
     report = filled(buy)
     fill = replace(report.fills[0], fee=Decimal("0.00100001"), fee_currency="BTC")
     await store.finish_leg(ID, "buy", replace(report, fills=(fill,)), close, UNFENCED)
@@ -103,32 +106,32 @@ async def test_a_fee_in_base_is_taken_from_base(store: TradeStore) -> None:
 
 async def test_a_leg_is_added_with_its_hold(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await reserved(store, opportunity(), "2")
+    buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
     advance = complete("0.5", hold="0.6")
     await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
     single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance, UNFENCED)
     added = single.leg("complete")
     assert added is not None
-    assert (single.state, added.state, added.held) == ("single_leg", "reserved", Decimal("0.6"))
+    assert (single.state, added.state, added.held) == ("single_leg", "granted", Decimal("0.6"))
     assert (await balances(store))["beta", "BTC"] == (Decimal("7.9"), Decimal("0.6"))
     assert single.send_by > await store.server_now()
-    last = await store.finish_leg(ID, "complete", filled(await sent(store, ID, "complete")), advance, UNFENCED)
+    last = await store.finish_leg(ID, "complete", filled(await granted(store, ID, "complete")), advance, UNFENCED)
     assert last.state == "closed"
     assert (await balances(store))["beta", "BTC"] == (Decimal(8), Decimal(0))
 
 
 @pytest.mark.parametrize(
     ("bought", "state", "reason", "reverse"),
-    [("2", "single_leg", None, "reserved"), ("0", "residual", "insufficient_balance", "not_sent")],
+    [("2", "single_leg", None, "granted"), ("0", "residual", "insufficient_balance", "not_sent")],
 )
 async def test_a_leg_that_no_balance_bears_is_not_sent_and_the_next_step_follows(
     store: TradeStore, bought: str, state: str, reason: str | None, reverse: str
 ) -> None:
     """Completing sells on beta, reversing on alpha."""
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await reserved(store, opportunity(), "2")
+    buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
     advance = advancing(MARKETS)
     await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
     await store.balances.replace("alpha", {"BTC": Decimal(bought)}, "now", UNFENCED)
@@ -150,8 +153,8 @@ async def test_a_policy_without_end_is_ended_as_held(store: TradeStore) -> None:
         return replace(arbitrage, state="single_leg", legs=(*arbitrage.legs, leg))
 
     await open_books(store)
-    await reserve_both(store, opportunity(), ("2", "2"))
-    buy, sell = await sent(store, ID, "buy"), await sent(store, ID, "sell")
+    await reserved(store, opportunity(), "2")
+    buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
     await store.finish_leg(ID, "buy", filled(buy), endless, UNFENCED)
     held = await store.finish_leg(ID, "sell", filled(sell), endless, UNFENCED)
     assert (held.state, held.reason) == ("residual", "insufficient_balance")
@@ -160,13 +163,13 @@ async def test_a_policy_without_end_is_ended_as_held(store: TradeStore) -> None:
 
 async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity())
+    await reserved(store, opportunity())
     second = opportunity("opportunity-2", sequence=2)
-    assert (await store.reserve(request("buy", of=second), UNFENCED)).rejection == "pair_busy"
+    assert (await store.reserve(request(of=second), UNFENCED)).rejection == "pair_busy"
     await store.settings.change(settings_of(max_open_arbitrages=1), 1, "test")
-    assert (await store.reserve(request("buy", of=second), UNFENCED)).rejection == "too_many_open"
+    assert (await store.reserve(request(of=second), UNFENCED)).rejection == "too_many_open"
     for role in ("buy", "sell"):
-        await sent(store, ID, "buy" if role == "buy" else "sell")
+        await granted(store, ID, "buy" if role == "buy" else "sell")
     await store.finish_leg(ID, "buy", None, close, UNFENCED)
     await store.finish_leg(ID, "sell", None, close, UNFENCED)
     assert await balances(store) == {
@@ -174,7 +177,7 @@ async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
         for exchange, amounts in OPENING.items()
         for currency, amount in amounts.items()
     }
-    assert (await store.reserve(request("buy", of=second), UNFENCED)).rejection is None
+    assert (await store.reserve(request(of=second), UNFENCED)).rejection is None
 
 
 async def test_what_is_unknown_is_an_error(store: TradeStore) -> None:
@@ -182,29 +185,28 @@ async def test_what_is_unknown_is_an_error(store: TradeStore) -> None:
         await store.finish_leg(ID, "buy", None, close, UNFENCED)
     await open_books(store)
     with pytest.raises(StoreError):
-        await store.start_sending(ID, "buy", UNFENCED)
+        await store.grant(ID, "buy", UNFENCED)
     with pytest.raises(StoreError):
         await store.finish_leg(ID, "buy", None, close, UNFENCED)
-    await store.reserve(request("buy"), UNFENCED)
+    await reserved(store)
     with pytest.raises(StoreError):
         await store.finish_leg(ID, "reverse", None, close, UNFENCED)
 
 
-async def test_an_opportunity_is_new_once(store: TradeStore) -> None:
-    assert await store.save_opportunity(opportunity())
-    assert not await store.save_opportunity(opportunity())
-    assert await store.save_opportunity(opportunity("opportunity-2"))
-
-
 async def test_stopping_lets_open_ones_go_on(store: TradeStore) -> None:
     await open_books(store)
-    await store.reserve(request("buy"), UNFENCED)
+    await reserved(store)
     assert await store.reservations_open()
     await store.stop_reservations()
     assert not await store.reservations_open()
-    rejected = await store.reserve(request("buy", of=opportunity("opportunity-2", sequence=2)), UNFENCED)
+    rejected = await store.reserve(request(of=opportunity("opportunity-2", sequence=2)), UNFENCED)
     assert rejected.rejection == "stopping"
-    assert (await store.reserve(request("sell"), UNFENCED)).rejection is None
+    assert (await store.reserve(request(), UNFENCED)).rejection is None
+    bought, sold, advance = await granted(store, ID, "buy"), await granted(store, ID, "sell"), complete("0.5")
+    await store.finish_leg(ID, "buy", filled(bought), advance, UNFENCED)
+    await store.finish_leg(ID, "sell", filled(sold, Decimal(1)), advance, UNFENCED)
+    added = await granted(store, ID, "complete")
+    assert (await store.finish_leg(ID, "complete", filled(added), advance, UNFENCED)).state == "closed"
 
 
 async def test_balances_of_the_session_are_what_the_exchanges_said(store: TradeStore) -> None:
@@ -219,7 +221,7 @@ async def test_balances_of_the_session_are_what_the_exchanges_said(store: TradeS
 
 async def test_new_balances_leave_holds_held(store: TradeStore) -> None:
     await open_books(store)
-    await reserve_both(store, opportunity(), ("1", "1"))
+    await reserved(store, opportunity(), "1")
     await store.balances.replace("beta", {"BTC": Decimal(12)}, "now", UNFENCED)
     assert (await balances(store))["beta", "BTC"] == (Decimal(11), Decimal(1))
 
@@ -228,4 +230,4 @@ async def test_feeds_and_rejections_are_taken(store: TradeStore) -> None:
     await store.save_feed_state(FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3, rejected={"crossed": 1}))
     rejection = Rejection("1", ID, "BTC", "alpha", "beta", "alpha", "too_small", 4.5, Decimal(1), 1_700_000_000_000_000)
     for identity in ("1", "2", "2"):
-        await store.reject(replace(rejection, rejection_id=identity))
+        await store.reject([replace(rejection, rejection_id=identity)])

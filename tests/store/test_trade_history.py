@@ -14,7 +14,7 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_history import TradeFilter
 from store.queries.trade_reader import ALL, TradeReader
 from store.server.documents import ARBITRAGES, FILLS
-from tests.store.reservation_requests import filled, opportunity, reserve_both, sent
+from tests.store.reservation_requests import filled, granted, opportunity, reserved
 
 START = 1_700_000_000_000_000
 MINUTE = 60_000_000
@@ -28,8 +28,8 @@ async def close_one(store: MongoTradeStore, number: int, net: str, state: str = 
         return replace(arbitrage, state=state, profit=profit)  # type: ignore[arg-type]  # of tables of cases
 
     identity, at = str(number), START + number * MINUTE
-    await reserve_both(store, opportunity(identity, sequence=number), ("0.01", "0.01"))
-    for leg in (await sent(store, identity, "buy"), await sent(store, identity, "sell")):
+    await reserved(store, opportunity(identity, sequence=number), "0.01")
+    for leg in (await granted(store, identity, "buy"), await granted(store, identity, "sell")):
         await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
     changes = {"times.ended": at, "at": at}
     await store._database[ARBITRAGES].update_one({"_id": identity}, {"$set": changes})

@@ -93,7 +93,6 @@ def arbitrage(identity: str = "opportunity-1", state: str = "reserved") -> Arbit
         opportunity=opportunity(identity),
         legs=tuple(replace(leg, state="reserved") for leg in ended),
         amount=Amount(Decimal(2)),
-        reserve_by=START + 1_000_000,
         send_by=START + 1_000_000,
         times={"event": START},
     )

@@ -57,7 +57,7 @@ BEHIND = {"reader": "dashboard", "next_offset": 0, "behind": 90_000, "is_bound":
         ({"queries": [query("opportunities", is_active=False)]}, [("failing", "query opportunities")]),
         ({"queries": [query("opportunities", report_age=30.0)]}, [("failing", "query opportunities")]),
         ({"queries": [query("spreads", batch_age=90.0)]}, [("warning", "query spreads")]),
-        ({"queries": [query("spreads", batch_seconds=12.0)]}, [("warning", "query spreads")]),
+        ({"queries": [query("spreads", batch_seconds=17.0)]}, [("warning", "query spreads")]),
         ({"queries": [query("opportunities", is_real_time=True, batch_age=290.0)]}, []),
         ({"publisher": {"version": 3, "version_in_log": 3, "repeated_age": 30.0}}, [("failing", "publisher")]),
         ({"publisher": {"version": 4, "version_in_log": 3, "repeated_age": 0.5}}, [("warning", "publisher")]),

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as some
 
-from store.aggregates.missed_profit_sums import BINS_PER_BPS
+from store.aggregates.episode_sums import BINS_PER_BPS
 from ui.services.opportunity_service import MAX_BARS, histogram
 
 

@@ -1,14 +1,24 @@
-"""Streamlit's HTML file with our title, icon and server, at the path of each page."""
+"""Streamlit's HTML file with our title, icon, server and scripts, at the path of each page."""
 
 import ast
+import re
+from pathlib import Path
 
-from ui.pages.page_shell import ICON, OURS, PATHS, STREAMLIT, page_shell
+import httpx
+import pytest
+
+from ui.http.page_files import ASSETS, module_chain
+from ui.pages.page_shell import ICON, OURS, PATHS, PLOT, STREAMLIT, early_scripts, page_shell
 from ui.server.application import FOLDER, SCRIPT
 
+ROUTES = {"labels.js"}
+"""Scripts that the server writes."""
 
-def test_it_is_the_file_of_streamlit_in_all_but_our_three_places() -> None:
-    shell = page_shell()
-    for theirs, ours in OURS.items():
+
+@pytest.mark.parametrize("path", PATHS)
+def test_it_is_the_file_of_streamlit_in_all_but_our_four_places(path: str) -> None:
+    shell = page_shell(path)
+    for theirs, ours in (OURS | {"</head>": early_scripts(PATHS[path]) + "</head>"}).items():
         assert shell.count(ours) == 1
         shell = shell.replace(ours, theirs)
     assert shell == STREAMLIT.read_text()
@@ -22,3 +32,44 @@ def test_it_stands_at_every_page_that_the_script_names() -> None:
     calls = (node for node in ast.walk(ast.parse(SCRIPT.read_text())) if isinstance(node, ast.keyword))
     named = {ast.literal_eval(node.value) for node in calls if node.arg == "url_path"}
     assert {"/", *(f"/{name}" for name in named)} == set(PATHS)
+
+
+def preloaded(path: str) -> list[str]:
+    return re.findall(r'<link rel="modulepreload" href="/assets/([^"]+)">', page_shell(path))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_module_of_a_page_is_loaded_at_once_and_once(path: str) -> None:
+    links = preloaded(path)
+    assert len(links) == len(set(links))
+    assert set(PATHS[path]) <= set(links)
+    for name in set(links) - ROUTES:
+        imported = re.findall(r'"\./(\S+\.js)"', (ASSETS / name).read_text())
+        assert set(imported) <= set(links), name
+
+
+def test_every_mounted_script_belongs_to_a_page() -> None:
+    mounted: set[str] = set()
+    for file in (FOLDER / "panels", FOLDER / "pages", FOLDER / "page_parts"):
+        for path in file.glob("*.py"):
+            mounted |= set(re.findall(r'own_component\(.*"(\w+\.js)"\)', path.read_text()))
+    assert mounted == {script for scripts in PATHS.values() for script in scripts}
+
+
+def test_only_live_loads_the_charts_at_once() -> None:
+    assert {path for path in PATHS if PLOT in page_shell(path)} == {"/", "/live"}
+
+
+async def test_what_a_page_names_is_there(api: httpx.AsyncClient) -> None:
+    for path in PATHS:
+        html = (await api.get(path)).text
+        for file in re.findall(r'(?:href|src)="(/(?:assets|vendor)/[^"]+)"', html):
+            assert (await api.get(file)).status_code == 200, file
+
+
+def test_a_chain_has_each_module_once_even_in_a_circle(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text('import { b } from "./b.js";\nimport {\n  c,\n} from "./c.js";\n')
+    (tmp_path / "b.js").write_text('import "./a.js";\nexport { c } from "./c.js";\n')
+    (tmp_path / "c.js").write_text('import { words } from "./made_by_the_server.js";\n')
+    (tmp_path / "d.js").write_text("")
+    assert module_chain(["a.js"], tmp_path) == ("a.js", "b.js", "c.js", "made_by_the_server.js")

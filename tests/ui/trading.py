@@ -4,14 +4,14 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from store.store_port import TradeStore
-from tests.store.reservation_requests import close, filled, reserve_both, sent
+from tests.store.reservation_requests import close, filled, granted, reserved
 
 
 async def traded(store: TradeStore, of: Opportunity, amount: str = "0.5") -> Arbitrage:
     """Reserved, both legs filled, closed."""
-    arbitrage = await reserve_both(store, of, (amount, amount))
+    arbitrage = await reserved(store, of, amount)
     roles = ("buy", "sell")
-    for leg in [await sent(store, of.opportunity_id, "buy"), await sent(store, of.opportunity_id, "sell")]:
+    for leg in [await granted(store, of.opportunity_id, "buy"), await granted(store, of.opportunity_id, "sell")]:
         assert leg.role in roles
         arbitrage = await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close, UNFENCED)
     assert arbitrage.state == "closed"

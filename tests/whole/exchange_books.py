@@ -14,7 +14,7 @@ from typing import Any
 from tests.whole.running import Running
 
 PARTS = ("gross", "latency_decay", "slippage", "fees", "fx", "unwinding")
-OPEN = ("awaiting_second_leg", "reserved", "single_leg")
+OPEN = ("reserved", "single_leg")
 
 Row = Mapping[str, Any]
 Place = tuple[str, str]
@@ -108,7 +108,7 @@ def assert_times_are_in_order(told: Told) -> None:
     assert told.details
     for row in told.details:
         steps = [step["step"] for step in row["timeline"]]
-        assert set(steps) >= {"received", "detected", "reserved", "sending", "filled", "done", "ended"}, row
+        assert set(steps) >= {"received", "detected", "reserved", "granted", "filled", "done", "ended"}, row
         assert steps == sorted(steps, key=_ORDER.index) or any(
             leg["role"] not in ("buy", "sell") for leg in row["legs"]
         )
@@ -118,8 +118,8 @@ def assert_times_are_in_order(told: Told) -> None:
         assert row["history"], row
 
 
-_ORDER = ("quoted", "received", "detected", "reserved", "sending", "sent", "filled", "done", "ended")
-_BESIDE = ("received", "reserved", "sending", "sent", "done")
+_ORDER = ("quoted", "received", "detected", "reserved", "granted", "sent", "filled", "done", "ended")
+_BESIDE = ("received", "reserved", "granted", "sent", "done")
 """Of both sides, which do not wait for each other."""
 
 

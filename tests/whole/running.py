@@ -108,11 +108,15 @@ def new_home(folder: Path) -> Path:
 
 
 @contextmanager
-def running_paper(home: Path, *words: str, environment: Mapping[str, str] | None = None) -> Iterator[Running]:
-    """`arbitrage paper`; killed with all it started where the test leaves it running."""
+def running_paper(
+    home: Path, *words: str, environment: Mapping[str, str] | None = None, market: str | None = "storm"
+) -> Iterator[Running]:
+    """`arbitrage paper`, in a storm, which trades most; `market` None where none is simulated. Killed with all it
+    started where the test leaves it running."""
     variables = os.environ | {"ARBITRAGE_HOME": str(home)} | dict(environment or {})
     (port,) = free_ports(1)
-    command = (*COMMAND, "paper", "--port", str(port), *words)
+    chosen = () if market is None else ("--market", market)
+    command = (*COMMAND, "paper", "--port", str(port), *chosen, *words)
     with (home / "said.txt").open("w") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said, text=True, cwd=ROOT, env=variables)
     try:

@@ -58,7 +58,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Lived:
     (port,) = free_ports(1)
     with (
         pytest.MonkeyPatch.context() as environment,
-        running_command(outside, "exchanges", "--port", str(port)),
+        running_command(outside, "exchanges", "--port", str(port), "--market", "storm"),
         listening_gateway(f"http://127.0.0.1:{port}") as gateway,
     ):
         for name in every_key_variable():
@@ -71,7 +71,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Lived:
         for number, seconds in enumerate((SECONDS, 5)):
             out = home / f"out-{number}.json"
             words = ("--seconds", str(seconds), "--json", str(out), "--config", str(configuration))
-            with running_paper(home, *words) as paper:
+            with running_paper(home, *words, market=None) as paper:
                 paper.wait_for("trading on paper at live prices", 240)
                 health = paper.get("/health")
                 assert paper.process.wait(timeout=seconds + 120) == 0, paper.said

@@ -8,20 +8,21 @@ from ui.http.problems import PROBLEM_RESPONSE, problem_response
 from ui.http.route_auth import REJECTED, Viewer
 from ui.rows.attribute_rows import row_from
 from ui.rows.health_rows import HealthReportRow
-from ui.rows.market_rows import SourcesRow
+from ui.rows.market_rows import SimulatedMarketRow, SourcesRow, simulated_market_row
 from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["health"])
 
 
 class AliveRow(TypedDict):
-    """`now` is market time: in a replay, the recorded one."""
+    """`now` is market time: in a replay, the recorded one. `simulated_market` is null where there is none."""
 
     status: str
     mode: str
     session_id: str
     now: int
     sources: SourcesRow
+    simulated_market: SimulatedMarketRow | None
 
 
 @router.get("/health")
@@ -34,6 +35,7 @@ async def health(request: Request) -> AliveRow:
         session_id=dashboard.session.session_id,
         now=dashboard.session.clock().now(),
         sources=row_from(SourcesRow, dashboard.hub.live_state.sources),
+        simulated_market=simulated_market_row(dashboard.session),
     )
 
 

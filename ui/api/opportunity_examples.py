@@ -1,5 +1,6 @@
 """Example responses about quotes, spreads and opportunities, for the OpenAPI document."""
 
+from ui.rows.episode_rows import EpisodeRow
 from ui.rows.market_rows import OpportunityRow, QuoteRow, SpreadRow
 from ui.rows.opportunity_rows import LifeRow, StatisticsRow, StoredOpportunityRow
 from ui.services.opportunity_lifetimes import DEFINITION
@@ -76,6 +77,26 @@ KEPT = StoredOpportunityRow(
     arbitrage_state="closed",
     net_profit="1.1",
 )
+EPISODE = EpisodeRow(
+    base="BTC",
+    buy_exchange="kraken",
+    buy_symbol="BTC/USD",
+    sell_exchange="bitflyer",
+    sell_symbol="BTC/JPY",
+    start=1_700_000_000_000_000,
+    end=1_700_000_001_850_000,
+    until=1_700_000_003_850_000,
+    seen=212,
+    best_net_bps=15.8,
+    best_profit="1.5214",
+    missed_profit="1.5214",
+    currency="USD",
+    outcome="rejected",
+    reason="pair_busy",
+    first_opportunity_id="5f0c2b7e9a41d3c6",
+    best_opportunity_id="0b77c9e1d2f34a58",
+)
+EPISODE_PAGE = {"items": [EPISODE], "next_cursor": "WzE3MDAwMDAwMDAwMDAwMDAsIjVmMGMyYjdlIl0="}
 NEWEST = [SEEN]
 KEPT_PAGE = {"items": [KEPT], "next_cursor": "WzE3MDAwMDAwMDAwMDAwMDAsIjVmMGMyYjdlIl0="}
 LIFE = LifeRow(runs=412, once=96, p50_ms=48.0, p90_ms=640.0, p99_ms=2_310.0, longest_ms=4_020.0)
@@ -94,6 +115,7 @@ STATISTICS = StatisticsRow(
     taken_net="58.3",
     rejected_expected="181.4",
     missed_episodes=127,
+    episodes={"seen": 171, "sightings": 12_331, "taken": 44, "rejected": 121, "expired": 6, "undecided": 0},
     histogram=[{"from_bps": 5.0, "to_bps": 6.0, "seen": 310, "taken": 4, "rejected": 181}],
     ledger=[{"reason": "pair_busy", "count": 2_273, "episodes": 61, "missed_profit": "92.16"}],
     lifetimes={

@@ -6,17 +6,25 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel, Field
 
+from market.accounting.episodes import EpisodeOutcome
+from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import OpportunityFilter
 from ui.api.market_routes import Base, Exchange
-from ui.api.opportunity_examples import KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS
+from ui.api.opportunity_examples import EPISODE_PAGE, KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS
 from ui.api.trade_examples import shown
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor, Limit, PageRow
+from ui.rows.episode_rows import EpisodeRow
 from ui.rows.market_rows import OpportunityRow, opportunity_row
 from ui.rows.opportunity_rows import Span, StatisticsRow, StoredOpportunityRow
 from ui.services.dashboard import dashboard_of
-from ui.services.opportunity_service import opportunity_by_id, opportunity_page, opportunity_statistics
+from ui.services.opportunity_service import (
+    episode_page,
+    opportunity_by_id,
+    opportunity_page,
+    opportunity_statistics,
+)
 from ui.services.threshold_preview import PreviewRow, threshold_preview
 
 router = APIRouter()
@@ -27,23 +35,52 @@ LATEST_MICROSECOND = 2**53
 NetBps = Annotated[float | None, Query(ge=-1_000, le=10_000, allow_inf_nan=False)]
 
 
-class Wanted(BaseModel):
-    """The filters of `/opportunities`, combined with AND."""
+class WantedAny(BaseModel):
+    """The filters that opportunities and their episodes share, combined with AND."""
 
     base: str | None = Field(None, max_length=20, description="Base asset, for example BTC.")
     exchange: str | None = Field(None, max_length=40, description="Exchange, on either side of a pair.")
     buy_exchange: str | None = Field(None, max_length=40)
     sell_exchange: str | None = Field(None, max_length=40)
     min_net_bps: float | None = Field(None, ge=-1_000, le=10_000, allow_inf_nan=False)
-    outcome: OutcomeName | None = None
     reason: str | None = Field(None, max_length=40, description="As in docs/risk.md.")
     since: int | None = Field(None, alias="from", ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC.")
     to: int | None = Field(None, ge=0, le=LATEST_MICROSECOND, description="Microseconds UTC, exclusive.")
+
+
+class Wanted(WantedAny):
+    """Of `/opportunities`."""
+
+    outcome: OutcomeName | None = None
 
     @property
     def opportunities(self) -> OpportunityFilter:
         sides = (self.base, self.exchange, self.buy_exchange, self.sell_exchange)
         return OpportunityFilter(*sides, self.min_net_bps, self.outcome, self.reason, self.since, self.to)
+
+
+class WantedEpisodes(WantedAny):
+    """Of `/episodes`."""
+
+    outcome: EpisodeOutcome | None = None
+
+    @property
+    def episodes(self) -> EpisodeFilter:
+        sides = (self.base, self.exchange, self.buy_exchange, self.sell_exchange)
+        return EpisodeFilter(*sides, self.min_net_bps, self.outcome, self.reason, self.since, self.to)
+
+
+@router.get("/episodes", tags=TAGS, responses=shown(example=EPISODE_PAGE))
+async def episodes(
+    request: Request, wanted: Annotated[WantedEpisodes, Query()], cursor: Cursor = None, limit: Limit = 50
+) -> PageRow[EpisodeRow]:
+    """Episodes of opportunities of this session, newest first, for seven days: each run of sightings of one pair of
+    markets once, with how often it was seen and what became of it. `from` ≤ its first sighting < `to`; `reason` and
+    `min_net_bps` of its best one. `/api/opportunities` has its single ones: `buy_exchange`, `sell_exchange`, and `from`
+    its `start` `to` after its `end`.
+    """
+    page = await episode_page(dashboard_of(request.app), wanted.episodes, cursor, limit)
+    return PageRow(items=list(page.items), next_cursor=page.next_cursor)
 
 
 @router.get("/opportunities", tags=TAGS, responses=shown(example=KEPT_PAGE))

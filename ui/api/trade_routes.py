@@ -63,7 +63,8 @@ async def trades(request: Request, wanted: Wanted, cursor: Cursor = None, limit:
 async def rejections(request: Request) -> list[ReasonRow]:
     """Number of rejected opportunities by the first failed check, most frequent first."""
     reader = dashboard_of(request.app).reader
-    return reason_rows(await reader.rejection_counts(), await reader.rejected_profit())
+    counts, episodes = await reader.rejection_counts(), await reader.missed_episodes()
+    return reason_rows(counts, episodes, await reader.rejected_profit())
 
 
 @router.get("/rejections/recent")

@@ -11,7 +11,7 @@ const PARTS = [
   ["fx", "FX"],
   ["unwinding", "Unwinding"],
 ];
-const OPEN_STATES = ["awaiting_second_leg", "reserved", "single_leg"];
+const OPEN_STATES = ["reserved", "single_leg"];
 const LATENCIES = 50;
 
 export class FiguresView {
@@ -29,10 +29,14 @@ export class FiguresView {
     const others = ["unwound", "residual", "unfilled"].filter((state) => states[state]);
     setText(this.nodes.closedNote, others.map((state) => `${count(states[state])} ${stateName(state)}`).join(" · ") || "both legs filled");
     setText(this.nodes.open, count(OPEN_STATES.reduce((sum, state) => sum + (states[state] ?? 0), 0)));
-    setText(this.nodes.seen, count(model.opportunityCount));
-    setText(this.nodes.rejected, count(model.ledger.rejections.reduce((sum, row) => sum + row.count, 0)));
+    setText(this.nodes.seen, count(episodeCount(model)));
+    setText(this.nodes.rejected, count(model.ledger.episodes.rejected ?? 0));
     setText(this.nodes.latency, medianLatency(model));
   }
+}
+
+export function episodeCount(model) {
+  return Object.values(model.ledger.episodes).reduce((sum, number) => sum + number, 0);
 }
 
 function medianLatency(model) {
@@ -166,20 +170,20 @@ export class RejectionsView {
   }
 
   show(model) {
-    const most = Math.max(1, ...model.ledger.rejections.map((row) => row.count));
+    const most = Math.max(1, ...model.ledger.rejections.map((row) => row.episodes));
     const currency = model.ledger.pnl?.currency ?? "";
-    const rows = model.ledger.rejections.map((row) => ({ ...row, share: row.count / most, currency }));
+    const rows = model.ledger.rejections.map((row) => ({ ...row, share: row.episodes / most, currency }));
     this.rows.show(rows, (row) => row.reason, this.empty);
   }
 }
 
-function refusalRow({ reason, count: times, share, missed_profit, currency }) {
+function refusalRow({ reason, episodes, count: times, share, missed_profit, currency }) {
   return element(
     "tr",
     {},
     element("td", {}, reasonName(reason)),
     element("td", { class: "track" }, element("i", { class: "bar plain", style: { "--share": share.toFixed(3) } })),
-    element("td", { class: "number" }, count(times)),
+    element("td", { class: "number", title: `Episodes; ${count(times)} opportunities` }, count(episodes)),
     element("td", { class: "number muted", title: "Missed profit: what could have been traded within the limits, once per episode" },
       money(missed_profit, currency)),
   );

@@ -3,7 +3,6 @@
 import { setSteps } from "./market_digits.js";
 
 const KEPT_POINTS = 720;
-const KEPT_OPPORTUNITIES = 20;
 const KEPT_ARBITRAGES = 200;
 const KEPT_FILLED = 50;
 
@@ -13,11 +12,11 @@ export class Model {
     this.series = new Map();
     this.filled = [];
     this.arbitrages = new Map();
-    this.opportunities = [];
+    this.episodes = [];
     this.quotes = [];
     this.spreads = [];
     this.settings = null;
-    this.ledger = { balances: [], feeds: [], rejections: [], pnl: null, pnl_by: null, inventory: null };
+    this.ledger = { balances: [], feeds: [], rejections: [], episodes: {}, pnl: null, pnl_by: null, inventory: null };
   }
 
   apply(message) {
@@ -43,13 +42,13 @@ export class Model {
     this.isKnown = true;
     this.currency = message.settlement_currency;
     this.mode = message.mode;
+    this.simulatedMarket = message.simulated_market;
     setSteps(message.series);
     this.series = new Map(message.series.map((one) => [`${one.exchange} ${one.symbol}`, one]));
     this.arbitrages = new Map();
     for (const arbitrage of [...message.arbitrages].reverse()) this.keepArbitrage(arbitrage);
     this.settings = message.settings;
     this.ledger = message.ledger;
-    this.opportunities = [];
     this.advance({ ...message, points: {} });
   }
 
@@ -58,9 +57,9 @@ export class Model {
     this.sources = message.sources;
     this.detection = message.detection;
     this.quotes = message.quotes;
+    this.volatility = message.volatility;
     this.spreads = message.spreads;
-    this.opportunityCount = message.opportunity_count;
-    this.opportunities = [...message.opportunities, ...this.opportunities].slice(0, KEPT_OPPORTUNITIES);
+    this.episodes = message.episodes;
     for (const [key, point] of Object.entries(message.points)) this.addPoint(key, point);
   }
 

@@ -1,38 +1,55 @@
-// The newest opportunities, and what became of them.
+// The newest episodes of opportunities, each one row however often it was seen, and what became of it.
 
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
-import { bps, capitalised, exchangeName, fullTime, marketPrice, money, stateName, timeParts } from "./format.js";
+import { bps, capitalised, count, duration, exchangeName, fullTime, marketPrice, money, stateName, timeParts } from "./format.js";
+import { episodeCount } from "./ledger_view.js";
 
-const SHOWN_OPPORTUNITIES = 8;
+const COLUMNS = 7;
 
 export class OpportunityView {
   constructor(body, counter) {
     this.counter = counter;
-    this.rows = new SlotRows(body, opportunityRow, { marksNew: false });
-    this.empty = emptyRow(5, "Waiting for the first opportunity…");
+    this.rows = new SlotRows(body, episodeRow, { marksNew: false });
+    this.empty = emptyRow(COLUMNS, "Waiting for the first opportunity…");
   }
 
   show(model) {
-    const shown = model.opportunities.slice(0, SHOWN_OPPORTUNITIES).map((opportunity) => ({
-      ...opportunity,
-      arbitrage: model.arbitrages.get(opportunity.opportunity_id)?.state ?? null,
-      isTradable: opportunity.net_bps >= (model.settings?.min_net_bps ?? Infinity),
-      isOver: model.now > opportunity.expires_at,
+    const arbitrages = model.newestArbitrages();
+    const shown = model.episodes.map((episode) => ({
+      ...episode,
+      arbitrage: arbitrages.find((one) => isOf(one, episode))?.state ?? null,
+      isTradable: episode.best_net_bps >= (model.settings?.min_net_bps ?? Infinity),
+      isOver: model.now > episode.until,
     }));
-    setText(this.counter, model.opportunityCount ? `${model.opportunityCount.toLocaleString("en-US")} seen` : "");
-    this.rows.show(shown, (opportunity) => opportunity.opportunity_id, this.empty);
+    const seen = episodeCount(model);
+    setText(this.counter, seen ? `${count(seen)} ${seen === 1 ? "episode" : "episodes"}` : "");
+    this.rows.show(shown, keyOf, this.empty);
   }
 }
 
-function opportunityRow(opportunity) {
+function keyOf({ start, base, buy_exchange, buy_symbol, sell_exchange, sell_symbol }) {
+  return [start, base, buy_exchange, buy_symbol, sell_exchange, sell_symbol].join(" ");
+}
+
+function isOf(arbitrage, episode) {
+  return (
+    arbitrage.event_time >= episode.start &&
+    arbitrage.event_time <= episode.end &&
+    ["base", "buy_exchange", "buy_symbol", "sell_exchange", "sell_symbol"].every((name) => arbitrage[name] === episode[name])
+  );
+}
+
+function episodeRow(episode) {
   return element(
     "tr",
-    { class: opportunity.isTradable ? "" : "quiet", "data-opportunity": opportunity.opportunity_id },
-    element("td", { class: "time", title: fullTime(opportunity.event_time) }, ...timeParts(opportunity.event_time)),
-    element("td", {}, side(opportunity, "buy"), element("span", { class: "arrow" }, " → "), side(opportunity, "sell")),
-    element("td", { class: `number strong ${opportunity.net_bps >= 0 ? "good" : "bad"}` }, bps(opportunity.net_bps)),
-    element("td", { class: "number" }, money(opportunity.tradable_profit, opportunity.currency)),
-    element("td", { class: "muted result" }, result(opportunity)),
+    { class: episode.isTradable ? "" : "quiet", "data-episode": keyOf(episode) },
+    element("td", { class: "time", title: fullTime(episode.start) }, ...timeParts(episode.start)),
+    element("td", {}, side(episode, "buy"), element("span", { class: "arrow" }, " → "), side(episode, "sell")),
+    element("td", { class: `number strong ${episode.best_net_bps >= 0 ? "good" : "bad"}` }, bps(episode.best_net_bps)),
+    element("td", { class: "number" }, money(episode.best_profit, episode.currency)),
+    element("td", { class: "number" }, count(episode.seen)),
+    element("td", { class: "number" }, duration(episode.end - episode.start)),
+    element("td", { class: "muted result" }, result(episode)),
   );
 }
 
@@ -43,9 +60,10 @@ function result({ arbitrage, isTradable, isOver }) {
   return isOver ? "Not taken" : "Open";
 }
 
-function side(opportunity, which) {
-  const symbol = opportunity[`${which}_symbol`];
-  const text = marketPrice(opportunity[`${which}_price`], opportunity[`${which}_exchange`], symbol);
-  const title = `${which} ${opportunity[`${which}_amount`]} ${opportunity.base} at ${text}`;
-  return element("span", { title }, exchangeName(opportunity[`${which}_exchange`]), " ", element("small", {}, text));
+// Prices change with each sighting: in the title alone, where they take no room.
+function side(episode, which) {
+  const symbol = episode[`${which}_symbol`];
+  const text = marketPrice(episode[`${which}_price`], episode[`${which}_exchange`], symbol);
+  const title = `newest: ${which} ${episode[`${which}_amount`]} ${episode.base} at ${text}`;
+  return element("span", { title }, exchangeName(episode[`${which}_exchange`]));
 }

@@ -10,6 +10,7 @@ import { LatencyView } from "./latency_view.js";
 import { liveFeed } from "./live_feed.js";
 import { OpportunityView } from "./opportunity_view.js";
 import { SignalsView } from "./signals_view.js";
+import { SimulatedMarketView } from "./simulated_market_view.js";
 import { SpreadView } from "./spread_view.js";
 import { TradesView } from "./trades_view.js";
 import { zoneWord } from "./zone.js";
@@ -49,6 +50,7 @@ class Panel {
       new InventoryView(find("exposures"), find("drifts"), find("plan")),
       new FeedsView(find("feeds")),
       new RejectionsView(find("rejections")),
+      new SimulatedMarketView(find("simulated-market")),
     ];
     this.latency = new LatencyView(find("latencies"));
     this.more = find("more");

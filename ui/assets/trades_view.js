@@ -7,7 +7,6 @@ import { baseAmount, bps, duration, exchangeName, fullTime, marketPrice, money, 
 const SHOWN = 20;
 const FILTER = "live.filter";
 const COLUMNS = 8;
-const HIDDEN_STATES = new Set(["awaiting_second_leg", "expired"]);
 
 export class TradesView {
   constructor(input, body, counter) {
@@ -24,7 +23,7 @@ export class TradesView {
 
   show(model) {
     this.model = model;
-    const all = model.newestArbitrages().filter((arbitrage) => !HIDDEN_STATES.has(arbitrage.state));
+    const all = model.newestArbitrages();
     const terms = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const fitting = all.filter((arbitrage) => fits(arbitrage, terms));
     const shown = fitting.slice(0, SHOWN);

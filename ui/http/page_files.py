@@ -1,5 +1,18 @@
-"""The folder of the pages' files."""
+"""The folder of the pages' files, and which of them a script needs."""
 
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
 ASSETS = Path(__file__).parents[1] / "assets"
+_imported = re.compile(r'(?:from|import) "\./([\w.]+)"').findall
+
+
+def module_chain(scripts: Iterable[str], folder: Path = ASSETS) -> tuple[str, ...]:
+    """The modules of `folder` that these and their imports import, themselves first; what is no file of it imports
+    nothing."""
+    chain = list(scripts)
+    for name in chain:
+        text = (folder / name).read_text() if (folder / name).exists() else ""
+        chain += [imported for imported in dict.fromkeys(_imported(text)) if imported not in chain]
+    return tuple(chain)

@@ -13,6 +13,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
 from store.aggregates.session_totals import SessionTotals
 from ui.live.detection_state import DetectionState
+from ui.live.live_episodes import LiveEpisode
 from ui.live.price_series import PricePoint
 from ui.live.spread_table import SpreadCell
 from ui.live.top_of_book import TopOfBook
@@ -55,6 +56,7 @@ class LiveSnapshot:
     opportunities: tuple[Opportunity, ...]
     opportunity_count: int
     """Distinct ids of this session seen since this process started."""
+    episodes: tuple[LiveEpisode, ...]
     arbitrages: tuple[Arbitrage, ...]
     ledger: Ledger
 

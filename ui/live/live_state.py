@@ -12,6 +12,7 @@ from session.clock import Clock
 from session.session import Session
 from streams.message_format import WireError
 from ui.live.detection_state import DetectionState
+from ui.live.live_episodes import LiveEpisodes
 from ui.live.live_snapshot import Ledger, LiveSnapshot, MarketKey, Sources, empty_ledger
 from ui.live.opportunity_census import OpportunityCensus
 from ui.live.price_series import PricePoint, PriceSeries
@@ -40,6 +41,7 @@ class LiveState:
         self._opportunity_ids: OrderedDict[str, None] = OrderedDict()
         self._opportunity_count = 0
         self.census = OpportunityCensus()
+        self._episodes = LiveEpisodes()
         self._windows: dict[tuple[str, str, str, int], SpreadWindow] = {}
         self._arbitrages: OrderedDict[str, Arbitrage] = OrderedDict()
         self.settings: Settings | None = None
@@ -66,7 +68,7 @@ class LiveState:
         if len(self._opportunity_ids) > REMEMBERED_IDS:
             self._opportunity_ids.popitem(last=False)
         self._opportunity_count += 1
-        self.census.record(opportunity)
+        self._episodes.record(self.census.record(opportunity), opportunity)
         self._opportunities.appendleft(opportunity)
         return True
 
@@ -122,6 +124,7 @@ class LiveState:
             windows=tuple(self._windows.values()),
             opportunities=self.opportunities(),
             opportunity_count=self._opportunity_count,
+            episodes=self._episodes.newest(),
             arbitrages=self.arbitrages(),
             ledger=self.ledger,
         )

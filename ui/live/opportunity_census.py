@@ -8,41 +8,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import floor
 
+from market.accounting.episodes import EpisodeRun, MarketPair, pair_of
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
-from store.aggregates.missed_profit_sums import BINS_PER_BPS
+from store.aggregates.episode_sums import BINS_PER_BPS
 
 SLOT_MICROSECONDS = 30 * MICROSECONDS
 KEPT_SLOTS = 121
 """An hour and the slot that has begun."""
 KEPT_RUNS = 5_000
 
-PairKey = tuple[str, str, str, str, str]
-"""Base, exchange and symbol of the buying and of the selling side."""
-
-
-@dataclass(slots=True)
-class Run:
-    """A sequence of opportunities of one directed pair of markets, each before the previous one had expired."""
-
-    pair: PairKey
-    first: int
-    """Event time, microseconds."""
-    last: int
-    expires_at: int
-    best_bps: float
-    sightings: int = 1
-
-    @property
-    def duration(self) -> int:
-        """Microseconds from the first sighting to the last: a minimum."""
-        return self.last - self.first
-
 
 @dataclass(slots=True)
 class _Slot:
     start: int
-    bins: dict[PairKey, Counter[int]] = field(default_factory=dict)
+    bins: dict[MarketPair, Counter[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +31,8 @@ class Census:
 
     since: int
     """What is counted begins there, microseconds of event time."""
-    bins: dict[PairKey, Counter[int]]
-    runs: tuple[Run, ...]
+    bins: dict[MarketPair, Counter[int]]
+    runs: tuple[EpisodeRun, ...]
     alive: int
     """Runs whose last opportunity has not expired."""
 
@@ -63,37 +43,33 @@ class OpportunityCensus:
     def __init__(self) -> None:
         self._began: int | None = None
         self._slots: deque[_Slot] = deque()
-        self._recent: dict[PairKey, Counter[int]] = {}
+        self._recent: dict[MarketPair, Counter[int]] = {}
         """The sum of the slots: adding up an hour for each request would delay the live stream."""
-        self._older: dict[PairKey, Counter[int]] = {}
+        self._older: dict[MarketPair, Counter[int]] = {}
         """Counts that have left the slots."""
-        self._newest: dict[PairKey, Run] = {}
-        self._ended: deque[Run] = deque(maxlen=KEPT_RUNS)
+        self._newest: dict[MarketPair, EpisodeRun] = {}
+        self._ended: deque[EpisodeRun] = deque(maxlen=KEPT_RUNS)
 
-    def record(self, opportunity: Opportunity) -> None:
-        buy, sell = opportunity.buy, opportunity.sell
-        pair = (opportunity.base, buy.exchange, buy.symbol, sell.exchange, sell.symbol)
-        at = opportunity.event_time
+    def record(self, opportunity: Opportunity) -> EpisodeRun:
+        """The run that it belongs to."""
+        pair, at = pair_of(opportunity), opportunity.event_time
         self._began = at if self._began is None else min(self._began, at)
         number = floor(opportunity.net_bps * BINS_PER_BPS)
         for bins in (self._slot(at).bins, self._recent):
             bins.setdefault(pair, Counter())[number] += 1
         run = self._newest.get(pair)
-        if run is None or at > run.expires_at:
+        if run is None or not run.goes_on_at(at):
             if run is not None:
                 self._ended.append(run)
-            self._newest[pair] = Run(pair, at, at, opportunity.expires_at, opportunity.net_bps)
-            return
-        run.last = max(run.last, at)
-        run.expires_at = max(run.expires_at, opportunity.expires_at)
-        run.best_bps = max(run.best_bps, opportunity.net_bps)
-        run.sightings += 1
+            run = self._newest[pair] = EpisodeRun(pair, at, opportunity.opportunity_id)
+        run.see(at, opportunity.expires_at, opportunity.net_bps, opportunity.opportunity_id)
+        return run
 
     def counted(self, now: int, since: int | None) -> Census:
         """From `since` on, rounded down to a half minute; None: all since it began. Microseconds of event time."""
         began = now if self._began is None else self._began
         start = began if since is None else max(began, since - since % SLOT_MICROSECONDS)
-        bins: dict[PairKey, Counter[int]] = {}
+        bins: dict[MarketPair, Counter[int]] = {}
         if since is None:
             _add(bins, self._older)
         if since is None or (self._slots and start < self._slots[0].start + SLOT_MICROSECONDS):
@@ -102,12 +78,12 @@ class OpportunityCensus:
             for slot in self._slots:
                 if slot.start + SLOT_MICROSECONDS > start:
                     _add(bins, slot.bins)
-        ended = tuple(run for run in self._all_ended(now) if run.last >= start)
-        return Census(start, bins, ended, sum(run.expires_at >= now for run in self._newest.values()))
+        ended = tuple(run for run in self._all_ended(now) if run.end >= start)
+        return Census(start, bins, ended, sum(run.until >= now for run in self._newest.values()))
 
-    def _all_ended(self, now: int) -> Iterator[Run]:
+    def _all_ended(self, now: int) -> Iterator[EpisodeRun]:
         yield from self._ended
-        yield from (run for run in self._newest.values() if run.expires_at < now)
+        yield from (run for run in self._newest.values() if run.until < now)
 
     def _slot(self, at: int) -> _Slot:
         """The slot of that time; the newest where bases arrive a little out of step."""
@@ -118,7 +94,7 @@ class OpportunityCensus:
                 self._retire(self._slots.popleft().bins)
         return self._slots[-1]
 
-    def _retire(self, bins: dict[PairKey, Counter[int]]) -> None:
+    def _retire(self, bins: dict[MarketPair, Counter[int]]) -> None:
         _add(self._older, bins)
         for pair, counts in bins.items():
             left = self._recent[pair]
@@ -126,6 +102,6 @@ class OpportunityCensus:
             self._recent[pair] = +left
 
 
-def _add(to: dict[PairKey, Counter[int]], counted: Mapping[PairKey, Counter[int]]) -> None:
+def _add(to: dict[MarketPair, Counter[int]], counted: Mapping[MarketPair, Counter[int]]) -> None:
     for pair, counts in counted.items():
         to.setdefault(pair, Counter()).update(counts)

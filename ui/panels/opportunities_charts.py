@@ -45,7 +45,7 @@ def spread_chart(bars: Sequence[BinRow], threshold: float | None) -> Chart:
 
 
 def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
-    """Durations of runs, each bar from its own time to the next one's."""
+    """Durations of episodes, each bar from its own time to the next one's."""
     return {
         "animation": False,
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}},
@@ -61,7 +61,7 @@ def life_chart(bars: Sequence[LifeBinRow]) -> Chart:
         "yAxis": {"type": "value", "minInterval": 1, "splitNumber": 4},
         "series": [
             {
-                "name": "Runs",
+                "name": "Episodes",
                 "type": "bar",
                 "barCategoryGap": "12%",
                 "itemStyle": {"color": CHOSEN},

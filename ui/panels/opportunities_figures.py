@@ -7,7 +7,7 @@ import streamlit
 
 from market.money import decimal_of
 from session.labels import exchange_name, reason_name
-from session.number_format import UNKNOWN, bps, count_text, duration, worth
+from session.number_format import bps, count_text, duration, worth
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
 from ui.page_parts.money_cells import money_cell
@@ -21,10 +21,10 @@ REFRESH_SECONDS = 3.0
 NO_STORE = "MongoDB does not answer. Try again in a moment."
 SHOWN_PAIRS = 12
 CHART_HEIGHT = 300
-LEDGER_HEADS = (*words("First failed check"), *numbers("Sightings", "Episodes", "Missed profit"))
+LEDGER_HEADS = (*words("First failed check"), *numbers("Episodes", "Seen", "Missed profit"))
 LIFE_HEADS = (
     *words("Base", "Buy", "Sell"),
-    *numbers("Runs", "Seen once", "Median", "90 %", "Longest", "Max (bps)"),
+    *numbers("Episodes", "Seen once", "Median", "90 %", "Longest", "Max (bps)"),
 )
 
 
@@ -50,14 +50,18 @@ def _render(dashboard: Dashboard, span: Span, base: str | None, exchange: str | 
             key="opportunities.spreads",
             alt="How many opportunities were seen, rejected and taken, by net basis points, with the threshold marked",
         )
-        streamlit.caption("Rejections that were counted together are shown at the spread of the first of their second.")
+        streamlit.caption(
+            f"Single opportunities, since {moment(found['seen_since'], zone)}. Rejections that were counted together "
+            "are shown at the spread of the first of their second."
+        )
     with right:
         streamlit.subheader("Rejection reasons", anchor=False)
-        rows = [*ledger_lines(found["ledger"], found["currency"]), *expired_lines(found["expired"])]
+        rows = ledger_lines(found["ledger"], found["currency"])
         streamlit.html(table("Rejection reasons", LEDGER_HEADS, rows, "Nothing was rejected."))
         streamlit.caption(
-            "Missed profit: the expected P&L of one trade within the limits at the best levels, counted once per "
-            "episode. An episode is rejected at every sighting but missed once; one that was traded is not missed."
+            "An episode counts under the reason of its best opportunity; Seen counts every opportunity. Missed profit: "
+            "the expected P&L of one trade within the limits at the best levels, once per episode; one that was traded "
+            "is not missed."
         )
     _render_lifetimes(found["lifetimes"])
 
@@ -70,11 +74,11 @@ def _render_lifetimes(found: LifetimesRow) -> None:
             life_chart(found["histogram"]),
             height=CHART_HEIGHT,
             key="opportunities.lifetimes",
-            alt="Distribution of the durations of runs of opportunities",
+            alt="Distribution of the durations of episodes",
         )
     with right:
         rows = life_lines(found["pairs"][:SHOWN_PAIRS])
-        streamlit.html(table("Duration by pair", LIFE_HEADS, rows, "No run has ended yet."))
+        streamlit.html(table("Duration by pair", LIFE_HEADS, rows, "No episode has ended yet."))
         more = len(found["pairs"]) - SHOWN_PAIRS
         if more > 0:
             streamlit.caption(f"{more} more pairs, in `/api/opportunities/statistics`.")
@@ -87,18 +91,18 @@ def statistics_figures(found: StatisticsRow, zone: tzinfo) -> list[Figure]:
     life = found["lifetimes"]["all"]
     expected = worth(decimal_of(found["taken_expected"]), currency)
     profit = worth(decimal_of(found["rejected_expected"]), currency)
-    runs = f"{life['runs']:,} runs, 90 % {_duration(life['p90_ms'])}"
-    missed = f"{profit} in {count_text(found['missed_episodes'], 'episode')}"
+    ended = f"{life['runs']:,} ended, 90 % {_duration(life['p90_ms'])}"
+    counts = found["episodes"]
     return [
-        Figure("Seen", Cell(f"{found['seen']:,}"), f"since {moment(found['seen_since'], zone)}"),
-        Figure("Taken", Cell(f"{found['taken']:,}"), f"expected {expected}"),
+        Figure("Episodes", Cell(f"{counts['seen']:,}"), f"seen {count_text(counts['sightings'], 'time')}"),
+        Figure("Taken", Cell(f"{counts['taken']:,}"), f"expected {expected}"),
         Figure("Realised", money_cell(net, currency), "realised P&L of those taken"),
-        Figure("Rejected", Cell(f"{found['rejected']:,}"), f"missed {missed}"),
-        Figure("Expired", Cell(f"{found['expired']:,}"), "approximate: seen less the others"),
+        Figure("Rejected", Cell(f"{counts['rejected']:,}"), f"missed {profit}"),
+        Figure("Expired", Cell(f"{counts['expired']:,}"), f"{counts['undecided']:,} undecided"),
         Figure(
             "Duration (median)",
             Cell(_duration(life["p50_ms"])),
-            runs,
+            ended,
         ),
     ]
 
@@ -107,17 +111,12 @@ def ledger_lines(ledger: Sequence[LedgerRow], currency: str) -> list[Line]:
     return [
         [
             reason_name(row["reason"]),
-            f"{row['count']:,}",
             f"{row['episodes']:,}",
+            f"{row['count']:,}",
             Cell(worth(decimal_of(row["missed_profit"]), currency), exact=f"{row['missed_profit']} {currency}"),
         ]
         for row in ledger
     ]
-
-
-def expired_lines(count: int) -> list[Line]:
-    """Expired ones, so that the sightings sum to all that were seen and not taken."""
-    return [["Expired", f"{count:,}", UNKNOWN, UNKNOWN]] if count else []
 
 
 def life_lines(pairs: Sequence[PairLifeRow]) -> list[Line]:

@@ -1,4 +1,4 @@
-"""The lower part of the page Opportunities: stored opportunities with their outcome, filtered and paged."""
+"""The lower part of the page Opportunities: episodes, filtered and paged, and the single opportunities of one."""
 
 from collections.abc import Sequence
 from datetime import tzinfo
@@ -6,32 +6,46 @@ from typing import get_args
 
 import streamlit
 
-from market.decide.risk_checks import CHECKS
+from market.accounting.episodes import EXPIRED, EpisodeOutcome
+from market.decide.risk_checks import REASONS
 from market.money import decimal_of
-from session.labels import exchange_name, reason_name, state_name
-from session.number_format import UNKNOWN, bps
+from market.time_units import MICROSECONDS
+from session.labels import exchange_name, pair_name, reason_name, state_name
+from session.number_format import UNKNOWN, bps, count_text, duration
 from store.errors import CursorError, StoreError
+from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import OpportunityFilter
 from store.server.page_reader import Page
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.money_cells import Steps, money_cell, steps_of
-from ui.page_parts.page_times import moment_cell, shown_zone
+from ui.page_parts.page_times import moment, moment_cell, shown_zone
 from ui.page_parts.page_turning import Paging, paging
 from ui.panels.opportunities_figures import NO_STORE
+from ui.rows.episode_rows import EpisodeRow
 from ui.rows.opportunity_rows import StoredOpportunityRow
 from ui.services.dashboard import Dashboard
-from ui.services.opportunity_service import opportunity_page
+from ui.services.opportunity_service import episode_page, opportunity_page
 
 REFRESH_SECONDS = 5.0
 ROWS = 25
-REASONS = tuple(check.reason for check in CHECKS)
+CHOSEN = "opportunities.chosen"
 OUTCOME_NAMES: dict[OutcomeName, str] = {
     "taken": "Taken",
     "rejected": "Rejected",
-    "waiting": "Awaiting second leg",
     "expired": "Expired",
 }
+EPISODE_OUTCOMES: dict[EpisodeOutcome, str] = {
+    "taken": "Taken",
+    "rejected": "Rejected",
+    "expired": "Expired",
+    "undecided": "Undecided",
+}
+EPISODE_HEADS = (
+    *words("Since", "Outcome"),
+    *numbers("Seen", "Lasted", "Best (bps)", "Best profit"),
+    *words("Base", "Buy", "Sell"),
+)
 HEADS = (
     *words("Seen", "Outcome"),
     *numbers("Realised", "Expected", "Net (bps)"),
@@ -49,38 +63,37 @@ def render_list(dashboard: Dashboard, base: str | None, exchange: str | None) ->
 
 
 def _render(dashboard: Dashboard, base: str | None, exchange: str | None) -> None:
-    streamlit.subheader("Newest", anchor=False)
+    streamlit.subheader("Newest episodes", anchor=False)
     wanted = _filters(base, exchange)
     place_in_list = paging("opportunities", str(wanted))
     place = streamlit.container()
+    zone = shown_zone()
     try:
-        page = dashboard.answer(opportunity_page(dashboard, wanted, place_in_list.cursor, ROWS))
+        page = dashboard.answer(episode_page(dashboard, wanted, place_in_list.cursor, ROWS))
+        place.html(table("Episodes, newest first", EPISODE_HEADS, episode_lines(page.items, zone), "No matches."))
+        _render_paging(place_in_list, page)
+        _choose(dashboard, page.items, zone)
     except CursorError:
         place_in_list.restart()
         place.info("That page no longer exists; the list starts again from the newest.")
-        return
     except (StoreError, TimeoutError):
         place.warning(NO_STORE)
-        return
-    lines = opportunity_lines(page.items, shown_zone(), steps_of(dashboard.session.markets))
-    place.html(table("Stored opportunities, newest first", HEADS, lines, _empty(page)))
-    _render_paging(place_in_list, page)
 
 
-def _filters(base: str | None, exchange: str | None) -> OpportunityFilter:
+def _filters(base: str | None, exchange: str | None) -> EpisodeFilter:
     with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         outcome = streamlit.selectbox(
             "Outcome",
-            get_args(OutcomeName),
+            get_args(EpisodeOutcome),
             None,
-            format_func=lambda one: OUTCOME_NAMES[one],
+            format_func=lambda one: EPISODE_OUTCOMES[one],
             key="opportunities.outcome",
             placeholder="Anything",
             width=210,
         )
         reason = streamlit.selectbox(
-            "Rejection reason",
-            REASONS,
+            "Reason",
+            (*REASONS, EXPIRED),
             None,
             format_func=reason_name,
             key="opportunities.reason",
@@ -90,20 +103,89 @@ def _filters(base: str | None, exchange: str | None) -> OpportunityFilter:
         least = streamlit.number_input(
             "Minimum net bps", value=None, step=0.5, key="opportunities.least", placeholder="Any", width=150
         )
-    return OpportunityFilter(base, exchange, min_net_bps=least, outcome=outcome, reason=reason)
+    return EpisodeFilter(base, exchange, min_net_bps=least, outcome=outcome, reason=reason)
 
 
-def _render_paging(place_in_list: Paging, page: Page[StoredOpportunityRow]) -> None:
+def _render_paging(place_in_list: Paging, page: Page[EpisodeRow]) -> None:
     with streamlit.container(horizontal=True, vertical_alignment="center", gap="small"):
         place_in_list.render_buttons(page.next_cursor)
     streamlit.caption(
-        f"Page {place_in_list.number}. Stored: all that were taken and, of those rejected, the first of each pair, "
-        "reason and second; those below the threshold are only counted."
+        f"Page {place_in_list.number}. One line is one episode: an uninterrupted run of opportunities of one pair of "
+        "markets, however often it was seen. The reason is that of its best opportunity."
     )
 
 
-def _empty(page: Page[StoredOpportunityRow]) -> str:
-    return "No matches." if page.next_cursor is None else "No matches on this page; try older ones."
+def _choose(dashboard: Dashboard, episodes: Sequence[EpisodeRow], zone: tzinfo) -> None:
+    """The single opportunities of one. Newer episodes push it off this page: what is looked at must not vanish."""
+    looked_at: EpisodeRow | None = streamlit.session_state.get(CHOSEN)
+    known = {_key(one): one for one in episodes}
+    if looked_at is not None and _key(looked_at) not in known:
+        known = {_key(looked_at): looked_at, **known}
+    key = streamlit.selectbox(
+        "Opportunities of one episode",
+        list(known),
+        None,
+        format_func=lambda one: _title(known[one], zone),
+        key=f"{CHOSEN}.key",
+        placeholder="Choose one on this page",
+        disabled=not known,
+    )
+    streamlit.session_state[CHOSEN] = None if key is None else known[key]
+    if key is not None:
+        _render_opportunities(dashboard, known[key], zone)
+
+
+def _render_opportunities(dashboard: Dashboard, episode: EpisodeRow, zone: tzinfo) -> None:
+    """Raises StoreError, TimeoutError."""
+    of_pair = OpportunityFilter(
+        base=episode["base"],
+        buy_exchange=episode["buy_exchange"],
+        sell_exchange=episode["sell_exchange"],
+        since=episode["start"],
+        until=episode["end"] + 1,
+    )
+    found = dashboard.answer(opportunity_page(dashboard, of_pair, None, ROWS))
+    lines = opportunity_lines(found.items, zone, steps_of(dashboard.session.markets))
+    streamlit.html(table("Opportunities of the episode, newest first", HEADS, lines, "None of them was stored."))
+    streamlit.caption(
+        f"Seen {count_text(episode['seen'], 'time')}. Stored, and listed up to {ROWS}: all that were taken and, of "
+        "those rejected, the first of each reason and second; none below the threshold."
+    )
+
+
+def episode_lines(rows: Sequence[EpisodeRow], zone: tzinfo) -> list[Line]:
+    return [
+        [
+            moment_cell(row["start"], zone),
+            episode_fate(row),
+            f"{row['seen']:,}",
+            duration((row["end"] - row["start"]) / MICROSECONDS),
+            bps(row["best_net_bps"]),
+            money_cell(decimal_of(row["best_profit"]), row["currency"], is_toned=False),
+            row["base"],
+            f"{exchange_name(row['buy_exchange'])} {row['buy_symbol']}",
+            f"{exchange_name(row['sell_exchange'])} {row['sell_symbol']}",
+        ]
+        for row in rows
+    ]
+
+
+def episode_fate(row: EpisodeRow) -> Cell:
+    """The outcome, as text."""
+    name, reason = EPISODE_OUTCOMES[row["outcome"]], row["reason"]
+    if row["outcome"] == "taken":
+        return Cell(name, "good")
+    return Cell(f"{name}: {reason_name(reason)}" if row["outcome"] == "rejected" and reason else name, "quiet")
+
+
+def _key(row: EpisodeRow) -> str:
+    sides = (row["buy_exchange"], row["buy_symbol"], row["sell_exchange"], row["sell_symbol"])
+    return " ".join((str(row["start"]), row["base"], *sides))
+
+
+def _title(row: EpisodeRow, zone: tzinfo) -> str:
+    pair = pair_name(f"{row['buy_exchange']} → {row['sell_exchange']}")
+    return f"{moment(row['start'], zone)} · {row['base']} {pair} · {episode_fate(row).text}"
 
 
 def opportunity_lines(rows: Sequence[StoredOpportunityRow], zone: tzinfo, steps: Steps) -> list[Line]:

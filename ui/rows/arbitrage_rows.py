@@ -120,11 +120,12 @@ class RejectionRow(TypedDict):
 
 
 class ReasonRow(TypedDict):
-    """Rejections for this reason; `missed_profit` in the settlement currency: tradable profit within the limits,
-    once per episode."""
+    """Rejections for this reason: `count` opportunities, and the `episodes` of which the best one was. `missed_profit`
+    in the settlement currency: tradable profit within the limits, once per episode."""
 
     reason: str
     count: int
+    episodes: int
     missed_profit: str
 
 
@@ -186,12 +187,19 @@ def fill_row(arbitrage_id: str, role: str, fill: Fill) -> FillRow:
     return row_from(FillRow, fill, arbitrage_id=arbitrage_id, role=role)
 
 
-def reason_rows(rejections: Mapping[str, int], missed_profit: Mapping[str, Decimal]) -> list[ReasonRow]:
-    """Most frequent first. `missed_profit`: reason → missed profit."""
-    ordered = sorted(rejections.items(), key=lambda entry: (-entry[1], entry[0]))
+def reason_rows(
+    rejections: Mapping[str, int], episodes: Mapping[str, int], missed_profit: Mapping[str, Decimal]
+) -> list[ReasonRow]:
+    """All by reason, the most frequent first, those of episodes that merely expired included."""
+    reasons = rejections.keys() | episodes.keys()
     return [
-        ReasonRow(reason=reason, count=count, missed_profit=text_of(missed_profit.get(reason, ZERO)))
-        for reason, count in ordered
+        ReasonRow(
+            reason=reason,
+            count=rejections.get(reason, 0),
+            episodes=episodes.get(reason, 0),
+            missed_profit=text_of(missed_profit.get(reason, ZERO)),
+        )
+        for reason in sorted(reasons, key=lambda one: (-rejections.get(one, 0), one))
     ]
 
 

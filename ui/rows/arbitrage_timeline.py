@@ -8,7 +8,7 @@ from market.trade.arbitrages import Arbitrage, Leg
 from ui.rows.arbitrage_rows import ArbitrageRow, arbitrage_row
 from ui.rows.attribute_rows import row_from
 
-LEG_STEPS = ("reserved", "sending", "sent")
+LEG_STEPS = ("reserved", "granted", "sent")
 
 
 class StepRow(TypedDict):
@@ -35,7 +35,7 @@ class TransitionRow(TypedDict):
 
 
 class ArbitrageDetailRow(ArbitrageRow):
-    """`timeline`: quoted, received, detected, reserved, sending, sent, filled, done, ended, in this order."""
+    """`timeline`: quoted, received, detected, reserved, granted, sent, filled, done, ended, in this order."""
 
     timeline: list[StepRow]
     history: list[TransitionRow]

@@ -11,6 +11,8 @@ from market.instruments.markets import Market
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
+from session.session import Session
+from session.simulated_market import calibrated_on
 from ui.live.live_snapshot import LiveSnapshot
 from ui.live.price_series import PricePoint
 from ui.live.spread_table import SpreadCell
@@ -100,6 +102,15 @@ class FeedRow(TypedDict):
     """Offset of the exchange's clock ahead of ours; None until it is known."""
 
 
+class SimulatedMarketRow(TypedDict):
+    """The market that the simulated exchanges have; `tape`: the tick set that drives it, null where a seed does;
+    `calibrated_on`: the recorded sets that its figures come from, null where it was invented."""
+
+    name: str
+    tape: str | None
+    calibrated_on: str | None
+
+
 class SourcesRow(TypedDict):
     """Whether this process follows Kafka and MongoDB right now."""
 
@@ -131,6 +142,14 @@ class OpportunityRow(TypedDict):
     event_time: int
     detected_time: int
     expires_at: int
+
+
+def simulated_market_row(session: Session) -> SimulatedMarketRow | None:
+    """None where the prices are not simulated."""
+    if session.mode != "paper":
+        return None
+    market = session.market
+    return SimulatedMarketRow(name=market.name, tape=market.tape, calibrated_on=calibrated_on(market.name))
 
 
 def quote_rows(snapshot: LiveSnapshot) -> list[QuoteRow]:

@@ -8,14 +8,15 @@ from market.decide.settings import Settings
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import StoredOpportunity
 from ui.rows.attribute_rows import row_from
+from ui.rows.episode_rows import EpisodeCountsRow
 from ui.rows.market_rows import OpportunityRow, opportunity_row
 
 Span = Literal["10m", "hour", "session"]
 
 
 class StoredOpportunityRow(OpportunityRow):
-    """`outcome`: taken (both legs were reserved), rejected (`reason`: the first check that said no), waiting (one bot
-    waits for the other), expired (nobody had decided in time). `arbitrage_state` where an arbitrage was begun;
+    """`outcome`: taken (both legs were reserved), rejected (`reason`: the first check that said no), expired
+    (nobody had decided in time). `arbitrage_state` where an arbitrage was begun;
     `net_profit` once it has ended, settled."""
 
     outcome: OutcomeName
@@ -88,7 +89,9 @@ class StatisticsRow(TypedDict):
     """Those `seen` are counted from the stream since `seen_since`, by this process; those `taken` and `rejected` from
     the store. `taken_expected`: of what was reserved, at the best levels; `rejected_expected`: the missed profit of
     `missed_episodes`. `expired`: seen, but neither; they expired before a bot came to them. Rejections that the
-    store counted without their spread stand in the bin of the first of their pair, reason and second."""
+    store counted without their spread stand in the bin of the first of their pair, reason and second.
+
+    These count single opportunities; `episodes` counts each episode once, all from the store."""
 
     span: Span
     seen_since: int
@@ -104,6 +107,7 @@ class StatisticsRow(TypedDict):
     taken_net: str
     rejected_expected: str
     missed_episodes: int
+    episodes: EpisodeCountsRow
     histogram: list[BinRow]
     ledger: list[LedgerRow]
     lifetimes: LifetimesRow

@@ -98,13 +98,18 @@ def missed_profit_row(
     currency: str, counts: Mapping[str, int], missed_profit: Mapping[str, Decimal]
 ) -> MissedProfitRow:
     """`counts` and `missed_profit` by reason; the dearest first."""
-    ordered = sorted(counts, key=lambda reason: (-missed_profit.get(reason, ZERO), -counts[reason], reason))
+    reasons = counts.keys() | missed_profit.keys()
+    ordered = sorted(reasons, key=lambda reason: (-missed_profit.get(reason, ZERO), -counts.get(reason, 0), reason))
     return MissedProfitRow(
         currency=currency,
         count=sum(counts.values()),
         missed_profit=text_of(total(missed_profit.values())),
         reasons=[
-            MissedReasonRow(reason=reason, count=counts[reason], missed_profit=text_of(missed_profit.get(reason, ZERO)))
+            MissedReasonRow(
+                reason=reason,
+                count=counts.get(reason, 0),
+                missed_profit=text_of(missed_profit.get(reason, ZERO)),
+            )
             for reason in ordered
         ],
     )

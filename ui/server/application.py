@@ -1,7 +1,7 @@
 """One origin: REST and WebSocket of FastAPI, and Streamlit mounted below it for everything else."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -102,13 +102,15 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
 
 
 def _serve_shell(app: FastAPI) -> None:
-    shell = HTMLResponse(page_shell(), headers={"Cache-Control": "no-cache"})
+    def serve(shell: HTMLResponse) -> Callable[[], Awaitable[HTMLResponse]]:
+        async def serve_shell() -> HTMLResponse:
+            return shell
 
-    async def serve_shell() -> HTMLResponse:
-        return shell
+        return serve_shell
 
     for path in PATHS:
-        app.add_api_route(path, serve_shell, include_in_schema=False)
+        shell = HTMLResponse(page_shell(path), headers={"Cache-Control": "no-cache"})
+        app.add_api_route(path, serve(shell), include_in_schema=False, response_model=None)
 
 
 def _include_routers(app: FastAPI) -> None:

@@ -6,6 +6,7 @@ Follow-up effects are left out: without Kafka, detection gets no finding of its 
 from collections.abc import Iterable, Iterator
 
 from session.labels import part_name
+from session.lag import WINDOW_BATCH_SECONDS
 from session.number_format import count_text
 from session.session import Session
 from ui.rows.health_rows import (
@@ -26,8 +27,6 @@ LOST_PROBE_SECONDS = 15.0
 SLOW_DETECTION_SECONDS = 1.0
 SILENT_QUERY_SECONDS = 20.0
 OLD_WINDOWS_SECONDS = 60.0
-SLOW_WINDOWS_SECONDS = 10.0
-"""The micro-batch begins every 5 s."""
 SILENT_PUBLISHER_SECONDS = 10.0
 SLOW_CHANGES_SECONDS = 5.0
 SILENT_BOT_SECONDS = 15.0
@@ -184,8 +183,8 @@ def _micro_batch(part: str, query: QueryRow) -> Iterator[FindingRow]:
         what = f"Its newest batch began {age:.0f} s ago: the spread windows are old."
         label = setting_label("min_share_above_10s")
         yield _finding("warning", part, what, f"Opportunities do not depend on it, unless “{label}” is set.")
-    elif took is not None and took > SLOW_WINDOWS_SECONDS:
-        what = f"A batch takes {took:.1f} s and one is due every 5 s."
+    elif took is not None and took > WINDOW_BATCH_SECONDS:
+        what = f"A batch takes {took:.1f} s and one is due every {WINDOW_BATCH_SECONDS} s."
         yield _finding("warning", part, what, "The machine may be overloaded: check its load.")
 
 

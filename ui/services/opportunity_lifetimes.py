@@ -3,21 +3,22 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from ui.live.opportunity_census import Census, PairKey, Run
+from market.accounting.episodes import EpisodeRun, MarketPair
+from ui.live.opportunity_census import Census
 from ui.rows.opportunity_rows import LifeBinRow, LifeRow, LifetimesRow, PairLifeRow
 
 DEFINITION = (
-    "A run is a sequence of opportunities of one directed pair of markets (buy here, sell there), each seen before the "
+    "An episode is a run of opportunities of one directed pair of markets (buy here, sell there), each seen before the "
     "previous one had expired. Its duration is from the first sighting to the last, which is a minimum: its end is "
-    "only seen by the next quote that does not pay. A run that was seen once has a duration of 0 ms."
+    "only seen by the next quote that does not pay. An episode that was seen once has a duration of 0 ms."
 )
 EDGES_MS = (0, 1, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000)
 MICROSECONDS_PER_MS = 1_000
 
 
-def lifetimes_row(census: Census, runs: Sequence[Run]) -> LifetimesRow:
+def lifetimes_row(census: Census, runs: Sequence[EpisodeRun]) -> LifetimesRow:
     """`runs` are those of the census that are asked for; the pairs with the most of them come first."""
-    by_pair: dict[PairKey, list[Run]] = {}
+    by_pair: dict[MarketPair, list[EpisodeRun]] = {}
     for run in runs:
         by_pair.setdefault(run.pair, []).append(run)
     pairs = sorted(by_pair.items(), key=lambda entry: (-len(entry[1]), entry[0]))
@@ -30,10 +31,10 @@ def lifetimes_row(census: Census, runs: Sequence[Run]) -> LifetimesRow:
     )
 
 
-def _histogram(runs: Sequence[Run]) -> list[LifeBinRow]:
+def _histogram(runs: Sequence[EpisodeRun]) -> list[LifeBinRow]:
     counts = [0] * len(EDGES_MS)
     for run in runs:
-        counts[bisect_right(EDGES_MS, run.duration / MICROSECONDS_PER_MS) - 1] += 1
+        counts[bisect_right(EDGES_MS, (run.end - run.start) / MICROSECONDS_PER_MS) - 1] += 1
     ends: list[float | None] = [*EDGES_MS[1:], None]
     return [
         LifeBinRow(from_ms=start, to_ms=end, runs=count)
@@ -41,11 +42,11 @@ def _histogram(runs: Sequence[Run]) -> list[LifeBinRow]:
     ]
 
 
-def _life_row(runs: Sequence[Run]) -> LifeRow:
-    durations = sorted(run.duration / MICROSECONDS_PER_MS for run in runs)
+def _life_row(runs: Sequence[EpisodeRun]) -> LifeRow:
+    durations = sorted((run.end - run.start) / MICROSECONDS_PER_MS for run in runs)
     return LifeRow(
         runs=len(runs),
-        once=sum(run.sightings == 1 for run in runs),
+        once=sum(run.samples == 1 for run in runs),
         p50_ms=_quantile(durations, 0.5),
         p90_ms=_quantile(durations, 0.9),
         p99_ms=_quantile(durations, 0.99),
@@ -53,7 +54,7 @@ def _life_row(runs: Sequence[Run]) -> LifeRow:
     )
 
 
-def _pair_row(pair: PairKey, runs: Sequence[Run]) -> PairLifeRow:
+def _pair_row(pair: MarketPair, runs: Sequence[EpisodeRun]) -> PairLifeRow:
     base, buy_exchange, buy_symbol, sell_exchange, sell_symbol = pair
     return PairLifeRow(
         **_life_row(runs),
@@ -62,7 +63,7 @@ def _pair_row(pair: PairKey, runs: Sequence[Run]) -> PairLifeRow:
         buy_symbol=buy_symbol,
         sell_exchange=sell_exchange,
         sell_symbol=sell_symbol,
-        best_bps=round(max(run.best_bps for run in runs), 4),
+        best_bps=round(max(run.best_net_bps for run in runs), 4),
     )
 
 

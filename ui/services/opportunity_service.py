@@ -4,14 +4,16 @@ from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 
+from market.accounting.episodes import MarketPair
 from market.money import ZERO, text_of, total
 from market.time_units import MICROSECONDS
-from store.aggregates.missed_profit_sums import BINS_PER_BPS, MissedSum
+from store.aggregates.episode_sums import BINS_PER_BPS, EpisodeSum, episodes_by_outcome
 from store.aggregates.opportunity_sums import OutcomeSum
+from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_outcomes import OpportunityOutcome
 from store.queries.opportunity_pages import OpportunityFilter, StoredOpportunity
 from store.server.page_reader import Page
-from ui.live.opportunity_census import PairKey
+from ui.rows.episode_rows import EpisodeCountsRow, EpisodeRow, episode_row
 from ui.rows.opportunity_rows import (
     BinRow,
     LedgerRow,
@@ -69,7 +71,8 @@ async def opportunity_statistics(
     sums = dashboard.reader.opportunity_sums
     read = await (sums.of_session() if seconds is None else sums.recent(seconds))
     outcomes = [one for one in read if _is_of(base, exchange, one)]
-    missed = [one for one in await sums.missed.sums(seconds) if _is_of(base, exchange, one)]
+    read_episodes = await (sums.episodes.of_session() if seconds is None else sums.episodes.recent(seconds))
+    episodes = [one for one in read_episodes if _is_of(base, exchange, one)]
     now = dashboard.session.clock().now()
     census = live_state.census.counted(now, None if seconds is None else now - seconds * MICROSECONDS)
     seen: Counter[int] = Counter()
@@ -92,12 +95,33 @@ async def opportunity_statistics(
         expired=max(0, seen.total() - sum(answered)),
         taken_expected=text_of(total(one.expected for one in taken)),
         taken_net=text_of(total(one.net for one in taken)),
-        rejected_expected=text_of(total(one.profit for one in missed)),
-        missed_episodes=sum(one.episodes for one in missed),
+        rejected_expected=text_of(total(one.missed for one in episodes)),
+        missed_episodes=sum(one.episodes for one in episodes if one.reason),
+        episodes=episode_counts_row(episodes),
         histogram=histogram(seen, taken, rejected),
-        ledger=ledger(rejected, missed),
+        ledger=ledger(rejected, episodes),
         lifetimes=lifetimes_row(census, runs),
     )
+
+
+def episode_counts_row(sums: Iterable[EpisodeSum]) -> EpisodeCountsRow:
+    known = list(sums)
+    counts = episodes_by_outcome(known)
+    return EpisodeCountsRow(
+        seen=sum(counts.values()),
+        sightings=sum(one.samples for one in known),
+        taken=counts["taken"],
+        rejected=counts["rejected"],
+        expired=counts["expired"],
+        undecided=counts["undecided"],
+    )
+
+
+async def episode_page(dashboard: Dashboard, wanted: EpisodeFilter, cursor: str | None, limit: int) -> Page[EpisodeRow]:
+    """Newest first. Raises CursorError, StoreUnavailableError."""
+    page = await dashboard.reader.episodes(wanted, cursor, limit)
+    currency = dashboard.session.settlement_currency
+    return Page(tuple(episode_row(one, currency) for one in page.items), page.next_cursor)
 
 
 def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], rejected: Iterable[OutcomeSum]) -> list[BinRow]:
@@ -126,15 +150,16 @@ def histogram(seen: Counter[int], taken: Iterable[OutcomeSum], rejected: Iterabl
     ]
 
 
-def ledger(rejected: Iterable[OutcomeSum], missed: Iterable[MissedSum]) -> list[LedgerRow]:
+def ledger(rejected: Iterable[OutcomeSum], missed: Iterable[EpisodeSum]) -> list[LedgerRow]:
     """Why not: the dearest reason first."""
     counts, episodes = Counter[str](), Counter[str]()
     missed_profit: dict[str, Decimal] = {}
     for one in rejected:
         counts[one.why] += one.count
     for each in missed:
-        episodes[each.reason] += each.episodes
-        missed_profit[each.reason] = missed_profit.get(each.reason, ZERO) + each.profit
+        if each.reason:
+            episodes[each.reason] += each.episodes
+            missed_profit[each.reason] = missed_profit.get(each.reason, ZERO) + each.missed
     reasons = counts.keys() | episodes.keys()
     ordered = sorted(reasons, key=lambda reason: (-missed_profit.get(reason, ZERO), -counts[reason], reason))
     return [
@@ -159,10 +184,10 @@ def _fits(base: str | None, exchange: str | None, its_base: str, buy_exchange: s
     return base in (None, its_base) and exchange in (None, buy_exchange, sell_exchange)
 
 
-def _is_of(base: str | None, exchange: str | None, one: OutcomeSum | MissedSum) -> bool:
+def _is_of(base: str | None, exchange: str | None, one: OutcomeSum | EpisodeSum) -> bool:
     return _fits(base, exchange, one.base, one.buy_exchange, one.sell_exchange)
 
 
-def _fits_pair(base: str | None, exchange: str | None, pair: PairKey) -> bool:
+def _fits_pair(base: str | None, exchange: str | None, pair: MarketPair) -> bool:
     its_base, buy_exchange, _, sell_exchange, _ = pair
     return _fits(base, exchange, its_base, buy_exchange, sell_exchange)

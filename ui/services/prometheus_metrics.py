@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import get_args
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from market.accounting.episodes import EpisodeOutcome
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, OPEN_STATES
 from store.aggregates.session_totals import SessionTotals
@@ -67,6 +69,7 @@ class Metrics:
         self.requests = RequestMetrics()
         self._rejections = MonotonicCounts()
         self._trades = MonotonicCounts()
+        self._episodes = MonotonicCounts()
 
     def text(
         self, report: HealthReportRow, totals: SessionTotals, opportunities: int, accept: str
@@ -97,6 +100,9 @@ class Metrics:
         yield _counter("arbitrage_opportunities", "Distinct opportunities seen.", (), [((), opportunities)])
         yield _counter("arbitrage_rejections", "Rejected opportunities.", ("reason",), _by_name(rejections))
         yield _counter("arbitrage_trades", "Arbitrages that ended.", ("state",), _by_name(trades))
+        decided = ((name, totals.episodes.get(name, 0)) for name in get_args(EpisodeOutcome) if name != "undecided")
+        episodes = self._episodes.follow(decided)
+        yield _counter("arbitrage_episodes", "Episodes of opportunities.", ("outcome",), _by_name(episodes))
         yield _gauge("arbitrage_trades_open", "Arbitrages that have not ended.", (), [((), open_now)])
         net = [((totals.profit.currency,), float(totals.profit.net))]
         yield _gauge("arbitrage_net_profit", "Net profit of the session, in the currency.", ("currency",), net)

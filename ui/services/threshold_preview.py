@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing_extensions import TypedDict
 
 from market.money import text_of, total
-from store.aggregates.missed_profit_sums import BELOW_THRESHOLD, BINS_PER_BPS, MissedSum
+from store.aggregates.episode_sums import BELOW_THRESHOLD, BINS_PER_BPS, EpisodeSum
 from store.aggregates.opportunity_sums import OutcomeSum
 from ui.rows.opportunity_rows import LedgerRow
 from ui.services.dashboard import Dashboard
@@ -72,14 +72,15 @@ async def threshold_preview(dashboard: Dashboard, min_net_bps: float, hours: flo
     """To half a basis point, rounded down: sums are kept no finer. Raises StoreUnavailableError."""
     source, seconds = dashboard.reader.opportunity_sums, int(hours * 3_600)
     sums = await source.recent(seconds)
-    below, others = await source.missed.sums(seconds, "below"), await source.missed.sums(seconds, "others")
+    untraded = [one for one in await source.episodes.recent(seconds) if one.reason]
+    below = [one for one in untraded if one.reason == BELOW_THRESHOLD]
     settings = dashboard.hub.settings
     taken = [one for one in sums if one.outcome == "taken"]
     rejected = [one for one in sums if one.outcome == "rejected"]
     least = int(min_net_bps * BINS_PER_BPS // 1)
     gained = [one for one in rejected if one.why == BELOW_THRESHOLD and one.bin >= least]
     missed = [one for one in below if one.bin >= least]
-    expected = text_of(total(one.profit for one in missed))
+    expected = text_of(total(one.missed for one in missed))
     return PreviewRow(
         min_net_bps=least / BINS_PER_BPS,
         hours=hours,
@@ -94,14 +95,16 @@ async def threshold_preview(dashboard: Dashboard, min_net_bps: float, hours: flo
         gained_episodes=PreviewSumRow(count=sum(one.episodes for one in missed), expected=expected),
         still_rejected=ledger(
             [one for one in rejected if one.why != BELOW_THRESHOLD and one.bin >= least],
-            [one for one in others if one.bin >= least],
+            [one for one in untraded if one.reason != BELOW_THRESHOLD and one.bin >= least],
         ),
         curve=curve(taken, [one for one in rejected if one.why == BELOW_THRESHOLD], below),
         limits=list(LIMITS),
     )
 
 
-def curve(taken: Sequence[OutcomeSum], below: Sequence[OutcomeSum], missed: Sequence[MissedSum]) -> list[CurvePointRow]:
+def curve(
+    taken: Sequence[OutcomeSum], below: Sequence[OutcomeSum], missed: Sequence[EpisodeSum]
+) -> list[CurvePointRow]:
     """From the lowest spread known to just above the highest."""
     known = [one.bin for one in (*taken, *below)]
     if not known:
@@ -114,7 +117,7 @@ def curve(taken: Sequence[OutcomeSum], below: Sequence[OutcomeSum], missed: Sequ
             kept=sum(one.count for one in taken if one.bin >= least),
             kept_expected=round(float(total(one.expected for one in taken if one.bin >= least)), 2),
             gained=sum(one.pair_seconds for one in below if one.bin >= least),
-            gained_expected=round(float(total(one.profit for one in missed if one.bin >= least)), 2),
+            gained_expected=round(float(total(one.missed for one in missed if one.bin >= least)), 2),
         )
         for least in range(lowest, highest + step, step)
     ]

@@ -48,8 +48,6 @@ TOTALS_REFRESH_SECONDS = 300.0
 """Refresh interval without changes."""
 BACKFILL_ROWS = 3_000
 """Read back per partition at the start, so that charts do not begin empty."""
-SHOWN_STATES = ("reserved", "single_leg", "closed", "unwound", "residual", "unfilled")
-"""Arbitrages that never got their second leg are not shown."""
 
 log = logging.getLogger("ui")
 
@@ -119,7 +117,7 @@ class LiveHub:
         self._changed = True
         self._totals_changed.set()
         seen = (arbitrage.state, *((leg.role, leg.state, leg.filled) for leg in arbitrage.legs))
-        if arbitrage.state in SHOWN_STATES and self._published.get(arbitrage.arbitrage_id) != seen:
+        if self._published.get(arbitrage.arbitrage_id) != seen:
             self._published[arbitrage.arbitrage_id] = seen
             self.broadcaster.publish("trade", trade_message(arbitrage))
         if arbitrage.state in FINAL_STATES:
@@ -151,6 +149,8 @@ class LiveHub:
             found = opportunity_of(row, record.time)
             if isinstance(found, Opportunity) and self.live_state.apply_opportunity(found):
                 self._new_opportunities.append(found)
+                # an episode that nobody rejects is counted too
+                self._totals_changed.set()
 
     async def _pulse(self) -> None:
         while True:

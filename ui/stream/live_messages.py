@@ -3,9 +3,11 @@
 Each has a `sequence`: a client that reconnects with the last one (`since`, or Last-Event-ID) misses no trade.
 
 * `snapshot`: everything. It replaces all that the client knew. `is_complete` false: trades since then are left out.
-* `pulse`: quotes, newest points of charts, spreads, new opportunities, the state of detection; at least one a second.
+* `pulse`: quotes, newest points of charts, volatility of a year by asset (a fraction of one), spreads, new
+  opportunities, the newest episodes, the state of detection; at least one a second.
 * `trade`: one arbitrage as it stands; `arbitrage_id`, `event_time` and `times` are repeated outside of it.
-* `ledger`: balances, inventory, feeds, P&L (also by exchange, asset, day), rejections. `settings`: the ones in force.
+* `ledger`: balances, inventory, feeds, P&L (also by exchange, asset, day), rejections, episodes by
+  outcome. `settings`: the ones in force.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,12 +23,24 @@ from market.trade.arbitrages import Arbitrage
 from session.session import Session
 from ui.live.live_snapshot import LiveSnapshot, MarketKey
 from ui.live.price_series import PricePoint
+from ui.live.price_volatility import annual_volatility
 from ui.rows.arbitrage_rows import arbitrage_row, balance_row, pnl_line_row, pnl_row, reason_rows
 from ui.rows.attribute_rows import row_from
+from ui.rows.episode_rows import live_episode_row
 from ui.rows.inventory_rows import inventory_row
-from ui.rows.market_rows import FeedRow, SeriesRow, SourcesRow, opportunity_row, quote_rows, series_row, spread_rows
+from ui.rows.market_rows import (
+    FeedRow,
+    SeriesRow,
+    SourcesRow,
+    opportunity_row,
+    quote_rows,
+    series_row,
+    simulated_market_row,
+    spread_rows,
+)
 
 SHOWN_OPPORTUNITIES = 20
+SHOWN_EPISODES = 8
 SHOWN_ARBITRAGES = 100
 """More than the table shows at once, so that a filter finds some."""
 
@@ -37,6 +51,7 @@ def snapshot_message(session: Session, snapshot: LiveSnapshot, arbitrages: int =
         "snapshot",
         {
             "mode": session.mode,
+            "simulated_market": simulated_market_row(session),
             "session_id": session.session_id,
             "settlement_currency": session.settlement_currency,
             "series": [_series(session, snapshot, key) for key in snapshot.series],
@@ -88,9 +103,11 @@ def _market(snapshot: LiveSnapshot, opportunities: Iterable[Opportunity]) -> dic
         "sources": row_from(SourcesRow, snapshot.sources),
         "detection": snapshot.detection,
         "quotes": quote_rows(snapshot),
+        "volatility": annual_volatility(snapshot.series),
         "spreads": spread_rows(snapshot),
         "opportunities": [opportunity_row(opportunity, snapshot.settings) for opportunity in newest],
         "opportunity_count": snapshot.opportunity_count,
+        "episodes": [live_episode_row(one, snapshot.settings) for one in snapshot.episodes[:SHOWN_EPISODES]],
     }
 
 
@@ -108,7 +125,8 @@ def _ledger(session: Session, snapshot: LiveSnapshot) -> dict[str, object]:
         "pnl": pnl_row(ledger.totals.profit, ledger.totals.arbitrages),
         "pnl_by": {by: [pnl_line_row(line) for line in profit_by(groups, by)] for by in get_args(GroupedBy)},
         "inventory": inventory_row(session, snapshot, ledger.balances, ledger.opening, snapshot.arbitrages, earned),
-        "rejections": reason_rows(ledger.totals.rejections, ledger.totals.missed_profit),
+        "episodes": ledger.totals.episodes,
+        "rejections": reason_rows(ledger.totals.rejections, ledger.totals.missed_episodes, ledger.totals.missed_profit),
     }
 
 

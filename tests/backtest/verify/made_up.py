@@ -26,21 +26,23 @@ from backtest.verify.recorded_session import (
     TICK_SET,
     SessionHead,
 )
+from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
-from bots.execute.leg_reserver import LegReserver
 from bots.execute.rejection_log import RejectionLog
 from datasets.ticksets.log_parts import ROW_SCHEMA, LogParts
 from datasets.ticksets.log_tick_set import LogSpan, build_tick_set
 from datasets.ticksets.tick_set import open_tick_set
 from market.decide.settings import Settings
 from market.instruments.markets import Market
-from market.instruments.orders import OrderReport, Side
+from market.instruments.orders import OrderReport
 from market.money import Amount
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
-from market.trade.leases import UNFENCED
+from market.trade.arbitrages import Leg, LegRole
+from market.trade.leases import UNFENCED, Actor, decision_right
 from market.trade.leg_planning import advancing, markets_by_symbol
+from market.trade.reservation_state import SIDES
 from pricefeeds.recording.feed_recording import (
     RecordedEvent,
     RecordingHeader,
@@ -183,35 +185,32 @@ def _opportunity(value: bytes, offset: int) -> Opportunity:
 
 @dataclass
 class World:
-    """Both bots and their store."""
+    """One process that decides, both bots and their store."""
 
     clock: SteppedClock
     store: MemoryTradeStore
-    notes: dict[str, RejectionLog]
-    bots: dict[str, LegReserver]
+    notes: RejectionLog
+    reserver: Reserver
+    bots: dict[str, Actor]
+    """By exchange."""
 
     @classmethod
     async def traded(cls, opportunities: list[Opportunity]) -> "World":
-        """One closed, one that expires half reserved, and one rejected by each of: a bot, the store, the store where a
-        leg would have joined."""
+        """One closed, one of which no order left, one whose second order filled nothing and was replaced; and one
+        rejected by each of: the settings, the liquidity that is left, a bot that takes no new trade."""
         world = await cls._opened()
-        closed, expiring, repeated, rejected, _, poor, joined = opportunities
+        closed, used_up, _, rejected, unfilled, vetoed, single = opportunities
         await world._close(closed)
-        await world._attempt("alpha", expiring)
-        await world._expire(expiring)
+        await world._attempt(used_up)
         await world._settle(2)
-        await world._attempt("alpha", repeated)
-        await world._attempt("alpha", rejected)
+        await world._attempt(rejected)
         await world._settle(3)
-        await world.store.balances.replace("alpha", {"USD": Decimal(1), "BTC": Decimal(10)}, "now", UNFENCED)
-        await world._attempt("alpha", poor)
-        await world.store.balances.replace("alpha", RICH["alpha"], "now", UNFENCED)
-        await world.store.balances.replace("beta", {"EUR": Decimal(1), "BTC": Decimal(0)}, "now", UNFENCED)
-        await world._attempt("alpha", joined)
-        await world._attempt("beta", joined)
-        await world._expire(joined)
-        for notes in world.notes.values():
-            await notes.write(world.store)
+        await world._leave_unposted(unfilled)
+        await world.store.leases.set_veto(world.bots["beta"], "account_rejected")
+        await world._attempt(vetoed)
+        await world.store.leases.set_veto(world.bots["beta"], None)
+        await world._replace_sell(single)
+        await world.notes.write(world.store, 0)
         return world
 
     @classmethod
@@ -222,55 +221,89 @@ class World:
         await store.settings.create(VERSIONS[0])
         for exchange, balances in RICH.items():
             await store.balances.replace(exchange, balances, "before", UNFENCED)
-        notes: dict[str, RejectionLog] = {}
-        bots: dict[str, LegReserver] = {}
+        cache = StateCache(VERSIONS[0])
+        cache.update_balances(await store.balances.rows())
+        notes = RejectionLog(cache.bounds_of)
+        deciding = await store.leases.acquire(decision_right(0), "decider")
+        assert deciding is not None
+        reserver = Reserver(
+            store,
+            markets_by_symbol(TRADED),
+            clock,
+            cache,
+            notes,
+            execute=lambda _: None,
+            actor_of=lambda _: deciding.actor,
+            legs_left=lambda _, __: None,
+            wall_clock=clock.now,
+        )
+        world = cls(clock, store, notes, reserver, {})
+        await world._take_leases()
+        return world
+
+    async def _take_leases(self) -> None:
+        """As each bot does, which then takes new trades; again under another token."""
         for exchange in RICH:
-            cache = StateCache(VERSIONS[0])
-            cache.update_balances(await store.balances.rows())
-            notes[exchange] = RejectionLog(exchange, cache.bounds_of)
-            markets = markets_by_symbol(TRADED)
-            bots[exchange] = LegReserver(
-                exchange,
-                store,
-                markets,
-                clock,
-                cache,
-                notes[exchange],
-                lambda _, __: None,
-                wall_clock=clock.now,
-                by=UNFENCED,
-            )
-        return cls(clock, store, notes, bots)
+            lease = await self.store.leases.acquire(exchange, f"bot-{exchange}")
+            assert lease is not None
+            self.bots[exchange] = lease.actor
+            await self.store.leases.set_veto(lease.actor, None)
 
     async def _settle(self, version: int) -> None:
         await self.store.settings.change(VERSIONS[version - 1], version - 1, "test")
-        for bot in self.bots.values():
-            bot.cache.settings = VERSIONS[version - 1]
+        self.reserver.cache.settings = VERSIONS[version - 1]
 
-    async def _attempt(self, exchange: str, opportunity: Opportunity) -> None:
+    async def _attempt(self, opportunity: Opportunity) -> None:
         self.clock.time = max(self.clock.time, opportunity.event_time + 10_000)
-        for bot in self.bots.values():
-            bot.cache.replace_open(await self.store.open_arbitrages())
-        await self.bots[exchange].attempt(opportunity)
-
-    async def _expire(self, opportunity: Opportunity) -> None:
-        started, self.clock.time = self.clock.time, self.clock.time + 2 * MICROSECONDS
-        assert await self.store.expire(opportunity.opportunity_id, UNFENCED)
-        self.clock.time = started
+        self.reserver.cache.replace_open(await self.store.open_arbitrages())
+        await self.reserver.attempt(opportunity)
 
     async def _close(self, opportunity: Opportunity) -> None:
-        for exchange in ("beta", "alpha"):
-            await self._attempt(exchange, opportunity)
-        sides: tuple[tuple[Side, Market], ...] = (("buy", USD_MARKET), ("sell", EUR_MARKET))
-        for side, market in sides:
+        await self._attempt(opportunity)
+        for role in SIDES:
             self.clock.time += 1_000
-            leg = await self.store.start_sending(opportunity.opportunity_id, side, UNFENCED)
-            assert leg is not None
-            await self.store.record_sent(opportunity.opportunity_id, side, f"order-{side}", UNFENCED)
-            seen = opportunity.buy if side == "buy" else opportunity.sell
-            fill = fill_of(market, side, leg.amount, seen.price, Decimal("0.001"))
-            report = OrderReport(f"order-{side}", True, Amount(leg.amount), (fill,))
-            await self.store.finish_leg(opportunity.opportunity_id, side, report, advancing(TRADED), UNFENCED)
+            leg = await self._leg(opportunity, role)
+            await self.store.record_sent(opportunity.opportunity_id, role, f"order-{role}", self.bots[leg.exchange])
+            await self._fill(opportunity, leg)
+
+    async def _leave_unposted(self, opportunity: Opportunity) -> None:
+        await self._attempt(opportunity)
+        for role in SIDES:
+            stopped = OrderReport("", True, Amount(Decimal(0)), (), is_posted=False, reason="halted")
+            await self._finish(opportunity, await self._leg(opportunity, role), stopped)
+
+    async def _replace_sell(self, opportunity: Opportunity) -> None:
+        """What replaces it is reserved while nobody acts for its exchange, and granted to whoever does then."""
+        await self._attempt(opportunity)
+        buy, sell = [await self._leg(opportunity, role) for role in SIDES]
+        await self._fill(opportunity, buy, "2")
+        self.clock.time += 4 * MICROSECONDS
+        await self._finish(opportunity, sell, OrderReport("order-sell", True, Amount(Decimal(0)), ()))
+        assert (await self._leg(opportunity, "complete")).state == "reserved"
+        await self._take_leases()
+        added = await self.store.grant(opportunity.opportunity_id, "complete", self.bots["beta"])
+        assert added is not None
+        assert added.token == self.bots["beta"].token == 2
+        await self._fill(opportunity, added, "2")
+
+    async def _leg(self, opportunity: Opportunity, role: LegRole) -> Leg:
+        arbitrage = await self.store.arbitrage(opportunity.opportunity_id)
+        leg = None if arbitrage is None else arbitrage.leg(role)
+        assert leg is not None
+        return leg
+
+    async def _fill(self, opportunity: Opportunity, leg: Leg, fill_id: str = "1") -> None:
+        """All of it."""
+        market = USD_MARKET if leg.exchange == "alpha" else EUR_MARKET
+        seen = opportunity.buy if leg.side == "buy" else opportunity.sell
+        fill = fill_of(market, leg.side, leg.amount, seen.price, Decimal("0.001"), fill_id)
+        posted_at = leg.times["granted"] + 500
+        report = OrderReport(f"order-{leg.role}", True, Amount(leg.amount), (fill,), posted_at=posted_at)
+        await self._finish(opportunity, leg, report)
+
+    async def _finish(self, opportunity: Opportunity, leg: Leg, report: OrderReport) -> None:
+        by = self.bots[leg.exchange]
+        await self.store.finish_leg(opportunity.opportunity_id, leg.role, report, advancing(TRADED), by)
 
     def arbitrages(self) -> list[ExportedArbitrage]:
         steps = self.store.steps

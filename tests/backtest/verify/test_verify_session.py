@@ -53,7 +53,7 @@ def outcome(folder: Path) -> Verified:
 def test_everything_derives_again(session: Path) -> None:
     found = outcome(session)
     assert found.difference is None
-    assert (found.opportunities, found.rejections, found.arbitrages, found.steps, found.ticks) == (5, 3, 3, 12, 8)
+    assert (found.opportunities, found.rejections, found.arbitrages, found.steps, found.ticks) == (5, 3, 3, 13, 8)
 
 
 def test_a_version_of_the_last_moment_may_stand_behind_the_end_of_the_log(session: Path) -> None:
@@ -239,14 +239,14 @@ ALTERED = (
     Altered(
         "when an opportunity was produced",
         messages(lambda rows: rows[0].update(time=1)),
-        ("step 1 (reserve sell)", "detected_time"),
+        ("step 1 (reserve)", "detected_time"),
     ),
     Altered(
         "a repeat of an opportunity",
         messages(lambda rows: rows.append(rows[2] | {"net_bps": 1.0})),
         ("written again", "net_bps", "recorded 1.0"),
     ),
-    Altered("an arbitrage dropped", without_line(ARBITRAGES, 0), ("fill beta|BTC/EUR|beta-sell-1", "nothing")),
+    Altered("an arbitrage dropped", without_line(ARBITRAGES, 0), ("fill alpha|BTC/USD|alpha-buy-1", "nothing")),
     Altered(
         "a rejection dropped", counted(REJECTIONS, without_line(REJECTIONS, 2)), ("rejections", "recorded 2, derived 3")
     ),
@@ -257,13 +257,23 @@ ALTERED = (
     ),
     Altered(
         "the reason of a rejection",
-        line(REJECTIONS, 0, lambda rejection: rejection.update(reason="stale")),
+        line(REJECTIONS, 1, lambda rejection: rejection.update(reason="stale")),
         ("rejection", "reason", "stale", "below_threshold"),
     ),
     Altered(
         "what the store rejected on",
-        line(REJECTIONS, 1, record(lambda kept: kept["read"]["balances"][1].update(free="100000"))),
-        ("rejection", "reason", "insufficient_balance", "nothing"),
+        line(REJECTIONS, 0, record(lambda kept: kept["read"]["liquidity"].update({"beta:BTC/EUR:1|sell": "0"}))),
+        ("rejection", "reason", "liquidity_used", "nothing"),
+    ),
+    Altered(
+        "a veto that the store rejected on",
+        line(REJECTIONS, 2, record(lambda kept: kept["read"]["leases"]["beta"].update(veto=None))),
+        ("rejection", "reason", "account_rejected", "liquidity_used"),
+    ),
+    Altered(
+        "a lease that the store rejected on",
+        line(REJECTIONS, 2, record(lambda kept: kept["read"]["leases"].pop("beta"))),
+        ("rejection", "reason", "account_rejected", "no_bot"),
     ),
     Altered(
         "which opportunity was rejected",
@@ -278,17 +288,17 @@ ALTERED = (
     Altered(
         "how many were rejected",
         line(REJECTIONS, 0, lambda rejection: rejection.update(count=90)),
-        ("rejections of BTC alpha beta by alpha", "count", "91"),
+        ("rejections of BTC alpha beta by alpha", "count", "92"),
     ),
     Altered(
         "a fill in the ledger",
         line(FILLS, 0, lambda row: row["fill"].update(cost="1")),
-        ("fill beta|BTC/EUR|beta-sell-1", "cost", "recorded 1,"),
+        ("fill alpha|BTC/USD|alpha-buy-1", "cost", "recorded 1,"),
     ),
     Altered(
         "a fill in the ledger alone",
         line(FILLS, 0, lambda row: row.update(arbitrage_id="none")),
-        ("fill beta|BTC/EUR|beta-sell-1", "recorded nothing"),
+        ("fill alpha|BTC/USD|alpha-buy-1", "recorded nothing"),
     ),
     Altered(
         "a fill of a leg",
@@ -307,8 +317,28 @@ ALTERED = (
     ),
     Altered(
         "the settings that a leg was sized by",
-        line(ARBITRAGES, 0, step(1, lambda taken: taken["request"]["context"].update(settings_version=3))),
+        line(ARBITRAGES, 0, step(0, lambda taken: taken["request"]["context"].update(settings_version=3))),
         ("arbitrage", "limit_price"),
+    ),
+    Altered(
+        "the process that a leg was granted to",
+        line(ARBITRAGES, 0, lambda kept: kept["arbitrage"]["legs"][0].update(token=9)),
+        ("arbitrage", "legs[0].token", "recorded 9, derived 1"),
+    ),
+    Altered(
+        "the lease that a leg was granted by",
+        line(ARBITRAGES, 0, step(0, lambda taken: taken["read"]["leases"]["beta"].update(token=9))),
+        ("arbitrage", "legs[1].token", "recorded 1, derived 9"),
+    ),
+    Altered(
+        "a lease that had run out when a leg was granted",
+        line(ARBITRAGES, 2, step(3, lambda taken: taken["read"]["leases"]["beta"].update(until=1))),
+        ("step 4 (grant complete)", "unchanged"),
+    ),
+    Altered(
+        "when an order was posted",
+        line(ARBITRAGES, 0, step(2, lambda taken: taken["request"]["report"].update(posted_at=1))),
+        ("arbitrage", "legs[0].times.sent", "derived 1"),
     ),
     Altered(
         "a profit",
@@ -318,9 +348,14 @@ ALTERED = (
     Altered(
         "who took a step",
         line(ARBITRAGES, 1, lambda kept: kept["arbitrage"]["history"][0].update(actor="nobody")),
-        ("arbitrage", "history[0].actor", "nobody", "unfenced"),
+        ("arbitrage", "history[0].actor", "nobody", "decider"),
     ),
-    Altered("a step dropped", line(ARBITRAGES, 0, lambda kept: kept["steps"].pop(2)), ("arbitrage", "step")),
+    Altered("a step dropped", line(ARBITRAGES, 0, lambda kept: kept["steps"].pop(2)), ("arbitrage", "state", "closed")),
+    Altered(
+        "a grant dropped",
+        line(ARBITRAGES, 2, lambda kept: kept["steps"].pop(3)),
+        ("arbitrage", "step 4 (finish complete)", "reserved"),
+    ),
     Altered(
         "text that is no step",
         line(ARBITRAGES, 1, lambda kept: kept.update(steps=["{}", *kept["steps"][1:]])),

@@ -115,7 +115,6 @@ def _reservations(world: World) -> Iterator[str]:
     for key, pair in store._pairs.items():
         if pair.arbitrage_id is not None:
             yield f"{pair.arbitrage_id} still keeps the pair {key}"
-    yield from (f"{one} is still half reserved at {key}" for key, one in store._awaiting_second_leg.items() if one)
     yield from (f"notional {key} is still {amount}" for key, amount in store._notional.items() if amount != 0)
 
 

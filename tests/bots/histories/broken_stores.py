@@ -1,31 +1,24 @@
-"""Stores that lack one rule each, to show that the histories would notice."""
+"""Stores and bots that lack one rule each, to show that the histories would notice."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
+from bots.bot_loop import BotLoop
+from bots.execute.due_actions import DueAction
+from bots.execute.order_lookup import OrderLookup
+from bots.execute.posted_orders import PostedOrders
+from bots.server_clock import ServerClock
 from market.instruments.orders import Fill, OrderReport
+from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
-from market.trade.leases import Actor
+from market.trade.leases import Actor, Lease
 from market.trade.leg_lifecycle import Advance
 from market.trade.lifecycle import Moment
-from market.trade.reservation_state import fill_key
+from market.trade.reservation_state import ReservationState, fill_key
+from session.clock import Clock
+from store.memory.memory_parts import MemoryLeases
 from store.memory.memory_store import MemoryTradeStore
-
-
-class SendsAgain(MemoryTradeStore):
-    """Without the at-most-once rule: a leg that is being sent looks as if it were not, and may be posted again."""
-
-    async def open_arbitrages(self) -> list[Arbitrage]:
-        return [
-            replace(
-                one, legs=tuple(replace(leg, state="reserved") if leg.state == "sending" else leg for leg in one.legs)
-            )
-            for one in await super().open_arbitrages()
-        ]
-
-    async def start_sending(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
-        leg = await super().start_sending(arbitrage_id, role, by)
-        known = self._arbitrages[arbitrage_id].leg(role)
-        return known if leg is None and known is not None and known.state == "sending" else leg
 
 
 class LetsAnybodyAct(MemoryTradeStore):
@@ -33,6 +26,39 @@ class LetsAnybodyAct(MemoryTradeStore):
 
     def moment(self, by: Actor) -> Moment:
         return Moment(self._clock.now(), by)
+
+
+class _DecisionsForAll(MemoryLeases):
+    """Whoever once decided may go on."""
+
+    async def renew(self, lease: Lease, used: str | None = None) -> Lease | None:
+        renewed = await super().renew(lease, used)
+        return lease if renewed is None and _is_decision(lease.exchange) else renewed
+
+    def check(self, by: Actor) -> None:
+        if not _is_decision(by.exchange):
+            super().check(by)
+
+
+def _is_decision(exchange: str | None) -> bool:
+    return exchange is not None and exchange.startswith("decision|")
+
+
+class LetsTwoDecide(MemoryTradeStore):
+    """Without fencing of those who decide."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.leases = _DecisionsForAll(clock)
+
+
+class IgnoresVetoes(MemoryTradeStore):
+    """Trades are reserved also where a bot is not ready for them."""
+
+    def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
+        rows = super().rows(opportunity, by, fill_keys)
+        leases: Mapping[str, Lease] = rows.leases or {}
+        return replace(rows, leases={name: replace(lease, veto=None) for name, lease in leases.items()})
 
 
 class BooksTwice(MemoryTradeStore):
@@ -56,3 +82,57 @@ class BooksTwice(MemoryTradeStore):
             fills.append(new)
         reported = None if report is None else replace(report, fills=tuple(fills))
         return await super().finish_leg(arbitrage_id, role, reported, advance, by)
+
+
+class PostsForAnyToken(BotLoop):
+    """Posts what was granted to another process of its exchange, the one before it or the one after."""
+
+    def _start_action(self, pending: DueAction) -> None:
+        leg = pending.leg
+        if pending.what == "resolve" and leg.client_order_id not in self._posted:
+            pending = replace(pending, what="execute", leg=replace(leg, token=self._own.token))
+        super()._start_action(pending)
+
+
+class _AlwaysEarly(ServerClock):
+    def latest(self) -> int | None:
+        return 0 if super().latest() is not None else None
+
+
+class PostsLate(BotLoop):
+    """However long an order was held up on its way, it is posted."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.server_clock = self.trader.server_clock = _AlwaysEarly(self._pace.steady_clock)
+
+
+class _Forgets(PostedOrders):
+    def begin(self, client_order_id: str) -> bool:
+        return True
+
+    def __contains__(self, client_order_id: object) -> bool:
+        return False
+
+
+class PostsAgain(BotLoop):
+    """Does not know what it has begun to post."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self._posted = _Forgets()
+        self._own = replace(self._own, posted=self._posted)
+
+
+class _GivesUp(OrderLookup):
+    async def resolve(self, arbitrage_id: str, leg: Leg) -> None:
+        await self.finish(arbitrage_id, leg, None)
+
+
+class AssumesNotSent(BotLoop):
+    """An order of which nothing is known was not sent."""
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        trader = self.trader
+        trader.lookup = _GivesUp(trader.store, trader.account, trader.advance, trader.by, trader.record_failure)

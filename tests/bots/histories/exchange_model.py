@@ -17,6 +17,7 @@ from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, 
 from market.money import ZERO, Amount, floor_to_step, total
 from market.time_units import MICROSECONDS
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
+from market.trade.leases import Actor
 from tests.bots.histories.stepped_loop import Time
 
 FEE_RATE = Decimal("0.001")
@@ -42,6 +43,15 @@ class Treatment:
 
 
 PLAIN = Treatment()
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One order on its way to the exchange, whatever becomes of it there."""
+
+    client_order_id: str
+    by: Actor
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,11 @@ class ExchangeModel:
     margin: ClassVar[int] = SEARCH_MARGIN
     posts: Counter[str] = field(default_factory=Counter)
     """Our id of an order → how often anybody sent it off."""
+    posted: list[Post] = field(default_factory=list)
+    refused: set[str] = field(default_factory=set)
+    """Our ids of orders that came with a key that the exchange did not take."""
+    denials: dict[str, list[int]] = field(default_factory=dict)
+    """Our id of an order → when it said that it knows none such."""
     under_way: list[tuple[int, LimitOrder, Treatment]] = field(default_factory=list)
     """(when it arrives, order, treatment)."""
     taken: list[TakenOrder] = field(default_factory=list)
@@ -98,15 +113,17 @@ class ExchangeModel:
         said = Counter(_content(one.order) for one in self.taken)
         return [fill for one in self.taken if said[_content(one.order)] > 1 for fill in one.fills]
 
-    def post(self, order: LimitOrder) -> OrderReport:
+    def post(self, order: LimitOrder, by: Actor) -> OrderReport:
         """Raises what an account's `place` raises."""
         self.posts[order.client_order_id] += 1
+        self.posted.append(Post(order.client_order_id, by, self.time.now()))
         treatment = self.treatments.pop(0) if self.treatments else PLAIN
         if treatment.outcome == "lost":
             raise OutcomeUnknownError("lost on the way")
         if treatment.outcome == "rejected":
             raise OrderRejectedError("not today")
         if treatment.outcome == "account_rejected":
+            self.refused.add(order.client_order_id)
             raise AccountRejectedError("bad key")
         if treatment.arrives_after > 0:
             self.under_way.append((self.time.now() + treatment.arrives_after, order, treatment))
@@ -121,7 +138,10 @@ class ExchangeModel:
         shown = [one for one in self._shown() if self._fits(one, order) and one.exchange_order_id not in others]
         if len(shown) > 1:
             raise OutcomeUnknownError(f"{len(shown)} orders fit {order.client_order_id}")
-        return self._report(shown[0]) if shown else None
+        if shown:
+            return self._report(shown[0])
+        self.denials.setdefault(order.client_order_id, []).append(self.time.now())
+        return None
 
     def open_orders(self) -> list[OpenOrder]:
         resting = [one for one in self._shown() if one.ends_at > self.time.now()]

@@ -11,6 +11,7 @@ from typing import Literal, TypeVar, cast
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
+from market.trade.leases import UNFENCED, Actor
 from store.errors import StoreUnavailableError
 from store.memory.memory_store import MemoryTradeStore
 from store.store_port import TradeStore
@@ -121,6 +122,8 @@ class AccountAtTheGate:
 
     model: ExchangeModel
     gate: Gate
+    by: Actor = UNFENCED
+    """The process, once it has its lease."""
 
     @property
     def exchange(self) -> str:
@@ -129,7 +132,7 @@ class AccountAtTheGate:
     async def place(self, order: LimitOrder, permit: Permit = ALWAYS_PERMITTED) -> OrderReport:
         async def posted() -> OrderReport:
             permit.check()
-            return self.model.post(order)
+            return self.model.post(order, self.by)
 
         return await self.gate.call("account.place", posted, lambda: OutcomeUnknownError("timed out"))
 

@@ -1,20 +1,27 @@
 """Whether every step of every arbitrage was one that the state machine has, taken by whom and when it may be."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
+from bots.execute.order_lookup import UNKNOWN_AFTER_SECONDS
 from market.decide.settings import TradingState
-from market.trade.arbitrages import Arbitrage, ArbitrageState, LegState, Transition
+from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegState, Transition
+from market.trade.leases import decision_right
 from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES
+from market.trade.reservations import SEND_WITHIN
 from tests.bots.histories.world import World
 
-UNWINDING = ("complete", "reverse", "flatten")
+DECISION = decision_right(0)
+"""There is one base, so one partition."""
 
 
 def steps_not_allowed(world: World) -> Iterator[str]:
     for one in world.arbitrages():
-        yield from (f"{one.arbitrage_id}: {wrong}" for wrong in _illegal(one))
-        yield from (f"{one.arbitrage_id}: {wrong}" for wrong in _forbidden(one, world))
+        for wrong in (*_illegal(one), *_forbidden(one, world), *_granted_wrongly(one, world), *_given_up(one, world)):
+            yield f"{one.arbitrage_id}: {wrong}"
     yield from _fenced_out(world)
+    yield from _posted_wrongly(world)
 
 
 def _illegal(arbitrage: Arbitrage) -> Iterator[str]:
@@ -43,12 +50,12 @@ def _illegal(arbitrage: Arbitrage) -> Iterator[str]:
 
 
 def _forbidden(arbitrage: Arbitrage, world: World) -> Iterator[str]:
-    """Begun while nothing may begin, or sent while nothing may be sent."""
+    """Begun while nothing may begin, or granted while nothing may be sent."""
     begun = arbitrage.history[0].at
     if "running" not in _states_at(world, begun):
         yield f"begun while {_states_at(world, begun)}"
     for step in arbitrage.history:
-        if step.what.endswith(" sending") and _states_at(world, step.at) == {"halted"}:
+        if step.what.endswith(" granted") and _states_at(world, step.at) == {"halted"}:
             yield f"{step.what} while halted"
 
 
@@ -58,14 +65,81 @@ def _states_at(world: World, moment: int) -> set[TradingState]:
     return {*before[-1:], *(state for since, state in world.states if since == moment)}
 
 
+def _granted_wrongly(arbitrage: Arbitrage, world: World) -> Iterator[str]:
+    """Decided by whoever did not decide then, or granted to whoever did not act for the exchange, or would not."""
+    begun = _decided(arbitrage)
+    first = begun[0]
+    if all(lease.token != first.token for lease in world.leases_at(first.at, DECISION)):
+        yield f"decided by {first.actor} with token {first.token}, which was not the newest"
+    if any((step.at, step.actor, step.token) != (first.at, first.actor, first.token) for step in begun):
+        yield "not decided in one step"
+    for leg in arbitrage.legs:
+        granted_at = leg.times.get("granted")
+        if granted_at is None:
+            continue
+        acting = [one for one in world.leases_at(granted_at, leg.exchange) if granted_at < one.until]
+        if all(one.token != leg.token for one in acting):
+            yield f"{leg.role} granted to token {leg.token} while {[one.token for one in acting]} acted"
+        if leg.role in ("buy", "sell") and all(one.veto is not None for one in acting):
+            yield f"{leg.role} granted in spite of the veto {[one.veto for one in acting]}"
+
+
+def _decided(arbitrage: Arbitrage) -> list[Transition]:
+    """The steps of the reservation."""
+    whats = [step.what for step in arbitrage.history]
+    return list(arbitrage.history[: whats.index("reserved") + 1])
+
+
+def _given_up(arbitrage: Arbitrage, world: World) -> Iterator[str]:
+    """Counted as not sent although it may have been, sooner than after having been denied for long enough."""
+    if any(step.reason == "ambiguous_order" for step in arbitrage.history):
+        return
+    for leg in arbitrage.legs:
+        exchange = world.exchanges[leg.exchange]
+        if "unconfirmed" not in leg.times or leg.client_order_id in exchange.refused:
+            continue
+        given_up = world.moment_of(leg.times["unconfirmed"])
+        denied = [at for at in exchange.denials.get(leg.client_order_id, []) if at <= given_up]
+        if not denied or denied[-1] - denied[0] < UNKNOWN_AFTER_SECONDS * MICROSECONDS:
+            yield f"{leg.role} counted as not sent after denials at {denied}"
+
+
+def _posted_wrongly(world: World) -> Iterator[str]:
+    """By another process than the one that it was granted to, or too long after that."""
+    legs: dict[tuple[str, str], Leg] = {
+        (leg.exchange, leg.client_order_id): leg for one in world.arbitrages() for leg in one.legs
+    }
+    for exchange in world.exchanges.values():
+        for post in exchange.posted:
+            leg = legs.get((exchange.name, post.client_order_id))
+            if leg is None or leg.times.get("granted") is None:
+                yield f"{post.client_order_id} was posted and never granted"
+                continue
+            if leg.token != post.by.token:
+                yield f"{leg.role} granted to token {leg.token}, posted by {post.by.name} with {post.by.token}"
+            age = post.at - world.moment_of(leg.times["granted"])
+            if age > _post_within(world):
+                yield f"{leg.role} posted {age} microseconds after its grant"
+
+
+def _post_within(world: World) -> int:
+    """A clock that was set forward by less than that goes unnoticed until the next look at it."""
+    is_set = any(later[1] - earlier[1] > 0 for earlier, later in pairwise(world.clocks))
+    return 2 * SEND_WITHIN if is_set else SEND_WITHIN
+
+
 def _fenced_out(world: World) -> Iterator[str]:
     """A step by a process after its successor had taken one."""
     newest: dict[str, Transition] = {}
     exchange_of = {process.name: process.exchange for process in world.processes}
-    steps = (step for one in world.arbitrages() for step in one.history if step.token > 0)
-    for step in sorted(steps, key=lambda one: (one.at, one.token)):
-        exchange = exchange_of[step.actor]
-        last = newest.get(exchange)
+    steps = [
+        (DECISION if number < len(_decided(one)) else exchange_of[step.actor], step)
+        for one in world.arbitrages()
+        for number, step in enumerate(one.history)
+        if step.token > 0
+    ]
+    for right, step in sorted(steps, key=lambda one: (one[1].at, one[1].token)):
+        last = newest.get(right)
         if last is not None and step.token < last.token:
             yield f"{step.actor} with token {step.token} took the step {step.what} after {last.actor} with {last.token}"
-        newest[exchange] = step
+        newest[right] = step

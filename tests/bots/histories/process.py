@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from bots.bot_loop import BotLoop, Pace
 from bots.decide.state_cache import StateCache
+from bots.draining import Draining, run_until_drained
 from bots.errors import BotError
 from bots.lease_keeper import LeaseKeeper
 from bots.reconcile.reconciler import Reconciliation
@@ -35,6 +36,7 @@ class Process:
     loop: SteppedLoop
     gate: Gate
     signals: "asyncio.Queue[Signal]" = field(default_factory=asyncio.Queue)
+    draining: Draining = field(default_factory=Draining)
     is_paused: bool = False
     hanging: set[Step] = field(default_factory=set)
     """Calls whose time has not come, however long it takes."""
@@ -43,6 +45,11 @@ class Process:
     @property
     def is_over(self) -> bool:
         return self.task is None or self.task.done()
+
+    @property
+    def is_acting(self) -> bool:
+        """It had the lease of its exchange, and has opened the streams."""
+        return self.draining.bot_loop is not None
 
     @property
     def steps(self) -> list[Step]:
@@ -70,11 +77,16 @@ class Process:
         self.end()
 
     def end(self) -> None:
-        """As by SIGTERM, as far as it comes without waiting."""
+        """As by a second SIGTERM, as far as it comes without waiting."""
         self.is_paused = False
         if self.task is not None:
             self.task.cancel()
             self.loop.run_ready()
+
+    def ask_to_go(self) -> None:
+        """As by SIGTERM: it finishes what is in flight first."""
+        self.draining.request()
+        self.run_ready()
 
     def unexpected(self) -> list[str]:
         """What it ended with or left behind that no bot should."""
@@ -92,11 +104,17 @@ def _leaves(error: BaseException) -> list[BaseException]:
 
 
 def _is_an_end(error: BaseException) -> bool:
-    return isinstance(error, ENDS_OF_A_PROCESS)
+    """Not that another process decides now: this one acts on for its exchange."""
+    return isinstance(error, ENDS_OF_A_PROCESS) and "decision|" not in str(error)
 
 
 def bot_of(
-    process: Process, store: MemoryTradeStore, model: ExchangeModel, markets: tuple[Market, ...], time: Time
+    process: Process,
+    store: MemoryTradeStore,
+    model: ExchangeModel,
+    markets: tuple[Market, ...],
+    time: Time,
+    make_bot: type[BotLoop],
 ) -> Coroutine[object, object, None]:
     """What the process runs, put together as `bots.bot_process` does it."""
     seen = store_at(process.gate, store)
@@ -108,9 +126,10 @@ def bot_of(
             yield await process.signals.get()
 
     async def act(by: Actor) -> None:
+        account.by = by
         settings = await retry_until_done(seen.settings.current)
         assert settings is not None
-        cache = StateCache(settings)
+        cache = StateCache(settings, process.exchange, holds_lease=lease.is_held)
         reconciliation = Reconciliation(
             store=seen,
             account=account,
@@ -121,10 +140,11 @@ def bot_of(
             wall_clock=time.now,
         )
         pace = Pace(round_seconds=1.0, wall_clock=time.now, steady_clock=time.now)
-        bot_loop = BotLoop(seen, account, markets, time, cache, by, pace, (reconciliation.run,))
+        bot_loop = make_bot(seen, account, markets, time, cache, by, pace, (reconciliation.run,))
+        process.draining.bot_loop = bot_loop
         await run_all(lease.keep_renewing(), bot_loop.run(signals(), lambda: None))
 
-    async def run() -> None:
+    async def trade() -> None:
         by = await retry_until_done(lease.acquire)
         try:
             await act(by)
@@ -132,4 +152,4 @@ def bot_of(
             with suppress(StoreUnavailableError):
                 await lease.release()
 
-    return run()
+    return run_until_drained(trade(), process.draining)

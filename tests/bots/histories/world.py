@@ -4,13 +4,15 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from random import Random
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
+from bots.bot_loop import BotLoop
 from market.decide.settings import Settings, TradingState
 from market.instruments.markets import Market
 from market.instruments.orders import Fill
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
+from market.trade.leases import Lease
 from market.trade.reservation_state import BalanceRow
 from session import backoff
 from store.memory.memory_store import MemoryTradeStore
@@ -60,15 +62,18 @@ class Strike:
         return process.exchange == self.exchange and self.what in step.what and step.is_answer == self.is_answer
 
 
-@dataclass
+@dataclass(eq=False)
 class World:
     """Nothing happens in it unless told."""
 
+    open: ClassVar[list["World"]] = []
+    """Those not closed yet."""
     second: Market = EUR_MARKET
     """Where the other leg is traded; the first is alpha."""
     settings: Settings = SETTINGS
     make_store: Store = MemoryTradeStore
     make_exchange: type[ExchangeModel] = ExchangeModel
+    make_bot: type[BotLoop] = BotLoop
     time: Time = field(default_factory=Time)
     strikes: list[Strike] = field(default_factory=list)
     blows: dict[int, Blow] = field(default_factory=dict)
@@ -79,8 +84,13 @@ class World:
     offers: int = 0
     states: list[tuple[int, TradingState]] = field(default_factory=list)
     """(since when by the store's clock, trading state), oldest first."""
+    clocks: list[tuple[int, int]] = field(default_factory=list)
+    """(since when by the store's clock, how far it was ahead from then on), oldest first."""
+    leases: dict[str, list[tuple[int, Lease]]] = field(default_factory=dict)
+    """What a lease is of → (since when by the store's clock, as it was then), oldest first."""
 
     def __post_init__(self) -> None:
+        World.open.append(self)
         backoff.CHANCE.seed(1)
         self.store_clock = StoreClock(self.time)
         self.store = self.make_store(self.store_clock)
@@ -91,6 +101,7 @@ class World:
         self.names = tuple(self.exchanges)
         self.ask(self.store.settings.create(self.settings))
         self.states.append((self.store_clock.now(), self.settings.trading_state))
+        self.clocks.append((self.store_clock.now(), 0))
 
     def ask(self, question: Coroutine[object, object, Answer]) -> Answer:
         """What the store says, beside all gates."""
@@ -117,12 +128,26 @@ class World:
         for process in self.processes:
             process.run_ready()
 
+    def set_store_clock_forward(self, micros: int) -> None:
+        self.store_clock.ahead += micros
+        self.clocks.append((self.store_clock.now(), self.store_clock.ahead))
+
+    def moment_of(self, by_store: int) -> int:
+        """The moment at which the store's clock showed this."""
+        return by_store - next((ahead for since, ahead in reversed(self.clocks) if since <= by_store), 0)
+
+    def leases_at(self, moment: int, of: str) -> list[Lease]:
+        """As it was at that time of the store; in the moment of a change, before and after it."""
+        known = self.leases.get(of, [])
+        before = [lease for since, lease in known if since < moment]
+        return [*before[-1:], *(lease for since, lease in known if since == moment)]
+
     # ---- processes
 
     def start(self, exchange: str) -> Process:
         process = Process(f"{exchange}-{len(self.processes) + 1}", exchange, SteppedLoop(self.time), Gate())
         self.processes.append(process)
-        process.begin(bot_of(process, self.store, self.exchanges[exchange], MARKETS, self.time))
+        process.begin(bot_of(process, self.store, self.exchanges[exchange], MARKETS, self.time, self.make_bot))
         return process
 
     def alive(self, exchange: str | None = None) -> list[Process]:
@@ -131,7 +156,8 @@ class World:
     # ---- the market
 
     def offer(self, is_buy_first: bool = True, amount: str = "0.3") -> Opportunity:
-        """An opportunity, now: buy at the first exchange, sell at the second, or the other way; all hear of it."""
+        """An opportunity, now: buy at the first exchange, sell at the second, or the other way; all hear of it but
+        those that only stand by."""
         self.offers += 1
         usd, eur = ("6000", "5618") if is_buy_first else ("6200", "5400")
         books = [(USD_MARKET, levels((usd, amount))), (self.second, levels((eur, amount)))]
@@ -140,8 +166,9 @@ class World:
             buy, sell, identity=f"opportunity-{self.offers}", event_time=self.time.now(), sequence=self.offers
         )
         for process in self.alive():
-            process.signals.put_nowait(opportunity)
-            process.run_ready()
+            if process.is_acting:
+                process.signals.put_nowait(opportunity)
+                process.run_ready()
         return opportunity
 
     # ---- time and steps
@@ -172,6 +199,14 @@ class World:
                 process.die()
             else:
                 process.is_paused = True
+        self._note_leases()
+
+    def _note_leases(self) -> None:
+        now = self.store_clock.now()
+        for name, lease in self.store.leases.kept.items():
+            known = self.leases.setdefault(name, [])
+            if not known or known[-1][1] != lease:
+                known.append((now, lease))
 
     def calm(self, random: Random | None = None) -> None:
         """All that goes on without time passing: oldest step first, or in the order that `random` likes."""
@@ -223,3 +258,5 @@ class World:
     def close(self) -> None:
         for process in self.alive():
             process.die()
+        if self in World.open:
+            World.open.remove(self)

@@ -35,7 +35,7 @@ async def row_of(api: httpx.AsyncClient, name: str) -> dict[str, object]:
 async def test_how_each_bot_does(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:
     lease = await store.leases.acquire("alpha", "alpha@desk:101:abc")
     assert lease is not None
-    await store.reserve(request("buy", "2"), UNFENCED)
+    await store.reserve(request("2"), UNFENCED)
     for index in range(SETTINGS.breaker_failures):
         await store.health.record("beta", Failure(f"order-{index}", "outcome_unknown"))
     alpha, beta = (await supervised.get("/api/bots")).json()["items"]
@@ -56,7 +56,7 @@ async def test_one_that_holds_no_lease_stands_by(supervised: httpx.AsyncClient, 
 async def test_an_order_that_nobody_watches_is_reported(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:
     lease = await store.leases.acquire("alpha", "alpha@desk:101:abc")
     assert lease is not None
-    await store.reserve(request("buy", "2"), UNFENCED)
+    await store.reserve(request("2"), UNFENCED)
     await store.leases.release(lease)
     row = await row_of(supervised, "bot-alpha")
     assert (row["open_legs"], row["is_unwatched"]) == (1, True)

@@ -13,7 +13,7 @@ from market.trade.arbitrages import PROFIT_PARTS
 from store.mongo.mongo_store import MongoTradeStore
 from store.server.documents import FILLS
 from store.server.mongo_client import connect
-from tests.store.reservation_requests import opportunity, reserve_both
+from tests.store.reservation_requests import opportunity, reserved
 from tests.ui.trading import traded
 
 
@@ -40,7 +40,7 @@ async def table_of(api: httpx.AsyncClient, path: str) -> list[dict[str, object]]
 async def test_the_arbitrages_of_both_files_sum_to_the_profit_and_loss(
     api: httpx.AsyncClient, store: MongoTradeStore
 ) -> None:
-    await reserve_both(store, opportunity("open", 9), ("0.1", "0.1"))
+    await reserved(store, opportunity("open", 9), "0.1")
     rows, table = await rows_of(api, "/api/arbitrages.csv"), await table_of(api, "/api/arbitrages.parquet")
     whole = (await api.get("/api/pnl")).json()
     for part in PROFIT_PARTS:

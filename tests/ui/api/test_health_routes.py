@@ -12,6 +12,8 @@ async def test_health_says_what_is_followed(api: httpx.AsyncClient, session: Ses
     row = (await api.get("/api/health")).json()
     assert (row["status"], row["mode"], row["session_id"]) == ("ok", "paper", session.session_id)
     assert row["sources"]["kafka"] is False
+    assert (row["simulated_market"]["name"], row["simulated_market"]["tape"]) == ("busy", None)
+    assert "Binance" in row["simulated_market"]["calibrated_on"]
 
 
 async def test_without_kafka_it_is_not_ready_and_says_so(api: httpx.AsyncClient) -> None:

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from store.mongo.mongo_store import MongoTradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET
-from tests.store.reservation_requests import opportunity, reserve_both
+from tests.store.reservation_requests import opportunity, reserved
 from tests.ui.samples import FX_MARKET, tick
 from tests.ui.samples import quote as quote_of
 from tests.ui.trading import traded
@@ -48,7 +48,7 @@ async def test_balances_drift_from_their_share_of_the_opening(api: httpx.AsyncCl
 
 
 async def test_what_a_leg_holds_is_reported_with_its_arbitrage(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    await reserve_both(store, opportunity("open"), ("0.5", "0.5"))
+    await reserved(store, opportunity("open"), "0.5")
     row = await found(api)
     assert {(one["arbitrage_id"], one["role"], one["currency"], one["amount"]) for one in row["holds"]} == {
         ("open", "buy", "USD", "50.05"),

@@ -12,6 +12,7 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.mongo.mongo_store import MongoTradeStore
+from tests.store.reservation_requests import episode_of
 from tests.store.reservation_requests import opportunity as requested
 from tests.ui.trading import traded
 from ui.services.dashboard import dashboard_of
@@ -51,19 +52,21 @@ async def four(application: FastAPI, store: MongoTradeStore) -> list[Opportunity
     for one in made:
         dashboard_of(application).hub.live_state.apply_opportunity(one)
     for one, reason in zip(made[:2], ("pair_busy", "stale"), strict=True):
-        await store.save_opportunity(one)
-        await store.reject(rejection(one, reason, count=5))
-    await store.save_opportunity(made[2])
+        await store.save_opportunities([one])
+        await store.reject([rejection(one, reason, count=5)])
+    await store.save_opportunities([made[2]])
     await traded(store, made[2], "0.01")
-    await store.reject(rejection(made[3], "below_threshold", count=10))
+    await store.reject([rejection(made[3], "below_threshold", count=10)])
+    reasons = ("pair_busy", "stale", None, "below_threshold")
+    await store.save_episodes([episode_of(*one) for one in zip(made, reasons, strict=True)])
     return made
 
 
-async def rows(api: httpx.AsyncClient, **parameters: Any) -> list[Any]:
+async def rows(api: httpx.AsyncClient, path: str = "/api/opportunities", **parameters: Any) -> list[Any]:
     found, cursor = [], None
     while True:
         given = parameters | ({"cursor": cursor} if cursor else {})
-        page = (await api.get("/api/opportunities", params=given)).raise_for_status().json()
+        page = (await api.get(path, params=given)).raise_for_status().json()
         found += page["items"]
         cursor = page["next_cursor"]
         if cursor is None:
@@ -97,12 +100,44 @@ async def test_filters(api: httpx.AsyncClient, four: list[Opportunity]) -> None:
         assert [row["opportunity_id"] for row in await rows(api, **parameters)] == expected, parameters
 
 
+EPISODE_FILTERS: list[tuple[dict[str, Any], list[int]]] = [
+    ({}, [4, 3, 2, 1]),
+    ({"limit": 1}, [4, 3, 2, 1]),
+    ({"outcome": "taken"}, [3]),
+    ({"outcome": "rejected", "min_net_bps": 5}, [2, 1]),
+    ({"outcome": "undecided"}, []),
+    ({"reason": "stale"}, [2]),
+    ({"exchange": "beta", "buy_exchange": "alpha", "base": "BTC"}, [4, 3, 2, 1]),
+    ({"sell_exchange": "alpha"}, []),
+]
+
+
+async def test_episodes_are_listed_once_with_what_became_of_them(
+    api: httpx.AsyncClient, four: list[Opportunity]
+) -> None:
+    for parameters, expected in EPISODE_FILTERS:
+        found = await rows(api, "/api/episodes", **parameters)
+        assert [row["first_opportunity_id"] for row in found] == [f"seen-{number}" for number in expected], parameters
+    (row,) = await rows(api, "/api/episodes", **{"from": four[0].event_time, "to": four[1].event_time})
+    assert {name: row[name] for name in ("seen", "start", "end", "outcome", "reason", "best_net_bps")} == {
+        "seen": 1, "start": four[0].event_time, "end": four[0].event_time,
+        "outcome": "rejected", "reason": "pair_busy", "best_net_bps": 10.0,
+    }  # fmt: skip
+    assert (row["best_profit"], row["missed_profit"], row["currency"]) == ("2", "2", "USD")
+    (taken,) = await rows(api, "/api/episodes", outcome="taken")
+    assert (taken["reason"], taken["missed_profit"], taken["best_profit"]) == (None, "0", "2")
+    single = {"buy_exchange": row["buy_exchange"], "from": row["start"], "to": row["end"] + 1}
+    assert [one["opportunity_id"] for one in await rows(api, **single)] == ["seen-1"]
+
+
 WRONG: list[tuple[str, dict[str, Any]]] = [
     ("/api/opportunities", {"cursor": "gone"}),
     ("/api/opportunities", {"outcome": "eaten"}),
     ("/api/opportunities", {"min_net_bps": "nan"}),
     ("/api/opportunities", {"from": 2**63}),
     ("/api/opportunities", {"limit": 501}),
+    ("/api/episodes", {"outcome": "waiting"}),
+    ("/api/episodes", {"cursor": "gone"}),
     ("/api/opportunities/statistics", {"span": "year"}),
     ("/api/settings/preview", {}),
     ("/api/settings/preview", {"min_net_bps": 5, "hours": 25}),
@@ -138,6 +173,9 @@ async def test_statistics_count_each_kind_apart(api: httpx.AsyncClient, four: li
     for span in ("10m", "hour", "session"):
         found = (await api.get("/api/opportunities/statistics", params={"span": span})).raise_for_status().json()
         assert [found[name] for name in ("seen", "taken", "rejected", "expired")] == [4, 1, 20, 0]
+        assert found["episodes"] == {
+            "seen": 4, "sightings": 4, "taken": 1, "rejected": 3, "expired": 0, "undecided": 0,
+        }  # fmt: skip
         assert (found["taken_expected"], found["taken_net"], found["rejected_expected"]) == ("0.002", "1", "6")
         assert [(row["reason"], row["count"], row["episodes"], row["missed_profit"]) for row in found["ledger"]] == [
             ("below_threshold", 10, 1, "2"),

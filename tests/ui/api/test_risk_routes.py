@@ -15,7 +15,7 @@ from market.trade.leases import UNFENCED
 from session.clock import wall_now
 from store.mongo.mongo_store import MongoTradeStore
 from tests.market.samples import USD_MARKET
-from tests.store.reservation_requests import request
+from tests.store.reservation_requests import episode_of, opportunity, request
 from tests.ui.samples import FX_MARKET, SETTINGS, START, quote, record
 from tests.ui.waiting import until
 from ui.services.dashboard import dashboard_of
@@ -68,7 +68,9 @@ async def test_the_summary_says_what_each_reason_cost(api: httpx.AsyncClient, st
         profit = Decimal(missed_profit)
         at = START + index * 10_000_000
         sample = ("o", "BTC", "alpha", "beta", "alpha", reason, 4.5, Decimal(9), at, 3)
-        await store.reject(Rejection(f"rejection-{index}", *sample, tradable=profit))
+        await store.reject([Rejection(f"rejection-{index}", *sample, tradable=profit)])
+        of = replace(opportunity(), event_time=at, expires_at=at + 1)
+        await store.save_episodes([episode_of(of, reason, missed_profit)])
     expected = {
         "currency": "USD",
         "count": 9,
@@ -90,13 +92,15 @@ async def test_the_summary_says_what_each_reason_cost(api: httpx.AsyncClient, st
 async def test_the_limits_say_what_is_used_of_them(
     api: httpx.AsyncClient, application: FastAPI, store: MongoTradeStore
 ) -> None:
-    hub = dashboard_of(application).hub
-    now = wall_now()
-    hub.apply_records([record(quote(USD_MARKET, "99", "101", now)), record(quote(FX_MARKET, "1.0", "1.2", now))])
-    await store.reserve(replace(request("buy", "2"), unit_notional=Decimal("100.5")), UNFENCED)
+    await store.reserve(replace(request("2"), unit_notional=Decimal("100.5")), UNFENCED)
     await store.balances.replace("beta", {"BTC": Decimal("9.5"), "EUR": Decimal(30)}, "now", UNFENCED)
     for index in range(SETTINGS.breaker_failures):
         await store.health.record("beta", Failure(f"order-{index}", "outcome_unknown"))
+    # last, since a quote is fresh for a second
+    now = wall_now()
+    dashboard_of(application).hub.apply_records(
+        [record(quote(USD_MARKET, "99", "101", now)), record(quote(FX_MARKET, "1.0", "1.2", now))]
+    )
     row = (await api.get("/api/risk")).json()
     assert (row["trading_state"], row["settings_version"], row["is_stopping"]) == ("running", 1, False)
     assert [check["reason"] for check in row["checks"]] == [check.reason for check in CHECKS]
@@ -123,7 +127,7 @@ async def test_the_limits_say_what_is_used_of_them(
 
 async def test_a_limit_that_is_reached_says_so(api: httpx.AsyncClient, key: str, store: MongoTradeStore) -> None:
     changes = {"version": 1, "max_total_notional": "200"}
-    await store.reserve(replace(request("buy", "2"), unit_notional=Decimal("100.5")), UNFENCED)
+    await store.reserve(replace(request("2"), unit_notional=Decimal("100.5")), UNFENCED)
     assert (await api.patch("/api/settings", json=changes, headers={"X-API-Key": key})).status_code == 200
     reached = {
         check["reason"]: [use["is_reached"] for use in check["used"]]

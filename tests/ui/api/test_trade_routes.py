@@ -5,11 +5,12 @@ from typing import Any
 import httpx
 import pytest
 
+from market.accounting.episodes import EXPIRED
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
 from store.mongo.mongo_store import MongoTradeStore
-from tests.store.reservation_requests import opportunity, reserve_both
+from tests.store.reservation_requests import episode_of, opportunity, reserved
 from tests.ui.trading import traded
 from tests.ui.waiting import until
 
@@ -50,13 +51,13 @@ async def test_arbitrages_come_newest_first_page_by_page(api: httpx.AsyncClient,
 
 async def test_arbitrages_are_filtered_by_state(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
     await traded(store, opportunity("ended", 1))
-    await reserve_both(store, opportunity("open", 2), ("0.5", "0.5"))
+    await reserved(store, opportunity("open", 2), "0.5")
     found = [
         (await api.get("/api/arbitrages", params={"state": state})).json()["items"]
         for state in ("closed", "reserved", "residual")
     ]
     reported = [[(row["arbitrage_id"], row["stage"]) for row in rows] for rows in found]
-    assert reported == [[("ended", "closed")], [("open", "reserved")], []]
+    assert reported == [[("ended", "closed")], [("open", "sent")], []]
 
 
 async def test_one_arbitrage_has_its_legs_fills_times_and_profit(
@@ -160,8 +161,8 @@ async def test_one_arbitrage_reports_its_way_from_the_exchange_to_the_end(
         ("detected", None, "local"),
         ("reserved", "buy", "server"),
         ("reserved", "sell", "server"),
-        ("sending", "buy", "server"),
-        ("sending", "sell", "server"),
+        ("granted", "buy", "server"),
+        ("granted", "sell", "server"),
         ("filled", "buy", "exchange"),
         ("filled", "sell", "exchange"),
         ("done", "buy", "server"),
@@ -177,7 +178,7 @@ async def test_one_arbitrage_reports_its_way_from_the_exchange_to_the_end(
 
 
 async def test_balances_say_what_is_free_and_what_is_held(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
-    await reserve_both(store, opportunity(), ("0.5", "0.5"))
+    await reserved(store, opportunity(), "0.5")
     rows = (await api.get("/api/balances", params={"exchange": "alpha"})).json()
     assert rows == [
         {"exchange": "alpha", "currency": "BTC", "free": "0", "held": "0", "total": "0"},
@@ -193,10 +194,14 @@ async def test_rejections_are_counted_by_reason_and_listed(api: httpx.AsyncClien
     later = replace(rejection, rejection_id="r3", opportunity_id="o3", rejected_at=rejection.rejected_at + 2_000_000)
     latest = replace(later, rejection_id="r4", reason="pair_busy", rejected_at=later.rejected_at + 2_000_000)
     for one in (rejection, again, later, latest):
-        await store.reject(one)
+        await store.reject([one])
+    for number, reason in enumerate(("stale", "stale", "pair_busy", EXPIRED)):
+        of = replace(opportunity(), event_time=number * 10_000_000, expires_at=number * 10_000_000 + 1)
+        await store.save_episodes([episode_of(of, reason, "1.5")])
     expected = [
-        {"reason": "stale", "count": 3, "missed_profit": "3"},
-        {"reason": "pair_busy", "count": 1, "missed_profit": "1.5"},
+        {"reason": "stale", "count": 3, "episodes": 2, "missed_profit": "3"},
+        {"reason": "pair_busy", "count": 1, "episodes": 1, "missed_profit": "1.5"},
+        {"reason": EXPIRED, "count": 0, "episodes": 1, "missed_profit": "1.5"},
     ]
     await until_answer(api, "/api/rejections", expected)
     (newest, older) = (await api.get("/api/rejections/recent", params={"reason": "stale"})).json()["items"]

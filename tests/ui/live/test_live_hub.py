@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from market.accounting.episodes import EXPIRED
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Arbitrage
 from session.clock import wall_now
@@ -20,8 +21,9 @@ from store.server.mongo_client import connect
 from streams.query_progress import progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES
+from tests.bots.opportunity_rows import opportunity_row
 from tests.market.samples import USD_MARKET
-from tests.store.reservation_requests import filled, opportunity
+from tests.store.reservation_requests import episode_of, filled, opportunity
 from tests.ui.samples import NOWHERE, SETTINGS, arbitrage, mark, quote, record, session_of
 from tests.ui.trading import traded
 from tests.ui.waiting import until
@@ -119,7 +121,7 @@ async def test_trades_are_reported_at_once_at_each_fill_and_at_the_end(hub: Live
     ended = replace(bought, state="closed", times=reserved.times | {"filled": 7})
     async with hub.broadcaster.client() as client:
         await started(client)
-        for step in (replace(reserved, state="awaiting_second_leg"), reserved, reserved, bought, ended, ended):
+        for step in (reserved, reserved, bought, ended, ended):
             hub.apply_arbitrage_change(step)
         messages = heard(client)
     assert [(message["type"], message["state"]) for message in messages] == [
@@ -130,14 +132,6 @@ async def test_trades_are_reported_at_once_at_each_fill_and_at_the_end(hub: Live
     assert messages[-1]["arbitrage_id"] == reserved.arbitrage_id
     assert messages[-1]["times"] == {**reserved.times, "filled": 7}
     assert messages[-1]["event_time"] == reserved.opportunity.event_time
-
-
-@pytest.mark.parametrize("state", ["awaiting_second_leg", "expired"])
-async def test_half_reservations_are_reported_to_nobody(hub: LiveHub, state: str) -> None:
-    async with hub.broadcaster.client() as client:
-        await started(client)
-        hub.apply_arbitrage_change(arbitrage(state=state))
-        assert heard(client) == []
 
 
 async def test_a_client_that_does_not_read_holds_nobody_up(hub: LiveHub) -> None:
@@ -165,6 +159,7 @@ async def test_a_snapshot_has_charts_and_marks(hub: LiveHub) -> None:
     assert snapshot["series"][0]["points"] == [[1_700_000_000.0], [2.0], [2.0]]
     assert snapshot["quotes"][0]["status"] == "withdrawn"
     assert (snapshot["mode"], snapshot["settlement_currency"]) == ("paper", "USD")
+    assert (snapshot["simulated_market"]["name"], snapshot["volatility"]) == ("busy", {})
 
 
 @pytest.fixture
@@ -199,6 +194,15 @@ async def test_a_trade_is_pushed_by_itself_with_its_books(following: LiveHub, st
     await until(lambda: following.live_state.ledger.totals.arbitrages == {"closed": 1})
     profit = following.live_state.ledger.totals.profit
     assert (profit.currency, profit.gross, profit.net) == ("USD", Decimal("2.5"), Decimal(1))
+
+
+async def test_an_episode_that_nobody_rejects_is_counted_too(following: LiveHub, store: MongoTradeStore) -> None:
+    """Its opportunities alone say that there is something to count."""
+    await until(lambda: following.live_state.sources.mongodb and bool(following.live_state.ledger.totals.episodes))
+    seen = replace(opportunity(), event_time=wall_now())
+    await store.save_episodes([episode_of(seen, EXPIRED)])
+    following.apply_records([Record(OPPORTUNITIES, 0, 0, "BTC", opportunity_row(seen), wall_now())])
+    await until(lambda: following.live_state.ledger.totals.episodes.get("expired") == 1)
 
 
 async def test_feeds_and_settings_arrive_by_themselves(following: LiveHub, store: MongoTradeStore) -> None:

@@ -24,7 +24,9 @@ from tests.ui.samples import (
     session_of,
     tick,
 )
+from ui.live.live_episodes import KEPT_EPISODES
 from ui.live.live_state import KEPT_ARBITRAGES, KEPT_OPPORTUNITIES, LiveState
+from ui.rows.episode_rows import live_episode_row
 
 SECOND = 1_000_000
 
@@ -169,6 +171,24 @@ def test_opportunities_are_kept_newest_first_each_once_in_fixed_room() -> None:
     assert snapshot.opportunity_count == KEPT_OPPORTUNITIES + 10
     assert len(snapshot.opportunities) == KEPT_OPPORTUNITIES
     assert snapshot.opportunities[0].opportunity_id == f"id-{KEPT_OPPORTUNITIES + 9}"
+
+
+def test_opportunities_of_one_episode_are_one_with_its_newest_and_its_best() -> None:
+    live_state, _ = live_state_of()
+    for number, (after, promised) in enumerate(((0, 1.0), (SECOND // 2, 3.0), (SECOND, 2.0), (9 * SECOND, 1.0))):
+        at = START + after
+        made = replace(opportunity(f"id-{number}", 5.0 + number), event_time=at, expires_at=at + SECOND)
+        live_state.apply_opportunity(replace(made, expected_profit=promised))
+    later, first = live_state.snapshot().episodes
+    assert (first.episode.start, first.episode.samples, first.episode.best_net_bps) == (START, 3, 7.0)
+    assert (first.newest.opportunity_id, first.best.opportunity_id) == ("id-2", "id-1")
+    assert (later.episode.start, later.episode.samples) == (START + 9 * SECOND, 1)
+    row = live_episode_row(first, live_state.settings)
+    assert (row["start"], row["end"], row["seen"], row["net_bps"]) == (START, START + SECOND, 3, 7.0)
+    for number in range(KEPT_EPISODES):
+        at = START + (20 + 2 * number) * SECOND
+        live_state.apply_opportunity(replace(opportunity(f"far-{number}"), event_time=at, expires_at=at + SECOND))
+    assert len(live_state.snapshot().episodes) == KEPT_EPISODES
 
 
 @pytest.mark.parametrize(

@@ -33,12 +33,12 @@ def test_a_run_goes_on_until_its_last_has_expired() -> None:
         census.record(seen(at, net_bps=at / 100_000))
     census.record(turned(seen(2_300_100)))
     counted = census.counted(START + 2_400_000, None)
-    assert [(run.pair, run.duration, run.sightings, run.best_bps) for run in counted.runs] == [
+    assert [(run.pair, run.end - run.start, run.samples, run.best_net_bps) for run in counted.runs] == [
         (ONE_WAY, 1_200_000, 3, 12.0)
     ]
     assert counted.alive == 2
     later = census.counted(START + 4 * SECOND, None)
-    assert [(run.pair, run.duration, run.sightings) for run in later.runs] == [
+    assert [(run.pair, run.end - run.start, run.samples) for run in later.runs] == [
         (ONE_WAY, 1_200_000, 3),
         (ONE_WAY, 0, 1),
         (OTHER_WAY, 0, 1),
@@ -57,7 +57,7 @@ def test_a_span_begins_at_a_half_minute_and_a_session_has_all() -> None:
     hour = census.counted(now, now - 3_600 * SECOND)
     assert hour.bins[ONE_WAY].total() == 3
     assert hour.since == now - 3_600 * SECOND - (now - 3_600 * SECOND) % SLOT_MICROSECONDS
-    assert [run.first for run in hour.runs] == [one.event_time for one in half_hours[-3:-1]]
+    assert [run.start for run in hour.runs] == [one.event_time for one in half_hours[-3:-1]]
     assert census.counted(now, now).bins[ONE_WAY].total() == 1
 
 
@@ -82,8 +82,8 @@ def test_every_one_is_in_one_bin_and_one_run(rows: list[tuple[int, float]], sinc
     for at, net_bps in sorted(rows):
         census.record(seen(at, net_bps))
     counted = census.counted(START + 10**10, None)
-    assert sum(run.sightings for run in counted.runs) == counted.bins[ONE_WAY].total() == len(rows)
-    assert all(run.duration >= 0 for run in counted.runs)
+    assert sum(run.samples for run in counted.runs) == counted.bins[ONE_WAY].total() == len(rows)
+    assert all(run.end >= run.start for run in counted.runs)
     least = min(counted.bins[ONE_WAY]) / 2
     assert least <= min(net_bps for _, net_bps in rows) < least + 0.5
     part = census.counted(START + 10**10, START + since)

@@ -26,7 +26,7 @@ TALLEST = 5000
 SETTLED_MS = 3_500
 """Until the slow parts have come, too."""
 MAX_SHIFT = 0.05
-STARTED_SECONDS = 120
+STARTED_SECONDS = 300
 TRADES = 15
 
 SHIFTS = """
@@ -118,7 +118,10 @@ def _picture(page: Page, width: int, file: Path) -> int:
 @contextmanager
 def full_system() -> Iterator[str]:
     """The address of a system on simulated exchanges that has traded a little."""
-    with tempfile.TemporaryDirectory() as folder, running_paper(new_home(Path(folder) / "home")) as system:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_paper(new_home(Path(folder) / "home"), market="busy") as system,
+    ):
         system.wait_for(system.url, STARTED_SECONDS)
         system.until(
             lambda: len(system.get("/trades")["items"]) >= TRADES, STARTED_SECONDS, "there were not enough trades"

@@ -9,19 +9,22 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from market.accounting.episodes import EXPIRED
+from market.decide.risk_checks import REASONS
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from session.clock import wall_now
+from session.labels import REASONS as WORDS
 from store.mongo.mongo_store import open_store
-from tests.store.reservation_requests import opportunity
+from tests.store.reservation_requests import episode_of, opportunity
 from tests.ui.clients import ANSWER_SECONDS
 from tests.ui.trading import traded
-from ui.api.opportunity_examples import KEPT, PREVIEW, STATISTICS
+from ui.api.opportunity_examples import EPISODE, KEPT, PREVIEW, STATISTICS
 from ui.page_parts.dom_tables import Cell
 from ui.page_parts.money_cells import Steps
 from ui.panels.opportunities_charts import life_chart, preview_chart, spread_chart
-from ui.panels.opportunities_figures import expired_lines, statistics_figures
-from ui.panels.opportunities_list import ROWS, fate, opportunity_lines
+from ui.panels.opportunities_figures import ledger_lines, statistics_figures
+from ui.panels.opportunities_list import ROWS, episode_fate, episode_lines, fate, opportunity_lines
 from ui.panels.preview_panel import preview_figures
 from ui.services.dashboard import Dashboard
 
@@ -54,6 +57,12 @@ def rejection(of: Opportunity, reason: str) -> Rejection:
     return Rejection(identity, of.opportunity_id, *sides, "alpha", reason, of.net_bps, profit, of.event_time, 1, profit)
 
 
+def reason_of(number: int, rejected: int) -> str | None:
+    if number == 0:
+        return None
+    return "below_threshold" if number > rejected else "pair_busy" if number % 2 else "stale"
+
+
 def fill(dashboard: Dashboard, rejected: int) -> None:
     """One taken, the newest; before it `rejected` ones, and one below the threshold. All came by the stream."""
     now = wall_now() - 10 * SECOND
@@ -63,17 +72,18 @@ def fill(dashboard: Dashboard, rejected: int) -> None:
             for number in range(rejected + 2):
                 at = now - number * SECOND
                 made = replace(opportunity(f"seen-{number}", number), event_time=at, net_bps=20.0 - number % 3)
+                made = replace(made, expires_at=at + SECOND)
                 if number == rejected + 1:
                     made = replace(made, net_bps=3.0)
                 dashboard.hub.live_state.apply_opportunity(made)
+                await store.save_episodes([episode_of(made, reason_of(number, rejected))])
                 if number == 0:
-                    await store.save_opportunity(made)
+                    await store.save_opportunities([made])
                     await traded(store, made, "0.01")
                 elif number <= rejected:
-                    await store.save_opportunity(made)
-                    await store.reject(rejection(made, "pair_busy" if number % 2 else "stale"))
-                else:
-                    await store.reject(rejection(made, "below_threshold"))
+                    await store.save_opportunities([made])
+                if number > 0:
+                    await store.reject([rejection(made, str(reason_of(number, rejected)))])
 
     dashboard.answer(work(), ANSWER_SECONDS)
 
@@ -96,9 +106,10 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     app = run(PAGE)
     assert not app.exception
     html = html_of(app)
-    assert "Taken: closed" in html
+    assert ">Taken</td>" in html
     assert "Rejected: Pair already has an open arbitrage" in html
     assert "Below the threshold" in html
+    assert f'<dt>Episodes</dt><dd class="">{ROWS + 7}<small>seen {ROWS + 7} times' in html
     spreads, _ = charts_of(app)
     seen, rejected, taken, mark = spreads["series"]
     assert sum(filter(None, seen["data"])) == ROWS + 7
@@ -106,12 +117,19 @@ def test_the_page_counts_lists_filters_and_turns_pages(dashboard: Dashboard) -> 
     assert sum(filter(None, taken["data"])) == 1
     assert mark["markLine"]["data"][0]["xAxis"] == 5.0
     app = press(app, "opportunities.older")
-    assert "Taken: closed" not in html_of(app)
+    assert ">Taken</td>" not in html_of(app)
     assert app.button(key="opportunities.older").disabled
     app.selectbox(key="opportunities.outcome").select("taken")
-    html = html_of(app.run())
-    assert "Taken: closed" in html
+    app = app.run()
+    html = html_of(app)
+    assert ">Taken</td>" in html
     assert "Rejected: " not in html
+    # its single opportunities, on demand
+    assert "Taken: closed" not in html
+    (shown,) = app.selectbox(key="opportunities.chosen.key").options
+    app = app.selectbox(key="opportunities.chosen.key").select_index(0).run()
+    assert "Taken" in shown
+    assert "Taken: closed" in html_of(app)
     app.selectbox(key="opportunities.outcome").set_value(None)
     app.selectbox(key="opportunities.reason").select("stale")
     html = html_of(app.run())
@@ -170,16 +188,48 @@ def test_a_line_has_the_money_and_the_time_in_words() -> None:
 
 def test_figures_say_what_each_number_counts() -> None:
     shown = {one.name: one.value.text for one in statistics_figures(STATISTICS, UTC)}
-    assert shown["Seen"] == "12,331"
-    assert shown["Expired"] == "6,301"
+    assert (shown["Episodes"], shown["Taken"], shown["Rejected"], shown["Expired"]) == ("171", "44", "121", "6")
     assert shown["Duration (median)"] == "48 ms"
     preview = {one.name: one.value.text for one in preview_figures(PREVIEW)}
     assert (preview["Taken"], preview["Gained (upper bound)"], preview["Sightings gained"]) == ("52", "22", "840")
 
 
-def test_why_not_has_a_line_for_those_that_expired_so_that_it_sums_to_all_that_were_not_taken() -> None:
-    assert [line[:2] for line in expired_lines(6_301)] == [["Expired", "6,301"]]
-    assert expired_lines(0) == []
+def test_why_not_counts_episodes_before_sightings() -> None:
+    (line,) = ledger_lines(STATISTICS["ledger"], "USD")
+    assert line[:3] == ["Pair already has an open arbitrage", "61", "2,273"]
+
+
+def test_a_line_of_an_episode_has_how_often_it_was_seen_and_for_how_long() -> None:
+    (line,) = episode_lines([EPISODE], UTC)
+    assert [cell.text if isinstance(cell, Cell) else cell for cell in line] == [
+        "2023-11-14 22:13:20 UTC",
+        "Rejected: Pair already has an open arbitrage",
+        "212",
+        "1.8 s",
+        "+15.8",
+        "+$1.52",
+        "BTC",
+        "Kraken BTC/USD",
+        "bitFlyer BTC/JPY",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"outcome": "taken", "reason": None}, Cell("Taken", "good")),
+        ({"outcome": "expired", "reason": "expired"}, Cell("Expired", "quiet")),
+        ({"outcome": "undecided", "reason": None}, Cell("Undecided", "quiet")),
+    ],
+)
+def test_what_became_of_an_episode_is_said_in_words(changes: dict[str, Any], expected: Cell) -> None:
+    assert episode_fate({**EPISODE, **changes}) == expected  # type: ignore[typeddict-item]  # from tables of cases
+
+
+def test_every_reason_can_be_chosen() -> None:
+    chosen = {*REASONS, EXPIRED}
+    assert {"recheck_failed", "too_small", "insufficient_balance", "expired"} <= chosen
+    assert chosen <= set(WORDS)
 
 
 def test_a_threshold_outside_of_a_chart_is_not_drawn_at_its_edge() -> None:

@@ -1,0 +1,39 @@
+"""What this process has begun to post. A leg is posted once: whoever finds it granted again looks its order up."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from market.time_units import MICROSECONDS
+from session.clock import steady_now
+
+REMEMBER_SECONDS = 600
+"""How long an order is remembered after its leg has ended: longer than anybody works on what was read before."""
+
+
+@dataclass(slots=True)
+class PostedOrders:
+    """Client order ids; forgotten only some time after the end of their leg is stored."""
+
+    steady_clock: Callable[[], int] = steady_now
+    _forget_at: dict[str, int | None] = field(default_factory=dict)
+    """None while the leg has not ended."""
+
+    def __contains__(self, client_order_id: object) -> bool:
+        return client_order_id in self._forget_at
+
+    def begin(self, client_order_id: str) -> bool:
+        """Remember it; False where it was begun before."""
+        if client_order_id in self._forget_at:
+            return False
+        self._forget_at[client_order_id] = None
+        return True
+
+    def end(self, client_order_id: str) -> None:
+        """The end of its leg is stored."""
+        self._forget_at[client_order_id] = self.steady_clock() + REMEMBER_SECONDS * MICROSECONDS
+
+    def forget_old(self) -> None:
+        now = self.steady_clock()
+        old = [name for name, at in self._forget_at.items() if at is not None and at < now]
+        for name in old:
+            del self._forget_at[name]

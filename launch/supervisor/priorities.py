@@ -1,0 +1,118 @@
+"""How the parts of a session share a busy machine: by what each is for. No part needs a right for it.
+
+A part may lower its own importance without root, and never raise it. So what a trade waits for first stays as it is,
+and everything else gets a higher nice.
+
+Each part is a session leader. Where the kernel has autogroups, it divides the CPU between sessions first, and a
+process's own nice counts only inside its session: there the session's autogroup needs the nice as well.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from session.clock import SystemClock
+from session.processes import ProcessKind
+
+Priority = Literal["first", "second", "third"]
+NICENESS: Mapping[Priority, int] = {"first": 0, "second": 3, "third": 6}
+"""Each step of three halves a part's share of a busy core. Larger steps would let the pages and the store starve."""
+
+ENABLED = Path("/proc/sys/kernel/sched_autogroup_enabled")
+PAUSE_SECONDS = 0.1
+"""The kernel accepts one such write in a tenth of a second, of all processes without root together."""
+ATTEMPTS = 100
+
+log = logging.getLogger("launch")
+
+
+def priority_of(kind: ProcessKind) -> Priority:
+    """`first`: all that the log and detection are made of, with the exchanges that stand for the outside world;
+    `second`: what turns an opportunity into orders; `third`: what people look at, and what can wait."""
+    match kind:
+        case "exchanges" | "feed" | "publisher" | "kafka" | "cep":
+            return "first"
+        case "mongodb" | "bot":
+            return "second"
+        case "supervisor" | "ui" | "logrecorder" | "notifier" | "other":
+            return "third"
+
+
+def niceness_of(kind: ProcessKind) -> int:
+    """By how much the nice of such a part is above its supervisor's."""
+    return NICENESS[priority_of(kind)]
+
+
+def is_lowered_at_once(kind: ProcessKind) -> bool:
+    """Whether its autogroup is lowered before it is ready. Bots are not needed before Spark is; pages are looked at
+    while it starts, so they start as fast as all others."""
+    return priority_of(kind) == "second"
+
+
+def has_autogroups(setting: Path = ENABLED) -> bool:
+    """Whether this kernel divides the CPU between sessions first. `setting` is absent on other systems."""
+    try:
+        return setting.read_text().strip() == "1"
+    except OSError:
+        return False
+
+
+def write_autogroup(pid: int, niceness: int) -> None:
+    """Raises BlockingIOError where the kernel asks to wait a moment, ProcessLookupError or FileNotFoundError where the
+    process is gone, other OSErrors where it is not permitted."""
+    # one write without a buffer, which would keep the text and write it again after an error
+    with Path(f"/proc/{pid}/autogroup").open("wb", buffering=0) as file:
+        file.write(str(niceness).encode())
+
+
+def can_write_autogroup() -> bool:
+    """Tried on our own session, whose nice stays what it is."""
+    try:
+        own = Path("/proc/self/autogroup").read_text().rpartition(" ")[2]
+        write_autogroup(os.getpid(), int(own))
+    except BlockingIOError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+class AutogroupNice:
+    """Gives the autogroup of each part the nice of its process. Only the first failure is logged."""
+
+    def __init__(
+        self,
+        write: Callable[[int, int], None] = write_autogroup,
+        is_needed: Callable[[], bool] = has_autogroups,
+        pause_seconds: float = PAUSE_SECONDS,
+    ) -> None:
+        self._write = write
+        self._is_needed = is_needed
+        self._pause_seconds = pause_seconds
+        self._is_logged = False
+
+    async def follow(self, name: str, pid: int) -> None:
+        """The part runs on where it fails: it only has the same share as every other one then."""
+        if not self._is_needed():
+            return
+        why = f"the kernel asked to wait {ATTEMPTS} times"
+        for _ in range(ATTEMPTS):
+            try:
+                self._write(pid, os.getpriority(os.PRIO_PROCESS, pid))
+            except BlockingIOError:
+                await SystemClock().sleep(self._pause_seconds)
+                continue
+            except (ProcessLookupError, FileNotFoundError):
+                return
+            except OSError as error:
+                why = str(error)
+                break
+            return
+        self._report(name, why)
+
+    def _report(self, name: str, why: str) -> None:
+        if not self._is_logged:
+            self._is_logged = True
+            log.warning("no priority; parts share the CPU equally", extra={"part": name, "error": why})

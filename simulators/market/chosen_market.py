@@ -1,0 +1,62 @@
+"""The market that the simulated exchanges have: which of the three, and the tape that drives it where there is one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from session.simulated_market import DEFAULT_MARKET, MarketName
+from simulators.market.calibrated_prices import CalibratedPrices
+from simulators.market.currency_rates import START_DOLLARS
+from simulators.market.efficient_prices import DrawnPrices, Tape, TapePrices
+from simulators.market.ladders import STORM_SHAPE, LadderShape, calibrated_shape
+from simulators.market.market_prices import MarketPrices
+from simulators.market.market_terms import EXCHANGE_TERMS, MARKET_TERMS
+from simulators.market.prices import Prices
+from simulators.matching.listings import Listing
+
+Listings = Mapping[str, Sequence[Listing]]
+"""By exchange."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenMarket:
+    """A storm draws its own prices: it has no tape."""
+
+    name: MarketName = DEFAULT_MARKET
+    tape: Tape | None = None
+
+    def listed(self, listings: Listings) -> dict[str, tuple[Listing, ...]]:
+        """The listings, which start at the tape's first prices where there is a tape."""
+        return {name: tuple(map(self._started, rows)) for name, rows in listings.items()}
+
+    def prices(self, seed: int, listings: Listings) -> MarketPrices:
+        """Of `listed` ones."""
+        if self.name == "storm":
+            return Prices(seed, listings)
+        terms = MARKET_TERMS[self.name]
+        drawn = DrawnPrices(seed, _start_dollars(listings), terms.price)
+        return CalibratedPrices(seed, listings, TapePrices(self.tape, drawn) if self.tape else drawn, terms)
+
+    def shape(self, listing: Listing) -> LadderShape:
+        if self.name == "storm" or listing.market.is_fx:
+            return STORM_SHAPE
+        return calibrated_shape(EXCHANGE_TERMS[listing.market.exchange], _dollars(listing))
+
+    def _started(self, listing: Listing) -> Listing:
+        market = listing.market
+        if self.tape is None or market.base not in self.tape.dollars:
+            return listing
+        return replace(listing, start_price=self.tape.dollars[market.base][0] / START_DOLLARS[market.quote_currency])
+
+
+STORM = ChosenMarket("storm")
+
+
+def _start_dollars(listings: Listings) -> dict[str, float]:
+    start: dict[str, float] = {}
+    for row in (row for rows in listings.values() for row in rows if not row.market.is_fx):
+        start.setdefault(row.market.base, _dollars(row))
+    return start
+
+
+def _dollars(listing: Listing) -> float:
+    return listing.start_price * START_DOLLARS[listing.market.quote_currency]

@@ -1,0 +1,39 @@
+"""What the exchanges ask of a market: mids as time passes, and what other participants do about them."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from market.instruments.orders import Side
+from simulators.matching.listings import Listing
+from simulators.matching.order_records import PublicTrade
+
+MarketOrder = tuple[Side, int]
+"""Side and lots of an order at the market."""
+
+
+class MarketPrices(Protocol):
+    """Advance in turns: one exchange a step, or all of them. The same seed and steps give the same prices."""
+
+    def advance_latent(self, seconds: float) -> None:
+        """Advance what all exchanges share."""
+        ...
+
+    def advance_exchange(self, name: str, seconds: float) -> None:
+        """Advance one exchange's prices."""
+        ...
+
+    def prolong_opening(self) -> None:
+        """Nobody detects anything yet: what a market has for its beginning goes on for a while."""
+        ...
+
+    def mid(self, listing: Listing) -> float:
+        """In the market's quote currency."""
+        ...
+
+    def orders(self, listing: Listing) -> Sequence[MarketOrder]:
+        """What competitors send to this market in this turn."""
+        ...
+
+    def traded(self, listing: Listing, trades: Sequence[PublicTrade]) -> None:
+        """What was traded on this market in this turn, by anybody."""
+        ...

@@ -1,0 +1,99 @@
+"""The figures of the calibrated markets; `python -m benchmarks.market_calibration` shows them beside recorded ones."""
+
+from dataclasses import dataclass, replace
+
+from session.simulated_market import MarketName
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTerms:
+    """The efficient price of one asset."""
+
+    annual_volatility: float
+    """Of the logarithm of the price, shocks included."""
+    moves_per_second: float = 1.5
+    """Between them the price stands still."""
+    tail: float = 5.0
+    """Degrees of freedom of Student's distribution of a move."""
+    shocks_per_second: float = 1 / 900
+    shock_size: float = 9.0
+    """Standard deviation in bps."""
+
+
+@dataclass(frozen=True, slots=True)
+class DislocationTerms:
+    """When one exchange's price leaves the others, by how much and for how long; sizes in bps."""
+
+    per_minute: float
+    """Per asset, over all exchanges."""
+    size: float
+    """Median. Both fees, both half spreads and the default threshold together are about 28."""
+    size_spread: float
+    """Standard deviation of its logarithm."""
+    first_after: float = 3.0
+    """Seconds until the first."""
+    opening_every: float = 5.0
+    """Seconds between them while `opening_seconds` last, or longer where detection is not ready by then."""
+    opening_seconds: float = 0.0
+    largest: float = 75.0
+    seconds: float = 0.85
+    """Median of how long it lasts where nobody trades it away before."""
+    seconds_spread: float = 0.9
+    longest: float = 6.0
+    taken_share: float = 0.6
+    """How many of them end by a competitor's market order, and not by a new quote."""
+    open_dollars: float = 15_000.0
+    """Median of what is there to be taken; a dislocation is over once that is traded."""
+    open_spread: float = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class MarketTerms:
+    """One calibrated market."""
+
+    price: PriceTerms
+    dislocations: DislocationTerms
+    basis_deviation: float
+    """Of each exchange's own basis, in bps."""
+    basis_half_life: float = 150.0
+    """Seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeTerms:
+    """One exchange's way to quote."""
+
+    lag: float
+    """Seconds until it has followed about two thirds of a move; the smallest leads."""
+    half_spread: float
+    """Median in bps, at least half a tick."""
+    level_dollars: float
+    """Typical amount of a level far from the best one."""
+    half_spread_deviation: float = 0.5
+    """Of its logarithm."""
+    noise: float = 0.15
+    """Standard deviation in bps of a quote around the exchange's own price."""
+
+
+_BUSY = MarketTerms(
+    PriceTerms(annual_volatility=0.70),
+    DislocationTerms(per_minute=4.0, size=31.0, size_spread=0.12, opening_seconds=60.0),
+    basis_deviation=1.5,
+)
+MARKET_TERMS: dict[MarketName, MarketTerms] = {
+    "calm": replace(
+        _BUSY,
+        price=PriceTerms(annual_volatility=0.55),
+        dislocations=DislocationTerms(per_minute=3.0, size=9.0, size_spread=0.6),
+    ),
+    "busy": _BUSY,
+}
+"""`storm` is `simulators.market.prices`."""
+
+EXCHANGE_TERMS: dict[str, ExchangeTerms] = {
+    "coinbaseexchange": ExchangeTerms(lag=0.06, half_spread=0.1, level_dollars=40_000),
+    "bitstamp": ExchangeTerms(lag=0.25, half_spread=0.8, level_dollars=8_000),
+    "bitflyer": ExchangeTerms(lag=0.4, half_spread=1.2, level_dollars=6_000),
+    "kraken": ExchangeTerms(lag=0.12, half_spread=0.15, level_dollars=11_000),
+    "binance": ExchangeTerms(lag=0.03, half_spread=0.05, level_dollars=50_000),
+}

@@ -1,0 +1,48 @@
+"""How much an asset's price moves now, as the volatility of a year."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from math import log, sqrt
+from statistics import fmean, median
+
+from market.time_units import MICROSECONDS
+from ui.live.live_snapshot import MarketKey
+from ui.live.price_series import PricePoint
+
+STEP_SECONDS = 5
+LEAST_RETURNS = 12
+"""A minute of them."""
+YEAR_SECONDS = 365.25 * 86_400
+
+Series = Mapping[MarketKey, Sequence[PricePoint]]
+
+
+def annual_volatility(series: Series) -> dict[str, float]:
+    """By base asset, as a fraction of one, of what the charts hold; without those that were not watched for a minute.
+
+    Each return is the median over the asset's markets: a dislocation of one of them is no move of the price.
+    """
+    by_base: dict[str, list[list[PricePoint]]] = {}
+    for (_, symbol), points in series.items():
+        if points:
+            by_base.setdefault(symbol.partition("/")[0], []).append(list(points))
+    found = {base: _returns(markets) for base, markets in by_base.items()}
+    return {base: _annual(returns) for base, returns in found.items() if len(returns) >= LEAST_RETURNS}
+
+
+def _returns(markets: Sequence[Sequence[PricePoint]]) -> list[float]:
+    """Medians of log returns over STEP_SECONDS while all of the markets are known."""
+    times = [[point.time for point in points] for points in markets]
+    first, last = max(of[0] for of in times), max(of[-1] for of in times)
+    grid = range(first, last + 1, STEP_SECONDS * MICROSECONDS)
+    logs = [
+        [log(points[bisect_right(of, moment) - 1].mid) for moment in grid]
+        for points, of in zip(markets, times, strict=True)
+    ]
+    moves = [[after - before for before, after in pairwise(of)] for of in logs]
+    return [median(at_once) for at_once in zip(*moves, strict=True)]
+
+
+def _annual(returns: Sequence[float]) -> float:
+    return sqrt(fmean(one**2 for one in returns) * YEAR_SECONDS / STEP_SECONDS)
