@@ -47,9 +47,12 @@ class Bystanders:
     acknowledged: set[str] = field(default_factory=set)
     seen: set[str] = field(default_factory=set)
     versions: list[int] = field(default_factory=list)
+    wanted: int = 0
+    """How many are written: the limit of open arbitrages must not end the writing."""
 
     async def write(self) -> None:
         for index in count():
+            await until(lambda: len(self.acknowledged) < self.wanted)
             of = opportunity(f"opportunity-{index}", sequence=index)
             # a pair may be open once, so each has a base of its own
             of = replace(of, base=f"base-{index}")
@@ -69,7 +72,9 @@ class Bystanders:
             self.versions.append(settings.version)
 
     async def more_acknowledged(self) -> None:
+        """Returns while more are being written."""
         known = len(self.acknowledged)
+        self.wanted = known + 100
         await until(lambda: len(self.acknowledged) > known + 20)
 
 
