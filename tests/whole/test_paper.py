@@ -19,22 +19,21 @@ from tests.whole.running import new_home, ours_running, running_paper
 
 pytestmark = pytest.mark.whole
 
-SECONDS = 28
+SECONDS = 13
+"""How long it trades; then nothing new is begun, REST tells everything, and Ctrl-C ends it."""
 LOOKS = 12
-CLOSING_SECONDS = 15
-"""Of these nothing new is begun, so that REST can tell everything while it still runs."""
 
 
 @pytest.fixture(scope="module")
 def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     home = new_home(tmp_path_factory.mktemp("paper"))
     out = home / "out.json"
-    with running_paper(home, "--seconds", str(SECONDS), "--json", str(out)) as paper:
+    with running_paper(home, "--json", str(out)) as paper:
         paper.wait_for("trading on paper", 240)
         looks = []
         for _ in range(LOOKS):
             # more than one: some sockets of Spark's were open for parts of a second only
-            paper.pause((SECONDS - CLOSING_SECONDS) / LOOKS)
+            paper.pause(SECONDS / LOOKS)
             looks.append(doors_of(home))
         doors, lines, secrets = looks[-1], command_lines(home), passwords_in(home)
         stranger = tried_by_a_stranger(paper)
@@ -42,8 +41,7 @@ def summary(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             if door.part in ("cep", "kafka", "mongodb"):
                 knock(door)
         reported = reported_at_the_end(paper)
-        code = paper.process.wait(timeout=120)
-        assert code == 0, paper.said
+        assert paper.stop(120) == 0, paper.said
         assert ours_running(home) == []
     document: dict[str, Any] = json.loads(out.read_text())
     seen = {
