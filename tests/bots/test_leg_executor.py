@@ -261,6 +261,20 @@ async def test_a_clock_set_back_makes_no_grant_younger() -> None:
     await assert_never_left(store, account, "too late")
 
 
+async def test_a_grant_of_a_clock_that_was_set_forward_is_of_unknown_age() -> None:
+    """The store has not told its time since then: by what this process knows the order would never be too late."""
+    clock, steady = SteppedClock(), SteppedClock()
+    store = MemoryTradeStore(clock)
+    await open_up(store)
+    account = ScriptedAccount(steady, found)
+    trader = await executor(store, account)
+    clock.time += 60_000_000
+    await reserve(store, OPPORTUNITY)
+    steady.time += 30_000_000
+    await trader.execute(IDENTITY, await buy_leg(store))
+    await assert_never_left(store, account, "too late")
+
+
 async def test_whoever_does_not_know_the_stores_time_posts_nothing() -> None:
     clock = SteppedClock()
     store = await reserved(clock)

@@ -93,6 +93,11 @@ class Running:
         noted = json.loads((self.home / "processes.json").read_text())
         return int(noted[name][0])
 
+    def is_started_again(self, name: str, before: int) -> bool:
+        """Whether a part is another process than `before`; meanwhile it has none."""
+        noted = json.loads((self.home / "processes.json").read_text())
+        return name in noted and int(noted[name][0]) != before
+
     def stop(self, seconds: float = 90) -> int:
         """Ctrl-C, then the exit code."""
         self.process.send_signal(signal.SIGINT)

@@ -43,7 +43,7 @@ def kill_and_wait(paper: Running, name: str, victim: int) -> None:
     """kill -9, then until the part is another process and ready again, and trades are made."""
     before = paper.process_of(name)
     os.kill(victim, signal.SIGKILL)
-    paper.until(lambda: paper.process_of(name) != before, 30, f"{name} was not started again")
+    paper.until(lambda: paper.is_started_again(name, before), 30, f"{name} was not started again")
     paper.until(lambda: ready_file(paper.home, name).exists(), 120, f"{name} did not become ready again")
 
 

@@ -30,7 +30,7 @@ def killed(paper: Running, name: str) -> None:
     """kill -9, and the wait until it works again."""
     before = paper.process_of(name)
     os.kill(before, signal.SIGKILL)
-    paper.until(lambda: paper.process_of(name) != before, 30, f"{name} was not started again")
+    paper.until(lambda: paper.is_started_again(name, before), 30, f"{name} was not started again")
     paper.until(lambda: ready_file(paper.home, name).exists(), 180, f"{name} did not become ready again")
 
 
