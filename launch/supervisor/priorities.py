@@ -9,6 +9,8 @@ process's own nice counts only inside its session: there the session's autogroup
 
 import logging
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -68,14 +70,19 @@ def write_autogroup(pid: int, niceness: int) -> None:
 
 
 def can_write_autogroup() -> bool:
-    """Tried on our own session, whose nice stays what it is."""
-    try:
-        own = Path("/proc/self/autogroup").read_text().rpartition(" ")[2]
-        write_autogroup(os.getpid(), int(own))
-    except BlockingIOError:
-        return True
-    except (OSError, ValueError):
-        return False
+    """Tried on a session like a part's, which ends with it. Our own may have no autogroup: what is started without a
+    terminal is often in the kernel's first one, whose file is empty."""
+    waiting = (sys.executable, "-c", "input()")
+    with subprocess.Popen(waiting, stdin=subprocess.PIPE, start_new_session=True) as session:
+        try:
+            nice = Path(f"/proc/{session.pid}/autogroup").read_text().rpartition(" ")[2]
+            write_autogroup(session.pid, int(nice))
+        except BlockingIOError:
+            return True
+        except (OSError, ValueError):
+            return False
+        finally:
+            session.kill()
     return True
 
 

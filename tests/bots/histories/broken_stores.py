@@ -6,6 +6,7 @@ from typing import Any
 
 from bots.bot_loop import BotLoop
 from bots.execute.due_actions import DueAction
+from bots.execute.leg_executor import LegExecutor
 from bots.execute.order_lookup import OrderLookup
 from bots.execute.posted_orders import PostedOrders
 from bots.server_clock import ServerClock
@@ -94,9 +95,11 @@ class PostsForAnyToken(BotLoop):
         super()._start_action(pending)
 
 
-class _AlwaysEarly(ServerClock):
-    def latest(self) -> int | None:
-        return 0 if super().latest() is not None else None
+class _Unhurried(LegExecutor):
+    async def execute(self, arbitrage_id: str, leg: Leg) -> None:
+        clock = ServerClock(lambda: 0)
+        clock.observe(leg.times["granted"], 0)
+        await LegExecutor.execute(replace(self, server_clock=clock), arbitrage_id, leg)
 
 
 class PostsLate(BotLoop):
@@ -104,7 +107,11 @@ class PostsLate(BotLoop):
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)
-        self.server_clock = self.trader.server_clock = _AlwaysEarly(self._pace.steady_clock)
+        one = self.trader
+        hooks = one.record_failure, one.send_block
+        self.trader = _Unhurried(
+            one.store, one.account, one.advance, one.by, one.unknown_after, one.steady_clock, *hooks
+        )
 
 
 class _Forgets(PostedOrders):
