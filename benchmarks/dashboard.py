@@ -25,6 +25,7 @@ from playwright.async_api import Page, async_playwright
 
 from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
+from market.trade.order_results import result_of
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
@@ -118,9 +119,10 @@ async def trade(store: MongoTradeStore, identity: str, measured: Measured) -> No
     of = opportunity(identity, wall_now())
     await reserved(store, of, "0.001")
     buy, sell = await granted(store, identity, "buy"), await granted(store, identity, "sell")
-    await store.finish_leg(identity, "buy", filled(buy), close, UNFENCED)
+    for leg in (buy, sell):
+        await store.report_order(result_of(identity, leg, filled(leg)), UNFENCED)
     measured.begun[identity] = wall_now()
-    await store.finish_leg(identity, "sell", filled(sell), close, UNFENCED)
+    await store.book(identity, close, UNFENCED)
     measured.note("stored", identity)
 
 

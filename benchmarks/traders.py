@@ -28,7 +28,7 @@ from market.decide.settings import Settings
 from market.decide.sizing import SizedLeg, Sizing, SizingSide, size
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
 from market.prices.opportunities import Opportunity, OpportunityLeg
-from market.trade.arbitrages import FINAL_STATES, Arbitrage, LegRole
+from market.trade.arbitrages import FINAL_STATES, Arbitrage
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import client_order_id, markets_by_symbol
@@ -67,10 +67,8 @@ class NotingStore(MongoTradeStore):
             note(result.arbitrage.arbitrage_id, "reserved")
         return result
 
-    async def finish_leg(
-        self, arbitrage_id: str, role: LegRole, report: OrderReport | None, advance: Advance, by: Actor
-    ) -> Arbitrage:
-        arbitrage = await super().finish_leg(arbitrage_id, role, report, advance, by)
+    async def book(self, arbitrage_id: str, advance: Advance, by: Actor) -> Arbitrage:
+        arbitrage = await super().book(arbitrage_id, advance, by)
         if arbitrage.state in FINAL_STATES:
             note(arbitrage_id, "closed", arbitrage.state if len(arbitrage.legs) == 2 else f"{arbitrage.state} by more")
         return arbitrage

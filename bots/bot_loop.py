@@ -1,4 +1,5 @@
-"""The bot's main loop: follows settings, arbitrages and streams, reserves legs, executes them and resolves open ones.
+"""The bot's main loop: follows settings, grants and streams, decides and books where it is its turn, executes what is
+granted at its exchange and resolves what was left open.
 
 The loop keeps no state that has to survive: a new one recovers everything from the store and the exchange.
 """
@@ -6,17 +7,18 @@ The loop keeps no state that has to survive: a new one recovers everything from 
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
 from bots.account_lockout import AccountLockout
+from bots.decide.booker import Booker
 from bots.decide.decision_turns import DecisionTurns
 from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
-from bots.execute.due_actions import DueAction, Executing, due_actions, has_leg_at, is_in_flight_at
-from bots.execute.leg_executor import LegExecutor, LegKey
+from bots.execute.due_actions import DueAction, Executing, due_actions, has_leg_at
+from bots.execute.leg_executor import LegExecutor
 from bots.execute.order_lookup import UNKNOWN_AFTER_SECONDS
 from bots.execute.posted_orders import PostedOrders
 from bots.execute.rejection_log import RejectionLog
@@ -31,7 +33,8 @@ from market.instruments.markets import Market
 from market.prices.opportunities import Opportunity
 from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.arbitrages import Arbitrage
+from market.trade.grants import Grant, grants_in
 from market.trade.leases import Actor
 from market.trade.leg_planning import HALTED, advancing, markets_by_symbol
 from session.clock import Clock, SystemClock, steady_now, wall_now
@@ -88,21 +91,23 @@ class BotLoop:
         self._lockout = AccountLockout(account, self.health, cache, pace.steady_clock)
         self.server_clock = ServerClock(pace.steady_clock)
         hooks = self.health.record_failure, cache.send_block, self.server_clock
-        self.trader = LegExecutor(store, account, advancing(markets), by, pace.unknown_after, pace.steady_clock, *hooks)
+        self.trader = LegExecutor(store, account, by, pace.unknown_after, pace.steady_clock, *hooks)
+        self._advance, self._by = advancing(markets), by
         self._posted = PostedOrders(pace.steady_clock)
         self._own = Executing(self.exchange, by.token, self._markets, self._posted)
         self.turns = DecisionTurns(store, by.name, cache.partitions, pace.steady_clock)
         self._undecided: deque[Opportunity | Record] = deque(maxlen=MAX_UNDECIDED)
         """The newest opportunities that another process decides on, for the case that it dies."""
         self.reserver = self._made_reserver(clock, pace)
+        self.booker = self._made_booker(pace)
         self._veto = TradeVeto(store, cache, by)
         self._errands = background_tasks
         self._resumed_version = 0
         """Version of the settings under which halted arbitrages were last resumed."""
-        self._books = BalanceSnapshots(store, account, by)
+        self.books = BalanceSnapshots(store, account, by)
         self._pace = pace
-        self._legs: set[LegKey] = set()
-        """Legs that this process is working on: an order that is being sent must not be looked up."""
+        self._orders: set[str] = set()
+        """Those that this process is working on, by client order id: one that is being sent must not be looked up."""
         self._tasks = asyncio.TaskGroup()
 
     def _made_reserver(self, clock: Clock, pace: Pace) -> Reserver:
@@ -113,9 +118,21 @@ class BotLoop:
             cache=self.cache,
             rejection_log=self.rejection_log,
             execute=self._execute_own,
-            actor_of=self.turns.actor_of,
+            actor_of=self.turns.decider_of,
             legs_left=self.cache.legs_left_of,
             wall_clock=pace.wall_clock,
+        )
+
+    def _made_booker(self, pace: Pace) -> Booker:
+        return Booker(
+            store=self.store,
+            advance=self._advance,
+            markets=self._markets,
+            actor_of=self.turns.booker_of,
+            is_on=self.turns.books,
+            open_arbitrage=self.cache.open_arbitrage,
+            handle=self._handle_booked,
+            round_seconds=pace.round_seconds,
         )
 
     async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:
@@ -126,11 +143,13 @@ class BotLoop:
             tasks.create_task(run_forever(self.health.run))
             tasks.create_task(run_forever(self._lockout.run))
             tasks.create_task(run_forever(self._veto.run))
+            # whatever is open is booked by whoever decides, maybe this process
+            tasks.create_task(self.turns.run(self._begin_turn))
+            tasks.create_task(self.booker.run())
             await retry_until_done(partial(self._lockout.guard, self._recover))
-            for task in (self._follow_arbitrages, self._reconcile, self._write_rejections, *self._errands):
+            for task in (self._follow_grants, self._reconcile, self._write_rejections, *self._errands):
                 tasks.create_task(run_forever(partial(self._lockout.guard, task)))
             tasks.create_task(self._follow(signals))
-            tasks.create_task(self.turns.run(self._begin_turn))
             for _ in range(WORKERS):
                 tasks.create_task(self.reserver.work())
             self._veto.is_ready = True
@@ -139,19 +158,23 @@ class BotLoop:
 
     def decides(self, partition: int) -> bool:
         """Whether this process decides on that partition of the opportunities now."""
-        return self.turns.actor(partition) is not None
+        return self.turns.decides(partition)
 
     async def drain(self) -> None:
         """Reserve nothing new, finish what is in flight and store the closing balances; then this process may exit.
 
-        Waits without limit for its own orders, since no other process can look them up. Waits up to `DRAIN_SECONDS` for
-        the other legs of an arbitrage, which other bots finish. Raises FencedOutError.
+        Waits without limit for its own orders, since no other process can look them up. Waits up to `DRAIN_SECONDS`
+        until they are booked and the other legs of their arbitrages ended, for which it books where no other process
+        does. Raises FencedOutError.
         """
         self.cache.is_draining = True
-        await retry_until_done(self.turns.end)
+        # where the whole session ends, nobody has to go on
+        goes_on = await retry_until_done(self.store.reservations_open)
+        await retry_until_done(partial(self.turns.leave, to_others=goes_on))
         deadline = self._pace.steady_clock() + int(DRAIN_SECONDS * MICROSECONDS)
         while not await self._is_drained(self._pace.steady_clock() > deadline):
             await SystemClock().sleep(DRAIN_POLL_SECONDS)
+        await retry_until_done(self.turns.end)
 
     async def _is_drained(self, is_late: bool) -> bool:
         try:
@@ -160,10 +183,11 @@ class BotLoop:
             if self.reserver.reserving or self.cache.is_reserving_signal:
                 return False
             arbitrages = await self.store.open_arbitrages()
-            if is_in_flight_at(arbitrages, self.exchange):
+            reported = {result.client_order_id for result in await self.store.order_results() if result.is_final}
+            if any(one.leg.client_order_id not in reported for one in grants_in(arbitrages, self.exchange)):
                 return False
-            if not self._legs and not has_leg_at(arbitrages, self.exchange):
-                await self._books.record_closing()
+            if not self._orders and not has_leg_at(arbitrages, self.exchange):
+                await self.books.record_closing()
                 return True
         except (StoreUnavailableError, ExchangeError) as error:
             log.warning("still draining: %s", error, extra={"exchange": self.exchange})
@@ -179,18 +203,20 @@ class BotLoop:
         async for settings in self.store.settings.watch():
             self.cache.settings = settings
 
-    async def _follow_arbitrages(self) -> None:
-        async for arbitrage in self.store.watch_arbitrages():
-            self.cache.update_arbitrage(arbitrage)
-            self._books.record_change(arbitrage)
-            self.rejection_log.follow(arbitrage)
-            self._execute_own(arbitrage)
+    async def _follow_grants(self) -> None:
+        async for grant in self.store.watch_grants(self.exchange):
+            self._start_due([grant])
+
+    def _handle_booked(self, arbitrage: Arbitrage) -> None:
+        self.cache.update_arbitrage(arbitrage)
+        self.rejection_log.follow(arbitrage)
+        self._execute_own(arbitrage)
 
     async def _follow(self, signals: AsyncIterable[Signal]) -> None:
         async for signal in signals:
             if isinstance(signal, SpreadWindow):
                 self.cache.update_window(signal)
-            elif isinstance(signal, Record) or self.turns.actor_of(signal.base) is None:
+            elif isinstance(signal, Record) or self.turns.decider_of(signal.base) is None:
                 self._undecided.append(signal)
             else:
                 self.turns.record_seen(signal)
@@ -203,20 +229,21 @@ class BotLoop:
         now = self.reserver.clock.now()
         self.rejection_log.episodes.resume(await self.store.running_episodes(now))
         left, self._undecided = self._undecided, deque(maxlen=MAX_UNDECIDED)
-        for one in left:
-            opportunity = opportunity_in(one) if isinstance(one, Record) else one
-            if opportunity is None or opportunity.detected_time < looked_at:
-                continue
-            if self.turns.partition_of(opportunity) == partition:
+        read = (opportunity_in(one) if isinstance(one, Record) else one for one in left)
+        unseen = [one for one in read if one is not None and one.detected_time >= looked_at]
+        # how far the last one looked is stored with its lease, so not up to its end
+        traded = await self.store.traded([one.opportunity_id for one in unseen])
+        for opportunity in unseen:
+            if self.turns.partition_of(opportunity) != partition:
+                self._undecided.append(opportunity)
+            elif opportunity.opportunity_id not in traded:
                 self.turns.record_seen(opportunity)
                 self.rejection_log.see(opportunity, now)
                 self.reserver.consider_left(opportunity)
-            else:
-                self._undecided.append(opportunity)
 
     async def _recover(self) -> None:
         """Finish what the previous process left open, then store the opening balances that the exchange reports."""
-        while not await self._books.ensure_opening():
+        while not await self.books.ensure_opening():
             await self._round()
             await SystemClock().sleep(self._pace.round_seconds)
         await self._round()
@@ -225,8 +252,8 @@ class BotLoop:
         while True:
             await SystemClock().sleep(self._pace.round_seconds)
             await self._round()
-            if self.cache.is_stopping and not self.reserver.reserving and not self._legs:
-                await self._books.close()
+            if self.cache.is_stopping and not self.reserver.reserving and not self._orders:
+                await self.books.close()
 
     async def _round(self) -> None:
         """Handle everything that is open, once."""
@@ -241,8 +268,7 @@ class BotLoop:
         self._posted.forget_old()
         self.cache.server_ahead = now - self._pace.wall_clock()
         self.cache.update_balances(await self.store.balances.rows())
-        for pending in due_actions(arbitrages, self._own, now):
-            self._start_action(pending)
+        self._start_due(grants_in(arbitrages, self.exchange))
 
     async def _resume(self) -> None:
         """Resume what a halt stopped, once at the start and after each change of the settings; and unwinding orders
@@ -255,48 +281,48 @@ class BotLoop:
             was_halted = arbitrage.reason == HALTED
             is_sendable_here = can_send and arbitrage.legs[-1].exchange == self.exchange
             if (was_halted and is_changed) or (not was_halted and is_sendable_here):
-                await self.trader.resume(arbitrage.arbitrage_id)
+                await self._resume_one(arbitrage.arbitrage_id)
         self._resumed_version = settings.version
 
+    async def _resume_one(self, arbitrage_id: str) -> None:
+        if await self.store.resume(arbitrage_id, self._advance, self._by):
+            log.warning("single leg resumed", extra={"opportunity_id": arbitrage_id})
+
     def _execute_own(self, arbitrage: Arbitrage) -> None:
-        for pending in due_actions([arbitrage], self._own, arbitrage.send_by):
-            if pending.what in ("execute", "grant"):
-                self._start_action(pending)
+        self._start_due(grants_in([arbitrage], self.exchange))
+
+    def _start_due(self, grants: Iterable[Grant]) -> None:
+        for pending in due_actions(grants, self._own):
+            self._start_action(pending)
 
     def _start_action(self, pending: DueAction) -> None:
         """While the account is rejected, look-ups wait for the next round."""
-        identity, leg = pending.arbitrage_id, pending.leg
-        if self._lockout.is_on and pending.what == "resolve":
-            return
-        if pending.what == "execute":
-            self._start((identity, leg.role), lambda: self._execute(identity, leg))
-        elif pending.what == "grant":
-            self._start((identity, leg.role), lambda: self.trader.grant(identity, leg.role))
-        else:
-            work = {"resolve": self.trader.lookup.resolve, "settle": self.trader.settle, "abandon": self.trader.abandon}
-            self._start((identity, leg.role), lambda: work[pending.what](identity, leg))
+        if not (self._lockout.is_on and pending.what == "resolve"):
+            self._start(pending.leg.client_order_id, partial(self._work_on, pending))
 
-    async def _execute(self, arbitrage_id: str, leg: Leg) -> None:
-        """Post it, once: whoever comes here again for the same order looks it up."""
-        if self._posted.begin(leg.client_order_id):
-            await self.trader.execute(arbitrage_id, leg)
+    async def _work_on(self, pending: DueAction) -> None:
+        """Post it, once, or look it up: whoever comes here again for the same order looks it up."""
+        order = pending.leg.client_order_id
+        if pending.what == "execute" and self._posted.begin(order):
+            await self.trader.execute(pending.arbitrage_id, pending.leg)
         else:
-            await self.trader.lookup.resolve(arbitrage_id, leg)
-        self._posted.end(leg.client_order_id)
+            await self.trader.lookup.resolve(pending.arbitrage_id, pending.leg)
+        self._posted.end(order)
+        self.books.record_change()
 
-    def _start(self, key: LegKey, work: BackgroundTask) -> None:
-        """Run `work` as a task, unless this process is already working on the leg."""
-        if key in self._legs:
+    def _start(self, order: str, work: BackgroundTask) -> None:
+        """Run `work` as a task, unless this process is already working on the order."""
+        if order in self._orders:
             return
-        self._legs.add(key)
+        self._orders.add(order)
         task = self._tasks.create_task(self._guarded(work))
-        task.add_done_callback(lambda _: self._legs.discard(key))
+        task.add_done_callback(lambda _: self._orders.discard(order))
 
     async def _guarded(self, work: BackgroundTask) -> None:
         try:
             await self._lockout.guard(work, of_an_order=True)
         except (StoreUnavailableError, ExchangeUnavailableError) as error:
-            log.warning("leg retried in the next round: %s", error, extra={"exchange": self.exchange})
+            log.warning("order looked up in the next round: %s", error, extra={"exchange": self.exchange})
 
     async def _write_rejections(self) -> None:
         while True:

@@ -106,6 +106,7 @@ async def _trade(
             by=by,
             background_tasks=background_tasks,
         )
+        reconciliation.on_report = bot_loop.books.record_change
         draining.bot_loop = bot_loop
         await run_all(lease.keep_renewing(), _run_bot_loop(session, store, bot_loop, account, stack, ready))
 
@@ -119,7 +120,7 @@ async def _run_bot_loop(
     ready: Callable[[], None],
 ) -> None:
     reader = await _open_reader(session, (OPPORTUNITIES, SPREADS), stack)
-    progress = (store.arbitrages_progress, store.settings_progress)
+    progress = (store.grants_progress, store.settings_progress)
     reporter = PositionReporter(
         bot_loop.exchange, store.consumer_positions, reader, progress, lambda: bot_loop.cache.server_ahead
     )

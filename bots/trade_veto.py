@@ -12,7 +12,8 @@ ROUND_SECONDS = 0.25
 
 @dataclass(slots=True)
 class TradeVeto:
-    """Starts as a veto: a bot that has its lease may still have to finish what the last one left open."""
+    """Starts as a veto: a bot that has its lease may still have to finish what the last one left open. One that does
+    not hear of the settings would post nothing."""
 
     store: TradeStore
     cache: StateCache
@@ -39,4 +40,4 @@ class TradeVeto:
             return "bot_draining"
         if self.cache.is_locked_out:
             return "account_rejected"
-        return None if self.is_ready else NO_BOT
+        return None if self.is_ready and self.cache.hears_settings() else NO_BOT

@@ -29,6 +29,7 @@ _CLOCK_TEXTS = (
     "timestamp is out of range",
     "x-auth-timestamp",
     "outside of the recvwindow",
+    "egeneral:invalid arguments:deadline",
     "ahead of the server",
     '"code":-1021',
 )
@@ -45,10 +46,11 @@ _USED_TEXTS = (
     "cl_ord_id already in use",
     "duplicate order sent",
 )
+_PAST_DEADLINE = "eservice:deadline elapsed"
 # The exchange itself does not know the outcome.
 _UNKNOWN_TEXTS = (
     "egeneral:internal error",
-    "eservice:deadline elapsed",
+    _PAST_DEADLINE,
     "eservice:timeout",
     '"500.002"',
     "execution status unknown",
@@ -122,6 +124,11 @@ def is_not_found(error: ccxt.BaseError) -> bool:
 def is_clock_fault(error: ccxt.BaseError) -> bool:
     """Whether the exchange rejected the request's timestamp: measure its clock."""
     return fault_of(error) == "clock"
+
+
+def is_past_deadline(error: ccxt.BaseError) -> bool:
+    """Whether the order arrived after its deadline, or the exchange's clock is not as it was measured."""
+    return _PAST_DEADLINE in str(error).lower()
 
 
 def _fault_by_text(text: str) -> Fault | None:

@@ -4,7 +4,7 @@ Every write is idempotent by its id. Changes arrive at least once, in the order 
 connection the newest state is delivered again, states in between may be skipped.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from decimal import Decimal
 from typing import Literal, Protocol
 
@@ -12,13 +12,15 @@ from market.accounting.differences import RowCorrection, StoredDifference
 from market.accounting.episodes import Episode
 from market.decide.circuit_breaker import Failure, Health
 from market.decide.settings import Settings
-from market.instruments.orders import Fill, OrderReport
+from market.instruments.orders import Fill
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, LegRole, Rejection
+from market.trade.grants import Grant
 from market.trade.leases import Actor, Lease, Veto
 from market.trade.leg_lifecycle import Advance
 from market.trade.moving_average import AverageOrder, AverageTrade, Close
+from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 from market.trade.reservations import Reservation, ReservationResult
 from session.backtest_requests import (
@@ -301,25 +303,25 @@ class TradeStore(Protocol):
 
     async def grant(self, arbitrage_id: str, role: LegRole, by: Actor) -> Leg | None:
         """The step reserved → granted, for a leg that was not granted when it was reserved. None where it was before,
-        cannot be yet, is too late (`send_by`) or trading is halted: then the leg is `not_sent` and `finish_leg`
-        follows."""
+        cannot be yet, is too late (`send_by`) or trading is halted: then the leg is `not_sent` and `book` follows."""
         ...
 
-    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor) -> None:
-        """The exchange acknowledged the order."""
+    async def report_order(self, result: OrderResult, by: Actor) -> None:
+        """What became of an order, by the bot of its exchange; booked by `book`. Idempotent."""
         ...
 
-    async def finish_leg(
-        self,
-        arbitrage_id: str,
-        role: LegRole,
-        report: OrderReport | None,
-        advance: Advance,
-        by: Actor,
-    ) -> Arbitrage:
-        """Nothing more can fill: book fills (by fill id, once), balances and ledger; where no leg is open any more,
-        `advance`. `report` None: the order never reached the exchange (`not_sent`). A fill that is new to the books
-        after the end opens the arbitrage again. Idempotent."""
+    async def order_results(self, arbitrage_id: str | None = None) -> list[OrderResult]:
+        """Those not booked yet, as they were reported; of one arbitrage or of all."""
+        ...
+
+    def watch_order_results(self) -> AsyncIterator[OrderResult]:
+        """First those not booked yet, then each new one."""
+        ...
+
+    async def book(self, arbitrage_id: str, advance: Advance, by: Actor) -> Arbitrage:
+        """Book in one transaction whatever was reported of its orders: fills (by fill id, once), balances and ledger;
+        where no leg is open any more, `advance`. Legs that were too late to be granted end as well. A fill that is new
+        to the books after the end opens the arbitrage again. Idempotent."""
         ...
 
     async def resume(self, arbitrage_id: str, advance: Advance, by: Actor) -> bool:
@@ -340,8 +342,13 @@ class TradeStore(Protocol):
 
     async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None: ...
 
-    def watch_arbitrages(self) -> AsyncIterator[Arbitrage]:
-        """First those open, then each change of any arbitrage, in full; the states of one never go back."""
+    async def traded(self, opportunity_ids: Collection[str]) -> frozenset[str]:
+        """Those of which there is an arbitrage, open or ended."""
+        ...
+
+    def watch_grants(self, exchange: str) -> AsyncIterator[Grant]:
+        """Of the legs at `exchange`: first those granted in open arbitrages, then each as it is granted. Only what the
+        store will not lose."""
         ...
 
     async def stop_reservations(self) -> None:

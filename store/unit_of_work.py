@@ -5,16 +5,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
-from market.instruments.orders import OrderReport
 from market.prices.opportunities import Opportunity
 from market.trade import leg_lifecycle, reservations
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
-from market.trade.decision_record import StepRequest, finish_request, reserve_request
+from market.trade.decision_record import StepRequest, reserve_request
 from market.trade.fast_replace import replace
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
-from market.trade.lifecycle import Moment
-from market.trade.reservation_state import ReservationState, fill_key, rows_read_to_reserve
+from market.trade.order_results import OrderResult
+from market.trade.reservation_state import ReservationState, reported_fill_keys, rows_read_to_reserve
 from market.trade.reservations import Reservation, ReservationResult
 from store.errors import StoreError
 from store.preconditions import in_force
@@ -30,13 +29,18 @@ class UnitOfWork(Protocol):
         FencedOutError where a later process acts for the actor's exchange."""
         ...
 
+    def results(self, arbitrage_id: str) -> list[OrderResult]:
+        """What became of its orders and is not booked yet, as it was reported."""
+        ...
+
     def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
         """All rows of the opportunity, its arbitrage among them; `fill_keys` are looked up in the ledger. Raises
         FencedOutError."""
         ...
 
     def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
-        """What changed, and the step in the record of decisions; nothing where `after` is `before`."""
+        """What changed, what was granted, and the step in the record of decisions; nothing where `after` is `before`.
+        The results in `request` are booked."""
         ...
 
 
@@ -49,6 +53,10 @@ class TradeSteps(ABC):
     @abstractmethod
     async def in_unit_of_work(self, work: Work[Result]) -> Result:
         """What `work` returns, once all that it wrote is stored; it may run more than once."""
+
+    @abstractmethod
+    async def report_order(self, result: OrderResult, by: Actor) -> None:
+        """What became of an order, to be booked."""
 
     async def reserve(self, reservation: Reservation, by: Actor) -> ReservationResult:
         def work(unit: UnitOfWork) -> ReservationResult:
@@ -70,33 +78,14 @@ class TradeSteps(ABC):
 
         return await self.in_unit_of_work(work)
 
-    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor) -> None:
-        def work(unit: UnitOfWork) -> None:
-            rows, before = _known(unit.begin(arbitrage_id, by), arbitrage_id)
-            after = leg_lifecycle.acknowledged(before, role, exchange_order_id, Moment(rows.now, by))
-            if after is not before:
-                request = StepRequest("acknowledge", role, exchange_order_id)
-                unit.write(rows, replace(rows, arbitrage=after), request)
-
-        await self.in_unit_of_work(work)
-
-    async def finish_leg(
-        self,
-        arbitrage_id: str,
-        role: LegRole,
-        report: OrderReport | None,
-        advance: Advance,
-        by: Actor,
-    ) -> Arbitrage:
+    async def book(self, arbitrage_id: str, advance: Advance, by: Actor) -> Arbitrage:
         def work(unit: UnitOfWork) -> Arbitrage:
             rows, known = _known(unit.begin(arbitrage_id, by), arbitrage_id)
             settings = in_force(rows.settings)
-            if known.leg(role) is None:
-                raise StoreError(f"arbitrage {arbitrage_id} has no {role} leg")
-            reported = () if report is None else tuple(fill_key(fill) for fill in report.fills)
-            before = unit.rows(rows.opportunity, by, reported)
-            after = leg_lifecycle.finished(before, role, report, settings, advance)
-            unit.write(before, after, finish_request(role, report, advance))
+            results = tuple(unit.results(arbitrage_id))
+            before = unit.rows(rows.opportunity, by, reported_fill_keys(results))
+            after = leg_lifecycle.booked(before, results, settings, advance)
+            unit.write(before, after, StepRequest("book", results=results))
             return after.arbitrage or known
 
         return await self.in_unit_of_work(work)

@@ -14,8 +14,7 @@ from bots.decide.order_decision import is_expired, settings_rejection
 from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
-from bots.execute.due_actions import DueAction, Executing, due_actions
-from bots.execute.leg_executor import LegExecutor, LegKey
+from bots.execute.leg_executor import LegExecutor
 from bots.server_clock import ServerClock
 from market.accounting.episodes import TradeBounds
 from market.decide.circuit_breaker import FailureKind
@@ -24,11 +23,12 @@ from market.instruments.markets import Market
 from market.money import ZERO
 from market.prices.opportunities import Opportunity, OpportunityLeg
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import OPEN_STATES, Arbitrage
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole
 from market.trade.leases import UNFENCED
-from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import advancing, markets_by_symbol
 from store.memory.memory_store import MemoryTradeStore
+
+LegKey = tuple[str, LegRole]
 
 RETRY = round(ROUND_SECONDS * MICROSECONDS)
 """A leg that may not be sent yet is tried again so much later, as by a live bot's next round."""
@@ -57,10 +57,10 @@ class SimulatedBots:
         """Opportunities that had expired by the time of the decision."""
         self._most_notional: tuple[Settings | None, Decimal] = (None, ZERO)
         """The settings that it is of, and the least of their limits of a trade's notional."""
-        advance = advancing(markets)
+        self._advance = advancing(markets)
         self._health = {name: ExchangeHealthWatch(name, store, self.cache, wall_clock=agenda.now) for name in accounts}
         self._reserver = self._one_reserver()
-        self._traders = {name: self._executor(name, account, advance) for name, account in accounts.items()}
+        self._traders = {name: self._executor(name, account) for name, account in accounts.items()}
         self._begun: set[LegKey] = set()
         self._busy: set[LegKey] = set()
         run_to_end(next(iter(self._health.values())).round())
@@ -128,14 +128,13 @@ class SimulatedBots:
             legs_left=self.cache.legs_left_of,
         )
 
-    def _executor(self, exchange: str, account: SimulatedAccount, advance: Advance) -> LegExecutor:
+    def _executor(self, exchange: str, account: SimulatedAccount) -> LegExecutor:
         record_failure = partial(self._record_failure, exchange)
         server_clock = ServerClock(self._agenda.now)
         server_clock.observe(self._agenda.now(), self._agenda.now())
         return LegExecutor(
             self._store,
             account,
-            advance,
             UNFENCED,
             steady_clock=self._agenda.now,
             record_failure=record_failure,
@@ -150,18 +149,15 @@ class SimulatedBots:
         self.cache.update_arbitrage(arbitrage)
         self._update_balances()
         if arbitrage.state in OPEN_STATES:
-            for exchange in dict.fromkeys(leg.exchange for leg in arbitrage.legs):
-                self._work_on(arbitrage, exchange)
+            self._work_on(arbitrage)
         return True
 
-    def _work_on(self, arbitrage: Arbitrage, exchange: str) -> None:
-        now = self._agenda.now()
-        own = Executing(exchange, UNFENCED.token, self._markets)
-        for due in due_actions([arbitrage], own, arbitrage.send_by):
-            key = (due.arbitrage_id, due.leg.role)
-            if due.what in ("execute", "grant") and key not in self._busy:
+    def _work_on(self, arbitrage: Arbitrage) -> None:
+        for leg in arbitrage.legs:
+            key = (arbitrage.arbitrage_id, leg.role)
+            if not leg.is_final and key not in self._busy:
                 self._busy.add(key)
-                self._agenda.schedule(now + self._wait(key), partial(self._execute, exchange, due))
+                self._agenda.schedule(self._agenda.now() + self._wait(key), partial(self._execute, key, leg))
 
     def _wait(self, key: LegKey) -> int:
         """The first two legs follow from the decision; one more leg takes another, one that had to wait a round."""
@@ -169,19 +165,21 @@ class SimulatedBots:
             return RETRY
         return 0 if key[1] in ("buy", "sell") else self._decision
 
-    def _execute(self, exchange: str, due: DueAction) -> None:
-        trader, key = self._traders[exchange], (due.arbitrage_id, due.leg.role)
+    def _execute(self, key: LegKey, leg: Leg) -> None:
         self._begun.add(key)
-        is_granted = due.what == "execute"
-        work = trader.execute(due.arbitrage_id, due.leg) if is_granted else trader.grant(*key)
+        work = self._granted(key) if leg.state == "reserved" else self._traders[leg.exchange].execute(key[0], leg)
         self._agenda.start(work, lambda: self._executed(key))
 
+    async def _granted(self, key: LegKey) -> None:
+        await self._store.grant(*key, UNFENCED)
+
     def _executed(self, key: LegKey) -> None:
+        """Each leg is booked as it ends; what follows from the last one is done at once."""
         self._busy.discard(key)
         identity, role = key
-        arbitrage = run_to_end(self._store.arbitrage(identity))
-        leg = None if arbitrage is None else arbitrage.leg(role)
-        if arbitrage is not None and leg is not None:
+        arbitrage = run_to_end(self._store.book(identity, self._advance, UNFENCED))
+        leg = arbitrage.leg(role)
+        if leg is not None:
             self._fees.see(arbitrage.opportunity, leg, self._agenda.now())
         self._follow(identity)
 

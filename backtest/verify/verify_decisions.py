@@ -23,8 +23,8 @@ from market.trade.decision_record import (
     step_of,
 )
 from market.trade.leg_lifecycle import Advance
-from market.trade.leg_planning import EndAsResidual, Markets, advancing, markets_by_symbol
-from market.trade.lifecycle import IllegalStepError, Moment
+from market.trade.leg_planning import Markets, advancing, markets_by_symbol
+from market.trade.lifecycle import IllegalStepError
 from market.trade.reservation_state import ReservationState
 from market.trade.reservations import Reservation
 from store.queries.session_export import ExportedArbitrage
@@ -96,25 +96,19 @@ class Decisions:
             raise NotReproducedError("step", step.request.kind, "reserve" if known is None else "a later one")
         settings = self._version(step.read.settings_version)
         rows = replace(step.read.rows(known.opportunity, settings), arbitrage=known)
-        after = self._stepped(rows, step.request, known, settings).arbitrage
+        after = self._stepped(rows, step.request, settings).arbitrage
         if after is None or after == known:
             raise NotReproducedError("arbitrage", "changed", "unchanged")
         return after
 
-    def _stepped(
-        self, rows: ReservationState, request: StepRequest, arbitrage: Arbitrage, settings: Settings | None
-    ) -> ReservationState:
-        moment = Moment(rows.now, rows.by)
+    def _stepped(self, rows: ReservationState, request: StepRequest, settings: Settings | None) -> ReservationState:
         if request.kind == "grant":
             return legs.granted(rows, _role(request))
-        if request.kind == "acknowledge":
-            order_id = request.exchange_order_id or ""
-            return replace(rows, arbitrage=legs.acknowledged(arbitrage, _role(request), order_id, moment))
         if settings is None:
             raise NotReproducedError("settings", NOTHING, "a version")
         if request.kind == "resume":
-            return legs.resumed(rows, settings, self._advance(request))
-        return legs.finished(rows, _role(request), request.report, settings, self._advance(request))
+            return legs.resumed(rows, settings, self._advance())
+        return legs.booked(rows, request.results, settings, self._advance())
 
     def _reserved(self, step: DecisionStep, recorded: Arbitrage) -> Arbitrage:
         request = self._reservation(step.request, recorded)
@@ -166,9 +160,7 @@ class Decisions:
     def _version(self, version: int | None) -> Settings | None:
         return None if version is None else self._settings(version)
 
-    def _advance(self, request: StepRequest) -> Advance:
-        if request.residual_reason is not None:
-            return EndAsResidual(request.residual_reason)
+    def _advance(self) -> Advance:
         return advancing(tuple(market for market in self.markets if not market.is_fx))
 
 

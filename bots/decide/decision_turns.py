@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 0.5
 """Interval at which the others try to acquire the lease: it passes on within its length and this."""
 
+LEAVING_SECONDS = 1.0
+"""So long a process that leaves lets the others try first."""
+
 
 @dataclass(slots=True)
 class LookedAt:
@@ -62,11 +65,22 @@ class DecisionTurns:
             partition: _Turn(LeaseKeeper(store, decision_right(partition), holder, steady_clock, POLL_SECONDS))
             for partition in range(partitions)
         }
-        self._is_over = False
+        self._is_leaving = self._is_over = False
 
-    def actor_of(self, base: str) -> Actor | None:
-        """As whom this process decides on opportunities of `base`; None where another one does."""
+    def decider_of(self, base: str) -> Actor | None:
+        """As whom this process decides on opportunities of `base`; None where another one does, or nobody."""
+        return None if self._is_leaving else self.booker_of(base)
+
+    def booker_of(self, base: str) -> Actor | None:
+        """As whom this process books what was decided on `base`; None where another one does."""
         return self.actor(partition_of(base, self._partitions))
+
+    def decides(self, partition: int) -> bool:
+        return not self._is_leaving and self.actor(partition) is not None
+
+    def books(self) -> bool:
+        """Whether this process has any partition."""
+        return any(self.actor(partition) is not None for partition in self._turns)
 
     def partition_of(self, opportunity: Opportunity) -> int:
         return partition_of(opportunity.base, self._partitions)
@@ -86,9 +100,19 @@ class DecisionTurns:
             for partition in self._turns:
                 tasks.create_task(run_forever(partial(self._take_turn, partition, begin)))
 
+    async def leave(self, *, to_others: bool) -> None:
+        """Decide no more. `to_others`: another process shall go on at once. This one takes a lease again where no other
+        does, to book what is open. Raises StoreUnavailableError."""
+        self._is_leaving = True
+        if to_others:
+            await self._release()
+
     async def end(self) -> None:
         """Take no turn any more; the next process need not wait. Raises StoreUnavailableError."""
         self._is_over = True
+        await self._release()
+
+    async def _release(self) -> None:
         for turn in self._turns.values():
             if turn.actor is not None:
                 turn.actor = None
@@ -99,6 +123,8 @@ class DecisionTurns:
         turn = self._turns[partition]
         if self._is_over:
             return
+        if self._is_leaving:
+            await SystemClock().sleep(LEAVING_SECONDS)
         actor = await turn.lease.acquire()
         turn.lease.carry_usage(turn.progress)
         try:
@@ -110,7 +136,8 @@ class DecisionTurns:
             looked_at = turn.progress.until
             turn.actor = actor
             log.info("decides on partition %d", partition)
-            await begin(partition, looked_at)
+            if not self._is_leaving:
+                await begin(partition, looked_at)
             while True:
                 await SystemClock().sleep(RENEW_SECONDS)
                 if turn.actor is None:

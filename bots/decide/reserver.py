@@ -87,8 +87,6 @@ class Reserver:
 
     def consider_left(self, opportunity: Opportunity) -> None:
         """Take one that came while nobody decided, or shortly before that: an expired one is recorded as that."""
-        if self.cache.was_traded(opportunity):
-            return
         if is_expired(opportunity, self.clock.now()):
             self.rejection_log.reject(opportunity, NO_DECIDER, self.wall_clock())
         else:

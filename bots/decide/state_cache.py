@@ -21,8 +21,6 @@ from store.store_port import BalanceRow, Balances
 
 PERSISTENCE_SECONDS = 10
 MAX_SETTINGS_SILENCE = 1 * MICROSECONDS
-TRADED = 1_000
-"""How many arbitrages are remembered after their end: more than one process decides on while it dies."""
 USED_UP_QUOTES = 64
 """How many used-up quotes are remembered: the next quote soon replaces one."""
 
@@ -82,8 +80,6 @@ class StateCache:
     """When the newest arbitrage of a pair was first reserved, by the store's clock."""
     _rows: tuple[BalanceRow, ...] = ()
     _opening: Balances = field(default_factory=dict)
-    _traded: dict[str, None] = field(default_factory=dict)
-    """Ids of the newest arbitrages, open or ended."""
     _used_up: deque[str] = field(default_factory=lambda: deque(maxlen=USED_UP_QUOTES))
     _windows: dict[tuple[str, str, str], SpreadWindow] = field(default_factory=dict)
     _history: dict[tuple[str, str, str], tuple[SpreadWindow, ...]] = field(default_factory=dict)
@@ -139,24 +135,29 @@ class StateCache:
         pair = _pair_of(arbitrage.opportunity)
         reserved_at = min((leg.times.get("reserved", 0) for leg in arbitrage.legs), default=0)
         self.partners.update(arbitrage)
-        self._traded[arbitrage.arbitrage_id] = None
-        if len(self._traded) > TRADED:
-            del self._traded[next(iter(self._traded))]
         self._reserved_at[pair] = max(reserved_at, self._reserved_at.get(pair, 0))
         if arbitrage.state in OPEN_STATES:
             self.open[arbitrage.arbitrage_id] = arbitrage
         else:
             self.open.pop(arbitrage.arbitrage_id, None)
 
+    def open_arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
+        """None where it is not open, or not known yet."""
+        return self.open.get(arbitrage_id)
+
     def replace_open(self, arbitrages: Iterable[Arbitrage]) -> None:
         """Replace the open arbitrages."""
         self.open = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
+
+    def hears_settings(self) -> bool:
+        """Whether a halt would come through within a second."""
+        return self.settings_silence() <= MAX_SETTINGS_SILENCE
 
     def send_block(self) -> str | None:
         """Why no order may be sent right now; None where it may."""
         if self.settings.trading_state == "halted":
             return "halted"
-        if self.settings_silence() > MAX_SETTINGS_SILENCE:
+        if not self.hears_settings():
             return "the settings could not be followed for a second: trading may be halted"
         if self.is_locked_out:
             return "the exchange rejects the account"
@@ -188,10 +189,6 @@ class StateCache:
     def is_used_up(self, opportunity: Opportunity) -> bool:
         """Whether one of its quotes is known to be used up."""
         return opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up
-
-    def was_traded(self, opportunity: Opportunity) -> bool:
-        """Whether it is, or was lately, an arbitrage of whoever decided."""
-        return opportunity.opportunity_id in self._traded
 
     def bounds_of(self, opportunity: Opportunity) -> TradeBounds:
         """What one trade on it may use now: notional and balances."""

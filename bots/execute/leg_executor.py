@@ -1,4 +1,4 @@
-"""Executes one granted leg: posts its order once, and follows it to its end."""
+"""Executes one granted leg: posts its order once, follows it to its end, and reports what became of it."""
 
 import logging
 from collections.abc import Callable
@@ -17,9 +17,8 @@ from exchanges.requests.order_permits import Permit
 from market.decide.circuit_breaker import FailureKind
 from market.instruments.orders import OrderReport
 from market.money import ZERO, Amount
-from market.trade.arbitrages import Leg, LegRole
+from market.trade.arbitrages import Leg
 from market.trade.leases import Actor
-from market.trade.leg_lifecycle import Advance
 from market.trade.reservations import SEND_WITHIN
 from session.clock import steady_now
 from store.store_port import TradeStore
@@ -28,7 +27,6 @@ log = logging.getLogger(__name__)
 
 NOTHING_FILLED = OrderReport(exchange_order_id="", is_final=True, filled=Amount(ZERO), fills=())
 
-LegKey = tuple[str, LegRole]
 SendBlock = Callable[[], str | None]
 """Returns why no order may be sent right now; None where it may."""
 
@@ -48,7 +46,6 @@ class LegExecutor:
 
     store: TradeStore
     account: TradingAccount
-    advance: Advance
     by: Actor
     unknown_after: float = UNKNOWN_AFTER_SECONDS
     """Seconds for which an order must be unknown to the exchange before it counts as not sent."""
@@ -64,7 +61,6 @@ class LegExecutor:
         self.lookup = OrderLookup(
             self.store,
             self.account,
-            self.advance,
             self.by,
             self.record_failure,
             self.unknown_after,
@@ -75,7 +71,7 @@ class LegExecutor:
         """Post the order of a leg that was granted to this process, and follow it to its end. To be called once for
         each leg: nothing here knows whether it was posted before.
 
-        Raises StoreUnavailableError, AccountRejectedError; the leg is then finished by `OrderLookup.resolve`.
+        Raises StoreUnavailableError, AccountRejectedError; the leg is then left to `OrderLookup.resolve`.
         """
         posting = _Posting(self, leg)
         try:
@@ -84,53 +80,27 @@ class LegExecutor:
             report = await self.account.place(order_of(leg), Permit(posting.check))
         except NotPostedError as error:
             log.warning("order not posted: %s", error, extra=leg_ids(arbitrage_id, leg))
-            await self.lookup.finish(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
+            await self.lookup.report(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False, reason=str(error)))
         except OrderRejectedError as error:
             self.record_failure("order_rejected", leg.client_order_id)
             log.warning("order rejected: %s", error, extra=leg_ids(arbitrage_id, leg))
-            await self.lookup.finish(arbitrage_id, leg, NOTHING_FILLED)
+            await self.lookup.report(arbitrage_id, leg, NOTHING_FILLED)
         except OutcomeUnknownError as error:
             self.record_failure("outcome_unknown", leg.client_order_id)
             log.warning("order outcome unknown: %s", error, extra=leg_ids(arbitrage_id, leg))
             await self.lookup.resolve(arbitrage_id, leg)
         except AccountRejectedError:
-            await self.lookup.finish(arbitrage_id, leg, None)
+            await self.lookup.report(arbitrage_id, leg, None)
             raise
         else:
             await self._follow(arbitrage_id, leg, replace(report, posted_at=posting.posted_at))
 
-    async def grant(self, arbitrage_id: str, role: LegRole) -> None:
-        """Grant a reserved leg, or end it past `send_by`. Raises StoreUnavailableError."""
-        if await self.store.grant(arbitrage_id, role, self.by) is None:
-            await self._finish_late(arbitrage_id, role)
-
-    async def abandon(self, arbitrage_id: str, leg: Leg) -> None:
-        """End a leg whose market is not in this session, whatever its order did. Raises StoreUnavailableError."""
-        log.error("leg abandoned: its market is not in this session", extra=leg_ids(arbitrage_id, leg))
-        await self.lookup.finish(arbitrage_id, leg, None)
-
-    async def resume(self, arbitrage_id: str) -> None:
-        """Resume unwinding a single leg that stopped because nothing could be sent. Raises StoreUnavailableError."""
-        if await self.store.resume(arbitrage_id, self.advance, self.by):
-            log.warning("single leg resumed", extra={"opportunity_id": arbitrage_id})
-
-    async def settle(self, arbitrage_id: str, leg: Leg) -> None:
-        """Advance an arbitrage whose last leg became final without that step. Raises StoreUnavailableError."""
-        report = OrderReport(leg.exchange_order_id or "", True, Amount(leg.filled), leg.fills)
-        await self.lookup.finish(arbitrage_id, leg, None if leg.state == "not_sent" else report)
-
     async def _follow(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> None:
         if report.is_final:
-            await self.lookup.finish(arbitrage_id, leg, report)
+            await self.lookup.report(arbitrage_id, leg, report)
         else:
-            await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
+            await self.lookup.acknowledge(arbitrage_id, leg, report)
             await self.lookup.resolve(arbitrage_id, leg)
-
-    async def _finish_late(self, arbitrage_id: str, role: LegRole) -> None:
-        arbitrage = await self.store.arbitrage(arbitrage_id)
-        late = None if arbitrage is None else arbitrage.leg(role)
-        if late is not None and late.state == "not_sent":
-            await self.lookup.finish(arbitrage_id, late, None)
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Looks up the order of a sent leg until nothing more can fill, and ends the leg. Never sends."""
+"""Looks up the order of a sent leg until nothing more can fill, and reports what became of it. Never sends."""
 
 import logging
 from collections.abc import Callable
@@ -9,12 +9,13 @@ from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from market.decide.circuit_breaker import FailureKind
 from market.instruments.orders import LimitOrder, OrderReport
+from market.money import ZERO, Amount
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from market.trade.leases import Actor
-from market.trade.leg_lifecycle import Advance
-from market.trade.leg_planning import UNCONFIRMED, EndAsResidual
+from market.trade.leg_planning import UNCONFIRMED
+from market.trade.order_results import result_of
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now
 from store.store_port import TradeStore
@@ -64,7 +65,6 @@ class OrderLookup:
 
     store: TradeStore
     account: TradingAccount
-    advance: Advance
     by: Actor
     record_failure: RecordFailure
     unknown_after: float = UNKNOWN_AFTER_SECONDS
@@ -88,7 +88,7 @@ class OrderLookup:
                     is_over = await self._is_lost(arbitrage_id, leg, search, asked_at)
                 else:
                     search.reset()
-                    is_over = await self._is_booked(arbitrage_id, leg, report)
+                    is_over = await self._is_reported(arbitrage_id, leg, report)
                 if is_over:
                     return
             except ExchangeUnavailableError as error:
@@ -96,61 +96,68 @@ class OrderLookup:
                 self.record_failure("look_up_unanswered", leg.client_order_id)
                 log.warning("order look-up failed, retrying: %s", error, extra=leg_ids(arbitrage_id, leg))
             except OutcomeUnknownError as error:
-                search.reset()
-                if await self._end_as_residual(arbitrage_id, leg, "ambiguous_order", str(error)):
-                    return
+                await self._give_up(arbitrage_id, leg, "ambiguous_order", str(error))
+                return
             await SystemClock().sleep(next(waits))
 
-    async def _is_booked(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> bool:
-        """Book a found order; True if it is final."""
+    async def _is_reported(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> bool:
+        """Report a found order; True if it is final."""
         if report.is_final:
-            await self.finish(arbitrage_id, leg, report)
+            await self.report(arbitrage_id, leg, report)
         else:
-            await self.store.record_sent(arbitrage_id, leg.role, report.exchange_order_id, self.by)
+            await self.acknowledge(arbitrage_id, leg, report)
         return report.is_final
 
     async def _is_lost(self, arbitrage_id: str, leg: Leg, search: _Search, asked_at: int) -> bool:
         """End a leg whose order was unknown for long enough: as not sent, or as residual where the order was once
         acknowledged or the exchange's balances suggest that it exists."""
         missing_for = search.missing_for(asked_at, self.steady_clock())
-        stored = await self.store.arbitrage(arbitrage_id)
-        known = None if stored is None else stored.leg(leg.role)
-        if known is not None and known.exchange_order_id is not None:
+        if await self._was_acknowledged(arbitrage_id, leg):
             is_gone = missing_for >= max(2 * self.unknown_after, MISSING_SECONDS)
-            return is_gone and await self._end_as_residual(
-                arbitrage_id, leg, "order_lost", "acknowledged, then unknown"
-            )
+            if is_gone:
+                await self._give_up(arbitrage_id, leg, "order_lost", "acknowledged, then unknown")
+            return is_gone
         if missing_for < max(self.unknown_after, MISSING_SECONDS):
             return False
         # an order sent in its place would double whatever it has filled
         why = await doubt_not_sent(self.store, self.account, leg) if leg.exchange in WITHOUT_CLIENT_IDS else None
         if why is not None:
             is_hopeless = search.doubted_for(self.steady_clock()) >= CONFIRM_SECONDS
-            return is_hopeless and await self._end_as_residual(arbitrage_id, leg, UNCONFIRMED, why)
+            if is_hopeless:
+                await self._give_up(arbitrage_id, leg, UNCONFIRMED, why)
+            return is_hopeless
         log.warning("order unknown to the exchange, counted as not sent", extra=leg_ids(arbitrage_id, leg))
-        await self.finish(arbitrage_id, leg, None)
+        await self.report(arbitrage_id, leg, None)
         return True
+
+    async def _was_acknowledged(self, arbitrage_id: str, leg: Leg) -> bool:
+        """Whether the exchange once knew the order, by the leg or by what is not booked yet."""
+        results = await self.store.order_results(arbitrage_id)
+        if any(one.client_order_id == leg.client_order_id and one.report is not None for one in results):
+            return True
+        stored = await self.store.arbitrage(arbitrage_id)
+        known = None if stored is None else stored.leg(leg.role)
+        return known is not None and known.exchange_order_id is not None
 
     async def _others(self, leg: Leg) -> frozenset[str]:
         """Orders that could be mistaken for this one on an exchange without client order ids."""
         return await known_orders(self.store, leg) if leg.exchange in WITHOUT_CLIENT_IDS else frozenset()
 
-    async def _end_as_residual(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> bool:
-        """End the arbitrage as residual because the order's outcome is unknown; False while other legs are open."""
-        arbitrage = await self.store.arbitrage(arbitrage_id)
-        if arbitrage is not None and any(one.role != leg.role and not one.is_final for one in arbitrage.legs):
-            return False
-        log.error("order outcome stays unknown, arbitrage left residual: %s", why, extra=leg_ids(arbitrage_id, leg))
-        await self.store.finish_leg(arbitrage_id, leg.role, None, EndAsResidual(reason), self.by)
-        return True
+    async def _give_up(self, arbitrage_id: str, leg: Leg, reason: str, why: str) -> None:
+        """Nobody can say what became of the order: nothing more is traded on a guess."""
+        log.error("order outcome stays unknown: %s", why, extra=leg_ids(arbitrage_id, leg))
+        await self.store.report_order(result_of(arbitrage_id, leg, None, reason), self.by)
 
-    async def finish(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> None:
-        """End the leg by the exchange's final report; None: its order was not sent. Raises StoreUnavailableError."""
-        arbitrage = await self.store.finish_leg(arbitrage_id, leg.role, report, self.advance, self.by)
-        if arbitrage.state == "residual":
-            log.error(
-                "arbitrage left residual, check it by hand: %s", arbitrage.reason, extra=leg_ids(arbitrage_id, leg)
-            )
+    async def acknowledge(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> None:
+        """The exchange knows the order; told once, whatever it has filled by now. Raises StoreUnavailableError."""
+        if report.exchange_order_id == leg.exchange_order_id:
+            return
+        known = OrderReport(report.exchange_order_id, is_final=False, filled=Amount(ZERO), fills=())
+        await self.store.report_order(result_of(arbitrage_id, leg, known), self.by)
+
+    async def report(self, arbitrage_id: str, leg: Leg, report: OrderReport | None) -> None:
+        """The exchange's final report; None: the order was not sent. Raises StoreUnavailableError, FencedOutError."""
+        await self.store.report_order(result_of(arbitrage_id, leg, report), self.by)
 
 
 def order_of(leg: Leg) -> LimitOrder:

@@ -7,16 +7,16 @@ from market.time_units import MICROSECONDS
 from session.clock import steady_now
 
 REMEMBER_SECONDS = 600
-"""How long an order is remembered after its leg has ended: longer than anybody works on what was read before."""
+"""How long an order is remembered after its result is stored: longer than anybody works on what was read before."""
 
 
 @dataclass(slots=True)
 class PostedOrders:
-    """Client order ids; forgotten only some time after the end of their leg is stored."""
+    """Client order ids; forgotten only some time after their result is stored."""
 
     steady_clock: Callable[[], int] = steady_now
     _forget_at: dict[str, int | None] = field(default_factory=dict)
-    """None while the leg has not ended."""
+    """None before there is a result."""
 
     def __contains__(self, client_order_id: object) -> bool:
         return client_order_id in self._forget_at
@@ -29,8 +29,12 @@ class PostedOrders:
         return True
 
     def end(self, client_order_id: str) -> None:
-        """The end of its leg is stored."""
+        """Its result is stored."""
         self._forget_at[client_order_id] = self.steady_clock() + REMEMBER_SECONDS * MICROSECONDS
+
+    def is_reported(self, client_order_id: str) -> bool:
+        """Whether its result is stored."""
+        return self._forget_at.get(client_order_id) is not None
 
     def forget_old(self) -> None:
         now = self.steady_clock()

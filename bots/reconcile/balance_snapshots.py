@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from bots.execute.due_actions import has_leg_at
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeError
-from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Actor
 from store.errors import StoreError
 from store.store_port import TradeStore
@@ -31,15 +30,19 @@ class BalanceSnapshots:
         before, _ = await self.store.balances.of_session()
         if self.account.exchange in before:
             return True
-        if has_leg_at(await self.store.open_arbitrages(), self.account.exchange):
+        exchange = self.account.exchange
+        # results first: one that is booked in between may have opened its arbitrage again
+        if any(result.exchange == exchange for result in await self.store.order_results()):
+            # the exchange's balances have it in them, and it would be booked on top of them
             return False
-        await self.store.balances.replace(self.account.exchange, await self.account.balances(), "before", self.by)
+        if has_leg_at(await self.store.open_arbitrages(), exchange):
+            return False
+        await self.store.balances.replace(exchange, await self.account.balances(), "before", self.by)
         return True
 
-    def record_change(self, arbitrage: Arbitrage) -> None:
-        """Handle a changed arbitrage: closing balances taken before it, or before a late fill, are outdated."""
-        if has_leg_at([arbitrage], self.account.exchange):
-            self.closed = False
+    def record_change(self) -> None:
+        """An order or a late fill was reported: closing balances taken before it are outdated."""
+        self.closed = False
 
     async def close(self) -> None:
         """Store the closing balances, again after each change, once nothing is open at the exchange.

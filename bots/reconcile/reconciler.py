@@ -11,7 +11,7 @@ from bots.execute.due_actions import has_leg_at
 from bots.execute.order_lookup import order_of
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
-from market.accounting.differences import HANDLING, Booking, Difference, RowCorrection, StoredDifference, confirmed
+from market.accounting.differences import HANDLING, Difference, RowCorrection, StoredDifference, confirmed
 from market.accounting.reconciliation import BookedLeg, BookState, ExchangeState, OrderSearch, differences
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
@@ -20,6 +20,7 @@ from market.trade.inflight_orders import orders_of_others
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import HALTED, UNCONFIRMED
+from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock, wall_now
 from store.store_port import TradeStore
@@ -40,6 +41,10 @@ FILL_KINDS = ("fill_foreign", "fill_not_listed", "fill_differs")
 MILLISECONDS = 1_000
 
 
+def _nothing() -> None:
+    """Default without anybody who wants to know."""
+
+
 @dataclass(slots=True)
 class Reconciliation:
     """Reconciles one exchange; `run` is a background task of its bot loop."""
@@ -52,6 +57,8 @@ class Reconciliation:
     has_client_ids: bool = True
     wall_clock: Callable[[], int] = wall_now
     """This machine's clock, microseconds: used in requests to exchanges; the store's may differ."""
+    on_report: Callable[[], None] = _nothing
+    """Called after a late fill or order was reported."""
     _previous: frozenset[str] = field(default_factory=frozenset)
     """Difference ids of the previous round; lost on a restart, which costs one more round."""
 
@@ -180,8 +187,9 @@ class Reconciliation:
     async def _is_corrected(self, difference: Difference) -> bool:
         """Apply the remedy; True also where there is none. Raises FencedOutError."""
         remedy, by = difference.remedy, self.by
-        if isinstance(remedy, Booking):
-            await self.store.finish_leg(remedy.arbitrage_id, remedy.role, remedy.report, self.advance, by)
+        if isinstance(remedy, OrderResult):
+            await self.store.report_order(remedy, by)
+            self.on_report()
         elif isinstance(remedy, RowCorrection):
             return await self.store.differences.correct(remedy, by)
         elif remedy is not None:

@@ -24,6 +24,8 @@ from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
 from market.money import Amount, Price, text_of
 
+RECEIVE_WITHIN_MS = 5_000
+"""After that Binance refuses a request by its timestamp, so that no order arrives late (`recvWindow`)."""
 _ENDED = ("FILLED", "CANCELED", "EXPIRED", "EXPIRED_IN_MATCH", "REJECTED")
 _MICROS_OF_MS = 1_000
 _PAGE = 1_000
@@ -44,6 +46,7 @@ class BinanceOrderApi:
                 "quantity": text_of(order.amount),
                 "newClientOrderId": order.client_order_id,
                 "newOrderRespType": "ACK",
+                "recvWindow": str(RECEIVE_WITHIN_MS),
             }
         )
         return text_in(row_of(answer), "orderId")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import ccxt
 
 from exchanges.ccxt_client import ExchangeConfig, make_exchange, session_config
-from exchanges.error_mapping import is_clock_fault, post_error, read_error
+from exchanges.error_mapping import is_clock_fault, is_past_deadline, post_error, read_error
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.exchange_credentials import Credentials
 from exchanges.order_port import AnswerNotUnderstoodError, OrderApi
@@ -101,7 +101,7 @@ class CcxtAccount:
             with posting(permit):
                 return await self._orders.api.post(order, market)
         except ccxt.BaseError as error:
-            if is_clock_fault(error):
+            if is_clock_fault(error) or is_past_deadline(error):
                 # measured for the next order: this one is rejected all the same
                 await self._clock.measure()
             raise post_error(self._exchange, error, self._keys) from None

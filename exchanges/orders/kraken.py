@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -34,6 +35,9 @@ _TRIES_FOR_A_NONCE = 10
 _NEXT_NONCE_SECONDS = 0.002
 _CURRENCIES = {"XXBT": "BTC", "XBT": "BTC", "ZUSD": "USD", "ZEUR": "EUR", "ZJPY": "JPY"}
 
+DEADLINE_SECONDS = 5
+"""After that the matching engine refuses a new order (docs.kraken.com, "Add Order"; 2 to 60 seconds)."""
+
 Method = Callable[[dict[str, str]], Awaitable[object]]
 
 
@@ -57,12 +61,22 @@ class KrakenOrderApi:
                 # The fee in quote currency, whatever the account prefers.
                 "oflags": "fciq",
                 "cl_ord_id": order.client_order_id,
+                **self._deadline(),
             },
         )
         names = result.get("txid")
         if not isinstance(names, list) or len(names) != 1:
             raise AnswerNotUnderstoodError(f"expected one txid, got {str(result)[:200]}")
         return str(names[0])
+
+    def _deadline(self) -> dict[str, str]:
+        """By the exchange's clock; none before that was measured."""
+        ahead_ms = self._client.order_clock_ahead_ms
+        if ahead_ms is None:
+            return {}
+        seconds = wall_now() / MICROSECONDS + ahead_ms / 1_000 + DEADLINE_SECONDS
+        moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+        return {"deadline": moment.replace("+00:00", "Z")}
 
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
         query = {"txid": exchange_order_id, "trades": "true"}

@@ -45,5 +45,6 @@ class MeasuredClock:
         uncertainty = self._asks.exchange_uncertainty_ms
         for client in self._others:
             client.exchange_ahead_ms, client.exchange_uncertainty_ms = ahead, uncertainty
+            client.order_clock_ahead_ms = self._asks.order_clock_ahead_ms
         if abs(ahead - before) > uncertainty + uncertainty_before:
             log.info("clock measured", extra={"exchange": name, "ahead_ms": ahead, "uncertainty_ms": uncertainty})

@@ -15,7 +15,7 @@ from exchanges.requests.permit_requests import recorded_send_time
 from session.clock import wall_now
 
 _MILLISECOND = 1_000
-# An HTTP date has no fractions, so it is half a second late on average, with the same uncertainty.
+# Whole seconds are half a second late on average, with the same uncertainty.
 _HALF_SECOND_MS = 500
 
 
@@ -29,6 +29,8 @@ class TimeSyncedSigning:
     """Last measured offset of the exchange's clock to this machine's."""
     exchange_uncertainty_ms: int = 0
     """Uncertainty of that offset in either direction."""
+    order_clock_ahead_ms: int | None = None
+    """The same for deadlines that go with an order; None before it was measured."""
     _is_signing: bool = False
 
     def sign(self, *arguments: Any, **named: Any) -> Any:
@@ -86,18 +88,20 @@ def client_class(exchange: str) -> Any:
 async def measure_clock(client: Any) -> int:
     """Measure the exchange's clock and sign with it from now on. Returns its offset in milliseconds.
 
-    Even a small offset counts: orders are dated by the exchange and searched by our time. 0 on Kraken, whose nonces
-    need not be times. Raises ccxt's errors and AnswerNotUnderstoodError; then nothing changes.
+    Even a small offset counts: orders are dated by the exchange and searched by our time. On Kraken only deadlines
+    follow it, and this returns 0: its nonces need not be times, and must never go back. Raises ccxt's errors and
+    AnswerNotUnderstoodError; then nothing changes.
     """
-    if client.id == "kraken":
-        return 0
     with recorded_send_time() as left:
         asked = wall_now()
         theirs, doubt = await _server_milliseconds(client)
     after = wall_now()
     # waiting for other requests, DNS and the handshake do not count
     before = asked if left.at is None else left.at
-    client.exchange_ahead_ms = theirs - (before + after) // 2 // _MILLISECOND
+    client.order_clock_ahead_ms = theirs - (before + after) // 2 // _MILLISECOND
+    if client.id == "kraken":
+        return 0
+    client.exchange_ahead_ms = client.order_clock_ahead_ms
     # the exchange may have read its clock at any moment in between
     client.exchange_uncertainty_ms = doubt + abs(after - before) // 2 // _MILLISECOND + 1
     return int(client.exchange_ahead_ms)
@@ -109,6 +113,9 @@ async def _server_milliseconds(client: Any) -> tuple[int, int]:
         return int(number_in(row_of(await client.publicGetTime()), "epoch") * 1_000), 0
     if client.id == "binance":
         return int(number_in(row_of(await client.publicGetTime()), "serverTime")), 0
+    if client.id == "kraken":
+        whole_seconds = number_in(row_of(row_of(await client.publicGetTime()).get("result")), "unixtime")
+        return int(whole_seconds) * 1_000 + _HALF_SECOND_MS, _HALF_SECOND_MS
     # The others have no endpoint for it; any cheap answer has an HTTP date.
     if client.id == "bitstamp":
         await client.publicGetTickerPair({"pair": "btceur"})

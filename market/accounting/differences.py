@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
 
-from market.instruments.orders import OrderReport
-from market.trade.arbitrages import LegRole
+from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 
 DifferenceKind = Literal[
@@ -59,15 +58,6 @@ HANDLING: Mapping[DifferenceKind, Handling] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Booking:
-    """Book what the exchange says of a leg's order."""
-
-    arbitrage_id: str
-    role: LegRole
-    report: OrderReport
-
-
-@dataclass(frozen=True, slots=True)
 class RowCorrection:
     """Make a balance row `corrected`, as long as it is `expected`."""
 
@@ -82,7 +72,7 @@ class Resumption:
     arbitrage_id: str
 
 
-Remedy = Booking | RowCorrection | Resumption
+Remedy = OrderResult | RowCorrection | Resumption
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from market.accounting.differences import HANDLING, Booking, Difference, Resumption, RowCorrection
+from market.accounting.differences import HANDLING, Difference, Resumption, RowCorrection
 from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
 from market.money import ZERO, Amount, text_of, total
 from market.trade.arbitrages import Leg
 from market.trade.confirmation import currencies_moved
+from market.trade.order_results import result_of
 from market.trade.reservation_state import BalanceRow, fill_key
 
 
@@ -105,7 +106,7 @@ def _search_differences(ours: BookState, theirs: ExchangeState) -> list[Differen
             found.append(Difference("order_ambiguous", ours.exchange, subject, denied, there, currencies=moved))
         elif report is not None and report.is_final and not _is_anothers(report.exchange_order_id, leg, ours):
             there = f"order {report.exchange_order_id}, filled {text_of(report.filled)}"
-            booking = Booking(search.arbitrage_id, leg.role, report)
+            booking = result_of(search.arbitrage_id, leg, report)
             found.append(Difference("order_found", ours.exchange, subject, denied, there, booking))
     return found
 
@@ -170,7 +171,7 @@ def _late(exchange: str, order_id: str, owner: BookedLeg, missing: list[Fill]) -
     report = OrderReport(order_id, True, Amount(total(fill.amount for fill in fills)), fills)
     here = f"{owner.arbitrage_id}:{leg.role} is {leg.state} with {text_of(leg.filled)} filled"
     there = "; ".join(_fill_text(fill) for fill in missing)
-    return Difference("fill_late", exchange, order_id, here, there, Booking(owner.arbitrage_id, leg.role, report))
+    return Difference("fill_late", exchange, order_id, here, there, result_of(owner.arbitrage_id, leg, report))
 
 
 def _foreign_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:

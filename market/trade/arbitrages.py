@@ -45,6 +45,8 @@ class Leg:
     times: dict[str, int] = field(default_factory=dict)
     reason: str | None = None
     """Why its order never left, where it was stopped at the last moment."""
+    unresolved: str | None = None
+    """Why nobody can say what became of its order."""
 
     @property
     def is_final(self) -> bool:

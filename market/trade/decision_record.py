@@ -9,15 +9,14 @@ from typing import Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from market.decide.decision_context import RecordedContext
-from market.instruments.orders import OrderReport
 from market.trade.arbitrages import LegRole
-from market.trade.leg_planning import EndAsResidual
+from market.trade.order_results import OrderResult
 from market.trade.reservation_state import ReservationState, RowsRead, rows_read, rows_read_to_reserve
 from market.trade.reservations import Reservation
 from market.validation_messages import sentence_of
 
 Record = TypeVar("Record", "DecisionStep", "RejectionRecord")
-StepKind = Literal["reserve", "grant", "acknowledge", "finish", "resume"]
+StepKind = Literal["reserve", "grant", "book", "resume"]
 
 
 class NoRecordError(ValueError):
@@ -26,14 +25,11 @@ class NoRecordError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StepRequest:
-    """What a step was asked for, with the exchange's answer where one led to it."""
+    """What a step was asked for, with what became of orders where that led to it."""
 
     kind: StepKind
     role: LegRole | None = None
-    exchange_order_id: str | None = None
-    report: OrderReport | None = None
-    residual_reason: str | None = None
-    """The reason if the order's outcome is unknown (`market.trade.leg_planning.EndAsResidual`)."""
+    results: tuple[OrderResult, ...] = ()
     context: RecordedContext | None = None
     """Of the bot that reserves."""
     valid_until: int | None = None
@@ -69,15 +65,9 @@ def reserve_request(reservation: Reservation) -> StepRequest:
     return StepRequest("reserve", context=reservation.context, valid_until=reservation.valid_until)
 
 
-def finish_request(role: LegRole, report: OrderReport | None, advance: object) -> StepRequest:
-    """Every `advance` but one is that of the session's markets."""
-    reason = advance.reason if isinstance(advance, EndAsResidual) else None
-    return StepRequest("finish", role, report=report, residual_reason=reason)
-
-
 def step_by(request: StepRequest, before: ReservationState) -> DecisionStep:
     """The step that `request` led to from these rows."""
-    read = rows_read_to_reserve(before) if request.kind == "reserve" else rows_read(before, request.report)
+    read = rows_read_to_reserve(before) if request.kind == "reserve" else rows_read(before, request.results)
     return DecisionStep(request, read)
 
 

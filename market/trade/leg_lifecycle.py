@@ -9,8 +9,9 @@ from market.money import ZERO
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, LegRole, held_currency
 from market.trade.fast_replace import replace
-from market.trade.leg_planning import HALTED, NOT_POSTED
-from market.trade.lifecycle import IllegalStepError, Moment, with_history
+from market.trade.leg_planning import HALTED, NOT_POSTED, EndAsResidual
+from market.trade.lifecycle import IllegalStepError
+from market.trade.order_results import OrderResult
 from market.trade.profit import profit_of
 from market.trade.reservation_state import ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN
@@ -48,46 +49,31 @@ def granted(rows: ReservationState, role: LegRole) -> ReservationState:
     return replace(taken, arbitrage=changed).with_history(arbitrage)
 
 
-def acknowledged(arbitrage: Arbitrage, role: LegRole, exchange_order_id: str, moment: Moment) -> Arbitrage:
-    """The exchange has acknowledged the order; the same arbitrage if that is recorded already."""
-    leg = arbitrage.leg(role)
-    if leg is None or leg.state != "granted" or leg.exchange_order_id is not None:
-        return arbitrage
-    known = replace(leg, exchange_order_id=exchange_order_id)
-    return with_history(arbitrage, _with_leg(arbitrage, known), moment)
-
-
-def finished(
-    rows: ReservationState, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance
+def booked(
+    rows: ReservationState, results: Iterable[OrderResult], settings: Settings, advance: Advance
 ) -> ReservationState:
-    """The rows once nothing more of the leg can fill; the same rows if all of it is booked already. A leg that follows
-    is granted at once where it can be.
+    """The rows with what became of orders: fills (each once), balances, legs that ended; where no leg is open any
+    more, what `advance` says. A leg that follows is granted at once where it can be. The same rows where nothing is
+    new.
 
-    Raises IllegalStepError where there is no such leg.
+    A fill that is new to the books after the end opens the arbitrage again. Raises IllegalStepError where there is no
+    such arbitrage or leg.
     """
-    arbitrage = rows.arbitrage
-    leg = None if arbitrage is None else arbitrage.leg(role)
-    if arbitrage is None or leg is None:
-        raise IllegalStepError(f"arbitrage {rows.opportunity.opportunity_id} has no {role} leg")
-    is_open = arbitrage.state in OPEN_STATES
-    is_stuck = is_open and all("done" in one.times for one in arbitrage.legs)
-    fills = _new_fills(rows, leg, report)
-    is_booked = "done" in leg.times and not _has_turned_up(leg, report)
-    if is_booked and not fills and not is_stuck:
-        return rows
-    closed = _with_leg(arbitrage, leg if is_booked and not fills else _closed(leg, report, fills, rows.now))
-    booked = _booked(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
-    if not is_open and not fills:
-        return replace(booked, arbitrage=closed).with_history(arbitrage)
-    if not is_open:
-        # the end was decided without these fills: the residual base has to be unwound
-        booked, closed = booked.reopened(), _reopened(closed, "late_fill", rows.now)
-    closed = _with_times(closed, rows.now)
-    booked = replace(booked, arbitrage=closed)
-    # a leg that counts as not sent and still has its hold is settled first, since nothing settles it after the end
-    if all(one.is_final and one.held == 0 for one in closed.legs):
-        booked = _followed(booked, closed, settings, advance)
-    return booked.with_history(arbitrage)
+    before = rows.arbitrage
+    if before is None:
+        raise IllegalStepError(f"there is no arbitrage {rows.opportunity.opportunity_id}")
+    after = rows
+    for leg in before.legs:
+        if leg.is_final and "done" not in leg.times:
+            # it was too late to grant it
+            after = _with_ended_leg(after, leg, None, ())
+    for result in results:
+        after = _with_result(after, result)
+    arbitrage = after.arbitrage
+    if arbitrage is not None and arbitrage.state in OPEN_STATES and all("done" in leg.times for leg in arbitrage.legs):
+        unresolved = next((leg.unresolved for leg in arbitrage.legs if leg.unresolved is not None), None)
+        after = _followed(after, arbitrage, settings, advance if unresolved is None else EndAsResidual(unresolved))
+    return after.with_history(before)
 
 
 def resumed(rows: ReservationState, settings: Settings, advance: Advance) -> ReservationState:
@@ -131,6 +117,48 @@ def _is_halted(settings: Settings | None) -> bool:
     return settings is not None and settings.trading_state == "halted"
 
 
+def _with_result(rows: ReservationState, result: OrderResult) -> ReservationState:
+    arbitrage = rows.arbitrage
+    leg = None if arbitrage is None else arbitrage.leg(result.role)
+    if arbitrage is None or leg is None:
+        raise IllegalStepError(f"arbitrage {result.arbitrage_id} has no {result.role} leg")
+    if leg.client_order_id != result.client_order_id:
+        # of an order that was not posted and has another in its place
+        return rows
+    report = result.report
+    if report is not None and not report.is_final:
+        return _with_acknowledgement(rows, arbitrage, leg, report.exchange_order_id)
+    fills = _new_fills(rows, leg, report)
+    if "done" in leg.times and not _has_turned_up(leg, report) and not fills:
+        return rows
+    return _with_ended_leg(rows, replace(leg, unresolved=result.unresolved), report, fills)
+
+
+def _with_acknowledgement(
+    rows: ReservationState, arbitrage: Arbitrage, leg: Leg, exchange_order_id: str
+) -> ReservationState:
+    if leg.state != "granted" or leg.exchange_order_id is not None:
+        return rows
+    return replace(rows, arbitrage=_with_leg(arbitrage, replace(leg, exchange_order_id=exchange_order_id)))
+
+
+def _with_ended_leg(
+    rows: ReservationState, leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...]
+) -> ReservationState:
+    """Nothing more of `leg` can fill; `fills` are those that are new."""
+    arbitrage = rows.arbitrage
+    if arbitrage is None:
+        return rows
+    closed = _with_leg(arbitrage, _closed(leg, report, fills, rows.now))
+    after = _with_fills(rows, leg, fills).landed(arbitrage.arbitrage_id, leg)
+    if arbitrage.state not in OPEN_STATES:
+        if not fills:
+            return replace(after, arbitrage=closed)
+        # the end was decided without these fills: the residual base has to be unwound
+        after, closed = after.reopened(), _reopened(closed, "late_fill", rows.now)
+    return replace(after, arbitrage=_with_times(closed, rows.now))
+
+
 def _has_turned_up(leg: Leg, report: OrderReport | None) -> bool:
     """Whether the report is of an order that counted as not sent."""
     return report is not None and report.is_posted and leg.state == "not_sent" and "granted" in leg.times
@@ -162,11 +190,11 @@ def _closed(leg: Leg, report: OrderReport | None, fills: tuple[Fill, ...], now: 
     )
 
 
-def _booked(rows: ReservationState, leg: Leg, fills: tuple[Fill, ...]) -> ReservationState:
+def _with_fills(rows: ReservationState, leg: Leg, fills: tuple[Fill, ...]) -> ReservationState:
     """The rows with the hold released and each fill booked to the free balances."""
     after = rows.with_hold(leg, -leg.held) if leg.held else rows
     changes = [change for fill in fills for change in changes_of(fill, leg.base, leg.quote_currency)]
-    return replace(after.with_changes(leg.exchange, changes), booked=fills)
+    return replace(after.with_changes(leg.exchange, changes), booked=rows.booked + fills)
 
 
 def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, advance: Advance) -> ReservationState:

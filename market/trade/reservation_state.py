@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from market.decide.decision_context import currencies_of, notional_keys
 from market.decide.settings import Settings
-from market.instruments.orders import Fill, OrderReport, Side
+from market.instruments.orders import Fill, Side
 from market.money import ZERO, BoundedDecimal
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, held_currency
@@ -14,6 +14,7 @@ from market.trade.fast_replace import replace
 from market.trade.inflight_orders import allows_one_in_flight, inflight_key, inflight_keys, inflight_owner
 from market.trade.leases import Actor, Lease
 from market.trade.lifecycle import Moment, with_history
+from market.trade.order_results import OrderResult
 
 SIDES: tuple[Side, ...] = ("buy", "sell")
 
@@ -196,12 +197,11 @@ class RowsRead:
         )
 
 
-def rows_read(rows: ReservationState, report: OrderReport | None = None) -> RowsRead:
-    """Those that a later step of an arbitrage follows from; of the ledger only what `report` asks for."""
+def rows_read(rows: ReservationState, results: Iterable[OrderResult] = ()) -> RowsRead:
+    """Those that a later step of an arbitrage follows from; of the ledger only what `results` ask for."""
     opportunity = rows.opportunity
     exchanges = sorted({opportunity.buy.exchange, opportunity.sell.exchange})
     places = [(exchange, currency) for exchange in exchanges for currency in currencies_of(opportunity)]
-    reported = () if report is None else tuple(fill_key(fill) for fill in report.fills)
     return RowsRead(
         now=rows.now,
         by=rows.by,
@@ -210,7 +210,7 @@ def rows_read(rows: ReservationState, report: OrderReport | None = None) -> Rows
         leases=_leases_of(rows.leases, exchanges),
         balances=tuple(rows.balances[place] for place in places if place in rows.balances),
         in_flight={key: rows.in_flight[key] for key in inflight_keys(opportunity) if key in rows.in_flight},
-        known_fills=tuple(key for key in reported if key in rows.known_fills),
+        known_fills=tuple(key for key in reported_fill_keys(results) if key in rows.known_fills),
     )
 
 
@@ -260,3 +260,9 @@ def liquidity_key(opportunity: Opportunity, side: Side) -> str:
 def fill_key(fill: Fill) -> str:
     """Unique in the ledger: some exchanges number the fills of each market apart (Binance, Coinbase)."""
     return f"{fill.exchange}|{fill.symbol}|{fill.fill_id}"
+
+
+def reported_fill_keys(results: Iterable[OrderResult]) -> tuple[str, ...]:
+    """Of every fill that is reported."""
+    reports = (result.report for result in results)
+    return tuple(fill_key(fill) for report in reports if report is not None for fill in report.fills)

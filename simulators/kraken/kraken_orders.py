@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,7 @@ from simulators.web.exchange_gateway import Call, Fields, decimal_field, iso_tex
 # fcib, viqc and the rest are not simulated; they are rejected, so that they are not ignored silently.
 _FLAGS = {"fciq", "nompp", "post"}
 _LIFETIMES = ("GTC", "IOC")
+_LONGEST_DEADLINE = timedelta(seconds=60)
 _SECONDS = re.compile(r"[0-9]{1,9}")
 _FREE_TEXT = re.compile(r"[\x21-\x7e]{1,18}")
 _AS_IN_REST = {
@@ -26,6 +28,7 @@ _AS_IN_REST = {
     "limit_price": "price",
     "time_in_force": "timeinforce",
     "cl_ord_id": "cl_ord_id",
+    "deadline": "deadline",
 }
 Result = dict[str, object]
 
@@ -38,7 +41,7 @@ class KrakenOrders:
         """When the dead man's switch cancels all orders, microseconds; None where it is not armed."""
 
     def calls(self) -> dict[str, Call]:
-        order = ("pair", "type", "ordertype", "price", "volume", "timeinforce", "oflags", "cl_ord_id")
+        order = ("pair", "type", "ordertype", "price", "volume", "timeinforce", "oflags", "cl_ord_id", "deadline")
         return {
             "AddOrder": Call(self._place, known("nonce", *order)),
             "CancelOrder": Call(self._cancel, known("nonce", "txid", "cl_ord_id")),
@@ -47,6 +50,7 @@ class KrakenOrders:
         }
 
     def _place(self, fields: Fields) -> object:
+        self._check_deadline(fields)
         kind = text_field(fields, "ordertype")
         if kind not in ("limit", "market"):
             raise RequestRejectedError("invalid_request", "ordertype")
@@ -69,6 +73,23 @@ class KrakenOrders:
         if order.client_order_id is not None:
             row["cl_ord_id"] = order.client_order_id
         return row
+
+    def _check_deadline(self, fields: Fields) -> None:
+        """https://docs.kraken.com/api-reference/trading/add-order, `deadline`"""
+        text = str(fields.get("deadline") or "")
+        if not text:
+            return
+        try:
+            deadline = datetime.fromisoformat(text)
+        except ValueError:
+            raise RequestRejectedError("invalid_request", "deadline") from None
+        if deadline.tzinfo is None:
+            raise RequestRejectedError("invalid_request", "deadline")
+        left = deadline - datetime.fromtimestamp(self._exchange.clock.now() / MICROSECONDS, UTC)
+        if left > _LONGEST_DEADLINE:
+            raise RequestRejectedError("invalid_request", "deadline")
+        if left < timedelta():
+            raise RequestRejectedError("too_late")
 
     def _check_flags(self, fields: Fields, request: OrderRequest) -> None:
         flags = {flag for flag in str(fields.get("oflags") or "").split(",") if flag}

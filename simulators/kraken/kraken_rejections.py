@@ -22,6 +22,7 @@ _ERRORS: dict[Reason, str] = {
     "banned": "EGeneral:Temporary lockout",
     "maintenance": "EService:Unavailable",
     "unavailable": "EService:Busy",
+    "too_late": "EService:Deadline elapsed",
 }
 
 

@@ -32,6 +32,7 @@ Reason = Literal[
     "maintenance",
     "unavailable",
     "order_rejected",
+    "too_late",
 ]
 
 

@@ -2,7 +2,7 @@
 
 from asyncio import Queue
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TypeVar
 
@@ -14,9 +14,11 @@ from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg, Rejection
 from market.trade.decision_record import StepRequest, step_by, step_text
+from market.trade.grants import Grant, grants_in, new_grants
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import RESUMED, unconfirmed
 from market.trade.lifecycle import Moment
+from market.trade.order_results import OrderResult
 from market.trade.reservation_state import (
     SIDES,
     PairRow,
@@ -78,7 +80,10 @@ class MemoryTradeStore(TradeSteps):
         self._reservations_open = True
         self._fills: dict[str, Fill] = {}
         self.differences = MemoryDifferences(self._arbitrages.values, self.balances, self.moment)
-        self._watching_arbitrages: set[Queue[Arbitrage]] = set()
+        self._results: dict[str, OrderResult] = {}
+        """Not booked yet, by their ids."""
+        self._watching_grants: set[Queue[Grant]] = set()
+        self._watching_results: set[Queue[OrderResult]] = set()
 
     def moment(self, by: Actor) -> Moment:
         """Raises FencedOutError where another process acts for the actor's exchange."""
@@ -144,16 +149,28 @@ class MemoryTradeStore(TradeSteps):
     async def arbitrage(self, arbitrage_id: str) -> Arbitrage | None:
         return self._arbitrages.get(arbitrage_id)
 
-    async def watch_arbitrages(self) -> AsyncGenerator[Arbitrage]:
-        queue: Queue[Arbitrage] = Queue()
-        self._watching_arbitrages.add(queue)
-        try:
-            for arbitrage in await self.open_arbitrages():
-                yield arbitrage
-            while True:
-                yield await queue.get()
-        finally:
-            self._watching_arbitrages.discard(queue)
+    async def traded(self, opportunity_ids: Collection[str]) -> frozenset[str]:
+        return frozenset(self._arbitrages.keys() & set(opportunity_ids))
+
+    async def watch_grants(self, exchange: str) -> AsyncGenerator[Grant]:
+        known = grants_in(await self.open_arbitrages())
+        async for grant in _watched(self._watching_grants, known):
+            if grant.leg.exchange == exchange:
+                yield grant
+
+    async def report_order(self, result: OrderResult, by: Actor) -> None:
+        self.moment(by)
+        if result.result_id not in self._results:
+            self._results[result.result_id] = result
+            for queue in self._watching_results:
+                queue.put_nowait(result)
+
+    async def order_results(self, arbitrage_id: str | None = None) -> list[OrderResult]:
+        return [one for one in self._results.values() if arbitrage_id in (None, one.arbitrage_id)]
+
+    async def watch_order_results(self) -> AsyncGenerator[OrderResult]:
+        async for result in _watched(self._watching_results, self._results.values()):
+            yield result
 
     async def stop_reservations(self) -> None:
         self._reservations_open = False
@@ -175,6 +192,9 @@ class MemoryTradeStore(TradeSteps):
         if known is None:
             return None
         return ReservationState(now, by, known.opportunity, self.settings.newest, arbitrage=known)
+
+    def results(self, arbitrage_id: str) -> list[OrderResult]:
+        return [one for one in self._results.values() if one.arbitrage_id == arbitrage_id]
 
     def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
         moment = self.moment(by)
@@ -199,6 +219,8 @@ class MemoryTradeStore(TradeSteps):
         )
 
     def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
+        for result in request.results:
+            self._results.pop(result.result_id, None)
         arbitrage = after.arbitrage
         if after is before or arbitrage is None:
             return
@@ -217,8 +239,25 @@ class MemoryTradeStore(TradeSteps):
             del self.liquidity[next(iter(self.liquidity))]
         self._fills.update((fill_key(fill), fill) for fill in after.booked)
         self._arbitrages[arbitrage.arbitrage_id] = arbitrage
-        for queue in self._watching_arbitrages:
-            queue.put_nowait(arbitrage)
+        self._notify(new_grants(before.arbitrage, arbitrage))
+
+    def _notify(self, grants: Iterable[Grant]) -> None:
+        for grant in grants:
+            for queue in self._watching_grants:
+                queue.put_nowait(grant)
+
+
+async def _watched(watching: set[Queue[Row]], known: Iterable[Row]) -> AsyncGenerator[Row]:
+    """First what is known, then whatever is put into a queue among `watching`."""
+    queue: Queue[Row] = Queue()
+    watching.add(queue)
+    try:
+        for row in list(known):
+            yield row
+        while True:
+            yield await queue.get()
+    finally:
+        watching.discard(queue)
 
 
 def _update(kept: dict[Key, Row], before: Mapping[Key, Row], after: Mapping[Key, Row]) -> None:

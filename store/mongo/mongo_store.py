@@ -1,6 +1,6 @@
 """The store on MongoDB: arbitrages step by step, each step one transaction or one guarded write."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from decimal import Decimal
 from types import TracebackType
 from typing import Self
@@ -10,18 +10,22 @@ from market.instruments.orders import Fill
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, Rejection
+from market.trade.grants import Grant
+from market.trade.leases import Actor
 from market.trade.leg_lifecycle import RESUMED, unconfirmed
+from market.trade.order_results import OrderResult
 from session.session import Session as MarketSession
 from store.aggregates.episode_sums import EpisodeSums, episodes_by_outcome, missed_profit
 from store.aggregates.session_totals import rejection_counts
 from store.mongo.consumer_positions import ConsumerPositions
-from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN, read_arbitrages, watch_arbitrages
+from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN, read_arbitrages
 from store.mongo.mongo_averages import MongoAverages
 from store.mongo.mongo_balances import MongoBalances
 from store.mongo.mongo_differences import MongoDifferences
 from store.mongo.mongo_health import MongoHealth
 from store.mongo.mongo_leases import MongoLeases
 from store.mongo.mongo_observations import MongoObservations
+from store.mongo.mongo_orders import MongoOrders
 from store.mongo.mongo_settings import MongoSettings
 from store.mongo.mongo_unit_of_work import MongoUnitOfWork
 from store.operations.mongo_backtests import MongoBacktests
@@ -70,7 +74,8 @@ class MongoTradeStore(TradeSteps):
         self._client = client
         self._database = database_of(client, database)
         self._session_id = session_id
-        self.arbitrages_progress, self.settings_progress = ChangeStreamProgress(), ChangeStreamProgress()
+        self.grants_progress, self.settings_progress = ChangeStreamProgress(), ChangeStreamProgress()
+        self._orders = MongoOrders(self._database, self.grants_progress)
         self.settings = MongoSettings(self._database, self.settings_progress)
         self.balances = MongoBalances(self._database, session_id)
         self.leases = MongoLeases(self._database)
@@ -150,8 +155,22 @@ class MongoTradeStore(TradeSteps):
             document = await self._database[ARBITRAGES].find_one({"_id": arbitrage_id})
         return None if document is None else arbitrage_of(document)
 
-    def watch_arbitrages(self) -> AsyncGenerator[Arbitrage]:
-        return watch_arbitrages(self._database, self.arbitrages_progress)
+    async def traded(self, opportunity_ids: Collection[str]) -> frozenset[str]:
+        with translated_errors():
+            found = self._database[ARBITRAGES].find({"_id": {"$in": list(opportunity_ids)}}, {"_id": 1})
+            return frozenset([str(document["_id"]) async for document in found])
+
+    def watch_grants(self, exchange: str) -> AsyncGenerator[Grant]:
+        return self._orders.watch_grants(exchange)
+
+    async def report_order(self, result: OrderResult, by: Actor) -> None:
+        await self._orders.report(result, by)
+
+    async def order_results(self, arbitrage_id: str | None = None) -> list[OrderResult]:
+        return await self._orders.results(arbitrage_id)
+
+    def watch_order_results(self) -> AsyncGenerator[OrderResult]:
+        return self._orders.watch_results()
 
     async def stop_reservations(self) -> None:
         with translated_errors():

@@ -3,15 +3,17 @@ that were only read do not meet other transactions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pymongo import InsertOne, UpdateOne
+from pymongo import DeleteMany, InsertOne, UpdateOne
 
 from market.decide.settings import Settings
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Arbitrage
+from market.trade.arbitrages import Arbitrage, Leg
 from market.trade.decision_record import StepRequest, step_by, step_text
+from market.trade.grants import new_grants
 from market.trade.inflight_orders import inflight_keys
 from market.trade.leases import Actor, Lease
+from market.trade.order_results import OrderResult
 from market.trade.reservation_state import (
     SIDES,
     BalanceRow,
@@ -29,8 +31,10 @@ from store.server.documents import (
     BALANCES,
     CLAIMS,
     FILLS,
+    GRANTS,
     HEALTH,
     LEASES,
+    ORDER_RESULTS,
     SESSION_BALANCES,
     SESSION_CLAIM,
     SETTINGS,
@@ -43,8 +47,10 @@ from store.server.documents import (
     balance_of,
     date_of,
     fill_document,
+    grant_document,
     integer_of,
     lease_of,
+    order_result_of,
     settings_of,
     stored_amount,
     text_or_none,
@@ -69,11 +75,17 @@ class MongoUnitOfWork:
         self._leases: dict[str, Lease] | None = None
         self._is_begun = False
         self._begun: ReservationState | None = None
+        self._results: list[Document] = []
 
     def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
-        now, found = read_batch(self._transaction, _first_reads(arbitrage_id, by))
+        reads = [BatchedRead(ORDER_RESULTS, {"arbitrage_id": arbitrage_id}), *_first_reads(arbitrage_id, by)]
+        now, (self._results, *found) = read_batch(self._transaction, reads)
         self._begin_with(now, found, by)
         return self._begun
+
+    def results(self, arbitrage_id: str) -> list[OrderResult]:
+        in_order = sorted(self._results, key=lambda document: (integer_of(document["at"]), str(document["_id"])))
+        return [order_result_of(document) for document in in_order if document["arbitrage_id"] == arbitrage_id]
 
     def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
         first = [] if self._is_begun else _first_reads(opportunity.opportunity_id, by)
@@ -108,19 +120,19 @@ class MongoUnitOfWork:
         )
 
     def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
+        if request.results:
+            booked = [result.result_id for result in request.results]
+            self._transaction.write(ORDER_RESULTS, [DeleteMany({"_id": {"$in": booked}})])
         if after is before or after.arbitrage is None:
             return
         document = self._document(after, after.arbitrage)
         self._write_arbitrage(document)
         self._transaction.write(STEPS, [InsertOne(_step_document(document, step_text(step_by(request, before))))])
+        grants = new_grants(before.arbitrage, after.arbitrage)
+        self._transaction.write(GRANTS, [InsertOne(grant_document(grant)) for grant in grants])
         self._transaction.write(BALANCES, _changed_balances(before, after))
         self._transaction.write(CLAIMS, _changed_claims(before, after))
-        if after.booked:
-            began_in = str(document["session_id"])
-            is_late = began_in != self._session_id and self._is_since_opening(after)
-            ledger = {"arbitrage_id": document["_id"], "session_id": self._session_id if is_late else began_in}
-            entries = [InsertOne(fill_document(fill) | ledger | {"_id": fill_key(fill)}) for fill in after.booked]
-            self._transaction.write(FILLS, entries)
+        self._transaction.write(FILLS, self._ledger_entries(document, after, after.arbitrage))
 
     def _begin_with(self, now: int, found: Sequence[list[Document]], by: Actor) -> None:
         """`found`: what `_first_reads` found."""
@@ -150,16 +162,29 @@ class MongoUnitOfWork:
             update = UpdateOne({"_id": document["_id"]}, field_update(self._stored, document))
             self._transaction.write(ARBITRAGES, [update])
 
-    def _is_since_opening(self, after: ReservationState) -> bool:
-        """Whether the fills are of a leg that was sent after this session took its exchange's opening balances: an
-        arbitrage of an earlier session that continues only now moves balances of this one."""
+    def _ledger_entries(
+        self, document: Document, after: ReservationState, arbitrage: Arbitrage
+    ) -> list[InsertOne[Document]]:
         booked = {fill_key(fill) for fill in after.booked}
-        legs = () if after.arbitrage is None else after.arbitrage.legs
-        leg = next(leg for leg in legs if any(fill_key(fill) in booked for fill in leg.fills))
+        entries = []
+        for leg in arbitrage.legs:
+            fills = [fill for fill in leg.fills if fill_key(fill) in booked]
+            if fills:
+                ledger = {"arbitrage_id": document["_id"], "session_id": self._session_of(document, leg)}
+                entries += [InsertOne(fill_document(fill) | ledger | {"_id": fill_key(fill)}) for fill in fills]
+        return entries
+
+    def _session_of(self, document: Document, leg: Leg) -> str:
+        """The session that the arbitrage began in; but this one for a leg that was granted after it took its exchange's
+        opening balances: an arbitrage of an earlier session that continues only now moves balances of this one."""
+        began_in = str(document["session_id"])
+        if began_in == self._session_id:
+            return began_in
         key: Document = {"_id": f"{self._session_id}|{leg.exchange}"}
         opening = self._transaction.find_one(SESSION_BALANCES, key, {"before_at": 1})
         opened_at = None if opening is None else opening.get("before_at")
-        return isinstance(opened_at, int) and leg.times.get("granted", 0) >= opened_at
+        is_since = isinstance(opened_at, int) and leg.times.get("granted", 0) >= opened_at
+        return self._session_id if is_since else began_in
 
 
 def _first_reads(arbitrage_id: str, by: Actor) -> list[BatchedRead]:

@@ -18,8 +18,10 @@ from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Rejection
+from market.trade.grants import Grant
 from market.trade.leases import Lease
 from market.trade.moving_average import AverageState, AverageTrade
+from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 from session.clock import wall_now
 from store.errors import StoreError
@@ -30,6 +32,10 @@ OPPORTUNITIES = "opportunities"
 ARBITRAGES = "arbitrages"
 STEPS = "steps"
 """What led to each state of an arbitrage; apart from it, since only verification reads them."""
+GRANTS = "grants"
+"""One small document for each leg that is granted: all that a bot follows."""
+ORDER_RESULTS = "order_results"
+"""What became of orders, until it is booked."""
 REJECTIONS = "rejections"
 EPISODES = "episodes"
 """One document per episode of opportunities; none of what earlier versions saw."""
@@ -62,6 +68,8 @@ COLLECTIONS = (
     OPPORTUNITIES,
     ARBITRAGES,
     STEPS,
+    GRANTS,
+    ORDER_RESULTS,
     REJECTIONS,
     EPISODES,
     FILLS,
@@ -94,9 +102,11 @@ _AVERAGE_STATE = TypeAdapter(AverageState)
 _AVERAGE_TRADE = TypeAdapter(AverageTrade)
 _FEED = TypeAdapter(FeedState)
 _FILL = TypeAdapter(Fill)
+_GRANT = TypeAdapter(Grant)
 _LEASE = TypeAdapter(Lease)
 _HEALTH = TypeAdapter(Health)
 _OPPORTUNITY = TypeAdapter(Opportunity)
+_ORDER_RESULT = TypeAdapter(OrderResult)
 _REJECTION = TypeAdapter(Rejection)
 _SETTINGS = TypeAdapter(Settings)
 
@@ -158,6 +168,24 @@ def fill_document(fill: Fill) -> Document:
 
 def fill_of(document: Mapping[str, object]) -> Fill:
     return _value(_FILL, document)
+
+
+def grant_document(grant: Grant) -> Document:
+    own = {"_id": grant.leg.client_order_id, "exchange": grant.leg.exchange, "recorded_at": date_of(wall_now())}
+    return _document(_GRANT, grant) | own
+
+
+def grant_of(document: Mapping[str, object]) -> Grant:
+    return _value(_GRANT, document)
+
+
+def order_result_document(result: OrderResult, at: int) -> Document:
+    """`at`: the server's time, microseconds."""
+    return _document(_ORDER_RESULT, result) | {"_id": result.result_id, "at": at}
+
+
+def order_result_of(document: Mapping[str, object]) -> OrderResult:
+    return _value(_ORDER_RESULT, document)
 
 
 def health_document(health: Health) -> Document:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pymongo import InsertOne, ReplaceOne, UpdateOne
+from pymongo import DeleteMany, InsertOne, ReplaceOne, UpdateOne
 from pymongo.client_session import ClientSession
 from pymongo.errors import PyMongoError
 
@@ -30,7 +30,7 @@ from store.server.server_time import NOW, time_in
 TRANSACTION_SECONDS = 20.0
 """How long a transaction that meets others, or loses its server, is tried again."""
 
-Write = InsertOne[Document] | ReplaceOne[Document] | UpdateOne
+Write = InsertOne[Document] | ReplaceOne[Document] | UpdateOne | DeleteMany
 Result = TypeVar("Result")
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,13 @@ import pytest
 from tests.bots.histories.world import World
 from tests.bots.hurried_loop import HurriedLoop
 
-HURRIED = ("test_account_lockout.py", "test_bot_loop.py", "test_decision_turns.py", "test_draining.py")
+HURRIED = {
+    "test_account_lockout.py",
+    "test_booker.py",
+    "test_bot_loop.py",
+    "test_decision_turns.py",
+    "test_draining.py",
+}
 
 
 def pytest_asyncio_loop_factories(

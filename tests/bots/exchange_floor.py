@@ -33,6 +33,7 @@ from market.prices.quotes import Quote
 from market.trade.arbitrages import Arbitrage, Leg, LegRole
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
+from market.trade.order_results import OrderResult
 from market.trade.reservations import Reservation, ReservationResult
 from session.clock import Clock
 from session.tasks import run_all
@@ -86,21 +87,14 @@ class SlowStore(MemoryTradeStore):
         await self._mishaps.pause()
         return leg
 
-    async def record_sent(self, arbitrage_id: str, role: LegRole, exchange_order_id: str, by: Actor) -> None:
+    async def report_order(self, result: OrderResult, by: Actor) -> None:
         await self._mishaps.pause()
-        await super().record_sent(arbitrage_id, role, exchange_order_id, by)
+        await super().report_order(result, by)
         await self._mishaps.pause()
 
-    async def finish_leg(
-        self,
-        arbitrage_id: str,
-        role: LegRole,
-        report: OrderReport | None,
-        advance: Advance,
-        by: Actor,
-    ) -> Arbitrage:
+    async def book(self, arbitrage_id: str, advance: Advance, by: Actor) -> Arbitrage:
         await self._mishaps.pause()
-        arbitrage = await super().finish_leg(arbitrage_id, role, report, advance, by)
+        arbitrage = await super().book(arbitrage_id, advance, by)
         await self._mishaps.pause()
         return arbitrage
 

@@ -16,6 +16,7 @@ from market.trade.leg_planning import advancing
 from market.trade.reservation_state import BalanceRow
 from store.memory.memory_store import MemoryTradeStore
 from tests.market.samples import MARKETS
+from tests.store.booking import book_reported, finish_leg
 from tests.store.reservation_requests import OPENING, SETTINGS, filled, granted, open_books, reserved
 
 ID = "opportunity-1"
@@ -119,6 +120,7 @@ class Bench:
         kinds: list[str] = []
         for _ in range(count):
             kinds += [one.kind for one in await of.round()]
+            await book_reported(self.store, advancing(MARKETS))
             self.clock.time += 15_000_000
         return kinds
 
@@ -153,7 +155,7 @@ async def buy_sent(bench: Bench, sold: str = "2") -> Leg:
 
 async def finish(bench: Bench, role: str, report: OrderReport | None) -> None:
     assert role in ("buy", "sell")
-    await bench.store.finish_leg(ID, "buy" if role == "buy" else "sell", report, advancing(MARKETS), UNFENCED)
+    await finish_leg(bench.store, ID, "buy" if role == "buy" else "sell", report, advancing(MARKETS), UNFENCED)
 
 
 async def ended_without(bench: Bench, sold: str = "0") -> Leg:

@@ -28,6 +28,7 @@ from tests.bots.exchange_floor import until
 from tests.bots.ledger import balances_by_fills
 from tests.bots.test_single_order import seen
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, settings_of
+from tests.store.booking import finish_leg
 from tests.store.conftest import SteppedClock
 from tests.store.reservation_requests import filled, granted
 
@@ -216,7 +217,9 @@ async def test_an_order_is_reserved_like_any_leg_and_its_row_gets_the_outcome() 
     await bench.trader.run_once()
     assert await bench.order() == AverageOrder("open")
     report = filled(leg, Decimal(10))
-    assert (await bench.store.finish_leg(trade.trade_id, "buy", report, advancing(MARKETS), UNFENCED)).state == "closed"
+    assert (
+        await finish_leg(bench.store, trade.trade_id, "buy", report, advancing(MARKETS), UNFENCED)
+    ).state == "closed"
     await bench.trader.run_once()
     assert await bench.order() == AverageOrder("partly_filled", None, Decimal(10), 10 * leg.limit_price)
     assert await bench.store.averages.unsettled("alpha") == []
@@ -229,7 +232,7 @@ async def test_all_or_nothing_of_it_is_filled(share: int, state: str) -> None:
     (trade,) = await bench.store.averages.trades()
     leg = await granted(bench.store, trade.trade_id, "buy")
     report: OrderReport = filled(leg, leg.amount * share)
-    await bench.store.finish_leg(trade.trade_id, "buy", report, advancing(MARKETS), UNFENCED)
+    await finish_leg(bench.store, trade.trade_id, "buy", report, advancing(MARKETS), UNFENCED)
     await bench.trader.run_once()
     order = await bench.order()
     assert order is not None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from bots.decide.decision_turns import POLL_SECONDS, DecisionTurns
+from bots.decide.decision_turns import LEAVING_SECONDS, POLL_SECONDS, DecisionTurns
 from bots.lease_keeper import RENEW_SECONDS
 from market.prices.opportunities import Opportunity
 from market.trade.leases import LEASE_SECONDS, Lease, decision_right
@@ -109,10 +109,10 @@ async def test_the_first_decides_and_the_others_do_not(bench: Bench) -> None:
     await asyncio.sleep(20)
     assert bench.deciding() == ["one"]
     assert (first.begun, second.begun) == ([(0, 0)], [])
-    actor = first.turns.actor_of("BTC")
+    actor = first.turns.decider_of("BTC")
     assert actor is not None
     assert (actor.name, actor.exchange, actor.token) == ("one", decision_right(0), 1)
-    assert second.turns.actor_of("BTC") is None
+    assert second.turns.decider_of("BTC") is None
 
 
 async def test_its_lease_has_no_veto(bench: Bench) -> None:
@@ -236,8 +236,8 @@ async def test_each_partition_has_its_own_turn(bench: Bench) -> None:
     await bench.store.leases.release(taken)
     await asyncio.sleep(RENEW_SECONDS + POLL_SECONDS)
     assert (bench.deciding(0), bench.deciding(1)) == (["one"], ["two"])
-    assert second.turns.actor_of(BASES[0]) is None
-    actor = second.turns.actor_of(BASES[1])
+    assert second.turns.decider_of(BASES[0]) is None
+    actor = second.turns.decider_of(BASES[1])
     assert actor is not None
     assert actor.exchange == decision_right(1)
 
@@ -251,3 +251,41 @@ async def test_what_was_looked_at_in_one_partition_says_nothing_of_another(bench
     await first.turns.end()
     await asyncio.sleep(POLL_SECONDS + 0.1)
     assert sorted(second.begun) == [(0, 500), (1, 900)]
+
+
+async def test_one_that_leaves_gives_its_turn_to_another_and_decides_no_more(bench: Bench) -> None:
+    first = await bench.start("one")
+    second = await bench.start("two")
+    await first.turns.leave(to_others=True)
+    assert not first.turns.decides(0)
+    await asyncio.sleep(2 * POLL_SECONDS)
+    assert second.turns.decides(0)
+    assert not first.turns.books()
+    await asyncio.sleep(20)
+    assert second.turns.decides(0)
+
+
+async def test_one_that_leaves_books_where_nobody_else_does(bench: Bench) -> None:
+    """It looked at nothing in that turn: the next one that decides begins where it stopped deciding."""
+    first = await bench.start("one")
+    first.turns.record_seen(opportunity(500))
+    await first.turns.leave(to_others=True)
+    assert not first.turns.books()
+    await asyncio.sleep(RENEW_SECONDS + LEAVING_SECONDS + 3 * POLL_SECONDS)
+    assert first.turns.books()
+    assert first.turns.booker_of("BTC") is not None
+    assert first.turns.decider_of("BTC") is None
+    assert not first.turns.decides(0)
+    assert first.begun == [(0, 0)]
+    await first.turns.end()
+    second = await bench.start("two")
+    assert second.begun == [(0, 500)]
+
+
+async def test_where_the_session_ends_it_keeps_its_turn_to_book(bench: Bench) -> None:
+    first = await bench.start("one")
+    await bench.start("two")
+    await first.turns.leave(to_others=False)
+    await asyncio.sleep(20)
+    assert first.turns.books()
+    assert not first.turns.decides(0)

@@ -14,13 +14,13 @@ from market.decide.circuit_breaker import Failure, Health
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.money import Amount
 from market.trade.leases import UNFENCED
-from market.trade.leg_planning import advancing, client_order_id
+from market.trade.leg_planning import client_order_id
 from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock, steady_now
 from store.errors import StoreUnavailableError
 from store.memory.memory_parts import MemoryHealth
 from store.memory.memory_store import MemoryTradeStore
-from tests.market.samples import MARKETS, settings_of
+from tests.market.samples import settings_of
 from tests.store.reservation_requests import granted, open_books, reserved
 
 
@@ -140,9 +140,7 @@ async def test_a_trader_reports_what_went_wrong(account: TroubledAccount, kinds:
     await open_books(store)
     await reserved(store)
     heard: list[tuple[str, str]] = []
-    trader = LegExecutor(
-        store, account, advancing(MARKETS), record_failure=lambda kind, order: heard.append((kind, order)), by=UNFENCED
-    )
+    trader = LegExecutor(store, account, record_failure=lambda kind, order: heard.append((kind, order)), by=UNFENCED)
     trader.server_clock.observe(await store.server_now(), steady_now())
     await trader.execute("opportunity-1", await granted(store, "opportunity-1", "buy"))
     order_id = client_order_id("opportunity-1", "buy")

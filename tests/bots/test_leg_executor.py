@@ -8,7 +8,6 @@ import pytest
 
 from bots.decide.order_decision import decide
 from bots.execute.leg_executor import NOTHING_FILLED, LegExecutor
-from bots.execute.order_lookup import order_of
 from bots.server_clock import RESOLUTION, ServerClock
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit
@@ -25,6 +24,7 @@ from store.memory.memory_store import MemoryTradeStore
 from store.store_port import Reservation
 from tests.bots.exchange_floor import OPENING
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, fill_of, levels, opportunity_of, settings_of
+from tests.store.booking import book_reported, finish_leg
 
 Answer = OrderReport | Exception | None
 OPPORTUNITY = opportunity_of((USD_MARKET, levels(("6000", "1"))), (EUR_MARKET, levels(("5618", "1"))))
@@ -137,19 +137,32 @@ async def buy_leg(store: MemoryTradeStore) -> Leg:
     return await leg_of(store, "buy")
 
 
+@dataclass
+class BookedExecutor(LegExecutor):
+    """What it reports is booked at once."""
+
+    markets: tuple[Market, ...] = MARKETS
+
+    async def execute(self, arbitrage_id: str, leg: Leg) -> None:
+        try:
+            await LegExecutor.execute(self, arbitrage_id, leg)
+        finally:
+            await book_reported(self.store, advancing(self.markets))
+
+
 async def executor(
     store: MemoryTradeStore,
     account: ScriptedAccount,
     markets: tuple[Market, ...] = MARKETS,
     by: Actor = UNFENCED,
     send_block: Callable[[], str | None] = lambda: None,
-) -> LegExecutor:
+) -> BookedExecutor:
     """It has just asked the store for its time."""
     steady = account.clock.now
     clock = ServerClock(steady)
     clock.observe(await store.server_now(), steady())
-    return LegExecutor(
-        store, account, advancing(markets), by, steady_clock=steady, send_block=send_block, server_clock=clock
+    return BookedExecutor(
+        store, account, by, steady_clock=steady, send_block=send_block, server_clock=clock, markets=markets
     )
 
 
@@ -279,7 +292,7 @@ async def test_whoever_does_not_know_the_stores_time_posts_nothing() -> None:
     clock = SteppedClock()
     store = await reserved(clock)
     account = ScriptedAccount(clock, found)
-    trader = LegExecutor(store, account, advancing(MARKETS), UNFENCED, steady_clock=clock.now)
+    trader = BookedExecutor(store, account, UNFENCED, steady_clock=clock.now)
     await trader.execute(IDENTITY, await buy_leg(store))
     await assert_never_left(store, account, "too late")
 
@@ -329,46 +342,6 @@ async def test_the_process_that_it_was_granted_to_does() -> None:
     assert (len(account.posts), (await buy_leg(store)).state) == (1, "done")
 
 
-async def waiting_for_a_bot(clock: SteppedClock) -> tuple[MemoryTradeStore, Actor]:
-    """Bought on alpha; what completes it waits on beta, whose process has been silent for too long."""
-    store = MemoryTradeStore(clock)
-    await open_up(store)
-    alpha, beta = await leased(store, "alpha"), await leased(store, "beta")
-    await reserve(store, OPPORTUNITY, await leased(store, decision_right(0)))
-    bought = report(order_of(await buy_leg(store)), "0.1")
-    await store.finish_leg(IDENTITY, "buy", bought, advancing(MARKETS), alpha)
-    clock.time += 3_000_000
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS), beta)
-    assert (await leg_of(store, "complete")).state == "reserved"
-    return store, alpha
-
-
-async def test_a_waiting_leg_is_granted_to_whoever_acts_for_its_exchange_now() -> None:
-    clock = SteppedClock()
-    store, alpha = await waiting_for_a_bot(clock)
-    account = ScriptedAccount(clock, found, exchange="beta")
-    await (await executor(store, account, by=alpha)).grant(IDENTITY, "complete")
-    assert (await leg_of(store, "complete")).state == "reserved", "nobody is there yet"
-    second = await leased(store, "beta", "two")
-    await (await executor(store, account, by=second)).grant(IDENTITY, "complete")
-    leg = await leg_of(store, "complete")
-    assert (leg.state, leg.token, account.posts) == ("granted", second.token, [])
-    await (await executor(store, account, by=second)).execute(IDENTITY, leg)
-    assert len(account.posts) == 1
-
-
-async def test_anybody_ends_a_waiting_leg_past_its_time_and_never_sends_it() -> None:
-    clock = SteppedClock()
-    store, alpha = await waiting_for_a_bot(clock)
-    account = ScriptedAccount(clock, found)
-    clock.time += 60_000_000
-    await (await executor(store, account, by=alpha)).grant(IDENTITY, "complete")
-    leg = await leg_of(store, "complete")
-    assert account.posts == []
-    assert (leg.state, leg.held) == ("not_sent", Decimal(0))
-    assert (await leg_of(store, "reverse")).exchange == "alpha", "what was bought is sold again where it is"
-
-
 @pytest.mark.parametrize("role", ["buy", "sell"])
 async def test_what_is_forbidden_at_the_wire_is_certainly_not_sent(role: LegRole) -> None:
     clock = SteppedClock()
@@ -399,7 +372,7 @@ async def test_an_order_of_which_nobody_knows_holds_the_arbitrage(
 ) -> None:
     clock = SteppedClock()
     store = await reserved(clock)
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS), UNFENCED)
+    await finish_leg(store, IDENTITY, "sell", NOTHING_FILLED, advancing(MARKETS), UNFENCED)
     account = ScriptedAccount(clock, placing, [look])
     await (await executor(store, account)).execute(IDENTITY, await buy_leg(store))
     arbitrage = await store.arbitrage(IDENTITY)
@@ -441,7 +414,7 @@ async def test_without_client_ids_the_balances_confirm_a_denial(
 ) -> None:
     clock = SteppedClock()
     store = await reserved(clock, BITFLYER)
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS), UNFENCED)
+    await finish_leg(store, IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS), UNFENCED)
     account = ScriptedAccount(clock, unknown, [nothing], exchange="bitflyer", owned=owned, takes=20_000_000)
     await (await executor(store, account, WITHOUT_IDS)).execute(IDENTITY, await buy_leg(store))
     arbitrage = await store.arbitrage(IDENTITY)
@@ -473,7 +446,7 @@ async def test_a_doubt_starts_over_once_a_look_up_failed() -> None:
     """The half minute of a doubt begins with the new row of denials."""
     clock = SteppedClock()
     store = await reserved(clock, BITFLYER)
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS), UNFENCED)
+    await finish_leg(store, IDENTITY, "sell", NOTHING_FILLED, advancing(WITHOUT_IDS), UNFENCED)
     looks = [*([nothing] * 9), away, *([nothing] * 5), found]
     account = ScriptedAccount(clock, unknown, looks, exchange="bitflyer", owned=dict(WITH_IT))
     await (await executor(store, account, WITHOUT_IDS)).execute(IDENTITY, await buy_leg(store))
@@ -487,7 +460,7 @@ async def test_orders_that_other_legs_have_are_not_looked_at() -> None:
     account = ScriptedAccount(clock, found, exchange="bitflyer")
     trader = await executor(store, account, WITHOUT_IDS)
     await trader.execute(IDENTITY, await buy_leg(store))
-    await store.finish_leg(IDENTITY, "sell", NOTHING_FILLED, EndAsResidual("whatever"), UNFENCED)
+    await finish_leg(store, IDENTITY, "sell", NOTHING_FILLED, EndAsResidual("whatever"), UNFENCED)
     await reserve(store, replace(OPPORTUNITY_THERE, opportunity_id="opportunity-2"))
     account.placing, account.looks = unknown, [lambda order: replace(report(order, "0.05"), exchange_order_id="2")]
     await trader.execute("opportunity-2", await leg_of(store, "buy", "opportunity-2"))

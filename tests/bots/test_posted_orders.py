@@ -16,6 +16,19 @@ def test_it_is_begun_once() -> None:
     assert posted.begin("order-2")
 
 
+def test_it_is_reported_once_its_result_is_stored() -> None:
+    clock = SteppedClock()
+    posted = PostedOrders(clock.now)
+    posted.begin("order-1")
+    assert [posted.is_reported(order) for order in ("order-1", "order-2")] == [False, False]
+    posted.end("order-1")
+    posted.end("order-2")
+    assert [posted.is_reported(order) for order in ("order-1", "order-2")] == [True, True]
+    clock.time += LONG + 1
+    posted.forget_old()
+    assert not posted.is_reported("order-1")
+
+
 def test_one_whose_leg_has_not_ended_is_never_forgotten() -> None:
     """Its post may hang for any time."""
     clock = SteppedClock()

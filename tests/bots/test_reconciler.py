@@ -25,6 +25,7 @@ from tests.bots.reconciling_bench import (
     resting,
 )
 from tests.market.samples import MARKETS
+from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import OPENING, filled, granted, opportunity, reserved
 
 
@@ -153,7 +154,7 @@ async def test_orders_known_to_be_other_legs_are_not_taken_for_it(bench: Bench) 
     bench.exchange.looks = lambda _: report
     # in flight: nobody knows yet whose it is
     assert await bench.rounds(bench.process(), 2) == []
-    await bench.store.record_sent("opportunity-2", "buy", report.exchange_order_id, UNFENCED)
+    await record_sent(bench.store, "opportunity-2", "buy", report.exchange_order_id, UNFENCED)
     assert await bench.rounds(bench.process(), 2) == []
     assert report.exchange_order_id in bench.exchange.taken
 
@@ -165,7 +166,7 @@ async def test_one_order_is_found_for_one_of_two_like_legs(bench: Bench) -> None
     bench.clock.time += MINUTE
     await reserved(bench.store, opportunity("opportunity-2", sequence=2), "2")
     for role in SIDES:
-        await bench.store.finish_leg("opportunity-2", role, None, advancing(MARKETS), UNFENCED)
+        await finish_leg(bench.store, "opportunity-2", role, None, advancing(MARKETS), UNFENCED)
     report = filled(first)
     bench.exchange.fill(report)
     bench.exchange.looks = lambda _: None if report.exchange_order_id in bench.exchange.taken else report
@@ -235,7 +236,7 @@ async def test_an_order_held_as_unconfirmed_keeps_its_balances_from_being_healed
     """It filled, the exchange denies it, and its dates do not say when: what moved is not explained away."""
     bench.has_client_ids = False
     buy = await buy_sent(bench)
-    await bench.store.finish_leg(ID, "buy", None, EndAsResidual(UNCONFIRMED), UNFENCED)
+    await finish_leg(bench.store, ID, "buy", None, EndAsResidual(UNCONFIRMED), UNFENCED)
     assert (await bench.arbitrage()).reason == UNCONFIRMED
     bench.exchange.fill(filled(buy))
     bench.exchange.fills.clear()

@@ -23,6 +23,7 @@ from tests.bots.reconciling_bench import (
     opened_bench,
 )
 from tests.market.samples import MARKETS
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import OPENING, SETTINGS, close, filled, granted, opportunity, reserved
 
 
@@ -72,7 +73,7 @@ async def test_what_an_arbitrage_moves_while_the_exchange_is_asked_is_not_compar
         bench.exchange.first["balances"] = trades
         assert await bench.rounds(process, 1) == []
         for role in SIDES:
-            await bench.store.finish_leg(one.opportunity_id, role, None, close, UNFENCED)
+            await finish_leg(bench.store, one.opportunity_id, role, None, close, UNFENCED)
         await bench.store.balances.replace("alpha", OPENING["alpha"], "now", UNFENCED)
         bench.exchange.owned = dict(OPENING["alpha"])
         bench.exchange.fills.clear()
@@ -132,7 +133,7 @@ async def test_what_is_traded_away_long_after_it_began_is_no_strangers(bench: Be
     assert await bench.store.resume(ID, advancing(MARKETS), UNFENCED)
     flatten = await granted(bench.store, ID, "flatten")
     bench.exchange.fill(filled(flatten))
-    await bench.store.finish_leg(ID, "flatten", filled(flatten), advancing(MARKETS), UNFENCED)
+    await finish_leg(bench.store, ID, "flatten", filled(flatten), advancing(MARKETS), UNFENCED)
     assert await bench.rounds(process, 4) == []
 
 

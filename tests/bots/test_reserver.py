@@ -221,17 +221,6 @@ async def test_what_nobody_decided_on_in_time_is_recorded_as_that(bench: Bench) 
     assert (bench.notes.reasons, await bench.queued()) == ([NO_DECIDER], 0)
 
 
-async def test_what_the_last_one_traded_is_not_recorded_as_missed(bench: Bench) -> None:
-    """It had not said yet that it had looked at it."""
-    traded = bench.opportunity()
-    await bench.reserver.attempt(traded)
-    (arbitrage,) = bench.executed
-    bench.cache.update_arbitrage(replace(arbitrage, state="closed"))
-    bench.clock.time = traded.expires_at
-    bench.reserver.consider_left(traded)
-    assert bench.notes.reasons == []
-
-
 @pytest.mark.parametrize(("left", "reasons"), [(None, []), (1, []), (0, ["rate_budget"]), (-1, ["rate_budget"])])
 async def test_what_the_rate_limits_do_not_allow_is_rejected_at_once(
     bench: Bench, left: int | None, reasons: list[str]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bots.decide.state_cache import MAX_SETTINGS_SILENCE, TRADED, StateCache
+from bots.decide.state_cache import MAX_SETTINGS_SILENCE, StateCache
 from market.decide.decision_context import DecisionContext
 from market.decide.risk_checks import first_rejection
 from market.prices.spread_statistics import SpreadWindow
@@ -96,17 +96,6 @@ def test_quotes_with_nothing_left() -> None:
     assert not cache.is_used_up(MINE)
     cache.record_used_up("beta:BTC/EUR:1")
     assert cache.is_used_up(MINE)
-
-
-def test_what_was_traded_is_remembered_past_its_end_and_not_for_ever() -> None:
-    cache = StateCache(settings_of())
-    assert not cache.was_traded(MINE)
-    cache.update_arbitrage(replace(arbitrage("mine"), state="closed"))
-    for number in range(TRADED - 1):
-        cache.update_arbitrage(replace(arbitrage(str(number)), state="closed"))
-    assert cache.was_traded(MINE)
-    cache.update_arbitrage(arbitrage("one more"))
-    assert not cache.was_traded(MINE)
 
 
 def test_drift_is_against_the_opening_of_the_exchanges_that_have_one() -> None:

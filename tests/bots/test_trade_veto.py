@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from bots.decide.state_cache import StateCache
+from bots.decide.state_cache import MAX_SETTINGS_SILENCE, StateCache
 from bots.trade_veto import TradeVeto
 from market.trade.leases import LEASE_SECONDS, NO_BOT, Actor, Veto
 from session.clock import Clock
@@ -56,6 +56,23 @@ async def test_a_new_bot_has_a_veto_until_it_is_ready() -> None:
     veto.is_ready = True
     await veto.write()
     assert await bench.in_force() is None
+
+
+async def test_one_that_does_not_hear_of_the_settings_has_one() -> None:
+    """From its start until the first answer, and whenever a halt might not come through."""
+    bench = Bench()
+    silence = [MAX_SETTINGS_SILENCE + 1]
+    bench.cache.settings_silence = lambda: silence[0]
+    veto = await bench.start()
+    veto.is_ready = True
+    await veto.write()
+    assert await bench.in_force() == NO_BOT
+    silence[0] = MAX_SETTINGS_SILENCE
+    await veto.write()
+    assert await bench.in_force() is None
+    silence[0] += 1
+    await veto.write()
+    assert await bench.in_force() == NO_BOT
 
 
 @pytest.mark.parametrize(

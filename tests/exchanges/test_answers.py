@@ -26,7 +26,7 @@ from tests.exchanges.served import TRADED, order_on
 MARKETS = {market.exchange: market for market in TRADED}
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
 KEYS = Credentials("the-public-key", "c2VjcmV0LXdvcmRz", "the-password")
-TIMES = ("/time", "/ticker", "/v1/getticker")
+TIMES = ("/time", "/Time", "/ticker", "/v1/getticker")
 
 
 @dataclass
@@ -41,7 +41,9 @@ class Answering:
 
     async def answer(self, request: web.Request) -> web.Response:
         if any(name in request.path for name in TIMES):
-            return web.json_response({"epoch": wall_now() / 1_000_000, "serverTime": wall_now() // 1_000})
+            result = {"unixtime": wall_now() // 1_000_000}
+            now = {"epoch": wall_now() / 1_000_000, "serverTime": wall_now() // 1_000, "result": result}
+            return web.json_response(now)
         self.asked.append(f"{request.method} {request.path}")
         self.bodies.append((await request.text()).replace(": ", ":"))
         return web.Response(status=self.status, text=self.body, content_type=self.kind)

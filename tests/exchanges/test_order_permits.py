@@ -35,6 +35,7 @@ from store.memory.memory_store import MemoryTradeStore
 from tests.exchanges.served import TRADED, Served, order_on, served
 from tests.exchanges.stepped_clock import SteppedClock
 from tests.market.samples import USD_MARKET, leg_of, opportunity_of, settings_of
+from tests.store.booking import book_reported
 
 BY_EXCHANGE = {market.exchange: market for market in TRADED}
 LIMIT = 30
@@ -107,6 +108,7 @@ class Desk:
 
     async def post(self) -> None:
         await self.trader.execute(self.arbitrage_id, self.leg)
+        await book_reported(self.store, advancing(TRADED))
 
     async def ended(self) -> Leg:
         arbitrage = await self.store.arbitrage(self.arbitrage_id)
@@ -149,9 +151,7 @@ async def granted_desk(place: Place) -> tuple[Desk, StateCache]:
     cache = StateCache(settings, holds_lease=lambda: lease[0])
     clock = ServerClock(steady_clock)
     clock.observe(await store.server_now(), 0)
-    trader = LegExecutor(
-        store, place.account, advancing(TRADED), send_block=cache.send_block, by=UNFENCED, server_clock=clock
-    )
+    trader = LegExecutor(store, place.account, send_block=cache.send_block, by=UNFENCED, server_clock=clock)
     return Desk(trader, store, leg, result.arbitrage.arbitrage_id, steady, lease, looked), cache
 
 

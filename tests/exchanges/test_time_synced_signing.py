@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from email.utils import formatdate
 from typing import Any
 
+import ccxt
 import pytest
 from aiohttp import web
 
@@ -95,6 +96,7 @@ def clock_answer(exchange: str, ahead_ms: int) -> web.Response:
     bodies: dict[str, object] = {
         "coinbaseexchange": {"epoch": milliseconds / 1_000},
         "binance": {"serverTime": milliseconds},
+        "kraken": {"error": [], "result": {"unixtime": milliseconds // 1_000}},
     }
     return web.json_response(bodies.get(exchange, {}), headers=date)
 
@@ -140,9 +142,28 @@ async def test_an_answer_without_a_time_changes_nothing(exchange: str) -> None:
             await client.close()
 
 
-async def test_kraken_is_not_asked() -> None:
-    client = client_of("kraken")
-    assert await measure_clock(client) == 0
+@pytest.mark.parametrize("ahead_ms", [HOUR_MS, -HOUR_MS, -900, 0, 900])
+async def test_on_kraken_deadlines_follow_its_clock_and_nonces_do_not(ahead_ms: int) -> None:
+    """A nonce must never go back, as a clock may."""
+    async with clock_server(lambda: clock_answer("kraken", ahead_ms)) as url:
+        client = client_of("kraken", url)
+        assert client.order_clock_ahead_ms is None
+        try:
+            assert await measure_clock(client) == client.exchange_ahead_ms == 0
+            assert client.order_clock_ahead_ms == pytest.approx(ahead_ms, abs=10_000)
+        finally:
+            await client.close()
+
+
+async def test_an_answer_of_krakens_without_a_time_sets_no_deadline() -> None:
+    async with clock_server(lambda: web.json_response({"error": ["EService:Busy"]})) as url:
+        client = client_of("kraken", url)
+        try:
+            with pytest.raises((AnswerNotUnderstoodError, ccxt.BaseError)):
+                await measure_clock(client)
+            assert client.order_clock_ahead_ms is None
+        finally:
+            await client.close()
 
 
 @pytest.mark.parametrize("exchange", SIGNED)

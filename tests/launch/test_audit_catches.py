@@ -24,6 +24,7 @@ from launch.chaos.books_audit import account_of, evidence_of, violations_of
 from market.decide.decision_context import DecisionContext
 from market.decide.settings import Settings
 from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.grants import grants_in
 from market.trade.leases import UNFENCED, Actor
 from market.trade.leg_planning import advancing, markets_by_symbol
 from session.clock import SystemClock, wall_now
@@ -36,6 +37,7 @@ from store.queries.store_snapshot import read_snapshot
 from store.server.mongo_client import connect
 from tests.bots.served_opportunity import MARKETS, TRADED, served_opportunity
 from tests.exchanges.served import Served, served
+from tests.store.booking import book_reported
 
 ARBITRAGE = "opportunity-1"
 ANYTHING = Settings(
@@ -114,7 +116,7 @@ def trader_of(store: MongoTradeStore, account: TradingAccount, leg: Leg, by: Act
     """By its clock it is always the moment of the grant of `leg`: a busy machine stops no order, only the token can."""
     clock = ServerClock(lambda: 0)
     clock.observe(leg.times["granted"], 0)
-    return LegExecutor(store, account, advancing(MARKETS), by=by, server_clock=clock)
+    return LegExecutor(store, account, by=by, server_clock=clock)
 
 
 async def ready_bot(store: MongoTradeStore, exchange: str) -> Actor:
@@ -139,9 +141,10 @@ async def die_after_posting(stage: Stage, trader: LegExecutor, exchange: str, le
 async def take_over(store: MongoTradeStore, trader: LegExecutor, exchange: str) -> str:
     """What every bot does with what it finds; returns what that was."""
     own = Executing(exchange, trader.by.token, markets_by_symbol(MARKETS))
-    [due] = due_actions(await store.open_arbitrages(), own, await store.server_now())
+    [due] = due_actions(grants_in(await store.open_arbitrages(), exchange), own)
     follow = {"execute": trader.execute, "resolve": trader.lookup.resolve}
     await follow[due.what](due.arbitrage_id, due.leg)
+    await book_reported(store, advancing(MARKETS))
     return due.what
 
 

@@ -30,6 +30,7 @@ from tests.launch.test_audit_catches import (
     stage,
     trader_of,
 )
+from tests.store.booking import book_reported
 
 __all__ = ["stage"]
 BUYERS = (
@@ -112,6 +113,7 @@ class Floor:
     async def execute(self, leg: Leg) -> None:
         trader = trader_of(self.store, self.accounts[leg.exchange], leg)
         await trader.execute(ARBITRAGE, leg)
+        await book_reported(self.store, advancing(MARKETS))
 
     async def die_after_posting(self, leg: Leg) -> None:
         trader = trader_of(self.store, self.accounts[leg.exchange], leg)
@@ -127,10 +129,9 @@ class Floor:
         leg = (await self.arbitrage()).leg("buy")
         assert leg is not None
         # seconds pass in no time, for whoever only looks
-        looking = LegExecutor(
-            self.store, account, advancing(MARKETS), steady_clock=lambda: steady_now() * 100, by=UNFENCED
-        )
+        looking = LegExecutor(self.store, account, steady_clock=lambda: steady_now() * 100, by=UNFENCED)
         await looking.lookup.resolve(ARBITRAGE, leg)
+        await book_reported(self.store, advancing(MARKETS))
         return await self.arbitrage()
 
     async def reconciled(self, *exchanges: str, rounds: int = 3) -> list[str]:
@@ -147,6 +148,7 @@ class Floor:
             )
             for _ in range(rounds):
                 kinds += [one.kind for one in await process.round()]
+                await book_reported(self.store, advancing(MARKETS))
         return kinds
 
     async def violations(self) -> set[str]:

@@ -15,8 +15,9 @@ from market.money import ZERO, Amount, Price, total
 from market.trade.arbitrages import Arbitrage, Leg, LegRole, LegState
 from market.trade.inflight_orders import inflight_key
 from market.trade.leases import UNFENCED, Actor, Lease, Veto
-from market.trade.leg_lifecycle import WAIT_WITHIN, Advance, acknowledged, finished, granted
+from market.trade.leg_lifecycle import WAIT_WITHIN, Advance, booked, granted
 from market.trade.lifecycle import IllegalStepError, Moment, with_history
+from market.trade.order_results import OrderResult, result_of
 from market.trade.reservation_state import BalanceRow, ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN, reserved
 from tests.market.samples import settings_of
@@ -66,6 +67,15 @@ def leg_of(rows: ReservationState, side: Side) -> Leg:
     leg = arbitrage_of(rows).leg(side)
     assert leg is not None
     return leg
+
+
+def finished(
+    rows: ReservationState, role: LegRole, report: OrderReport | None, settings: Settings, advance: Advance
+) -> ReservationState:
+    """What became of one order is booked."""
+    leg = arbitrage_of(rows).leg(role)
+    assert leg is not None
+    return booked(rows, [result_of("opportunity-1", leg, report)], settings, advance)
 
 
 def fill(leg: Leg, number: int) -> Fill:
@@ -128,8 +138,8 @@ def test_fills_that_an_earlier_version_entered_under_another_key_are_not_booked_
     rows = granted_rows()
     first = fill(leg_of(rows, "buy"), 1)
     report = OrderReport("order", is_final=True, filled=first.amount, fills=(first,))
-    booked = finished(rows, "buy", report, SETTINGS, close)
-    under_old_key = replace(booked, known_fills={f"{first.exchange}|{first.fill_id}"}, booked=())
+    entered = finished(rows, "buy", report, SETTINGS, close)
+    under_old_key = replace(entered, known_fills={f"{first.exchange}|{first.fill_id}"}, booked=())
     again = finished(under_old_key, "buy", report, SETTINGS, close)
     assert again is under_old_key
     later = fill(leg_of(rows, "buy"), 2)
@@ -338,13 +348,18 @@ def test_a_trade_is_sent_when_the_later_of_its_orders_was_and_known_to_be_once_b
 
 
 def test_an_acknowledgement_says_which_order_it_is_and_nothing_else() -> None:
-    one = arbitrage_of(granted_rows())
-    known = acknowledged(one, "buy", "order-1", MOMENT)
-    assert known.legs == (replace(one.legs[0], exchange_order_id="order-1"), one.legs[1])
-    assert known.times == one.times
-    assert acknowledged(known, "buy", "order-2", MOMENT) is known
-    waits = arbitrage_of(waiting())
-    assert acknowledged(waits, "complete", "order-1", MOMENT) is waits
+    rows = granted_rows()
+    one = arbitrage_of(rows)
+    known = finished(rows, "buy", open_order("order-1"), SETTINGS, close)
+    assert arbitrage_of(known).legs == (replace(one.legs[0], exchange_order_id="order-1"), one.legs[1])
+    assert arbitrage_of(known).times == one.times
+    assert finished(known, "buy", open_order("order-2"), SETTINGS, close) is known
+    waits = waiting()
+    assert finished(waits, "complete", open_order("order-1"), SETTINGS, close) is waits
+
+
+def open_order(exchange_order_id: str) -> OrderReport:
+    return OrderReport(exchange_order_id, is_final=False, filled=Amount(ZERO), fills=())
 
 
 def test_an_order_that_was_refused_at_the_wire_is_not_sent_and_nobody_looks_for_it() -> None:
@@ -364,3 +379,60 @@ def test_an_order_that_may_have_left_is_never_sent_again(state: LegState) -> Non
     again = replace(denied, legs=tuple(replace(leg, state=state) for leg in denied.legs if leg.role == "buy"))
     with pytest.raises(IllegalStepError, match=f"not_sent → {state}"):
         with_history(denied, again, MOMENT)
+
+
+@given(calls=reports, cuts=st.lists(st.booleans(), min_size=8, max_size=8))
+def test_results_are_booked_alike_in_one_transaction_or_in_many(calls: Reports, cuts: list[bool]) -> None:
+    """While the arbitrage is open: after its end a late fill has a transaction of its own."""
+    rows = granted_rows()
+    results = []
+    for side, numbers in calls:
+        fills = tuple(fill(leg_of(rows, side), number) for number in numbers)
+        report = OrderReport("order", is_final=True, filled=Amount(total(one.amount for one in fills)), fills=fills)
+        results.append(result_of("opportunity-1", leg_of(rows, side), report))
+        if {one.role for one in results} == set(SIDES):
+            break
+    at_once = booked(rows, results, SETTINGS, close)
+    apart, ledger, waiting_results = rows, list[Fill](), list[OrderResult]()
+    for result, is_cut in zip(results, cuts, strict=False):
+        waiting_results.append(result)
+        if is_cut or result is results[-1]:
+            apart = booked(replace(apart, booked=()), waiting_results, SETTINGS, close)
+            ledger += apart.booked
+            waiting_results = []
+    assert sorted(ledger, key=fill_key) == sorted(at_once.booked, key=fill_key)
+    assert replace(apart, booked=(), arbitrage=None) == replace(at_once, booked=(), arbitrage=None)
+    one, other = arbitrage_of(apart), arbitrage_of(at_once)
+    assert replace(one, history=()) == replace(other, history=())
+
+
+def test_what_nobody_can_say_ends_the_arbitrage_without_a_further_order() -> None:
+    """As soon as its other leg has ended, and again after a late fill of that one."""
+    rows = granted_rows()
+    buy, sell = leg_of(rows, "buy"), leg_of(rows, "sell")
+    lost = result_of("opportunity-1", buy, None, "order_lost")
+    alone = booked(rows, [lost], SETTINGS, complete("0.5"))
+    assert (arbitrage_of(alone).state, leg_of(alone, "buy").unresolved) == ("reserved", "order_lost")
+    sold = result_of("opportunity-1", sell, filled(sell))
+    after = booked(alone, [sold], SETTINGS, complete("0.5"))
+    assert (arbitrage_of(after).state, arbitrage_of(after).reason) == ("residual", "order_lost")
+    assert [leg.role for leg in arbitrage_of(after).legs] == ["buy", "sell"]
+    late = result_of("opportunity-1", sell, filled(sell, Decimal("0.1"), "2"))
+    again = booked(replace(after, booked=()), [late], SETTINGS, complete("0.5"))
+    assert (arbitrage_of(again).state, arbitrage_of(again).reason) == ("residual", "order_lost")
+    found = result_of("opportunity-1", buy, filled(buy))
+    known = booked(replace(again, booked=()), [found], SETTINGS, close)
+    assert (arbitrage_of(known).state, leg_of(known, "buy").unresolved) == ("closed", None)
+
+
+def test_a_result_of_an_order_that_has_another_in_its_place_changes_nothing() -> None:
+    rows = granted_rows()
+    before = replace(leg_of(rows, "buy"), client_order_id="the one before")
+    assert booked(rows, [result_of("opportunity-1", before, None)], SETTINGS, close) is rows
+
+
+def test_a_result_of_no_leg_is_a_bug() -> None:
+    rows = granted_rows()
+    other = replace(leg_of(rows, "buy"), role="flatten")
+    with pytest.raises(IllegalStepError, match="no flatten leg"):
+        booked(rows, [result_of("opportunity-1", other, None)], SETTINGS, close)

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from market.accounting.differences import HANDLING, Booking, DifferenceKind, Resumption, RowCorrection
+from market.accounting.differences import HANDLING, DifferenceKind, Resumption, RowCorrection
 from market.accounting.reconciliation import BookedLeg, BookState, ExchangeState, OrderSearch, differences
 from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
 from market.money import Amount, Price
 from market.trade.arbitrages import Leg, LegState
+from market.trade.order_results import OrderResult, result_of
 from market.trade.reservation_state import BalanceRow
 from tests.market.samples import USD_MARKET, fill_of, order_leg
 
@@ -131,9 +132,10 @@ def test_an_order_found_without_a_client_id_may_be_another_legs(other: Leg | Non
 
 
 def test_a_late_fill_is_booked_by_its_leg_with_those_known_before() -> None:
-    [late] = differences(ours(leg("done", "order-1", FILL)), theirs(listed(), listed(OTHER_FILL)))
+    own = leg("done", "order-1", FILL)
+    [late] = differences(ours(own), theirs(listed(), listed(OTHER_FILL)))
     report = OrderReport("order-1", True, Amount(ONE * 2), (FILL, OTHER_FILL))
-    assert late.remedy == Booking("arbitrage-1", "buy", report)
+    assert late.remedy == result_of("arbitrage-1", own, report)
 
 
 def test_late_fills_of_one_order_are_one_difference() -> None:
@@ -142,8 +144,9 @@ def test_late_fills_of_one_order_are_one_difference() -> None:
 
 
 def test_an_order_that_was_found_is_booked_by_the_leg_it_was_sought_for() -> None:
-    [found] = differences(ours(leg("not_sent", None)), theirs(searches=(search(FOUND),)))
-    assert found.remedy == Booking("arbitrage-1", "buy", FOUND)
+    sought = search(FOUND)
+    [found] = differences(ours(leg("not_sent", None)), theirs(searches=(sought,)))
+    assert found.remedy == result_of("arbitrage-1", sought.leg, FOUND)
 
 
 def test_the_exchanges_word_replaces_the_row_as_it_was_compared() -> None:
@@ -214,7 +217,7 @@ def test_only_what_is_healed_has_a_remedy_and_nothing_open_is_touched(
     final = {own.arbitrage_id for own in mine.legs if own.leg.is_final}
     for one in found:
         assert (one.remedy is not None) == (HANDLING[one.kind].handled == "healed")
-        if isinstance(one.remedy, Booking):
+        if isinstance(one.remedy, OrderResult):
             assert one.remedy.arbitrage_id in final
     assert sorted(found, key=lambda one: list(HANDLING).index(one.kind)) == found
 

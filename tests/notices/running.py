@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from market.trade.leases import UNFENCED
 from store.mongo.mongo_store import MongoTradeStore
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, opportunity, reserved
 
 
@@ -28,6 +29,6 @@ async def traded(store: MongoTradeStore, number: int) -> str:
     """An arbitrage that is begun and closed; its id."""
     of = opportunity(f"opportunity-{number}", sequence=number)
     arbitrage = await reserved(store, of, "0.01")
-    await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close, UNFENCED)
-    await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close, UNFENCED)
+    await finish_leg(store, arbitrage.arbitrage_id, "buy", None, close, UNFENCED)
+    await finish_leg(store, arbitrage.arbitrage_id, "sell", None, close, UNFENCED)
     return arbitrage.arbitrage_id

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from urllib.parse import urlencode
@@ -104,6 +105,10 @@ async def test_the_accounts_answers_have_the_shape_of_recorded_ones(bench: Bench
         ({"timeinforce": "GTD"}, "EGeneral:Invalid arguments:timeinforce", ccxt.ExchangeError),
         ({"oflags": "viqc"}, "EGeneral:Invalid arguments:oflags", ccxt.ExchangeError),
         ({"cl_ord_id": "no id of this length is"}, "EGeneral:Invalid arguments:cl_ord_id", ccxt.ExchangeError),
+        ({"deadline": "soon"}, "EGeneral:Invalid arguments:deadline", ccxt.ExchangeError),
+        ({"deadline": "2020-01-01T00:00:00"}, "EGeneral:Invalid arguments:deadline", ccxt.ExchangeError),
+        ({"deadline": "2100-01-01T00:00:00Z"}, "EGeneral:Invalid arguments:deadline", ccxt.ExchangeError),
+        ({"deadline": "2020-01-01T00:00:00Z"}, "EService:Deadline elapsed", ccxt.ExchangeError),
         ({"userref": "7"}, "EGeneral:Invalid arguments:userref", ccxt.ExchangeError),
         ({"client_oid": CLIENT_ID}, "EGeneral:Invalid arguments:client_oid", ccxt.ExchangeError),
     ],
@@ -115,6 +120,13 @@ async def test_orders_it_does_not_take(
         await bench.client.privatePostAddOrder(limit_order(bench) | fields)
     assert text in str(rejected.value)
     assert bench.exchange.customer.orders == {}
+
+
+async def test_an_order_before_its_deadline_is_taken(bench: Bench) -> None:
+    moment = datetime.fromtimestamp(bench.exchange.clock.now() / 1_000_000 + 30, UTC)
+    deadline = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    await bench.client.privatePostAddOrder(limit_order(bench, deadline=deadline))
+    assert len(bench.exchange.customer.orders) == 1
 
 
 async def test_a_post_only_order_that_would_trade_is_rejected(bench: Bench) -> None:

@@ -149,10 +149,14 @@ async def reserved(store: TradeStore, of: Opportunity | None = None, amount: str
 
 async def granted(store: TradeStore, arbitrage_id: str, role: LegRole) -> Leg:
     """The leg, which has been granted."""
-    arbitrage = await store.arbitrage(arbitrage_id)
+    leg = leg_of(await store.arbitrage(arbitrage_id), role)
+    assert leg.state == "granted"
+    return leg
+
+
+def leg_of(arbitrage: Arbitrage | None, role: LegRole) -> Leg:
     leg = None if arbitrage is None else arbitrage.leg(role)
     assert leg is not None
-    assert leg.state == "granted"
     return leg
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pymongo import MongoClient
 
+from market.trade.grants import Grant
 from market.trade.leases import UNFENCED
 from store.errors import HistoryLostError
 from store.mongo.mongo_store import MongoTradeStore
@@ -15,6 +16,7 @@ from store.queries.trade_reader import StoreChange, TradeReader
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
 from store.server.mongo_client import Client, connect
 from tests.services import LOGIN, mongod_process, wait_primary
+from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import close, open_books, opportunity, reserved
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
 
@@ -37,23 +39,24 @@ async def test_a_rolled_oplog_is_answered_with_what_stands_now(client: Client) -
         await store.prepare()
         await open_books(store)
         arbitrage = await reserved(store, opportunity())
-        reported = store.watch_arbitrages()
+        watched = store.watch_grants("alpha")
         changes = TradeReader(client, DATABASE).watch()
-        assert await anext(reported) == arbitrage
+        assert (await anext(watched)).leg == arbitrage.legs[0]
         assert await anext(changes) is None
-        await store.record_sent(arbitrage.arbitrage_id, "buy", "order-1", UNFENCED)
+        await record_sent(store, arbitrage.arbitrage_id, "buy", "order-1", UNFENCED)
         assert await anext(changes) == await store.arbitrage(arbitrage.arbitrage_id)
-        await store.finish_leg(arbitrage.arbitrage_id, "buy", None, close, UNFENCED)
-        ended = await store.finish_leg(arbitrage.arbitrage_id, "sell", None, close, UNFENCED)
+        await finish_leg(store, arbitrage.arbitrage_id, "buy", None, close, UNFENCED)
+        await finish_leg(store, arbitrage.arbitrage_id, "sell", None, close, UNFENCED)
+        missed = await reserved(store, opportunity("opportunity-2", sequence=2))
         await roll_oplog(client)
         with pytest.raises(HistoryLostError):
             await drained(changes)
-        while (seen := await anext(reported)).state != "closed":
-            continue
-        assert seen == ended
-        await reserved(store, opportunity("opportunity-2", sequence=2))
-        assert (await anext(reported)).arbitrage_id == "opportunity-2"
-        await reported.aclose()
+        assert await anext(watched) == Grant("opportunity-2", missed.legs[0])
+        await finish_leg(store, "opportunity-2", "buy", None, close, UNFENCED)
+        await finish_leg(store, "opportunity-2", "sell", None, close, UNFENCED)
+        await reserved(store, opportunity("opportunity-3", sequence=3))
+        assert (await anext(watched)).arbitrage_id == "opportunity-3"
+        await watched.aclose()
 
 
 async def test_an_old_token_begins_again(client: Client) -> None:

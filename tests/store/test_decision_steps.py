@@ -18,6 +18,7 @@ from store.memory.memory_store import MemoryTradeStore
 from store.queries.session_export import ExportedArbitrage, ExportedFill, exporting
 from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET
+from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import (
     OPENING,
     SETTINGS,
@@ -72,15 +73,15 @@ async def closed(store: TradeStore) -> None:
     orders: tuple[tuple[LegRole, str], ...] = (("sell", "y"), ("buy", "x"))
     for side, order in orders:
         leg = await granted(store, "opportunity-1", side)
-        await store.record_sent("opportunity-1", side, order, BY)
-        await store.finish_leg("opportunity-1", side, filled(leg), close, BY)
+        await record_sent(store, "opportunity-1", side, order, BY)
+        await finish_leg(store, "opportunity-1", side, filled(leg), close, BY)
 
 
 async def held(store: TradeStore) -> None:
     await reserved(store)
     roles: tuple[LegRole, ...] = ("buy", "sell")
     for role in roles:
-        await store.finish_leg("opportunity-1", role, None, EndAsResidual("order_lost"), BY)
+        await finish_leg(store, "opportunity-1", role, None, EndAsResidual("order_lost"), BY)
 
 
 async def reserved_by_bots(store: TradeStore) -> None:
@@ -94,8 +95,8 @@ async def granted_later(store: TradeStore) -> None:
     await reserved(store)
     alpha, advance = await ready_bot(store, "alpha"), advancing((USD_MARKET, EUR_MARKET))
     buy, sell = await granted(store, "opportunity-1", "buy"), await granted(store, "opportunity-1", "sell")
-    await store.finish_leg("opportunity-1", "buy", filled(buy), advance, alpha)
-    await store.finish_leg("opportunity-1", "sell", filled(sell, Decimal("0.5")), advance, alpha)
+    await finish_leg(store, "opportunity-1", "buy", filled(buy), advance, alpha)
+    await finish_leg(store, "opportunity-1", "sell", filled(sell, Decimal("0.5")), advance, alpha)
     assert await store.grant("opportunity-1", "complete", alpha) is None
     beta = await ready_bot(store, "beta")
     assert await store.grant("opportunity-1", "complete", beta) is not None
@@ -106,8 +107,8 @@ async def granted_later(store: TradeStore) -> None:
     [
         (reserved, ["reserve"]),
         (reserved_by_bots, ["reserve"]),
-        (held, ["reserve", "finish", "finish"]),
-        (granted_later, ["reserve", "finish", "finish", "grant"]),
+        (held, ["reserve", "book", "book"]),
+        (granted_later, ["reserve", "book", "book", "grant"]),
     ],
 )
 async def test_an_arbitrage_follows_from_its_steps(
@@ -127,16 +128,15 @@ async def test_each_step_says_who_took_it_when_and_what_the_exchange_answered(st
     await closed(store)
     (one,) = await kept(store)
     taken = [step_of(text) for text in one.steps]
-    whats = [(step.request.kind, step.request.role) for step in taken]
-    assert whats == [("reserve", None)] + [
-        (what, role) for role in ("sell", "buy") for what in ("acknowledge", "finish")
-    ]
+    told = [[(one.role, one.is_final) for one in step.request.results] for step in taken]
+    assert told == [[], [("sell", False)], [("sell", True)], [("buy", False)], [("buy", True)]]
     assert {step.read.by for step in taken} == {BY}
     moments = [step.read.now for step in taken]
     assert moments == sorted(moments)
     assert set(moments) == {transition.at for transition in one.arbitrage.history}
-    assert taken[2].request.report == filled(one.arbitrage.legs[1])
-    assert [step.request.exchange_order_id for step in taken if step.request.kind == "acknowledge"] == ["y", "x"]
+    assert taken[2].request.results[0].report == filled(one.arbitrage.legs[1])
+    known = [step.request.results[0].report for step in (taken[1], taken[3])]
+    assert [None if report is None else report.exchange_order_id for report in known] == ["y", "x"]
     assert {step.read.settings_version for step in taken} == {1}
 
 
@@ -147,8 +147,8 @@ async def test_what_changes_nothing_is_no_step(store: TradeStore, kept: Kept) ->
     leg = before[0].arbitrage.legs[0]
     await store.reserve(request(), BY)
     assert await store.grant("opportunity-1", "buy", BY) is None
-    await store.record_sent("opportunity-1", "buy", "again", BY)
-    await store.finish_leg("opportunity-1", "buy", filled(leg), close, BY)
+    await record_sent(store, "opportunity-1", "buy", "again", BY)
+    await finish_leg(store, "opportunity-1", "buy", filled(leg), close, BY)
     assert await kept(store) == before
 
 

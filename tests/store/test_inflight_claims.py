@@ -17,6 +17,7 @@ from market.trade.leg_planning import client_order_id
 from market.trade.reservations import Reservation
 from store.store_port import TradeStore
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
+from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import SETTINGS, close, filled, granted, leg_request, request
 
 YEN = replace(USD_MARKET, exchange="bitflyer", symbol="BTC/USD")
@@ -78,9 +79,9 @@ async def test_a_second_leg_of_its_side_is_rejected_until_the_first_has_landed(s
     assert (rejected.arbitrage, rejected.rejection) == (None, "leg_in_flight")
     # the leg on the other exchange, which could fly, is not taken alone
     assert await store.balances.rows() == before
-    await store.record_sent("first", "buy", "order-1", UNFENCED)
+    await record_sent(store, "first", "buy", "order-1", UNFENCED)
     assert (await store.reserve(requested(SECOND), UNFENCED)).rejection == "leg_in_flight"
-    await store.finish_leg("first", "buy", filled(leg), close, UNFENCED)
+    await finish_leg(store, "first", "buy", filled(leg), close, UNFENCED)
     assert (await store.reserve(requested(SECOND), UNFENCED)).rejection is None
 
 
@@ -112,7 +113,7 @@ async def test_an_order_that_was_denied_or_never_posted_has_landed(
     """One that was denied may turn up yet, which its look-up tells by the ids of all others."""
     await opened(store)
     await both(store, FIRST)
-    await store.finish_leg("first", "buy", report, close, UNFENCED)
+    await finish_leg(store, "first", "buy", report, close, UNFENCED)
     assert (await store.reserve(requested(SECOND), UNFENCED)).rejection is None
 
 
@@ -121,15 +122,15 @@ async def test_an_unwinding_leg_is_reserved_and_waits_until_the_other_has_landed
     await opened(store)
     sold = (await both(store, OTHER_WAY)).legs[1]
     flying = (await both(store, FIRST)).legs[0]
-    await store.finish_leg("other way", "buy", None, close, UNFENCED)
-    single = await store.finish_leg("other way", "sell", filled(sold), reverses, UNFENCED)
+    await finish_leg(store, "other way", "buy", None, close, UNFENCED)
+    single = await finish_leg(store, "other way", "sell", filled(sold), reverses, UNFENCED)
     reverse = single.leg("reverse")
     assert reverse is not None
     assert reverse.state == "reserved"
     assert single.send_by - reverse.times["reserved"] > 10_000_000
     assert await store.grant("other way", "reverse", UNFENCED) is None
     assert await store.arbitrage("other way") == single
-    await store.finish_leg("first", "buy", filled(flying), close, UNFENCED)
+    await finish_leg(store, "first", "buy", filled(flying), close, UNFENCED)
     assert await store.grant("other way", "reverse", UNFENCED) == await granted(store, "other way", "reverse")
     # and now it is the one in flight
     assert (await store.reserve(requested(SECOND), UNFENCED)).rejection == "leg_in_flight"
@@ -138,11 +139,11 @@ async def test_an_unwinding_leg_is_reserved_and_waits_until_the_other_has_landed
 async def test_an_unwinding_leg_that_is_alone_is_granted_at_once_and_in_flight(store: TradeStore) -> None:
     await opened(store)
     sold = (await both(store, OTHER_WAY)).legs[1]
-    await store.finish_leg("other way", "buy", None, close, UNFENCED)
-    await store.finish_leg("other way", "sell", filled(sold), reverses, UNFENCED)
+    await finish_leg(store, "other way", "buy", None, close, UNFENCED)
+    await finish_leg(store, "other way", "sell", filled(sold), reverses, UNFENCED)
     reverse = await granted(store, "other way", "reverse")
     assert (await store.reserve(requested(FIRST), UNFENCED)).rejection == "leg_in_flight"
-    await store.finish_leg("other way", "reverse", filled(reverse), close, UNFENCED)
+    await finish_leg(store, "other way", "reverse", filled(reverse), close, UNFENCED)
     assert (await store.reserve(requested(FIRST), UNFENCED)).rejection is None
 
 

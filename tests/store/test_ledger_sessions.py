@@ -17,6 +17,7 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.queries.session_export import exporting
 from store.server.mongo_client import connect
 from tests.market.samples import MARKETS, settings_of
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import filled, granted, open_books, opportunity, ready_bot, reserved
 
 ID = "opportunity-1"
@@ -37,9 +38,9 @@ async def left_by_a_halt(store: MongoTradeStore) -> Arbitrage:
     await reserved(store, opportunity(), "2")
     buy = await granted(store, ID, "buy")
     await store.settings.change(settings_of(trading_state="halted"), 1, "switch")
-    await store.finish_leg(ID, "buy", filled(buy), ADVANCE, UNFENCED)
+    await finish_leg(store, ID, "buy", filled(buy), ADVANCE, UNFENCED)
     refused = OrderReport("", True, Amount(Decimal(0)), (), is_posted=False, reason="halted")
-    held = await store.finish_leg(ID, "sell", refused, ADVANCE, UNFENCED)
+    held = await finish_leg(store, ID, "sell", refused, ADVANCE, UNFENCED)
     assert (held.state, held.reason) == ("residual", "halted")
     return held
 
@@ -50,7 +51,7 @@ async def resumed(store: MongoTradeStore) -> OrderReport:
     assert await store.resume(ID, ADVANCE, UNFENCED)
     leg = await granted(store, ID, "flatten")
     report = filled(leg)
-    await store.finish_leg(ID, "flatten", report, ADVANCE, UNFENCED)
+    await finish_leg(store, ID, "flatten", report, ADVANCE, UNFENCED)
     return report
 
 
@@ -88,15 +89,15 @@ async def test_fills_that_two_exchanges_number_alike_are_not_taken_for_each_othe
     await open_books(mongo_store)
     await reserved(mongo_store, opportunity(), "2")
     buy, alpha = await granted(mongo_store, ID, "buy"), await ready_bot(mongo_store, "alpha")
-    await mongo_store.finish_leg(ID, "buy", numbered(filled(buy), "7"), ADVANCE, alpha)
+    await finish_leg(mongo_store, ID, "buy", numbered(filled(buy), "7"), ADVANCE, alpha)
     # what is left is to be sold once beta has a bot
-    await mongo_store.finish_leg(ID, "sell", None, ADVANCE, alpha)
+    await finish_leg(mongo_store, ID, "sell", None, ADVANCE, alpha)
     await later.balances.replace("beta", {"BTC": Decimal(5), "EUR": Decimal(5)}, "before", UNFENCED)
     beta = await ready_bot(later, "beta")
     sell = await later.grant(ID, "complete", beta)
     assert sell is not None
     report = numbered(filled(sell), "7")
-    await later.finish_leg(ID, "complete", report, ADVANCE, beta)
+    await finish_leg(later, ID, "complete", report, ADVANCE, beta)
     assert await later.fills() == list(report.fills)
 
 
@@ -111,6 +112,6 @@ async def test_what_was_sent_before_the_opening_belongs_to_the_session_before(
     report = await resumed(later)
     late = replace(report, fills=(replace(report.fills[0], fill_id="late", amount=Amount(Decimal("0.01"))),))
     await later.balances.replace("alpha", {"BTC": Decimal(5), "USD": Decimal(5)}, "before", UNFENCED)
-    await later.finish_leg(ID, "flatten", late, ADVANCE, UNFENCED)
+    await finish_leg(later, ID, "flatten", late, ADVANCE, UNFENCED)
     assert await later.fills() == []
     assert {fill.fill_id for fill in await mongo_store.fills()} == {bought.fill_id, report.fills[0].fill_id, "late"}

@@ -9,6 +9,7 @@ from market.trade.arbitrages import Rejection
 from market.trade.leases import UNFENCED
 from market.trade.reservation_state import liquidity_key
 from store.memory.memory_store import LIQUIDITY_ROWS, MemoryTradeStore
+from tests.store.booking import finish_leg
 from tests.store.conftest import SteppedClock
 from tests.store.reservation_requests import (
     balances,
@@ -31,7 +32,7 @@ async def test_its_clock_is_the_servers(store_clock: SteppedClock) -> None:
     first = await reserved(store)
     assert first.send_by == store_clock.now() + 1_000_000 == await store.server_now() + 1_000_000
     await store_clock.sleep(1.5)
-    later = await store.finish_leg(ID, "buy", filled(first.legs[0]), close, UNFENCED)
+    later = await finish_leg(store, ID, "buy", filled(first.legs[0]), close, UNFENCED)
     assert later.legs[0].times["done"] == first.times["reserved"] + 1_500_000
     assert await store.session_arbitrages() == [later]
 
@@ -44,8 +45,8 @@ async def test_a_leg_waits_a_quarter_of_a_minute_for_its_bot(
     await open_books(store)
     await reserved(store, amount="2")
     alpha, advance = await ready_bot(store, "alpha"), complete("0.5")
-    await store.finish_leg(ID, "buy", filled(await granted(store, ID, "buy")), advance, alpha)
-    await store.finish_leg(ID, "sell", filled(await granted(store, ID, "sell"), Decimal(1)), advance, alpha)
+    await finish_leg(store, ID, "buy", filled(await granted(store, ID, "buy")), advance, alpha)
+    await finish_leg(store, ID, "sell", filled(await granted(store, ID, "sell"), Decimal(1)), advance, alpha)
     await store_clock.sleep(seconds)
     await ready_bot(store, "beta")
     leg = await store.grant(ID, "complete", alpha)
@@ -55,7 +56,7 @@ async def test_a_leg_waits_a_quarter_of_a_minute_for_its_bot(
     assert added is not None
     assert (added.state, leg) == (state, added if state == "granted" else None)
     assert (await balances(store))["beta", "BTC"][1] == Decimal("0.5")
-    ended = await store.finish_leg(ID, "complete", None, advance, alpha)
+    ended = await finish_leg(store, ID, "complete", None, advance, alpha)
     assert ended.state == "closed"
     assert (await balances(store))["beta", "BTC"][1] == 0
 
@@ -74,7 +75,7 @@ async def test_it_forgets_the_liquidity_of_old_quotes(store_clock: SteppedClock)
     for sequence in range(LIQUIDITY_ROWS + 1):
         of = opportunity(f"opportunity-{sequence}", sequence)
         for leg in (await reserved(store, of, "0.001")).legs:
-            await store.finish_leg(of.opportunity_id, leg.role, None, close, UNFENCED)
+            await finish_leg(store, of.opportunity_id, leg.role, None, close, UNFENCED)
     assert len(store.liquidity) == LIQUIDITY_ROWS
     assert liquidity_key(of, "buy") in store.liquidity
     assert liquidity_key(opportunity(sequence=0), "buy") not in store.liquidity

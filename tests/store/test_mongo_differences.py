@@ -13,6 +13,7 @@ from market.trade.reservation_state import BalanceRow
 from session.clock import SystemClock
 from store.errors import FencedOutError
 from store.store_port import TradeStore
+from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import close, filled, granted, open_books, opportunity, reserved
 
 FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
@@ -70,8 +71,8 @@ async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore)
     assert await since(store, "beta", far) == [without_history(both)]
     assert await since(store, "alpha", far) == [without_history(both)]
     for role in ("buy", "sell"):
-        await store.finish_leg(
-            both.arbitrage_id, role, None, lambda one, _settings, _now: replace(one, state="unfilled"), UNFENCED
+        await finish_leg(
+            store, both.arbitrage_id, role, None, lambda one, _settings, _now: replace(one, state="unfilled"), UNFENCED
         )
     assert await store.differences.arbitrages_since("alpha", far) == []
     [ended] = await store.differences.arbitrages_since("alpha", reserved_at - 1_000)
@@ -83,16 +84,16 @@ async def test_one_that_is_gone_on_with_long_after_it_began_is_among_them(store:
     await open_books(store)
     await reserved(store, opportunity(), "2")
     buy = await granted(store, "opportunity-1", "buy")
-    await store.finish_leg("opportunity-1", "buy", None, close, UNFENCED)
+    await finish_leg(store, "opportunity-1", "buy", None, close, UNFENCED)
     await granted(store, "opportunity-1", "sell")
-    await store.finish_leg("opportunity-1", "sell", None, close, UNFENCED)
+    await finish_leg(store, "opportunity-1", "sell", None, close, UNFENCED)
     first = await store.arbitrage("opportunity-1")
     assert first is not None
     then = first.times["ended"] + 1
     while await store.server_now() < then:
         await SystemClock().sleep(0.001)
     assert await store.differences.arbitrages_since("alpha", then) == []
-    late = await store.finish_leg("opportunity-1", "buy", filled(buy), close, UNFENCED)
+    late = await finish_leg(store, "opportunity-1", "buy", filled(buy), close, UNFENCED)
     assert late.state == "closed"
     assert await since(store, "alpha", then) == [without_history(late)]
 
@@ -102,10 +103,10 @@ async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
     await reserved(store, opportunity(), "2")
     buy, sell = await granted(store, "opportunity-1", "buy"), await granted(store, "opportunity-1", "sell")
     assert await store.differences.orders_since("alpha", 0) == {}
-    await store.record_sent("opportunity-1", "buy", "order-7", UNFENCED)
-    await store.finish_leg("opportunity-1", "sell", filled(sell), close, UNFENCED)
+    await record_sent(store, "opportunity-1", "buy", "order-7", UNFENCED)
+    await finish_leg(store, "opportunity-1", "sell", filled(sell), close, UNFENCED)
     assert await store.differences.orders_since("alpha", 0) == {buy.client_order_id: "order-7"}
-    ended = await store.finish_leg("opportunity-1", "buy", filled(buy), close, UNFENCED)
+    ended = await finish_leg(store, "opportunity-1", "buy", filled(buy), close, UNFENCED)
     assert await store.differences.orders_since("alpha", ended.times["ended"]) == {buy.client_order_id: "order-7"}
     assert list(await store.differences.orders_since("beta", 0)) == [sell.client_order_id]
     assert await store.differences.orders_since("alpha", ended.times["ended"] + 1) == {}

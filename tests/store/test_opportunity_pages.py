@@ -15,6 +15,7 @@ from store.queries.opportunity_pages import SCANNED_KEYS, SCANNED_OUTCOMES, Oppo
 from store.queries.trade_reader import TradeReader
 from store.server.documents import OPPORTUNITIES, REJECTIONS, opportunity_document, rejection_document
 from store.server.mongo_client import Document, connect
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, filled, granted, opportunity, reserved
 
 START = 1_700_000_000_000_000
@@ -54,7 +55,7 @@ async def trade(store: MongoTradeStore, of: Opportunity) -> None:
     await store.save_opportunities([of])
     await reserved(store, of, "0.01")
     for leg in (await granted(store, of.opportunity_id, "buy"), await granted(store, of.opportunity_id, "sell")):
-        await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close, UNFENCED)
+        await finish_leg(store, of.opportunity_id, leg.role, filled(leg), close, UNFENCED)
 
 
 async def all_pages(reader: TradeReader, wanted: OpportunityFilter, limit: int) -> list[StoredOpportunity]:

@@ -10,6 +10,7 @@ from store.aggregates.opportunity_sums import OutcomeSum
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.mongo_client import connect
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, filled, granted, opportunity, reserved
 
 SECOND = 1_000_000
@@ -34,7 +35,7 @@ async def trade(store: MongoTradeStore, identity: str, net_bps: float) -> None:
     of = replace(opportunity(identity), net_bps=net_bps, expected_profit=2.25)
     await reserved(store, of, "0.01")
     for leg in (await granted(store, identity, "buy"), await granted(store, identity, "sell")):
-        await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
+        await finish_leg(store, identity, leg.role, filled(leg), close, UNFENCED)
 
 
 async def test_what_is_counted_together_stands_at_the_spread_of_the_first(

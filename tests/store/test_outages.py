@@ -49,10 +49,14 @@ class Bystanders:
     versions: list[int] = field(default_factory=list)
     wanted: int = 0
     """How many are written: the limit of open arbitrages must not end the writing."""
+    is_over: bool = False
+    """A writer that was cancelled might still commit."""
 
     async def write(self) -> None:
         for index in count():
-            await until(lambda: len(self.acknowledged) < self.wanted)
+            await until(lambda: self.is_over or len(self.acknowledged) < self.wanted)
+            if self.is_over:
+                return
             of = opportunity(f"opportunity-{index}", sequence=index)
             # a pair may be open once, so each has a base of its own
             of = replace(of, base=f"base-{index}")
@@ -63,9 +67,9 @@ class Bystanders:
             if result.arbitrage is not None:
                 self.acknowledged.add(result.arbitrage.arbitrage_id)
 
-    async def watch_arbitrages(self) -> None:
-        async for arbitrage in self.store.watch_arbitrages():
-            self.seen.add(arbitrage.arbitrage_id)
+    async def watch_grants(self) -> None:
+        async for grant in self.store.watch_grants("alpha"):
+            self.seen.add(grant.arbitrage_id)
 
     async def watch_settings(self) -> None:
         async for settings in self.store.settings.watch():
@@ -84,7 +88,7 @@ async def test_a_killed_server_loses_nothing_acknowledged(
     others = Bystanders(lonely_store)
     async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
         writer = group.create_task(others.write())
-        watchers = [group.create_task(watch()) for watch in (others.watch_arbitrages, others.watch_settings)]
+        watchers = [group.create_task(watch()) for watch in (others.watch_grants, others.watch_settings)]
         for version in (1, 2):
             await others.more_acknowledged()
             mongod.kill()
@@ -92,7 +96,8 @@ async def test_a_killed_server_loses_nothing_acknowledged(
             await wait_primary(mongod)
             await lonely_store.settings.change(MANY, version, "somebody")
             await others.more_acknowledged()
-        writer.cancel()
+        others.is_over = True
+        await writer
         await until(lambda: others.acknowledged <= others.seen and others.versions[-1:] == [3])
         for watcher in watchers:
             watcher.cancel()

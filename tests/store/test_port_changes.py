@@ -2,20 +2,23 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from decimal import Decimal
 from typing import TypeVar
 
 import pytest
 
-from market.trade.arbitrages import Arbitrage
+from market.trade.grants import Grant
 from market.trade.leases import UNFENCED
-from session.clock import SystemClock
+from market.trade.order_results import result_of
 from store.errors import VersionConflictError
 from store.store_port import TradeStore
 from tests.market.samples import settings_of
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import (
     close,
+    complete,
     filled,
-    granted,
+    leg_of,
     open_books,
     opportunity,
     reserved,
@@ -66,45 +69,37 @@ async def test_settings_are_reported_in_order(store: TradeStore) -> None:
     assert [(await next_of(reported)).version for _ in range(5)] == [2, 3, 4, 5, 6]
 
 
-async def test_arbitrages_are_reported_as_they_change(store: TradeStore) -> None:
+async def test_a_bot_hears_of_what_is_granted_at_its_exchange_and_of_nothing_else(store: TradeStore) -> None:
     await open_books(store)
     first = await reserved(store)
-    reported = store.watch_arbitrages()
-    assert await next_of(reported) == first
-    legs = [await granted(store, ID, "buy"), await granted(store, ID, "sell")]
-    await store.record_sent(ID, "buy", "order-1", UNFENCED)
-    acknowledged = await next_of(reported)
-    assert [leg.exchange_order_id for leg in acknowledged.legs] == ["order-1", None]
-    for leg in legs:
-        after = await store.finish_leg(ID, leg.role, filled(leg), close, UNFENCED)
-        assert await next_of(reported) == after
-    assert after.state == "closed"
-    # and one that begins while they watch
+    watched = store.watch_grants("beta")
+    assert await next_of(watched) == Grant(ID, leg_of(first, "sell"))
+    await finish_leg(store, ID, "buy", filled(leg_of(first, "buy")), close, UNFENCED)
+    await finish_leg(store, ID, "sell", filled(leg_of(first, "sell"), Decimal(0)), complete("0.5"), UNFENCED)
+    # a leg that follows, then one of a trade that begins while it watches
+    added = leg_of(await store.arbitrage(ID), "complete")
+    assert await next_of(watched) == Grant(ID, added)
+    await finish_leg(store, ID, "complete", filled(added), close, UNFENCED)
     second = await reserved(store, opportunity("opportunity-2", sequence=2))
-    assert await next_of(reported) == second
+    assert await next_of(watched) == Grant("opportunity-2", leg_of(second, "sell"))
 
 
-async def watched_until_closed(store: TradeStore, seen: list[Arbitrage]) -> None:
-    async for arbitrage in store.watch_arbitrages():
-        seen.append(arbitrage)
-        if arbitrage.state == "closed":
-            return
-
-
-async def test_a_watcher_that_begins_amid_changes_sees_no_state_go_back(store: TradeStore) -> None:
+async def test_a_result_is_told_until_it_is_booked(store: TradeStore) -> None:
     await open_books(store)
-    reported: list[list[Arbitrage]] = [[] for _ in range(8)]
-    async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
-        await reserved(store)
-        for seen in reported:
-            group.create_task(watched_until_closed(store, seen))
-        legs = [await granted(store, ID, "buy"), await granted(store, ID, "sell")]
-        await store.record_sent(ID, "buy", "order-1", UNFENCED)
-        while not all(reported):
-            await SystemClock().sleep(0.005)
-        await store.record_sent(ID, "sell", "order-2", UNFENCED)
-        for leg in legs:
-            await store.finish_leg(ID, leg.role, filled(leg), close, UNFENCED)
-    for seen in reported:
-        progress = [len(arbitrage.history) for arbitrage in seen]
-        assert progress == sorted(set(progress))
+    arbitrage = await reserved(store)
+    results = [result_of(ID, leg, filled(leg)) for leg in arbitrage.legs]
+    await store.report_order(results[0], UNFENCED)
+    watched = store.watch_order_results()
+    assert await next_of(watched) == results[0]
+    await store.report_order(results[0], UNFENCED)
+    await store.report_order(results[1], UNFENCED)
+    assert await next_of(watched) == results[1]
+    assert await store.order_results() == await store.order_results(ID) == results
+    assert await store.order_results("another") == []
+    ended = await store.book(ID, close, UNFENCED)
+    assert (ended.state, await store.order_results()) == ("closed", [])
+    # one that comes again is booked once
+    await store.report_order(results[1], UNFENCED)
+    assert await next_of(watched) == results[1]
+    assert await store.book(ID, close, UNFENCED) == ended
+    assert await store.order_results() == []

@@ -11,6 +11,7 @@ from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import MAX_TRIES, NOT_POSTED, advancing
 from store.store_port import TradeStore
 from tests.market.samples import MARKETS, settings_of
+from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import (
     balances,
     close,
@@ -48,22 +49,22 @@ async def bought_alone(store: TradeStore, advance: Advance) -> Arbitrage:
     await open_books(store)
     await reserved(store, opportunity(), "2")
     buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
-    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance, UNFENCED)
-    return await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
+    await finish_leg(store, ID, "sell", filled(sell, Decimal(0)), advance, UNFENCED)
+    return await finish_leg(store, ID, "buy", filled(buy), advance, UNFENCED)
 
 
 async def test_a_fill_that_comes_late_is_booked_once_and_opens_the_arbitrage_again(store: TradeStore) -> None:
     await open_books(store)
     await reserved(store, opportunity(), "2")
     buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
-    await store.finish_leg(ID, "sell", filled(sell), close, UNFENCED)
-    await store.finish_leg(ID, "buy", None, close, UNFENCED)
+    await finish_leg(store, ID, "sell", filled(sell), close, UNFENCED)
+    await finish_leg(store, ID, "buy", None, close, UNFENCED)
     assert await store.unconfirmed_legs("alpha", 0) == [(ID, leg_of(await store.arbitrage(ID), "buy"))]
     assert await store.unconfirmed_legs("beta", 0) == []
     before = await balances(store)
     late = filled(buy, Decimal(1))
     for _ in range(2):
-        arbitrage = await store.finish_leg(ID, "buy", late, complete("0.5"), UNFENCED)
+        arbitrage = await finish_leg(store, ID, "buy", late, complete("0.5"), UNFENCED)
         assert (arbitrage.state, arbitrage.reason) == ("single_leg", "late_fill")
         assert (await balances(store))["alpha", "BTC"] == (before["alpha", "BTC"][0] + 1, Decimal(0))
     assert len(await store.fills()) == 2
@@ -78,13 +79,13 @@ async def test_a_fill_that_another_arbitrage_has_is_not_booked_again(store: Trad
     await open_books(store)
     first = await reserved(store, opportunity(), "1")
     booked = filled(await granted(store, ID, "buy"))
-    await store.finish_leg(ID, "buy", booked, close, UNFENCED)
-    await store.finish_leg(ID, "sell", filled(await granted(store, ID, "sell")), close, UNFENCED)
+    await finish_leg(store, ID, "buy", booked, close, UNFENCED)
+    await finish_leg(store, ID, "sell", filled(await granted(store, ID, "sell")), close, UNFENCED)
     second = await reserved(store, opportunity("opportunity-2", 2), "1")
     assert second.arbitrage_id != first.arbitrage_id
     await granted(store, "opportunity-2", "buy")
     before, fills = await balances(store), await store.fills()
-    after = await store.finish_leg("opportunity-2", "buy", booked, close, UNFENCED)
+    after = await finish_leg(store, "opportunity-2", "buy", booked, close, UNFENCED)
     held = leg_of(second, "buy").held
     free = before["alpha", "USD"][0] + held
     assert leg_of(after, "buy").fills == ()
@@ -96,9 +97,11 @@ async def test_an_order_that_turns_up_without_a_fill_is_known_and_opens_nothing(
     await open_books(store)
     await reserved(store, opportunity(), "2")
     buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
-    await store.finish_leg(ID, "sell", filled(sell), close, UNFENCED)
-    await store.finish_leg(ID, "buy", None, close, UNFENCED)
-    arbitrage = await store.finish_leg(ID, "buy", OrderReport("order-7", True, Amount(Decimal(0)), ()), close, UNFENCED)
+    await finish_leg(store, ID, "sell", filled(sell), close, UNFENCED)
+    await finish_leg(store, ID, "buy", None, close, UNFENCED)
+    arbitrage = await finish_leg(
+        store, ID, "buy", OrderReport("order-7", True, Amount(Decimal(0)), ()), close, UNFENCED
+    )
     assert arbitrage.state == "closed"
     assert leg_of(arbitrage, "buy").exchange_order_id == "order-7"
     assert await store.unconfirmed_legs(buy.exchange, 0) == []
@@ -108,8 +111,8 @@ async def test_every_step_is_kept_with_who_took_it_and_when(store: TradeStore) -
     await open_books(store)
     alpha, beta = await ready_bot(store, "alpha"), await ready_bot(store, "beta")
     await store.reserve(request(), alpha)
-    await store.record_sent(ID, "buy", "order-1", alpha)
-    await store.finish_leg(ID, "sell", filled(await granted(store, ID, "sell")), close, beta)
+    await record_sent(store, ID, "buy", "order-1", alpha)
+    await finish_leg(store, ID, "sell", filled(await granted(store, ID, "sell")), close, beta)
     arbitrage = await known(store)
     assert [(step.what, step.actor, step.token) for step in arbitrage.history] == [
         ("buy granted", "alpha-1", 1),
@@ -131,9 +134,9 @@ async def test_while_halted_no_leg_is_posted_and_what_was_left_is_resumed_after(
     buy = await granted(store, ID, "buy")
     await store.settings.change(settings_of(trading_state="halted"), 1, "test")
     advance = advancing(MARKETS)
-    await store.finish_leg(ID, "sell", REFUSED, advance, UNFENCED)
+    await finish_leg(store, ID, "sell", REFUSED, advance, UNFENCED)
     assert await store.unconfirmed_legs("beta", 0) == []
-    held = await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
+    held = await finish_leg(store, ID, "buy", filled(buy), advance, UNFENCED)
     assert (held.state, held.reason) == ("residual", "halted")
     assert await store.resumable_arbitrages() == [held]
     assert not await store.resume(ID, advance, UNFENCED)
@@ -151,20 +154,20 @@ async def test_a_second_halt_does_not_use_up_the_step_that_it_kept_from_being_se
     await reserved(store, opportunity(), "2")
     buy, advance = await granted(store, ID, "buy"), advancing(MARKETS)
     await store.settings.change(settings_of(trading_state="halted"), 1, "test")
-    await store.finish_leg(ID, "sell", REFUSED, advance, UNFENCED)
-    await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
+    await finish_leg(store, ID, "sell", REFUSED, advance, UNFENCED)
+    await finish_leg(store, ID, "buy", filled(buy), advance, UNFENCED)
     for version in (2, 4):
         await store.settings.change(settings_of(), version, "test")
         assert await store.resume(ID, advance, UNFENCED)
         flatten = leg_of(await store.arbitrage(ID), "flatten")
         assert (flatten.state, flatten.held > 0) == ("granted", True)
         await store.settings.change(settings_of(trading_state="halted"), version + 1, "test")
-        held = await store.finish_leg(ID, "flatten", REFUSED, advance, UNFENCED)
+        held = await finish_leg(store, ID, "flatten", REFUSED, advance, UNFENCED)
         assert (held.state, held.reason) == ("residual", "halted")
     await store.settings.change(settings_of(), 6, "test")
     assert await store.resume(ID, advance, UNFENCED)
     last = await granted(store, ID, "flatten")
-    ended = await store.finish_leg(ID, "flatten", filled(last), advance, UNFENCED)
+    ended = await finish_leg(store, ID, "flatten", filled(last), advance, UNFENCED)
     assert (ended.state, [leg.role for leg in ended.legs]) == ("unwound", ["buy", "sell", "flatten"])
     assert all(row.held == 0 for row in await store.balances.rows())
 
@@ -174,12 +177,12 @@ async def test_a_step_that_is_not_wanted_after_a_second_halt_stays_in_the_record
     await reserved(store, opportunity(), "2")
     buy, advance = await granted(store, ID, "buy"), advancing(MARKETS)
     await store.settings.change(settings_of(trading_state="halted"), 1, "test")
-    await store.finish_leg(ID, "sell", REFUSED, advance, UNFENCED)
-    await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
+    await finish_leg(store, ID, "sell", REFUSED, advance, UNFENCED)
+    await finish_leg(store, ID, "buy", filled(buy), advance, UNFENCED)
     await store.settings.change(settings_of(), 2, "test")
     assert await store.resume(ID, advance, UNFENCED)
     await store.settings.change(settings_of(trading_state="halted"), 3, "test")
-    await store.finish_leg(ID, "flatten", REFUSED, advance, UNFENCED)
+    await finish_leg(store, ID, "flatten", REFUSED, advance, UNFENCED)
     await store.settings.change(settings_of(single_leg_policy="hold"), 4, "test")
     assert await store.resume(ID, advance, UNFENCED)
     held = await store.arbitrage(ID)
@@ -195,14 +198,14 @@ async def test_an_unwinding_order_that_never_left_is_wanted_again_under_another_
     roles: tuple[LegRole, ...] = ("complete", "reverse", "flatten", "flatten")
     for role in roles:
         ids.add((await granted(store, ID, role)).client_order_id)
-        after = await store.finish_leg(ID, role, STOPPED, advance, UNFENCED)
+        after = await finish_leg(store, ID, role, STOPPED, advance, UNFENCED)
         if after.state == "residual":
             assert after.reason == NOT_POSTED
             assert await store.resumable_arbitrages() == [after]
             assert await store.resume(ID, advance, UNFENCED)
     last = await granted(store, ID, "flatten")
     assert len({last.client_order_id, *ids}) == len(roles) + 1
-    ended = await store.finish_leg(ID, "flatten", filled(last), advance, UNFENCED)
+    ended = await finish_leg(store, ID, "flatten", filled(last), advance, UNFENCED)
     assert ended.state == "unwound"
     assert [(step.what, step.reason) for step in ended.history if step.reason == STOPPED.reason] == [
         (f"{role} not_sent", "no more requests") for role in roles
@@ -216,7 +219,7 @@ async def test_an_unwinding_order_that_may_have_left_is_not_sent_again(store: Tr
     roles: tuple[LegRole, ...] = ("complete", "reverse")
     for role in roles:
         await granted(store, ID, role)
-        after = await store.finish_leg(ID, role, None, advance, UNFENCED)
+        after = await finish_leg(store, ID, role, None, advance, UNFENCED)
     assert (after.state, after.reason) == ("residual", "single_leg_left")
     assert await store.resumable_arbitrages() == []
     assert not await store.resume(ID, advance, UNFENCED)
@@ -226,8 +229,8 @@ async def test_an_order_that_never_leaves_is_for_a_person_in_the_end(store: Trad
     advance = advancing(MARKETS)
     after = await bought_alone(store, advance)
     for _ in range(2 + MAX_TRIES):
-        after = await store.finish_leg(
-            ID, (await granted(store, ID, after.legs[-1].role)).role, STOPPED, advance, UNFENCED
+        after = await finish_leg(
+            store, ID, (await granted(store, ID, after.legs[-1].role)).role, STOPPED, advance, UNFENCED
         )
         if await store.resume(ID, advance, UNFENCED):
             after = await known(store)
@@ -240,8 +243,8 @@ async def test_while_halted_a_leg_that_waits_for_its_bot_is_not_granted(store: T
     await reserved(store, opportunity(), "2")
     buy, sell, advance = await granted(store, ID, "buy"), await granted(store, ID, "sell"), advancing(MARKETS)
     alpha = await ready_bot(store, "alpha")
-    await store.finish_leg(ID, "buy", filled(buy), advance, alpha)
-    single = await store.finish_leg(ID, "sell", filled(sell, Decimal(1)), advance, alpha)
+    await finish_leg(store, ID, "buy", filled(buy), advance, alpha)
+    single = await finish_leg(store, ID, "sell", filled(sell, Decimal(1)), advance, alpha)
     assert leg_of(single, "complete").state == "reserved"
     await store.settings.change(settings_of(trading_state="halted"), 1, "test")
     assert await store.grant(ID, "complete", alpha) is None
@@ -251,18 +254,18 @@ async def test_while_halted_a_leg_that_waits_for_its_bot_is_not_granted(store: T
 
 
 async def test_nothing_ends_before_what_was_not_sent_has_given_its_hold_back(store: TradeStore) -> None:
-    """Its bot died between both steps: an end would leave the hold to nobody."""
+    """The decider died between both steps: an end would leave the hold to nobody."""
     await open_books(store)
     await reserved(store, opportunity(), "2")
     buy, sell, advance = await granted(store, ID, "buy"), await granted(store, ID, "sell"), advancing(MARKETS)
     alpha = await ready_bot(store, "alpha")
-    await store.finish_leg(ID, "buy", filled(buy, Decimal(1)), advance, alpha)
-    await store.finish_leg(ID, "sell", filled(sell, Decimal(0)), advance, alpha)
+    await finish_leg(store, ID, "buy", filled(buy, Decimal(1)), advance, alpha)
+    await finish_leg(store, ID, "sell", filled(sell, Decimal(0)), advance, alpha)
     await store.settings.change(settings_of(trading_state="halted"), 1, "test")
     assert await store.grant(ID, "complete", alpha) is None
     # an order's last fill was overlooked
-    waiting = await store.finish_leg(ID, "buy", filled(buy, Decimal("0.5"), fill_id="2"), advance, alpha)
-    assert (waiting.state, leg_of(waiting, "complete").held > 0) == ("single_leg", True)
-    held = await store.finish_leg(ID, "complete", None, advance, alpha)
+    held = await finish_leg(store, ID, "buy", filled(buy, Decimal("0.5"), fill_id="2"), advance, alpha)
     assert (held.state, held.reason) == ("residual", "halted")
+    assert leg_of(held, "complete").held == 0
+    assert "done" in leg_of(held, "complete").times
     assert all(row.held == 0 for row in await store.balances.rows())

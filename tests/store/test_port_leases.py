@@ -11,6 +11,7 @@ from market.trade.leases import LEASE_SECONDS, Actor, Lease, Veto
 from session.clock import SystemClock, wall_now
 from store.errors import FencedOutError
 from store.store_port import TradeStore
+from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import (
     OPENING,
     balances,
@@ -110,8 +111,8 @@ Step = Callable[[TradeStore, Actor], Awaitable[object]]
 STEPS: dict[str, Step] = {
     "reserve": lambda store, by: store.reserve(request(of=opportunity("another", 2)), by),
     "grant": lambda store, by: store.grant(ID, "buy", by),
-    "note sent": lambda store, by: store.record_sent(ID, "sell", "order-1", by),
-    "finish": lambda store, by: store.finish_leg(ID, "sell", None, close, by),
+    "note sent": lambda store, by: record_sent(store, ID, "sell", "order-1", by),
+    "finish": lambda store, by: finish_leg(store, ID, "sell", None, close, by),
     "resume": lambda store, by: store.resume(ID, close, by),
     "veto": lambda store, by: store.leases.set_veto(by, None),
     "balances": lambda store, by: store.balances.replace("alpha", OPENING["alpha"], "now", by),
@@ -230,8 +231,8 @@ async def gone(store: TradeStore, actor: Actor) -> None:
 
 async def single_leg(store: TradeStore, by: Actor) -> Arbitrage:
     """Bought on alpha and only half sold on beta, where the rest is to be sold."""
-    await store.finish_leg(ID, "buy", filled(await granted(store, ID, "buy")), COMPLETE, by)
-    return await store.finish_leg(ID, "sell", filled(await granted(store, ID, "sell"), Decimal(1)), COMPLETE, by)
+    await finish_leg(store, ID, "buy", filled(await granted(store, ID, "buy")), COMPLETE, by)
+    return await finish_leg(store, ID, "sell", filled(await granted(store, ID, "sell"), Decimal(1)), COMPLETE, by)
 
 
 COMPLETE = complete("0.5")
@@ -277,4 +278,4 @@ async def test_an_added_leg_that_nobody_can_post_waits_and_is_granted_to_the_nex
     assert after.send_by == leg.times["granted"] + 1_000_000
     assert await store.grant(ID, "complete", following.actor) is None
     assert await store.arbitrage(ID) == after
-    assert (await store.finish_leg(ID, "complete", filled(leg), COMPLETE, following.actor)).state == "closed"
+    assert (await finish_leg(store, ID, "complete", filled(leg), COMPLETE, following.actor)).state == "closed"

@@ -10,6 +10,7 @@ from market.trade.leases import UNFENCED
 from market.trade.reservations import Reservation
 from store.store_port import TradeStore
 from tests.market.samples import settings_of
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import (
     balances,
     close,
@@ -73,7 +74,7 @@ async def test_both_legs_are_reserved_or_neither(store: TradeStore) -> None:
     assert [leg.amount for leg in taken.arbitrage.legs] == [Decimal("0.5")] * 2
     # both sides' quotes show no more than what the first left
     for leg in taken.arbitrage.legs:
-        await store.finish_leg(ID, leg.role, filled(leg), close, UNFENCED)
+        await finish_leg(store, ID, leg.role, filled(leg), close, UNFENCED)
     await store.balances.replace("beta", {"BTC": Decimal(10), "EUR": Decimal(0)}, "now", UNFENCED)
     second = (await store.reserve(request("5", opportunity("opportunity-2")), UNFENCED)).arbitrage
     assert second is not None
@@ -84,7 +85,7 @@ async def test_liquidity_is_shared_by_the_arbitrages_of_one_quote(store: TradeSt
     await open_books(store)
     await reserved(store, opportunity(), "2")
     for leg in (await granted(store, ID, "buy"), await granted(store, ID, "sell")):
-        await store.finish_leg(ID, leg.role, filled(leg), close, UNFENCED)
+        await finish_leg(store, ID, leg.role, filled(leg), close, UNFENCED)
     again = (await store.reserve(request("5", of=opportunity("opportunity-2"), displayed="5"), UNFENCED)).arbitrage
     assert again is not None
     assert again.amount == 3

@@ -13,6 +13,7 @@ from market.trade.leases import UNFENCED
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.documents import ARBITRAGES
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import filled, granted, opportunity, reserved
 
 DAY = 86_400 * MICROSECONDS
@@ -41,7 +42,7 @@ async def close_one(store: MongoTradeStore, identity: str, earned: ProfitAndLoss
 
     await reserved(store, opportunity(identity, sequence=int(identity)), "0.01")
     for leg in (await granted(store, identity, "buy"), await granted(store, identity, "sell")):
-        await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
+        await finish_leg(store, identity, leg.role, filled(leg), close, UNFENCED)
     await store._database[ARBITRAGES].update_one({"_id": identity}, {"$set": {"times.ended": ended}})
 
 

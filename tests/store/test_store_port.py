@@ -10,9 +10,12 @@ from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Arbitrage, Rejection
 from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing
+from market.trade.lifecycle import IllegalStepError
+from market.trade.order_results import result_of
 from store.errors import StoreError
 from store.store_port import TradeStore
 from tests.market.samples import MARKETS, settings_of
+from tests.store.booking import finish_leg, record_sent
 from tests.store.reservation_requests import (
     OPENING,
     balances,
@@ -40,11 +43,11 @@ async def test_both_legs_are_reserved_and_granted_at_once_posted_and_booked(stor
     assert (await balances(store))["beta", "BTC"] == (Decimal("8.5"), Decimal("1.5"))
     buy = await granted(store, ID, "buy")
     sell = await granted(store, ID, "sell")
-    await store.record_sent(ID, "buy", "order-1", UNFENCED)
+    await record_sent(store, ID, "buy", "order-1", UNFENCED)
     posted_at = await store.server_now()
     bought = replace(filled(buy), posted_at=posted_at)
-    assert (await store.finish_leg(ID, "buy", bought, close, UNFENCED)).state == "reserved"
-    ended = await store.finish_leg(ID, "sell", filled(sell), close, UNFENCED)
+    assert (await finish_leg(store, ID, "buy", bought, close, UNFENCED)).state == "reserved"
+    ended = await finish_leg(store, ID, "sell", filled(sell), close, UNFENCED)
     assert ended.state == "closed"
     assert ended == await store.arbitrage(ID)
     assert await store.open_arbitrages() == []
@@ -67,6 +70,7 @@ async def test_what_comes_back_is_what_was_written(store: TradeStore) -> None:
     written = await reserved(store, opportunity())
     assert await store.arbitrage(ID) == written
     assert await store.open_arbitrages() == [written]
+    assert await store.traded([ID, "another"]) == {ID}
     assert written.opportunity == opportunity()
 
 
@@ -79,12 +83,12 @@ async def test_repeats_change_nothing(store: TradeStore) -> None:
     assert await store.grant(ID, "buy", UNFENCED) is None
     assert await store.arbitrage(ID) == arbitrage
     assert await balances(store) == untouched
-    await store.record_sent(ID, "buy", "order-1", UNFENCED)
-    await store.record_sent(ID, "buy", "order-2", UNFENCED)
-    once = await store.finish_leg(ID, "buy", filled(buy), close, UNFENCED)
+    await record_sent(store, ID, "buy", "order-1", UNFENCED)
+    await record_sent(store, ID, "buy", "order-2", UNFENCED)
+    once = await finish_leg(store, ID, "buy", filled(buy), close, UNFENCED)
     rows = await balances(store)
-    assert await store.finish_leg(ID, "buy", filled(buy), close, UNFENCED) == once
-    assert await store.finish_leg(ID, "buy", None, close, UNFENCED) == once
+    assert await finish_leg(store, ID, "buy", filled(buy), close, UNFENCED) == once
+    assert await finish_leg(store, ID, "buy", None, close, UNFENCED) == once
     assert await balances(store) == rows
     assert len(await store.fills()) == 1
     done = once.leg("buy")
@@ -98,7 +102,7 @@ async def test_a_fee_in_base_is_taken_from_base(store: TradeStore) -> None:
     buy = await granted(store, ID, "buy")
     report = filled(buy)
     fill = replace(report.fills[0], fee=Decimal("0.00100001"), fee_currency="BTC")
-    await store.finish_leg(ID, "buy", replace(report, fills=(fill,)), close, UNFENCED)
+    await finish_leg(store, ID, "buy", replace(report, fills=(fill,)), close, UNFENCED)
     assert (await balances(store))["alpha", "BTC"] == (Decimal("0.99899999"), Decimal(0))
     assert (await balances(store))["alpha", "USD"] == (Decimal(900), Decimal(0))
     assert await store.fills() == [fill]
@@ -109,14 +113,14 @@ async def test_a_leg_is_added_with_its_hold(store: TradeStore) -> None:
     await reserved(store, opportunity(), "2")
     buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
     advance = complete("0.5", hold="0.6")
-    await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
-    single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance, UNFENCED)
+    await finish_leg(store, ID, "buy", filled(buy), advance, UNFENCED)
+    single = await finish_leg(store, ID, "sell", filled(sell, Decimal("1.5")), advance, UNFENCED)
     added = single.leg("complete")
     assert added is not None
     assert (single.state, added.state, added.held) == ("single_leg", "granted", Decimal("0.6"))
     assert (await balances(store))["beta", "BTC"] == (Decimal("7.9"), Decimal("0.6"))
     assert single.send_by > await store.server_now()
-    last = await store.finish_leg(ID, "complete", filled(await granted(store, ID, "complete")), advance, UNFENCED)
+    last = await finish_leg(store, ID, "complete", filled(await granted(store, ID, "complete")), advance, UNFENCED)
     assert last.state == "closed"
     assert (await balances(store))["beta", "BTC"] == (Decimal(8), Decimal(0))
 
@@ -133,10 +137,10 @@ async def test_a_leg_that_no_balance_bears_is_not_sent_and_the_next_step_follows
     await reserved(store, opportunity(), "2")
     buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
     advance = advancing(MARKETS)
-    await store.finish_leg(ID, "buy", filled(buy), advance, UNFENCED)
+    await finish_leg(store, ID, "buy", filled(buy), advance, UNFENCED)
     await store.balances.replace("alpha", {"BTC": Decimal(bought)}, "now", UNFENCED)
     await store.balances.replace("beta", {"BTC": Decimal("1.7")}, "now", UNFENCED)
-    single = await store.finish_leg(ID, "sell", filled(sell, Decimal("1.5")), advance, UNFENCED)
+    single = await finish_leg(store, ID, "sell", filled(sell, Decimal("1.5")), advance, UNFENCED)
     assert (single.state, single.reason) == (state, reason)
     assert [(leg.role, leg.state) for leg in single.legs[2:]] == [("complete", "not_sent"), ("reverse", reverse)]
     assert (single.profit is not None) == (state == "residual")
@@ -155,8 +159,8 @@ async def test_a_policy_without_end_is_ended_as_held(store: TradeStore) -> None:
     await open_books(store)
     await reserved(store, opportunity(), "2")
     buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
-    await store.finish_leg(ID, "buy", filled(buy), endless, UNFENCED)
-    held = await store.finish_leg(ID, "sell", filled(sell), endless, UNFENCED)
+    await finish_leg(store, ID, "buy", filled(buy), endless, UNFENCED)
+    held = await finish_leg(store, ID, "sell", filled(sell), endless, UNFENCED)
     assert (held.state, held.reason) == ("residual", "insufficient_balance")
     assert await store.open_arbitrages() == []
 
@@ -170,8 +174,8 @@ async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
     assert (await store.reserve(request(of=second), UNFENCED)).rejection == "too_many_open"
     for role in ("buy", "sell"):
         await granted(store, ID, "buy" if role == "buy" else "sell")
-    await store.finish_leg(ID, "buy", None, close, UNFENCED)
-    await store.finish_leg(ID, "sell", None, close, UNFENCED)
+    await finish_leg(store, ID, "buy", None, close, UNFENCED)
+    await finish_leg(store, ID, "sell", None, close, UNFENCED)
     assert await balances(store) == {
         (exchange, currency): (amount, Decimal(0))
         for exchange, amounts in OPENING.items()
@@ -182,15 +186,16 @@ async def test_the_end_frees_pair_and_counter(store: TradeStore) -> None:
 
 async def test_what_is_unknown_is_an_error(store: TradeStore) -> None:
     with pytest.raises(StoreError):
-        await store.finish_leg(ID, "buy", None, close, UNFENCED)
+        await store.book(ID, close, UNFENCED)
     await open_books(store)
     with pytest.raises(StoreError):
         await store.grant(ID, "buy", UNFENCED)
     with pytest.raises(StoreError):
-        await store.finish_leg(ID, "buy", None, close, UNFENCED)
-    await reserved(store)
-    with pytest.raises(StoreError):
-        await store.finish_leg(ID, "reverse", None, close, UNFENCED)
+        await store.book(ID, close, UNFENCED)
+    legs = (await reserved(store)).legs
+    await store.report_order(result_of(ID, replace(legs[0], role="reverse"), None), UNFENCED)
+    with pytest.raises(IllegalStepError, match="no reverse leg"):
+        await store.book(ID, close, UNFENCED)
 
 
 async def test_stopping_lets_open_ones_go_on(store: TradeStore) -> None:
@@ -203,10 +208,10 @@ async def test_stopping_lets_open_ones_go_on(store: TradeStore) -> None:
     assert rejected.rejection == "stopping"
     assert (await store.reserve(request(), UNFENCED)).rejection is None
     bought, sold, advance = await granted(store, ID, "buy"), await granted(store, ID, "sell"), complete("0.5")
-    await store.finish_leg(ID, "buy", filled(bought), advance, UNFENCED)
-    await store.finish_leg(ID, "sell", filled(sold, Decimal(1)), advance, UNFENCED)
+    await finish_leg(store, ID, "buy", filled(bought), advance, UNFENCED)
+    await finish_leg(store, ID, "sell", filled(sold, Decimal(1)), advance, UNFENCED)
     added = await granted(store, ID, "complete")
-    assert (await store.finish_leg(ID, "complete", filled(added), advance, UNFENCED)).state == "closed"
+    assert (await finish_leg(store, ID, "complete", filled(added), advance, UNFENCED)).state == "closed"
 
 
 async def test_balances_of_the_session_are_what_the_exchanges_said(store: TradeStore) -> None:

@@ -14,6 +14,7 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_history import TradeFilter
 from store.queries.trade_reader import ALL, TradeReader
 from store.server.documents import ARBITRAGES, FILLS
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import filled, granted, opportunity, reserved
 
 START = 1_700_000_000_000_000
@@ -30,7 +31,7 @@ async def close_one(store: MongoTradeStore, number: int, net: str, state: str = 
     identity, at = str(number), START + number * MINUTE
     await reserved(store, opportunity(identity, sequence=number), "0.01")
     for leg in (await granted(store, identity, "buy"), await granted(store, identity, "sell")):
-        await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
+        await finish_leg(store, identity, leg.role, filled(leg), close, UNFENCED)
     changes = {"times.ended": at, "at": at}
     await store._database[ARBITRAGES].update_one({"_id": identity}, {"$set": changes})
     await store._database[FILLS].update_many({"arbitrage_id": identity}, {"$set": {"at": at, "filled_at": at}})

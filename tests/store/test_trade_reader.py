@@ -18,6 +18,7 @@ from store.queries.trade_reader import ALL, TradeReader
 from store.server.documents import ARBITRAGES, FEEDS, OPPORTUNITIES, REJECTIONS, microseconds_of
 from store.server.mongo_client import connect
 from tests.market.samples import settings_of
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import FREE, PROFIT, close, filled, granted, opportunity, reserved
 
 SECOND = 1_000_000
@@ -36,7 +37,7 @@ async def close_one(store: MongoTradeStore, identity: str) -> None:
     of = opportunity(identity, sequence=int(identity.rpartition("-")[2]))
     await reserved(store, of, "0.01")
     for leg in (await granted(store, identity, "buy"), await granted(store, identity, "sell")):
-        await store.finish_leg(identity, leg.role, filled(leg), close, UNFENCED)
+        await finish_leg(store, identity, leg.role, filled(leg), close, UNFENCED)
 
 
 async def test_pages_hold_each_row_once_newest_first(reader: TradeReader, mongo_store: MongoTradeStore) -> None:

@@ -4,6 +4,7 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from store.store_port import TradeStore
+from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, filled, granted, reserved
 
 
@@ -13,6 +14,6 @@ async def traded(store: TradeStore, of: Opportunity, amount: str = "0.5") -> Arb
     roles = ("buy", "sell")
     for leg in [await granted(store, of.opportunity_id, "buy"), await granted(store, of.opportunity_id, "sell")]:
         assert leg.role in roles
-        arbitrage = await store.finish_leg(of.opportunity_id, leg.role, filled(leg), close, UNFENCED)
+        arbitrage = await finish_leg(store, of.opportunity_id, leg.role, filled(leg), close, UNFENCED)
     assert arbitrage.state == "closed"
     return arbitrage

@@ -60,6 +60,7 @@ from streams.records import Record
 from streams.topics import TICKS
 from tests.backtest.verify.derivation import plainly_derived
 from tests.market.samples import EUR_MARKET, USD_MARKET, fill_of, levels, settings_of
+from tests.store.booking import finish_leg, record_sent
 
 START = 1_700_000_000 * MICROSECONDS
 STEP = 100_000
@@ -263,7 +264,7 @@ class World:
         for role in SIDES:
             self.clock.time += 1_000
             leg = await self._leg(opportunity, role)
-            await self.store.record_sent(opportunity.opportunity_id, role, f"order-{role}", self.bots[leg.exchange])
+            await record_sent(self.store, opportunity.opportunity_id, role, f"order-{role}", self.bots[leg.exchange])
             await self._fill(opportunity, leg)
 
     async def _leave_unposted(self, opportunity: Opportunity) -> None:
@@ -303,7 +304,7 @@ class World:
 
     async def _finish(self, opportunity: Opportunity, leg: Leg, report: OrderReport) -> None:
         by = self.bots[leg.exchange]
-        await self.store.finish_leg(opportunity.opportunity_id, leg.role, report, advancing(TRADED), by)
+        await finish_leg(self.store, opportunity.opportunity_id, leg.role, report, advancing(TRADED), by)
 
     def arbitrages(self) -> list[ExportedArbitrage]:
         steps = self.store.steps

@@ -10,12 +10,12 @@ from bots.execute.leg_executor import LegExecutor
 from bots.execute.order_lookup import OrderLookup
 from bots.execute.posted_orders import PostedOrders
 from bots.server_clock import ServerClock
-from market.instruments.orders import Fill, OrderReport
+from market.instruments.orders import Fill
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import Arbitrage, Leg, LegRole
+from market.trade.arbitrages import Leg
 from market.trade.leases import Actor, Lease
-from market.trade.leg_lifecycle import Advance
 from market.trade.lifecycle import Moment
+from market.trade.order_results import OrderResult
 from market.trade.reservation_state import ReservationState, fill_key
 from session.clock import Clock
 from store.memory.memory_parts import MemoryLeases
@@ -65,24 +65,18 @@ class IgnoresVetoes(MemoryTradeStore):
 class BooksTwice(MemoryTradeStore):
     """Without the merge by fill id: what is reported again is booked again."""
 
-    async def finish_leg(
-        self,
-        arbitrage_id: str,
-        role: LegRole,
-        report: OrderReport | None,
-        advance: Advance,
-        by: Actor,
-    ) -> Arbitrage:
-        seen = set(self._fills)
-        fills: list[Fill] = []
-        for fill in () if report is None else report.fills:
-            new = fill
-            while fill_key(new) in seen:
-                new = replace(new, fill_id=f"{new.fill_id}, again")
-            seen.add(fill_key(new))
-            fills.append(new)
-        reported = None if report is None else replace(report, fills=tuple(fills))
-        return await super().finish_leg(arbitrage_id, role, reported, advance, by)
+    async def report_order(self, result: OrderResult, by: Actor) -> None:
+        if result.report is not None:
+            seen = set(self._fills)
+            fills: list[Fill] = []
+            for fill in result.report.fills:
+                new = fill
+                while fill_key(new) in seen:
+                    new = replace(new, fill_id=f"{new.fill_id}, again")
+                seen.add(fill_key(new))
+                fills.append(new)
+            result = replace(result, report=replace(result.report, fills=tuple(fills)))
+        await super().report_order(result, by)
 
 
 class PostsForAnyToken(BotLoop):
@@ -109,9 +103,7 @@ class PostsLate(BotLoop):
         super().__init__(*parts)
         one = self.trader
         hooks = one.record_failure, one.send_block
-        self.trader = _Unhurried(
-            one.store, one.account, one.advance, one.by, one.unknown_after, one.steady_clock, *hooks
-        )
+        self.trader = _Unhurried(one.store, one.account, one.by, one.unknown_after, one.steady_clock, *hooks)
 
 
 class _Forgets(PostedOrders):
@@ -119,6 +111,9 @@ class _Forgets(PostedOrders):
         return True
 
     def __contains__(self, client_order_id: object) -> bool:
+        return False
+
+    def is_reported(self, client_order_id: str) -> bool:
         return False
 
 
@@ -133,7 +128,7 @@ class PostsAgain(BotLoop):
 
 class _GivesUp(OrderLookup):
     async def resolve(self, arbitrage_id: str, leg: Leg) -> None:
-        await self.finish(arbitrage_id, leg, None)
+        await self.report(arbitrage_id, leg, None)
 
 
 class AssumesNotSent(BotLoop):
@@ -142,4 +137,4 @@ class AssumesNotSent(BotLoop):
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)
         trader = self.trader
-        trader.lookup = _GivesUp(trader.store, trader.account, trader.advance, trader.by, trader.record_failure)
+        trader.lookup = _GivesUp(trader.store, trader.account, trader.by, trader.record_failure)

@@ -1,13 +1,14 @@
 """Whether every step of every arbitrage was one that the state machine has, taken by whom and when it may be."""
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from bots.execute.order_lookup import UNKNOWN_AFTER_SECONDS
 from market.decide.settings import TradingState
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegState, Transition
 from market.trade.leases import decision_right
+from market.trade.leg_lifecycle import RESUMED
 from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES
 from market.trade.reservations import SEND_WITHIN
 from tests.bots.histories.world import World
@@ -133,9 +134,9 @@ def _fenced_out(world: World) -> Iterator[str]:
     newest: dict[str, Transition] = {}
     exchange_of = {process.name: process.exchange for process in world.processes}
     steps = [
-        (DECISION if number < len(_decided(one)) else exchange_of[step.actor], step)
+        (exchange_of[step.actor] if is_resumption else DECISION, step)
         for one in world.arbitrages()
-        for number, step in enumerate(one.history)
+        for step, is_resumption in _with_resumptions(one)
         if step.token > 0
     ]
     for right, step in sorted(steps, key=lambda one: (one[1].at, one[1].token)):
@@ -143,3 +144,21 @@ def _fenced_out(world: World) -> Iterator[str]:
         if last is not None and step.token < last.token:
             yield f"{step.actor} with token {step.token} took the step {step.what} after {last.actor} with {last.token}"
         newest[right] = step
+
+
+def _with_resumptions(arbitrage: Arbitrage) -> Iterator[tuple[Transition, bool]]:
+    """Each step, and whether it was the exchange's own bot that resumed what nothing could be sent for; all else is
+    done by whoever decides."""
+    ended: Transition | None = None
+    for _, group in groupby(arbitrage.history, key=lambda step: (step.at, step.actor, step.token)):
+        steps = list(group)
+        is_resumption = (
+            ended is not None
+            and ended.what == "residual"
+            and ended.reason in RESUMED
+            and not any(step.what.endswith((" done", " not_sent", " filled")) for step in steps)
+        )
+        for step in steps:
+            yield step, is_resumption
+            if " " not in step.what:
+                ended = step

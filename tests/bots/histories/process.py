@@ -141,6 +141,7 @@ def bot_of(
         )
         pace = Pace(round_seconds=1.0, wall_clock=time.now, steady_clock=time.now)
         bot_loop = make_bot(seen, account, markets, time, cache, by, pace, (reconciliation.run,))
+        reconciliation.on_report = bot_loop.books.record_change
         process.draining.bot_loop = bot_loop
         await run_all(lease.keep_renewing(), bot_loop.run(signals(), lambda: None))
 

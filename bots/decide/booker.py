@@ -1,0 +1,168 @@
+"""Books what the bots report of their orders, and takes the steps that follow: whoever decides on a base is the only
+writer of its arbitrages."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+from bots.retry import run_forever
+from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg
+from market.trade.leases import Actor
+from market.trade.leg_lifecycle import Advance
+from market.trade.leg_planning import Markets
+from market.trade.order_results import OrderResult, result_of
+from session.clock import SystemClock
+from store.errors import FencedOutError, StoreUnavailableError
+from store.store_port import TradeStore
+
+log = logging.getLogger(__name__)
+
+IDLE_SECONDS = 0.25
+"""Interval at which a process that does not decide looks whether it does by now."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueStep:
+    """One step due on an open arbitrage: `grant` a reserved leg, `book` an end that no report brings, or `abandon` a
+    leg whose market is not in this session."""
+
+    what: Literal["grant", "book", "abandon"]
+    arbitrage: Arbitrage
+    leg: Leg
+
+
+def due_steps(arbitrages: Iterable[Arbitrage], markets: Markets, now: int) -> list[DueStep]:
+    """One for each arbitrage that needs one; `now` is the store's, microseconds."""
+    due = (_due(arbitrage, markets, now) for arbitrage in arbitrages if arbitrage.state in OPEN_STATES)
+    return [step for step in due if step is not None]
+
+
+def _due(arbitrage: Arbitrage, markets: Markets, now: int) -> DueStep | None:
+    for leg in arbitrage.legs:
+        if (leg.exchange, leg.symbol) not in markets and not leg.is_final and now > arbitrage.send_by:
+            return DueStep("abandon", arbitrage, leg)
+    for leg in arbitrage.legs:
+        if leg.state == "reserved":
+            return DueStep("grant", arbitrage, leg)
+        if leg.is_final and "done" not in leg.times:
+            return DueStep("book", arbitrage, leg)
+    is_over = all(leg.is_final for leg in arbitrage.legs)
+    return DueStep("book", arbitrage, arbitrage.legs[-1]) if is_over else None
+
+
+@dataclass(slots=True)
+class Booker:
+    """One booking at a time for each arbitrage. Both legs are booked in one transaction where both are reported by
+    then; the next round books what is still alone."""
+
+    store: TradeStore
+    advance: Advance
+    markets: Markets
+    actor_of: Callable[[str], Actor | None]
+    """As whom this process books for a base; None where another one does."""
+    is_on: Callable[[], bool]
+    """Whether it does for any base."""
+    open_arbitrage: Callable[[str], Arbitrage | None]
+    """An open arbitrage, as this process knows it."""
+    handle: Callable[[Arbitrage], None]
+    """Called with each arbitrage that was booked."""
+    round_seconds: float
+    _reported: dict[str, set[str]] = field(default_factory=dict)
+    """Arbitrage → client order ids of the legs that ended and are not booked yet."""
+    _wanted: dict[str, str] = field(default_factory=dict)
+    """Arbitrages to be booked → base."""
+    _busy: set[str] = field(default_factory=set)
+
+    async def run(self) -> None:
+        """Runs until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(run_forever(partial(self._follow, tasks)))
+            tasks.create_task(run_forever(partial(self._rounds, tasks)))
+
+    async def _follow(self, tasks: asyncio.TaskGroup) -> None:
+        while not self.is_on():
+            await SystemClock().sleep(IDLE_SECONDS)
+        async for result in self.store.watch_order_results():
+            if not self.is_on():
+                return
+            if self.actor_of(result.base) is not None and self._is_complete(result):
+                self._start(tasks, result.arbitrage_id, result.base)
+
+    def _is_complete(self, result: OrderResult) -> bool:
+        """Whether every open leg of its arbitrage is reported by now."""
+        if not result.is_final:
+            return False
+        reported = self._reported.setdefault(result.arbitrage_id, set())
+        reported.add(result.client_order_id)
+        arbitrage = self.open_arbitrage(result.arbitrage_id)
+        return arbitrage is None or all(leg.is_final or leg.client_order_id in reported for leg in arbitrage.legs)
+
+    async def _rounds(self, tasks: asyncio.TaskGroup) -> None:
+        while True:
+            if self.is_on():
+                await self._round(tasks)
+            await SystemClock().sleep(self.round_seconds)
+
+    async def _round(self, tasks: asyncio.TaskGroup) -> None:
+        """Everything that is open, once. Raises StoreUnavailableError."""
+        arbitrages = await self.store.open_arbitrages()
+        results = await self.store.order_results()
+        for result in results:
+            self._start(tasks, result.arbitrage_id, result.base)
+        unbooked = {result.arbitrage_id for result in results}
+        self._reported = {one: known for one, known in self._reported.items() if one in unbooked}
+        for due in due_steps(arbitrages, self.markets, await self.store.server_now()):
+            if due.what == "book":
+                self._start(tasks, due.arbitrage.arbitrage_id, due.arbitrage.base)
+            else:
+                await self._take(tasks, due)
+
+    async def _take(self, tasks: asyncio.TaskGroup, due: DueStep) -> None:
+        arbitrage, leg = due.arbitrage, due.leg
+        identity, by = arbitrage.arbitrage_id, self.actor_of(arbitrage.base)
+        if by is None:
+            return
+        try:
+            if due.what == "abandon":
+                log.error("leg abandoned: its market is not in this session", extra={"opportunity_id": identity})
+                await self.store.report_order(result_of(identity, leg, None), by)
+            elif await self.store.grant(identity, leg.role, by) is not None:
+                return
+        except FencedOutError as error:
+            log.warning("step left to another process: %s", error)
+            return
+        # what was too late ends
+        self._start(tasks, identity, arbitrage.base)
+
+    def _start(self, tasks: asyncio.TaskGroup, arbitrage_id: str, base: str) -> None:
+        self._wanted[arbitrage_id] = base
+        if arbitrage_id not in self._busy:
+            self._busy.add(arbitrage_id)
+            tasks.create_task(self._work_on(arbitrage_id))
+
+    async def _work_on(self, arbitrage_id: str) -> None:
+        try:
+            while (base := self._wanted.pop(arbitrage_id, None)) is not None:
+                await self._book(arbitrage_id, base)
+        finally:
+            self._busy.discard(arbitrage_id)
+
+    async def _book(self, arbitrage_id: str, base: str) -> None:
+        by = self.actor_of(base)
+        if by is None:
+            return
+        try:
+            arbitrage = await self.store.book(arbitrage_id, self.advance, by)
+        except (StoreUnavailableError, FencedOutError) as error:
+            log.warning("booked in the next round, or by another process: %s", error)
+            return
+        if arbitrage.state == "residual":
+            log.error(
+                "arbitrage left residual, check it by hand: %s",
+                arbitrage.reason,
+                extra={"opportunity_id": arbitrage_id},
+            )
+        self.handle(arbitrage)

@@ -1,0 +1,43 @@
+"""What became of the order of one leg, reported once by the bot of its exchange and booked once by the decider."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from pydantic import TypeAdapter
+
+from market.instruments.orders import OrderReport
+from market.trade.arbitrages import Leg, LegRole
+
+
+@dataclass(frozen=True, slots=True)
+class OrderResult:
+    """`report` None: the exchange does not know the order. A report that is not final only says that it does."""
+
+    arbitrage_id: str
+    base: str
+    role: LegRole
+    exchange: str
+    client_order_id: str
+    report: OrderReport | None
+    unresolved: str | None = None
+    """Why nobody can say what became of it: the arbitrage then ends without a further order."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the leg ends with it."""
+        return self.report is None or self.report.is_final
+
+    @property
+    def result_id(self) -> str:
+        """The same for the same result, so that a repeated one is booked once."""
+        digest = sha256(_RESULT.dump_json(self, exclude_defaults=True)).hexdigest()
+        return f"{self.client_order_id}|{digest[:16]}"
+
+
+def result_of(arbitrage_id: str, leg: Leg, report: OrderReport | None, unresolved: str | None = None) -> OrderResult:
+    """What became of the order of `leg`."""
+    names = arbitrage_id, leg.base, leg.role, leg.exchange, leg.client_order_id
+    return OrderResult(*names, report, unresolved)
+
+
+_RESULT = TypeAdapter(OrderResult)

@@ -1,0 +1,255 @@
+"""Whoever decides books what was reported, and takes the steps that nobody reports."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+import pytest
+
+from bots.decide.booker import Booker, due_steps
+from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegRole, LegState
+from market.trade.leases import LEASE_SECONDS, Actor, decision_right
+from market.trade.leg_lifecycle import WAIT_WITHIN, Advance
+from market.trade.leg_planning import Markets, advancing, markets_by_symbol
+from market.trade.order_results import result_of
+from store.errors import StoreUnavailableError
+from store.memory.memory_store import MemoryTradeStore
+from tests.bots.hurried_loop import LoopClock
+from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
+from tests.store.reservation_requests import filled, leg_of, open_books, ready_bot, reserved
+
+ID = "opportunity-1"
+ROUND_SECONDS = 1.0
+SYMBOLS = markets_by_symbol((USD_MARKET, EUR_MARKET))
+NOW = 200
+"""The last moment of `send_by`."""
+ONE = Decimal(1)
+
+
+class CountingStore(MemoryTradeStore):
+    """Bookings, of which some fail."""
+
+    def __init__(self, clock: LoopClock) -> None:
+        super().__init__(clock)
+        self.booked: list[str] = []
+        self.failing = 0
+
+    async def book(self, arbitrage_id: str, advance: Advance, by: Actor) -> Arbitrage:
+        self.booked.append(arbitrage_id)
+        if self.failing:
+            self.failing -= 1
+            raise StoreUnavailableError("away")
+        return await super().book(arbitrage_id, advance, by)
+
+
+@dataclass
+class Bench:
+    clock: LoopClock = field(default_factory=LoopClock)
+    handled: list[Arbitrage] = field(default_factory=list)
+    known: dict[str, Arbitrage] = field(default_factory=dict)
+    actor: Actor | None = None
+    """As whom it books, if it does."""
+
+    def __post_init__(self) -> None:
+        self.store = CountingStore(self.clock)
+
+    async def begin(self, markets: Markets = SYMBOLS) -> list[Leg]:
+        """Both legs of one arbitrage are granted, by whoever decides."""
+        await open_books(self.store)
+        lease = await self.store.leases.acquire(decision_right(0), "one")
+        assert lease is not None
+        self.actor = lease.actor
+        self.known[ID] = await reserved(self.store, amount="2")
+        booker = Booker(
+            store=self.store,
+            advance=advancing(tuple(markets.values())),
+            markets=markets,
+            actor_of=lambda base: self.actor if base == "BTC" else None,
+            is_on=lambda: self.actor is not None,
+            open_arbitrage=self.known.get,
+            handle=self.handled.append,
+            round_seconds=ROUND_SECONDS,
+        )
+        self.task = asyncio.create_task(booker.run())
+        await self.turns()
+        return list(self.known[ID].legs)
+
+    async def turns(self) -> None:
+        """All that goes on without time passing."""
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def rounds(self, count: int = 1) -> None:
+        await asyncio.sleep(count * ROUND_SECONDS)
+        await self.turns()
+
+    async def report(self, leg: Leg, amount: Decimal | None = None) -> None:
+        assert self.actor is not None
+        await self.store.report_order(result_of(ID, leg, filled(leg, amount)), self.actor)
+        await self.turns()
+
+    async def arbitrage(self) -> Arbitrage:
+        found = await self.store.arbitrage(ID)
+        assert found is not None
+        return found
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    one = Bench()
+    yield one
+    one.task.cancel()
+    await asyncio.wait([one.task])
+
+
+async def test_both_legs_are_booked_in_one_transaction_once_both_are_reported(bench: Bench) -> None:
+    buy, sell = await bench.begin()
+    await bench.report(sell)
+    assert bench.store.booked == []
+    await bench.report(buy)
+    assert bench.store.booked == [ID]
+    assert [one.state for one in bench.handled] == ["closed"]
+    assert {step.actor for step in (await bench.arbitrage()).history[-1:]} == {"one"}
+    await bench.rounds(3)
+    assert bench.store.booked == [ID], "nothing is left to book"
+
+
+async def test_what_stays_alone_is_booked_in_the_next_round(bench: Bench) -> None:
+    buy, sell = await bench.begin()
+    await bench.report(sell)
+    await bench.rounds()
+    assert [leg.state for leg in (await bench.arbitrage()).legs] == ["granted", "done"]
+    await bench.report(buy)
+    assert (await bench.arbitrage()).state == "closed"
+    assert bench.store.booked == [ID, ID]
+
+
+async def test_an_acknowledgement_completes_nothing(bench: Bench) -> None:
+    buy, sell = await bench.begin()
+    await bench.report(sell)
+    known = replace(filled(buy, Decimal(0)), is_final=False, exchange_order_id="order-7")
+    assert bench.actor is not None
+    await bench.store.report_order(result_of(ID, buy, known), bench.actor)
+    await bench.turns()
+    assert bench.store.booked == []
+    await bench.rounds()
+    assert leg_of(await bench.arbitrage(), "buy").exchange_order_id == "order-7"
+
+
+async def test_what_failed_is_booked_in_a_later_round(bench: Bench) -> None:
+    buy, sell = await bench.begin()
+    bench.store.failing = 2
+    await bench.report(sell)
+    await bench.report(buy)
+    assert (await bench.arbitrage()).state == "reserved"
+    await bench.rounds(2)
+    assert (await bench.arbitrage()).state == "closed"
+
+
+async def test_what_another_process_books_is_left_to_it(bench: Bench) -> None:
+    buy, sell = await bench.begin()
+    by, bench.actor = bench.actor, None
+    assert by is not None
+    for leg in (buy, sell):
+        await bench.store.report_order(result_of(ID, leg, filled(leg)), by)
+    await bench.rounds(3)
+    assert bench.store.booked == []
+    # its turn has come: what was reported before is booked at once
+    bench.actor = by
+    await bench.rounds(2)
+    assert (await bench.arbitrage()).state == "closed"
+
+
+async def test_one_that_was_replaced_books_nothing_and_goes_on(bench: Bench) -> None:
+    buy, sell = await bench.begin()
+    await asyncio.sleep(LEASE_SECONDS + 1)
+    taken = await bench.store.leases.acquire(decision_right(0), "two")
+    assert taken is not None
+    for leg in (buy, sell):
+        await bench.store.report_order(result_of(ID, leg, filled(leg)), taken.actor)
+    await bench.rounds()
+    assert (await bench.arbitrage()).state == "reserved"
+    assert not bench.task.done()
+    bench.actor = taken.actor
+    await bench.rounds()
+    assert (await bench.arbitrage()).state == "closed"
+
+
+async def single_leg(bench: Bench) -> None:
+    """Sold less than was bought; what completes it waits: nobody acts for beta."""
+    buy, sell = await bench.begin()
+    await ready_bot(bench.store, "alpha")
+    await bench.report(buy)
+    await bench.report(sell, Decimal(1))
+    assert leg_of(await bench.arbitrage(), "complete").state == "reserved"
+
+
+async def test_a_waiting_leg_is_granted_once_its_exchange_has_a_bot(bench: Bench) -> None:
+    await single_leg(bench)
+    await bench.rounds(2)
+    assert leg_of(await bench.arbitrage(), "complete").state == "reserved"
+    beta = await ready_bot(bench.store, "beta")
+    await bench.rounds()
+    added = leg_of(await bench.arbitrage(), "complete")
+    assert (added.state, added.token) == ("granted", beta.token)
+
+
+async def test_a_waiting_leg_past_its_time_ends_and_the_next_step_follows(bench: Bench) -> None:
+    await single_leg(bench)
+    await asyncio.sleep(WAIT_WITHIN / 1_000_000 + 2 * ROUND_SECONDS)
+    arbitrage = await bench.arbitrage()
+    added = leg_of(arbitrage, "complete")
+    assert added.state == "not_sent"
+    assert added.held == 0
+    assert leg_of(arbitrage, "reverse").exchange == "alpha", "what was bought is sold again where it is"
+
+
+def leg(state: LegState, *, is_settled: bool = True, role: LegRole = "buy") -> Leg:
+    is_over = state in ("done", "not_sent") and is_settled
+    return replace(order_leg(USD_MARKET, "buy", ONE, ONE), role=role, state=state, times={"done": 1} if is_over else {})
+
+
+OTHER = replace(order_leg(EUR_MARKET, "sell", ONE, ONE), state="done", times={"done": 1})
+
+
+def due(own: Leg, state: ArbitrageState = "reserved", now: int = NOW, markets: Markets = SYMBOLS) -> list[str]:
+    opportunity = opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))))
+    one = replace(arbitrage_of(opportunity, own, OTHER), state=state, send_by=NOW)
+    return [step.what for step in due_steps([one], markets, now)]
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        (leg("reserved"), ["grant"]),
+        (leg("granted"), []),
+        # too late to be granted, and not settled
+        (leg("not_sent", is_settled=False), ["book"]),
+        # everything has ended, and the arbitrage has not
+        (leg("done"), ["book"]),
+        (leg("not_sent"), ["book"]),
+    ],
+)
+def test_what_is_due(own: Leg, expected: list[str]) -> None:
+    assert due(own) == due(own, now=NOW + 1) == expected
+    assert due(own, "closed") == []
+
+
+@pytest.mark.parametrize(("state", "expected"), [("reserved", "abandon"), ("granted", "abandon"), ("done", "book")])
+def test_a_leg_of_a_market_that_is_gone_is_abandoned_once_late(state: LegState, expected: str) -> None:
+    gone = markets_by_symbol((EUR_MARKET,))
+    assert due(leg(state), now=NOW + 1, markets=gone) == [expected]
+
+
+async def test_an_abandoned_leg_ends_with_its_arbitrage() -> None:
+    """Bought in this session, to be sold on an exchange that the next one has not."""
+    bench = Bench()
+    buy, sell = await bench.begin(markets_by_symbol((USD_MARKET,)))
+    await bench.report(buy)
+    await bench.rounds(2)
+    assert leg_of(await bench.arbitrage(), "sell").state == "not_sent"
+    assert (await bench.arbitrage()).state == "residual"
+    assert sell.exchange == "beta"
+    bench.task.cancel()
+    await asyncio.wait([bench.task])
