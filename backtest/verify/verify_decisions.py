@@ -195,7 +195,8 @@ def _role(request: StepRequest) -> LegRole:
 
 
 def _named(request: StepRequest) -> str:
-    return request.kind if request.role is None else f"{request.kind} {request.role}"
+    roles = [result.role for result in request.results] if request.role is None else [request.role]
+    return " ".join((request.kind, ", ".join(roles))).rstrip()
 
 
 def _there(is_there: bool) -> str:

@@ -149,7 +149,7 @@ class OrderLookup:
         await self.store.report_order(result_of(arbitrage_id, leg, None, reason), self.by)
 
     async def acknowledge(self, arbitrage_id: str, leg: Leg, report: OrderReport) -> None:
-        """The exchange knows the order; told once, whatever it has filled by now. Raises StoreUnavailableError."""
+        """The exchange knows the order; reported once, whatever it has filled by now. Raises StoreUnavailableError."""
         if report.exchange_order_id == leg.exchange_order_id:
             return
         known = OrderReport(report.exchange_order_id, is_final=False, filled=Amount(ZERO), fills=())

@@ -1,4 +1,4 @@
-"""Grants and order results in MongoDB: what bots are told to post, and what they tell of it."""
+"""Grants and order results in MongoDB: what bots may post, and what they report of it."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from functools import partial

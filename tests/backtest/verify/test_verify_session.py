@@ -307,7 +307,9 @@ ALTERED = (
     ),
     Altered(
         "what the exchange reported",
-        line(ARBITRAGES, 0, step(4, lambda taken: taken["request"]["report"]["fills"][0].update(price="7"))),
+        line(
+            ARBITRAGES, 0, step(4, lambda taken: taken["request"]["results"][0]["report"]["fills"][0].update(price="7"))
+        ),
         ("arbitrage", "fills[0].price", "7"),
     ),
     Altered(
@@ -337,7 +339,7 @@ ALTERED = (
     ),
     Altered(
         "when an order was posted",
-        line(ARBITRAGES, 0, step(2, lambda taken: taken["request"]["report"].update(posted_at=1))),
+        line(ARBITRAGES, 0, step(2, lambda taken: taken["request"]["results"][0]["report"].update(posted_at=1))),
         ("arbitrage", "legs[0].times.sent", "derived 1"),
     ),
     Altered(
@@ -354,7 +356,7 @@ ALTERED = (
     Altered(
         "a grant dropped",
         line(ARBITRAGES, 2, lambda kept: kept["steps"].pop(3)),
-        ("arbitrage", "step 4 (finish complete)", "reserved"),
+        ("arbitrage", "step 4 (book complete)", "reserved"),
     ),
     Altered(
         "text that is no step",
