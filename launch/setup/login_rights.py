@@ -30,6 +30,8 @@ ROLES: Mapping[str, LoginRights] = {
             stored.OPPORTUNITIES,
             stored.ARBITRAGES,
             stored.STEPS,
+            stored.GRANTS,
+            stored.ORDER_RESULTS,
             stored.REJECTIONS,
             stored.EPISODES,
             stored.FILLS,
