@@ -50,6 +50,7 @@ WORKERS = 3
 DRAIN_SECONDS = 15.0
 MAX_UNDECIDED = 2_000
 DRAIN_POLL_SECONDS = 0.1
+HEARING_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +153,8 @@ class BotLoop:
             tasks.create_task(self._follow(signals))
             for _ in range(WORKERS):
                 tasks.create_task(self.reserver.work())
+            while not self.cache.hears_settings():
+                await SystemClock().sleep(HEARING_POLL_SECONDS)
             self._veto.is_ready = True
             await retry_until_done(self._veto.write)
             ready()
@@ -182,11 +185,11 @@ class BotLoop:
             # checked before the read, which must see the result of a reservation under way; no further one begins
             if self.reserver.reserving or self.cache.is_reserving_signal:
                 return False
-            arbitrages = await self.store.open_arbitrages()
-            reported = {result.client_order_id for result in await self.store.order_results() if result.is_final}
-            if any(one.leg.client_order_id not in reported for one in grants_in(arbitrages, self.exchange)):
+            seen = await self.store.overview()
+            reported = {result.client_order_id for result in seen.results if result.is_final}
+            if any(one.leg.client_order_id not in reported for one in grants_in(seen.open_arbitrages, self.exchange)):
                 return False
-            if not self._orders and not has_leg_at(arbitrages, self.exchange):
+            if not self._orders and not has_leg_at(seen.open_arbitrages, self.exchange):
                 await self.books.record_closing()
                 return True
         except (StoreUnavailableError, ExchangeError) as error:
@@ -228,18 +231,23 @@ class BotLoop:
         anything. Raises StoreUnavailableError."""
         now = self.reserver.clock.now()
         self.rejection_log.episodes.resume(await self.store.running_episodes(now))
-        left, self._undecided = self._undecided, deque(maxlen=MAX_UNDECIDED)
-        read = (opportunity_in(one) if isinstance(one, Record) else one for one in left)
-        unseen = [one for one in read if one is not None and one.detected_time >= looked_at]
         # how far the last one looked is stored with its lease, so not up to its end
-        traded = await self.store.traded([one.opportunity_id for one in unseen])
-        for opportunity in unseen:
+        traded = await self.store.traded([one.opportunity_id for one in self._read_undecided()])
+        left, self._undecided = self._read_undecided(), deque(maxlen=MAX_UNDECIDED)
+        for opportunity in left:
             if self.turns.partition_of(opportunity) != partition:
                 self._undecided.append(opportunity)
-            elif opportunity.opportunity_id not in traded:
+            elif opportunity.detected_time >= looked_at and opportunity.opportunity_id not in traded:
                 self.turns.record_seen(opportunity)
                 self.rejection_log.see(opportunity, now)
                 self.reserver.consider_left(opportunity)
+
+    def _read_undecided(self) -> list[Opportunity]:
+        """Parsed, once each."""
+        read = [opportunity_in(one) if isinstance(one, Record) else one for one in self._undecided]
+        known = [one for one in read if one is not None]
+        self._undecided = deque(known, maxlen=MAX_UNDECIDED)
+        return known
 
     async def _recover(self) -> None:
         """Finish what the previous process left open, then store the opening balances that the exchange reports."""
@@ -257,27 +265,26 @@ class BotLoop:
 
     async def _round(self) -> None:
         """Handle everything that is open, once."""
-        self.cache.is_stopping = self.cache.is_stopping or not await self.store.reservations_open()
-        # before the read, which must see the resumed arbitrages in their new state
-        await self._resume()
-        arbitrages = await self.store.open_arbitrages()
         asked_at = self._pace.steady_clock()
-        now = await self.store.server_now()
-        self.server_clock.observe(now, asked_at)
-        self.cache.replace_open(arbitrages)
+        seen = await self.store.overview()
+        self.server_clock.observe(seen.now, asked_at)
+        self.cache.server_ahead = seen.now - self._pace.wall_clock()
+        self.cache.is_stopping = self.cache.is_stopping or not seen.reservations_open
+        self.cache.replace_open(seen.open_arbitrages)
+        self.cache.update_balances(seen.balances)
+        self.health.observe(seen)
         self._posted.forget_old()
-        self.cache.server_ahead = now - self._pace.wall_clock()
-        self.cache.update_balances(await self.store.balances.rows())
-        self._start_due(grants_in(arbitrages, self.exchange))
+        self._start_due(grants_in(seen.open_arbitrages, self.exchange))
+        await self._resume(seen.resumable)
 
-    async def _resume(self) -> None:
+    async def _resume(self, resumable: Iterable[Arbitrage]) -> None:
         """Resume what a halt stopped, once at the start and after each change of the settings; and unwinding orders
         that were not posted here, once the rate limits allow one."""
         settings = self.cache.settings
         if settings.trading_state == "halted":
             return
         is_changed, can_send = settings.version != self._resumed_version, self.cache.can_send()
-        for arbitrage in await self.store.resumable_arbitrages():
+        for arbitrage in resumable:
             was_halted = arbitrage.reason == HALTED
             is_sendable_here = can_send and arbitrage.legs[-1].exchange == self.exchange
             if (was_halted and is_changed) or (not was_halted and is_sendable_here):

@@ -1,4 +1,4 @@
-"""Records the failures of a bot's exchange and reads the pauses of all exchanges, as a background task.
+"""Records the failures of a bot's exchange and knows the pauses of all exchanges.
 
 A crash loses at most the failures not yet written; the next ones show the same.
 """
@@ -10,7 +10,7 @@ from bots.decide.state_cache import StateCache
 from market.decide.circuit_breaker import Failure, FailureKind
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
-from store.store_port import TradeStore
+from store.store_port import Overview, TradeStore
 
 ROUND_SECONDS = 0.5
 MAX_PENDING_FAILURES = 1_000
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class ExchangeHealthWatch:
-    """Writes one exchange's failures to the store; reads pauses, opening balances and the rate limit usage of the
+    """Writes one exchange's failures to the store; takes pauses, opening balances and the rate limit usage of the
     other bots into the cache."""
 
     def __init__(
@@ -51,21 +51,19 @@ class ExchangeHealthWatch:
     async def run(self) -> None:
         """Runs until cancelled. Raises StoreUnavailableError; failures not written by then are written next time."""
         while True:
-            await self.round()
+            await self.write()
             await SystemClock().sleep(ROUND_SECONDS)
 
-    async def round(self) -> None:
-        """Raises StoreUnavailableError."""
-        await self._write()
-        self._cache.paused_until = {one.exchange: one.paused_until for one in await self._store.health.all()}
-        opening, _ = await self._store.balances.of_session()
-        self._cache.update_opening(opening)
+    def observe(self, seen: Overview) -> None:
+        """Take over what the other bots have stored."""
+        self._cache.paused_until = {one.exchange: one.paused_until for one in seen.health}
+        self._cache.update_opening(seen.opening)
         if self._cache.partners.budgets:
-            now = self._wall_clock() + self._cache.server_ahead
-            for lease in await self._store.leases.all():
-                self._cache.partners.observe(lease, now)
+            for lease in seen.leases:
+                self._cache.partners.observe(lease, seen.now)
 
-    async def _write(self) -> None:
+    async def write(self) -> None:
+        """Store the failures recorded since. Raises StoreUnavailableError."""
         for failure_id, failure in list(self._failures.items()):
             health = await self._store.health.record(self._exchange, failure)
             del self._failures[failure_id]

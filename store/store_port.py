@@ -5,6 +5,7 @@ connection the newest state is delivered again, states in between may be skipped
 """
 
 from collections.abc import AsyncIterator, Collection, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, Protocol
 
@@ -32,7 +33,7 @@ from session.backtest_requests import (
     TickSetSummary,
 )
 
-__all__ = ["BalanceRow", "Balances", "Reservation", "ReservationResult", "TradeStore"]
+__all__ = ["BalanceRow", "Balances", "Overview", "Reservation", "ReservationResult", "TradeStore"]
 
 Balances = dict[str, dict[str, Decimal]]
 """Exchange → currency → amount."""
@@ -248,6 +249,26 @@ class HealthStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What a bot looks at in each round, read at once."""
+
+    now: int
+    """The server's time, microseconds."""
+    reservations_open: bool
+    open_arbitrages: tuple[Arbitrage, ...] = ()
+    resumable: tuple[Arbitrage, ...] = ()
+    """The oldest of those that `TradeStore.resumable_arbitrages` has."""
+    results: tuple[OrderResult, ...] = ()
+    """As `TradeStore.order_results` has them."""
+    balances: tuple[BalanceRow, ...] = ()
+    opening: Balances = field(default_factory=dict)
+    """What the exchanges reported before the session."""
+    health: tuple[Health, ...] = ()
+    """Of each exchange that ever failed."""
+    leases: tuple[Lease, ...] = ()
+
+
 class TradeStore(Protocol):
     """Shared state of all bots of one session."""
 
@@ -274,6 +295,10 @@ class TradeStore(Protocol):
 
     async def server_now(self) -> int:
         """The store's own clock, microseconds; the only one for leases, holds and deadlines."""
+        ...
+
+    async def overview(self) -> Overview:
+        """All of it in one read; what is booked meanwhile may be in one part of it and not in another."""
         ...
 
     async def save_opportunities(self, opportunities: Sequence[Opportunity]) -> None:

@@ -63,7 +63,7 @@ class SimulatedBots:
         self._traders = {name: self._executor(name, account) for name, account in accounts.items()}
         self._begun: set[LegKey] = set()
         self._busy: set[LegKey] = set()
-        run_to_end(next(iter(self._health.values())).round())
+        next(iter(self._health.values())).observe(run_to_end(store.overview()))
         self._update_balances()
 
     def decide(self, opportunity: Opportunity) -> str | None:
@@ -185,7 +185,8 @@ class SimulatedBots:
 
     def _record_failure(self, exchange: str, kind: FailureKind, subject: str) -> None:
         self._health[exchange].record_failure(kind, subject)
-        run_to_end(self._health[exchange].round())
+        run_to_end(self._health[exchange].write())
+        self._health[exchange].observe(run_to_end(self._store.overview()))
 
     def _update_balances(self) -> None:
         self.cache.update_balances(run_to_end(self._store.balances.rows()))

@@ -13,9 +13,10 @@ from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.leg_planning import Markets
+from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult, result_of
 from session.clock import SystemClock
-from store.errors import FencedOutError, StoreUnavailableError
+from store.errors import FencedOutError, StoreError, StoreUnavailableError
 from store.store_port import TradeStore
 
 log = logging.getLogger(__name__)
@@ -75,6 +76,8 @@ class Booker:
     _wanted: dict[str, str] = field(default_factory=dict)
     """Arbitrages to be booked → base."""
     _busy: set[str] = field(default_factory=set)
+    _refused: set[str] = field(default_factory=set)
+    """Those that were logged as impossible to book."""
 
     async def run(self) -> None:
         """Runs until cancelled."""
@@ -108,13 +111,12 @@ class Booker:
 
     async def _round(self, tasks: asyncio.TaskGroup) -> None:
         """Everything that is open, once. Raises StoreUnavailableError."""
-        arbitrages = await self.store.open_arbitrages()
-        results = await self.store.order_results()
-        for result in results:
+        seen = await self.store.overview()
+        for result in seen.results:
             self._start(tasks, result.arbitrage_id, result.base)
-        unbooked = {result.arbitrage_id for result in results}
+        unbooked = {result.arbitrage_id for result in seen.results}
         self._reported = {one: known for one, known in self._reported.items() if one in unbooked}
-        for due in due_steps(arbitrages, self.markets, await self.store.server_now()):
+        for due in due_steps(seen.open_arbitrages, self.markets, seen.now):
             if due.what == "book":
                 self._start(tasks, due.arbitrage.arbitrage_id, due.arbitrage.base)
             else:
@@ -158,6 +160,12 @@ class Booker:
             arbitrage = await self.store.book(arbitrage_id, self.advance, by)
         except (StoreUnavailableError, FencedOutError) as error:
             log.warning("booked in the next round, or by another process: %s", error)
+            return
+        except (StoreError, IllegalStepError) as error:
+            # a bug, or another version's report: it must not stop the booking of all others
+            if arbitrage_id not in self._refused:
+                self._refused.add(arbitrage_id)
+                log.error("cannot be booked, check it by hand: %s", error, extra={"opportunity_id": arbitrage_id})
             return
         if arbitrage.state == "residual":
             log.error(

@@ -23,6 +23,12 @@ def decision_right(partition: int) -> str:
     return f"decision|{partition}"
 
 
+def decided_partition(right: str) -> int | None:
+    """The partition of a `decision_right`; None for the lease of an exchange."""
+    name, _, partition = right.partition("|")
+    return int(partition) if name == "decision" and partition.isdecimal() else None
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     """Who takes a step: a process of `exchange` (or that holds a `decision_right`) with the `token` of its lease."""

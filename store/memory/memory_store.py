@@ -37,6 +37,7 @@ from store.memory.memory_parts import (
     MemoryLeases,
     MemorySettings,
 )
+from store.store_port import Overview
 from store.unit_of_work import Result, TradeSteps, Work
 
 Key = TypeVar("Key")
@@ -92,6 +93,19 @@ class MemoryTradeStore(TradeSteps):
 
     async def server_now(self) -> int:
         return self._clock.now()
+
+    async def overview(self) -> Overview:
+        return Overview(
+            now=self._clock.now(),
+            reservations_open=self._reservations_open,
+            open_arbitrages=tuple(await self.open_arbitrages()),
+            resumable=tuple(await self.resumable_arbitrages()),
+            results=tuple(self._results.values()),
+            balances=tuple(await self.balances.rows()),
+            opening=(await self.balances.of_session())[0],
+            health=tuple(await self.health.all()),
+            leases=tuple(await self.leases.all()),
+        )
 
     async def save_opportunities(self, opportunities: Sequence[Opportunity]) -> None:
         for opportunity in opportunities:

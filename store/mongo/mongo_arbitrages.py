@@ -3,11 +3,13 @@
 from pymongo import ASCENDING
 
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
+from market.trade.leg_lifecycle import RESUMED
 from store.server.documents import ARBITRAGES, arbitrage_of
 from store.server.mongo_client import Database, Document, translated_errors
 
 OLDEST_FIRST = [("at", ASCENDING), ("_id", ASCENDING)]
 OPEN: Document = {"state": {"$in": list(OPEN_STATES)}}
+RESUMABLE: Document = {"state": "residual", "reason": {"$in": list(RESUMED)}}
 
 
 async def read_arbitrages(database: Database, wanted: Document, fields: Document | None = None) -> list[Arbitrage]:

@@ -12,13 +12,13 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage, Leg, Rejection
 from market.trade.grants import Grant
 from market.trade.leases import Actor
-from market.trade.leg_lifecycle import RESUMED, unconfirmed
+from market.trade.leg_lifecycle import unconfirmed
 from market.trade.order_results import OrderResult
 from session.session import Session as MarketSession
 from store.aggregates.episode_sums import EpisodeSums, episodes_by_outcome, missed_profit
 from store.aggregates.session_totals import rejection_counts
 from store.mongo.consumer_positions import ConsumerPositions
-from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN, read_arbitrages
+from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN, RESUMABLE, read_arbitrages
 from store.mongo.mongo_averages import MongoAverages
 from store.mongo.mongo_balances import MongoBalances
 from store.mongo.mongo_differences import MongoDifferences
@@ -26,6 +26,7 @@ from store.mongo.mongo_health import MongoHealth
 from store.mongo.mongo_leases import MongoLeases
 from store.mongo.mongo_observations import MongoObservations
 from store.mongo.mongo_orders import MongoOrders
+from store.mongo.mongo_overview import read_overview
 from store.mongo.mongo_settings import MongoSettings
 from store.mongo.mongo_unit_of_work import MongoUnitOfWork
 from store.operations.mongo_backtests import MongoBacktests
@@ -50,6 +51,7 @@ from store.server.mongo_client import (
 )
 from store.server.server_time import server_now
 from store.server.transactions import Transaction, in_transaction
+from store.store_port import Overview
 from store.unit_of_work import Result, TradeSteps, Work
 
 
@@ -106,6 +108,9 @@ class MongoTradeStore(TradeSteps):
         with translated_errors():
             return await server_now(self._database)
 
+    async def overview(self) -> Overview:
+        return await read_overview(self._database, self._session_id)
+
     async def save_opportunities(self, opportunities: Sequence[Opportunity]) -> None:
         await self._observations.save_opportunities(opportunities)
 
@@ -137,7 +142,7 @@ class MongoTradeStore(TradeSteps):
         return await in_transaction(self._database, step)
 
     async def resumable_arbitrages(self) -> list[Arbitrage]:
-        return await read_arbitrages(self._database, {"state": "residual", "reason": {"$in": list(RESUMED)}})
+        return await read_arbitrages(self._database, RESUMABLE)
 
     async def unconfirmed_legs(self, exchange: str, since: int) -> list[tuple[str, Leg]]:
         found = await read_arbitrages(self._database, {"legs.times.unconfirmed": {"$gte": since}})

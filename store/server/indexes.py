@@ -61,6 +61,8 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("state", ASCENDING), *_NEWEST_FIRST]),
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([("legs.times.unconfirmed", ASCENDING)], sparse=True),
+        # asked for in each round: what a halt stopped, among all that ever stayed residual
+        IndexModel([("reason", ASCENDING)], partialFilterExpression={"state": "residual"}),
         IndexModel([("legs.exchange", ASCENDING), ("times.ended", DESCENDING)]),
         IndexModel([_SESSION, ("times.ended", ASCENDING), ("_id", ASCENDING)]),
     ],

@@ -17,7 +17,7 @@ from store.errors import StoreUnavailableError
 from store.memory.memory_store import MemoryTradeStore
 from tests.bots.hurried_loop import LoopClock
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
-from tests.store.reservation_requests import filled, leg_of, open_books, ready_bot, reserved
+from tests.store.reservation_requests import filled, leg_of, open_books, opportunity, ready_bot, reserved
 
 ID = "opportunity-1"
 ROUND_SECONDS = 1.0
@@ -65,7 +65,7 @@ class Bench:
             store=self.store,
             advance=advancing(tuple(markets.values())),
             markets=markets,
-            actor_of=lambda base: self.actor if base == "BTC" else None,
+            actor_of=lambda _base: self.actor,
             is_on=lambda: self.actor is not None,
             open_arbitrage=self.known.get,
             handle=self.handled.append,
@@ -159,6 +159,26 @@ async def test_what_another_process_books_is_left_to_it(bench: Bench) -> None:
     bench.actor = by
     await bench.rounds(2)
     assert (await bench.arbitrage()).state == "closed"
+
+
+async def test_what_cannot_be_booked_is_logged_once_and_stops_nothing(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    buy, sell = await bench.begin()
+    assert bench.actor is not None
+    await bench.store.report_order(result_of(ID, replace(buy, role="flatten"), None), bench.actor)
+    await bench.report(sell)
+    await bench.rounds(3)
+    assert [one.levelname for one in caplog.records if "cannot be booked" in one.getMessage()] == ["ERROR"]
+    assert not bench.task.done()
+    # a pair may be open once
+    other = replace(opportunity("opportunity-2", sequence=2), base="ETH")
+    second = await reserved(bench.store, other, "0.1")
+    bench.known[second.arbitrage_id] = second
+    for leg in second.legs:
+        await bench.store.report_order(result_of(second.arbitrage_id, leg, filled(leg)), bench.actor)
+    await bench.rounds()
+    assert [one.arbitrage_id for one in bench.handled] == [second.arbitrage_id]
 
 
 async def test_one_that_was_replaced_books_nothing_and_goes_on(bench: Bench) -> None:

@@ -42,17 +42,22 @@ async def watch_on(store: MemoryTradeStore) -> tuple[ExchangeHealthWatch, StateC
     return ExchangeHealthWatch("alpha", store, cache), cache
 
 
+async def round_of(watch: ExchangeHealthWatch, store: MemoryTradeStore) -> None:
+    await watch.write()
+    watch.observe(await store.overview())
+
+
 async def test_failures_are_reported_once_and_the_pause_is_known_at_once() -> None:
     store = MemoryTradeStore()
     watch, cache = await watch_on(store)
     for _ in range(3):
         watch.record_failure("order_rejected", "order-1")
-    await watch.round()
+    await round_of(watch, store)
     (health,) = await store.health.all()
     assert [one.kind for one in health.failures] == ["order_rejected"]
     assert cache.paused_until == {"alpha": 0}
     watch.record_failure("outcome_unknown", "order-1")
-    await watch.round()
+    await round_of(watch, store)
     (paused,) = await store.health.all()
     assert paused.is_paused(await store.server_now())
     assert cache.paused_until == {"alpha": paused.paused_until}
@@ -65,7 +70,7 @@ async def test_what_others_found_is_known_too() -> None:
         await store.health.record("beta", Failure(identity, "outcome_unknown"))
     await store.balances.replace("beta", {"BTC": Decimal(3)}, "before", UNFENCED)
     cache.update_balances([BalanceRow("beta", "BTC", Decimal(1), Decimal(1))])
-    await watch.round()
+    await round_of(watch, store)
     assert cache.paused_until["beta"] > await store.server_now()
     assert cache.drift == {"BTC": Decimal(-1)}
 
@@ -75,7 +80,7 @@ async def test_one_order_looked_up_in_vain_counts_once_a_second() -> None:
     watch, _ = await watch_on(store)
     for _ in range(50):
         watch.record_failure("look_up_unanswered", "order-1")
-    await watch.round()
+    await round_of(watch, store)
     (health,) = await store.health.all()
     assert 1 <= len(health.failures) <= 2
 
@@ -89,7 +94,7 @@ async def test_an_outage_loses_no_failure() -> None:
         await watch.run()
     watch.record_failure("order_rejected", "order-2")
     unreachable.is_unreachable = False
-    await watch.round()
+    await round_of(watch, store)
     (health,) = await store.health.all()
     assert [one.failure_id for one in health.failures] == ["order-1:order_rejected", "order-2:order_rejected"]
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from market.decide.circuit_breaker import Failure
 from market.decide.settings import Settings
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Arbitrage, Rejection
@@ -25,6 +26,7 @@ from tests.store.reservation_requests import (
     granted,
     open_books,
     opportunity,
+    ready_bot,
     request,
     reserved,
 )
@@ -72,6 +74,37 @@ async def test_what_comes_back_is_what_was_written(store: TradeStore) -> None:
     assert await store.open_arbitrages() == [written]
     assert await store.traded([ID, "another"]) == {ID}
     assert written.opportunity == opportunity()
+
+
+async def test_an_overview_is_what_each_part_says(store: TradeStore) -> None:
+    await open_books(store)
+    empty = await store.overview()
+    assert (empty.reservations_open, empty.open_arbitrages, empty.results, empty.health) == (True, (), (), ())
+    assert empty.opening == (await store.balances.of_session())[0] == OPENING
+    legs = (await reserved(store, opportunity())).legs
+    await store.report_order(result_of(ID, legs[0], filled(legs[0])), UNFENCED)
+    await store.health.record("alpha", Failure("order-1", "outcome_unknown"))
+    await ready_bot(store, "beta")
+    seen = await store.overview()
+    assert list(seen.open_arbitrages) == await store.open_arbitrages() != []
+    assert list(seen.results) == await store.order_results() != []
+    assert list(seen.balances) == await store.balances.rows() != []
+    assert list(seen.health) == await store.health.all() != []
+    assert list(seen.leases) == await store.leases.all() != []
+    assert empty.now <= seen.now <= await store.server_now()
+    await store.stop_reservations()
+    assert not (await store.overview()).reservations_open
+
+
+async def test_an_overview_has_what_can_be_resumed(store: TradeStore) -> None:
+    await open_books(store)
+    bought, sold = (await reserved(store, opportunity())).legs
+    await store.settings.change(settings_of(trading_state="halted"), 1, "test")
+    await finish_leg(store, ID, "buy", filled(bought), advancing(MARKETS), UNFENCED)
+    held = await finish_leg(store, ID, "sell", None, advancing(MARKETS), UNFENCED)
+    assert (held.state, held.reason) == ("residual", "halted")
+    assert list((await store.overview()).resumable) == await store.resumable_arbitrages() == [held]
+    assert sold.role == "sell"
 
 
 async def test_repeats_change_nothing(store: TradeStore) -> None:

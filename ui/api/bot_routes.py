@@ -44,6 +44,7 @@ BOT: dict[str, object] = {
         "until": 1_763_741_302_000_000,
         "is_held": True,
     },
+    "decides_on": [0],
     "open_arbitrages": 1,
     "open_legs": 1,
     "is_unwatched": False,

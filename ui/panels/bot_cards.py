@@ -60,6 +60,7 @@ def bot_card(bot: BotRow, zone: tzinfo, trading: TradingState) -> str:
         ("Restarts", str(bot["restarts"])),
         ("Last end", bot["last_end"] or "–"),
         ("Lease", _lease(bot)),
+        ("Decides on", _decisions(bot)),
         ("Open arbitrages", str(bot["open_arbitrages"])),
         ("Open legs", str(bot["open_legs"])),
         ("Breaker", _breaker(bot, zone)),
@@ -101,6 +102,11 @@ def _card(
 def _activity(bot: BotRow, trading: TradingState) -> str:
     """A bot with the lease trades only as far as the kill switch allows."""
     return trading if bot["activity"] == "trading" and trading != "running" else bot["activity"]
+
+
+def _decisions(bot: BotRow) -> str:
+    """Of the opportunities of all exchanges."""
+    return ", ".join(f"partition {number}" for number in bot["decides_on"]) or "–"
 
 
 def _lease(bot: BotRow) -> str:

@@ -10,7 +10,7 @@ from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
-from market.trade.leases import LEASE_SECONDS, Lease
+from market.trade.leases import LEASE_SECONDS, Lease, decided_partition
 from session.processes import Process, ProcessOrder
 from session.session import Session
 from ui.rows.attribute_rows import row_from
@@ -38,7 +38,8 @@ class BotRow(TypedDict):
     `activity`: what it does as a whole: `trading` (it holds its exchange's lease), `standby` (another does), or its
     state. `state` is `unknown` where its supervisor was not heard of for a while. `wanted_by`: null where nobody ever
     stopped or started it. Open arbitrages and legs are those of its exchange, whoever watches them; `is_unwatched`:
-    orders may be in flight there and no process has the lease.
+    orders may be in flight there and no process has the lease. `decides_on`: the partitions of the opportunities that
+    this process decides on and books, for all exchanges.
     """
 
     name: str
@@ -55,6 +56,7 @@ class BotRow(TypedDict):
     last_end: str | None
     last_seen: int
     lease: LeaseRow | None
+    decides_on: list[int]
     open_arbitrages: int
     open_legs: int
     is_unwatched: bool
@@ -143,12 +145,19 @@ def _bot_row(bot: Process, inputs: _BotInputs) -> BotRow:
         wanted_at=bot.order.at or None,
         last_seen=_last_seen(bot, lease if is_holder else None),
         lease=None if lease is None else row_from(LeaseRow, lease, is_held=is_held),
+        decides_on=_decided_by(bot, inputs),
         open_arbitrages=sum(any(leg.exchange == exchange for leg in one.legs) for one in inputs.open_arbitrages),
         open_legs=open_legs,
         is_unwatched=open_legs > 0 and not is_held,
         is_enabled=inputs.settings is not None and exchange in inputs.settings.enabled_exchanges,
         breaker=breaker_row(inputs.healths.get(exchange) or Health(exchange), inputs.settings, inputs.now),
     )
+
+
+def _decided_by(bot: Process, inputs: _BotInputs) -> list[int]:
+    held = [lease for lease in inputs.leases.values() if inputs.now < lease.until and _pid_of(lease) == bot.pid]
+    partitions = (decided_partition(lease.exchange) for lease in held)
+    return sorted(partition for partition in partitions if partition is not None)
 
 
 def _activity(bot: Process, *, is_holder: bool) -> str:

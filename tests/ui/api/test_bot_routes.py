@@ -5,7 +5,7 @@ import pytest
 from fastapi import FastAPI
 
 from market.decide.circuit_breaker import Failure
-from market.trade.leases import UNFENCED
+from market.trade.leases import UNFENCED, decision_right
 from session.clock import wall_now
 from session.processes import SUPERVISOR, ProcessReport
 from session.session import Session
@@ -51,6 +51,17 @@ async def test_how_each_bot_does(supervised: httpx.AsyncClient, store: MongoTrad
 async def test_one_that_holds_no_lease_stands_by(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:
     await store.leases.acquire("alpha", "alpha@desk:999:abc")
     assert (await row_of(supervised, "bot-alpha"))["activity"] == "standby"
+
+
+async def test_which_process_decides(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    for right in (decision_right(1), decision_right(0), "alpha"):
+        await store.leases.acquire(right, "alpha@desk:101:abc")
+    await store.leases.acquire(decision_right(2), "gamma@desk:999:abc")
+    assert (await row_of(supervised, "bot-alpha"))["decides_on"] == [0, 1]
+    lease = await store.leases.acquire(decision_right(0), "alpha@desk:101:abc")
+    assert lease is not None
+    await store.leases.release(lease)
+    assert (await row_of(supervised, "bot-alpha"))["decides_on"] == [1]
 
 
 async def test_an_order_that_nobody_watches_is_reported(supervised: httpx.AsyncClient, store: MongoTradeStore) -> None:

@@ -1,0 +1,195 @@
+"""The whole demo as a user starts it: how late each step of its trades is, and what each part takes.
+
+`python -m benchmarks.live_path [--market busy] [--seconds 120]`. Starts `arbitrage paper` with a data folder of its
+own. Beside it, on the same broker and in the same time, a loop writes as many rows as there are quotes and reads them
+again: the floor of whatever goes through Kafka. What the same orders take without a store is `benchmarks.two_legs`.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from benchmarks.processes import cpu_seconds
+from launch.setup.data_dir import home_folder
+from launch.setup.login_files import with_logins
+from launch.setup.login_rights import SUPERVISOR
+from session.clock import SystemClock, steady_now, wall_now
+from session.processes import ProcessKind
+from session.session import Session
+from session.simulated_market import MARKETS
+from streams.broker.embedded_broker import free_ports
+from streams.topic_admin import client_settings
+from streams.topic_reader import TopicReader
+from streams.topic_writer import TopicWriter
+
+FLOOR_TOPIC = "benchmark_floor"
+FLOOR_BYTES = 600
+"""About a quote with its levels."""
+ROWS_A_SECOND = 100
+READY_SECONDS = 180.0
+END_SECONDS = 60.0
+DETECTION_READY = "cep ready"
+STAGES = ("opportunity", "reserved", "sent", "filled", "shown")
+PERCENTILES = ("p50", "p95", "p99")
+TRADERS: tuple[ProcessKind, ...] = ("bot", "mongodb")
+
+
+@dataclass(slots=True)
+class Parts:
+    """The processes of a session, and what they had used when the measurement began."""
+
+    home: Path
+    at: int = field(default_factory=steady_now)
+    before: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.before = {name: cpu_seconds(process) for name, process in self.running()}
+
+    def running(self) -> Iterator[tuple[str, psutil.Process]]:
+        """Each part's name with its process and those that it started."""
+        noted: dict[str, list[int]] = json.loads((self.home / "processes.json").read_text())
+        for name, (pid, *_) in noted.items():
+            with suppress(psutil.NoSuchProcess):
+                first = psutil.Process(pid)
+                for number, process in enumerate([first, *first.children(recursive=True)]):
+                    yield name if number == 0 else f"{name}, child {number}", process
+
+    def used(self) -> dict[str, tuple[float, float]]:
+        """Part → (cores since the beginning, megabytes now)."""
+        seconds = (steady_now() - self.at) / 1_000_000
+        found = {}
+        for name, process in self.running():
+            with suppress(psutil.NoSuchProcess):
+                cores = (cpu_seconds(process) - self.before.get(name, 0.0)) / seconds
+                found[name] = cores, process.memory_info().rss / 1e6
+        return found
+
+
+@contextmanager
+def paper(home: Path, market: str, seconds: float) -> Iterator[subprocess.Popen[str]]:
+    """`arbitrage paper` for so long after all is ready; its summary goes to summary.json."""
+    (home / "jars").symlink_to((home_folder() / "jars").resolve())
+    [port] = free_ports(1)
+    words = ("paper", "--market", market, "--seconds", str(seconds), "--port", str(port))
+    command = (sys.executable, "-m", "launch.cli.main", *words, "--json", str(home / "summary.json"))
+    with (home / "said.txt").open("w") as said:
+        environment = os.environ | {"ARBITRAGE_HOME": str(home)}
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT, text=True, env=environment)
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait(END_SECONDS)
+
+
+async def until_ready(home: Path, process: subprocess.Popen[str]) -> float:
+    """Seconds until detection was ready. Raises SystemExit where the session ends or takes too long."""
+    began = steady_now()
+    while DETECTION_READY not in (home / "said.txt").read_text():
+        waited = (steady_now() - began) / 1_000_000
+        if process.poll() is not None or waited > READY_SECONDS:
+            raise SystemExit(f"the session did not become ready:\n{(home / 'said.txt').read_text()}")
+        await SystemClock().sleep(0.1)
+    return (steady_now() - began) / 1_000_000
+
+
+@asynccontextmanager
+async def floor_latencies(session: Session) -> AsyncIterator[list[float]]:
+    """Milliseconds from the writing of each row to its reading, as long as the block lasts."""
+    await asyncio.to_thread(_create_topic, session.kafka)
+    latencies: list[float] = []
+    writer = TopicWriter(session.kafka)
+    async with TopicReader(session.kafka, (FLOOR_TOPIC,), "latest") as reader:
+        tasks = [asyncio.create_task(_write(writer)), asyncio.create_task(_read(reader, latencies))]
+        try:
+            yield latencies
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await writer.close()
+
+
+def _create_topic(address: str) -> None:
+    created = AdminClient(client_settings(address)).create_topics([NewTopic(FLOOR_TOPIC, 1, 1)])
+    for future in created.values():
+        future.result()
+
+
+async def _write(writer: TopicWriter) -> None:
+    while True:
+        writer.write(FLOOR_TOPIC, str(wall_now()).encode().ljust(FLOOR_BYTES))
+        await SystemClock().sleep(1 / ROWS_A_SECOND)
+
+
+async def _read(reader: TopicReader, latencies: list[float]) -> None:
+    async for record in reader.records():
+        latencies.append((wall_now() - int(record.value)) / 1_000)
+
+
+async def measure(market: str, seconds: float) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        with paper(home, market, seconds) as process:
+            ready = await until_ready(home, process)
+            session = with_logins(Session.from_json((home / "run.json").read_bytes()), SUPERVISOR)
+            parts = Parts(home)
+            async with floor_latencies(session) as floor:
+                await SystemClock().sleep(max(seconds - 5, 1))
+            used, load = parts.used(), os.getloadavg()
+            await asyncio.to_thread(process.wait, END_SECONDS + seconds)
+        _print(market, seconds, ready, json.loads((home / "summary.json").read_text()), floor)
+        _print_parts(used, json.loads((home / "summary.json").read_text()), seconds)
+        print(f"load average {' '.join(f'{one:.2f}' for one in load)} on {os.cpu_count()} cores")
+
+
+def _print(market: str, seconds: float, ready: float, summary: dict[str, Any], floor: list[float]) -> None:
+    ended = ", ".join(f"{count} {state}" for state, count in summary["arbitrages"].items()) or "none"
+    print(f"{market}, {seconds:.0f} s; detection ready after {ready:.1f} s; arbitrages: {ended}")
+    print(f"{'ms':34}" + "".join(f"{name:>9}" for name in PERCENTILES))
+    cuts = statistics.quantiles(floor, n=100)
+    print(f"{'a row through Kafka and back':34}" + "".join(f"{cuts[share - 1]:9.1f}" for share in (50, 95, 99)))
+    for stage in STAGES:
+        row = summary["latency_ms"][stage] or {}
+        print(f"{'tick to ' + stage:34}" + "".join(f"{row.get(name, float('nan')):9.1f}" for name in PERCENTILES))
+
+
+def _print_parts(used: dict[str, tuple[float, float]], summary: dict[str, Any], seconds: float) -> None:
+    print(f"{'part':34}{'cores':>9}{'MB':>9}")
+    for name, (cores, megabytes) in sorted(used.items(), key=lambda one: -one[1][0]):
+        print(f"{name:34}{cores:9.3f}{megabytes:9.0f}")
+    cores, megabytes = (sum(column) for column in zip(*used.values(), strict=True))
+    print(f"{'all':34}{cores:9.3f}{megabytes:9.0f}")
+    trades = sum(summary["arbitrages"].values())
+    traders = sum(cores for name, (cores, _) in used.items() if name.startswith(TRADERS))
+    if trades:
+        print(
+            f"CPU of bots and mongod for each arbitrage, pauses included: {1_000 * traders * seconds / trades:.0f} ms"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--market", choices=MARKETS, default="busy")
+    parser.add_argument("--seconds", type=float, default=120.0, help="after all is ready")
+    arguments = parser.parse_args()
+    asyncio.run(measure(arguments.market, arguments.seconds))
+
+
+if __name__ == "__main__":
+    main()
