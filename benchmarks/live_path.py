@@ -126,8 +126,9 @@ async def floor_latencies(session: Session) -> AsyncIterator[list[float]]:
 
 
 def _create_topic(address: str) -> None:
-    created = AdminClient(client_settings(address)).create_topics([NewTopic(FLOOR_TOPIC, 1, 1)])
-    for future in created.values():
+    # kept until it is done: it takes its requests with it
+    client = AdminClient(client_settings(address))
+    for future in client.create_topics([NewTopic(FLOOR_TOPIC, 1, 1)]).values():
         future.result()
 
 

@@ -46,6 +46,8 @@ class SessionCounters:
         """Milliseconds from the tick's arrival until the opportunity was read here."""
         self.shown_latencies: list[float] = []
         """Milliseconds from the tick's arrival until a WebSocket client received the trade."""
+        self._measured_from = 0
+        """By the market's clock: what arrived before then waited for detection to be ready."""
         self.ended_bases: set[str] = set()
         self._shown: set[str] = set()
         self._reading = asyncio.Event()
@@ -69,6 +71,7 @@ class SessionCounters:
         self.quotes = dict.fromkeys(self.quotes, 0)
         self.opportunity_latencies.clear()
         self.shown_latencies.clear()
+        self._measured_from = self._clock.now()
 
     async def _retry_forever(self, work: Callable[[], Awaitable[None]]) -> None:
         delays = backoff()
@@ -115,7 +118,8 @@ class SessionCounters:
             self._ids.popitem(last=False)
         self.opportunities += 1
         self.first_opportunity_at = self.first_opportunity_at or wall_now()
-        if len(self.opportunity_latencies) < REMEMBERED_LATENCIES:
+        is_measured = opportunity.event_time >= self._measured_from
+        if is_measured and len(self.opportunity_latencies) < REMEMBERED_LATENCIES:
             self.opportunity_latencies.append((self._clock.now() - opportunity.event_time) / 1_000)
 
     async def _follow_page(self) -> None:

@@ -1,8 +1,10 @@
 """What a session's own count of opportunities begins with."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from launch.sessions.session_counters import SessionCounters
+from session.clock import wall_now
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of
 from tests.ui.samples import session_of
 
@@ -13,3 +15,14 @@ def test_opportunities_of_the_warm_up_stay_counted_as_their_rejections_do(tmp_pa
     meter._record_opportunity(found)
     meter.reset()
     assert (meter.opportunities, meter.opportunity_latencies) == (1, [])
+
+
+def test_what_waited_for_detection_to_be_ready_says_nothing_of_its_latency(tmp_path: Path) -> None:
+    """Its tick arrived before, and it is read after."""
+    meter = SessionCounters(session_of(tmp_path))
+    found = opportunity_of((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))))
+    before = wall_now()
+    meter.reset()
+    meter._record_opportunity(replace(found, opportunity_id="early", event_time=before - 1))
+    meter._record_opportunity(replace(found, opportunity_id="late", event_time=wall_now()))
+    assert (meter.opportunities, len(meter.opportunity_latencies)) == (2, 1)

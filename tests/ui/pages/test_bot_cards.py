@@ -44,6 +44,7 @@ def bot(activity: str) -> BotRow:
         since=0,
         restarts=0,
         last_end=None,
+        decides_on=[],
         last_seen=0,
         lease=None,
         open_arbitrages=0,
@@ -76,3 +77,12 @@ def test_a_bot_without_a_report_yet_has_its_card_already(tmp_path: Path) -> None
 )
 def test_the_kill_switch_holds_on_the_cards_too(activity: str, trading: TradingState, state: str) -> None:
     assert state in bot_card(bot(activity), UTC, trading)
+
+
+@pytest.mark.parametrize(
+    ("decides_on", "shown"), [([], "–"), ([0], "partition 0"), ([0, 2], "partition 0, partition 2")]
+)
+def test_a_card_shows_what_its_process_decides_on(decides_on: list[int], shown: str) -> None:
+    one = bot("trading")
+    one["decides_on"] = decides_on
+    assert f"<dt>Decides on</dt><dd>{shown}</dd>" in bot_card(one, UTC, "running")
