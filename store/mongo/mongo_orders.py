@@ -9,10 +9,19 @@ from pymongo import ASCENDING, UpdateOne
 from market.trade.grants import Grant, grants_in
 from market.trade.leases import Actor
 from market.trade.order_results import OrderResult
+from store.mongo.batched_reads import BatchedRead, read_batch
 from store.mongo.mongo_arbitrages import OPEN, read_arbitrages
-from store.mongo.mongo_leases import check_not_fenced_out
+from store.preconditions import check_lease
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
-from store.server.documents import GRANTS, ORDER_RESULTS, grant_of, order_result_document, order_result_of
+from store.server.documents import (
+    GRANTS,
+    LEASES,
+    ORDER_RESULTS,
+    grant_of,
+    lease_of,
+    order_result_document,
+    order_result_of,
+)
 from store.server.mongo_client import Database, Document, translated_errors
 from store.server.transactions import Transaction, in_transaction
 
@@ -31,8 +40,9 @@ class MongoOrders:
         """Raises StoreUnavailableError, FencedOutError."""
 
         def step(transaction: Transaction) -> None:
-            check_not_fenced_out(transaction, by)
-            document = order_result_document(result, transaction.now())
+            now, [leases] = read_batch(transaction, [BatchedRead(LEASES, {"_id": by.exchange})])
+            check_lease(lease_of(leases[0]) if leases else None, by)
+            document = order_result_document(result, now)
             key = {"_id": document["_id"]}
             transaction.write(ORDER_RESULTS, [UpdateOne(key, {"$setOnInsert": document}, upsert=True)])
 

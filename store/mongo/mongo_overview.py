@@ -28,7 +28,7 @@ from store.store_port import Overview
 BY_ID = [("_id", 1)]
 BY_PLACE = [("exchange", 1), ("currency", 1)]
 MOST_RESUMABLE = 50
-"""In one round; the others follow in later ones."""
+"""In one round. What a halt left beyond them, reconciliation resumes."""
 
 
 async def read_overview(database: Database, session_id: str) -> Overview:
