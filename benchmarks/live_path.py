@@ -44,6 +44,7 @@ READY_SECONDS = 180.0
 END_SECONDS = 60.0
 DETECTION_READY = "cep ready"
 STAGES = ("opportunity", "reserved", "sent", "filled", "shown")
+STEPS = {"detected_to_sent": "opportunity to both sent", "filled_to_shown": "both filled to shown"}
 PERCENTILES = ("p50", "p95", "p99")
 TRADERS: tuple[ProcessKind, ...] = ("bot", "mongodb")
 
@@ -53,6 +54,7 @@ class Parts:
     """The processes of a session, and what they had used when the measurement began."""
 
     home: Path
+    supervisor: psutil.Process
     at: int = field(default_factory=steady_now)
     before: dict[str, float] = field(default_factory=dict)
 
@@ -61,6 +63,7 @@ class Parts:
 
     def running(self) -> Iterator[tuple[str, psutil.Process]]:
         """Each part's name with its process and those that it started."""
+        yield "supervisor", self.supervisor
         noted: dict[str, list[int]] = json.loads((self.home / "processes.json").read_text())
         for name, (pid, *_) in noted.items():
             with suppress(psutil.NoSuchProcess):
@@ -69,13 +72,13 @@ class Parts:
                     yield name if number == 0 else f"{name}, child {number}", process
 
     def used(self) -> dict[str, tuple[float, float]]:
-        """Part → (cores since the beginning, megabytes now)."""
+        """Part → (cores since the beginning, megabytes now, of shared pages its share)."""
         seconds = (steady_now() - self.at) / 1_000_000
         found = {}
         for name, process in self.running():
             with suppress(psutil.NoSuchProcess):
                 cores = (cpu_seconds(process) - self.before.get(name, 0.0)) / seconds
-                found[name] = cores, process.memory_info().rss / 1e6
+                found[name] = cores, process.memory_full_info().pss / 1e6
         return found
 
 
@@ -149,7 +152,7 @@ async def measure(market: str, seconds: float) -> None:
         with paper(home, market, seconds) as process:
             ready = await until_ready(home, process)
             session = with_logins(Session.from_json((home / "run.json").read_bytes()), SUPERVISOR)
-            parts = Parts(home)
+            parts = Parts(home, psutil.Process(process.pid))
             async with floor_latencies(session) as floor:
                 await SystemClock().sleep(max(seconds - 5, 1))
             used, load = parts.used(), os.getloadavg()
@@ -167,7 +170,13 @@ def _print(market: str, seconds: float, ready: float, summary: dict[str, Any], f
     print(f"{'a row through Kafka and back':34}" + "".join(f"{cuts[share - 1]:9.1f}" for share in (50, 95, 99)))
     for stage in STAGES:
         row = summary["latency_ms"][stage] or {}
-        print(f"{'tick to ' + stage:34}" + "".join(f"{row.get(name, float('nan')):9.1f}" for name in PERCENTILES))
+        print(_latency_line(f"tick to {stage}", row))
+    for step, title in STEPS.items():
+        print(_latency_line(title, summary["step_ms"][step] or {}))
+
+
+def _latency_line(title: str, row: dict[str, float]) -> str:
+    return f"{title:34}" + "".join(f"{row.get(name, float('nan')):9.1f}" for name in PERCENTILES)
 
 
 def _print_parts(used: dict[str, tuple[float, float]], summary: dict[str, Any], seconds: float) -> None:

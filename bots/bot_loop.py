@@ -46,7 +46,6 @@ log = logging.getLogger(__name__)
 
 ROUND_SECONDS = 0.5
 REJECTIONS_SECONDS = 0.5
-WORKERS = 3
 DRAIN_SECONDS = 15.0
 MAX_UNDECIDED = 2_000
 DRAIN_POLL_SECONDS = 0.1
@@ -134,6 +133,7 @@ class BotLoop:
             open_arbitrage=self.cache.open_arbitrage,
             handle=self._handle_booked,
             round_seconds=pace.round_seconds,
+            writing=self.reserver.writing,
         )
 
     async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:
@@ -151,8 +151,7 @@ class BotLoop:
             for task in (self._follow_grants, self._reconcile, self._write_rejections, *self._errands):
                 tasks.create_task(run_forever(partial(self._lockout.guard, task)))
             tasks.create_task(self._follow(signals))
-            for _ in range(WORKERS):
-                tasks.create_task(self.reserver.work())
+            tasks.create_task(self.reserver.work())
             while not self.cache.hears_settings():
                 await SystemClock().sleep(HEARING_POLL_SECONDS)
             self._veto.is_ready = True

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 
 from bots.bot_loop import BotLoop
 from bots.dead_mans_switch import DeadMansSwitch
@@ -17,7 +18,7 @@ from bots.position_reporter import PositionReporter
 from bots.reconcile.reconciler import Reconciliation
 from bots.retry import BackgroundTask, retry_until_done
 from bots.strategies.average_trader import AverageTrader
-from bots.subscriptions import follow_quotes, signals
+from bots.subscriptions import follow_quotes, keep_pace, signals
 from exchanges.account_port import TradingAccount
 from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
 from exchanges.paper.paper_account import PaperAccount
@@ -120,12 +121,14 @@ async def _run_bot_loop(
     ready: Callable[[], None],
 ) -> None:
     reader = await _open_reader(session, (OPPORTUNITIES, SPREADS), stack)
+    pace = partial(keep_pace, reader, bot_loop.turns.books)
     progress = (store.grants_progress, store.settings_progress)
     reporter = PositionReporter(
         bot_loop.exchange, store.consumer_positions, reader, progress, lambda: bot_loop.cache.server_ahead
     )
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(reporter.run())
+        tasks.create_task(retry_until_done(pace))
         if isinstance(account, PaperAccount):
             quotes = await _open_reader(session, (TICKS,), stack, Newest(RECENT_ROWS))
             tasks.create_task(follow_quotes(quotes, account))

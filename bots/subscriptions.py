@@ -14,6 +14,10 @@ from streams.topics import SPREADS
 
 log = logging.getLogger(__name__)
 
+PATIENT_SECONDS = 0.25
+"""How long opportunities may wait where another process decides on them."""
+PACE_SECONDS = 0.1
+
 Signal = Opportunity | SpreadWindow | Record
 """A record: of an opportunity that another process decides on, unread."""
 
@@ -31,6 +35,16 @@ async def signals(reader: TopicReader, decides: Callable[[int], bool]) -> AsyncI
                 yield signal
         # the reader never waits while rows are buffered; this lets orders run in between
         await SystemClock().sleep(0)
+
+
+async def keep_pace(reader: TopicReader, is_urgent: Callable[[], bool]) -> None:
+    """Fetch rows at once while `is_urgent`, otherwise together, which costs broker and bot far less; endlessly.
+
+    Raises StreamUnavailableError; the reader goes on as before then.
+    """
+    while True:
+        await reader.fetch_within(0.0 if is_urgent() else PATIENT_SECONDS)
+        await SystemClock().sleep(PACE_SECONDS)
 
 
 async def follow_quotes(reader: TopicReader, account: PaperAccount) -> None:

@@ -1,6 +1,8 @@
 """The library's consumer for `TopicReader`: blocking calls, all from one thread."""
 
+from collections.abc import Mapping
 from threading import Event
+from typing import Self
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -33,9 +35,8 @@ class PartitionConsumer:
     """
 
     def __init__(self, address: str, topics: tuple[str, ...], start: Start, max_wait: float = 0.0) -> None:
-        self._address = address
+        self._address, self._topics = address, topics
         self._log_throttle = LogThrottle(address)
-        self._max_wait = max_wait
         self._pause = Event()
         self._consumer = Consumer(
             client_settings(address)
@@ -66,6 +67,7 @@ class PartitionConsumer:
             for partition_offset in offsets
         }
         """First offset to read, by partition."""
+        self._next = dict(self.first)
         self._consumer.assign(offsets)
 
     def take(self) -> list[Record]:
@@ -74,7 +76,16 @@ class PartitionConsumer:
         if first is None:
             return []
         messages = (first, *self._consumer.consume(BATCH_ROWS - 1, 0))
-        return [self._record(message) for message in messages]
+        records = [self._record(message) for message in messages]
+        for record in records:
+            self._next[record.position] = record.offset + 1
+        return records
+
+    def continued(self, max_wait: float) -> Self:
+        """Another consumer, which goes on where `take` came to, with that wait; this one is closed."""
+        successor = type(self)(self._address, self._topics, self._next, max_wait)
+        self.close()
+        return successor
 
     def ends(self) -> dict[Position, int]:
         """The offset that the next row of each partition will get."""
@@ -123,6 +134,8 @@ class PartitionConsumer:
         offsets = [TopicPartition(topic, partition) for partition in sorted(metadata.partitions)]
         if isinstance(start, int):
             return self._offsets_at(offsets, start)
+        if isinstance(start, Mapping):
+            return [TopicPartition(topic, one.partition, start[topic, one.partition]) for one in offsets]
         return [self._offset(partition_offset, start) for partition_offset in offsets]
 
     def _offsets_at(self, offsets: list[TopicPartition], time: int) -> list[TopicPartition]:

@@ -1,5 +1,6 @@
 """A row of a topic, and where a reader starts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,5 +31,6 @@ class Newest:
     rows: int
 
 
-Start = Literal["earliest", "latest"] | int | Newest
-"""`int`: microseconds since the epoch; the first row produced at or after then (Kafka has milliseconds)."""
+Start = Literal["earliest", "latest"] | int | Newest | Mapping[Position, int]
+"""`int`: microseconds since the epoch; the first row produced at or after then (Kafka has milliseconds). A mapping:
+the first offset of each partition."""

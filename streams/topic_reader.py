@@ -57,6 +57,19 @@ class TopicReader:
             )
             self._next = dict(self._consumer.first)
 
+    async def fetch_within(self, max_wait: float) -> None:
+        """From now on rows may wait so long to be fetched together; nothing is lost or repeated. The reader is open.
+
+        Raises StreamUnavailableError; reading goes on as before then.
+        """
+
+        def exchange() -> None:
+            self._consumer = self._opened().continued(max_wait)
+
+        if max_wait != self._max_wait:
+            await self._in_thread(exchange)
+            self._max_wait = max_wait
+
     async def records(self) -> AsyncIterator[Record]:
         """Rows one by one, without end; opens the reader if needed."""
         await self.open()
@@ -119,10 +132,14 @@ class TopicReader:
     async def _fill(self) -> None:
         """Wait briefly for more rows. A caller that is cancelled here gets them with its next call."""
         if self._pending_take is None:
-            self._pending_take = asyncio.get_running_loop().run_in_executor(self._thread, self._opened().take)
+            self._opened()
+            self._pending_take = asyncio.get_running_loop().run_in_executor(self._thread, self._take)
         await asyncio.wait([self._pending_take])
         taken, self._pending_take = self._pending_take, None
         self._rows.extend(taken.result())
+
+    def _take(self) -> list[Record]:
+        return self._opened().take()
 
     def _opened(self) -> PartitionConsumer:
         if self._consumer is None:

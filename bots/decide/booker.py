@@ -71,6 +71,8 @@ class Booker:
     handle: Callable[[Arbitrage], None]
     """Called with each arbitrage that was booked."""
     round_seconds: float
+    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Shared with `bots.decide.reserver`."""
     _reported: dict[str, set[str]] = field(default_factory=dict)
     """Arbitrage → client order ids of the legs that ended and are not booked yet."""
     _wanted: dict[str, str] = field(default_factory=dict)
@@ -131,8 +133,11 @@ class Booker:
             if due.what == "abandon":
                 log.error("leg abandoned: its market is not in this session", extra={"opportunity_id": identity})
                 await self.store.report_order(result_of(identity, leg, None), by)
-            elif await self.store.grant(identity, leg.role, by) is not None:
-                return
+            else:
+                async with self.writing:
+                    granted = await self.store.grant(identity, leg.role, by)
+                if granted is not None:
+                    return
         except FencedOutError as error:
             log.warning("step left to another process: %s", error)
             return
@@ -157,7 +162,8 @@ class Booker:
         if by is None:
             return
         try:
-            arbitrage = await self.store.book(arbitrage_id, self.advance, by)
+            async with self.writing:
+                arbitrage = await self.store.book(arbitrage_id, self.advance, by)
         except (StoreUnavailableError, FencedOutError) as error:
             log.warning("booked in the next round, or by another process: %s", error)
             return

@@ -1,4 +1,4 @@
-"""Opportunities waiting for a free worker, newest first: the oldest are the likeliest to have expired."""
+"""Opportunities waiting to be decided on, newest first: the oldest are the likeliest to have expired."""
 
 import asyncio
 from collections import deque

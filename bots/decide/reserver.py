@@ -1,6 +1,7 @@
 """Decides on opportunities: reserves both legs of those that pass the checks."""
 
 import logging
+from asyncio import Lock
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -68,6 +69,9 @@ class Reserver:
     execute: Execute
     actor_of: ActorOf
     legs_left: LegsLeft
+    writing: Lock = field(default_factory=Lock)
+    """Held by whoever of this process writes: its decisions and bookings meet in the same rows, and to wait for each
+    other costs less than an aborted transaction."""
     wall_clock: Callable[[], int] = wall_now
     """This machine's clock, microseconds."""
     queue: OpportunityQueue = field(default_factory=OpportunityQueue)
@@ -93,7 +97,7 @@ class Reserver:
             self.consider(opportunity)
 
     async def work(self) -> None:
-        """One worker; runs until cancelled."""
+        """Decides on what waits, one by one, until cancelled."""
         while True:
             opportunity = await self.queue.newest()
             try:
@@ -106,23 +110,24 @@ class Reserver:
         """Decide and reserve. Raises StoreUnavailableError: whether it was reserved shows in the next round; and
         FencedOutError."""
         identity = opportunity.opportunity_id
-        by = self.actor_of(opportunity.base)
-        if by is None or is_expired(opportunity, self.clock.now()):
-            return
-        if identity in self.reserving or identity in self.cache.open:
-            return
-        context = self._context(opportunity)
-        decision = decide(context, self.markets)
-        if isinstance(decision, Rejected):
-            self._reject(opportunity, decision.reason, lambda: self._record(context))
-            return
-        self.reserving.add(identity)
-        try:
-            recorded = recorded_context(context)
-            request = replace(decision, valid_until=self._valid_until(opportunity), context=recorded)
-            self._handle_result(request, await self.store.reserve(request, by))
-        finally:
-            self.reserving.discard(identity)
+        async with self.writing:
+            by = self.actor_of(opportunity.base)
+            if by is None or is_expired(opportunity, self.clock.now()) or identity in self.cache.open:
+                return
+            # only now, so that it sees what was written meanwhile
+            context = self._context(opportunity)
+            decision = decide(context, self.markets)
+            if isinstance(decision, Rejected):
+                self._reject(opportunity, decision.reason, lambda: self._record(context))
+                return
+            self.reserving.add(identity)
+            try:
+                request = replace(
+                    decision, valid_until=self._valid_until(opportunity), context=recorded_context(context)
+                )
+                self._handle_result(request, await self.store.reserve(request, by))
+            finally:
+                self.reserving.discard(identity)
 
     def _handle_result(self, request: Reservation, result: ReservationResult) -> None:
         opportunity, context = request.opportunity, request.context

@@ -15,6 +15,10 @@ from exchanges.requests.rate_limits import CountedRequest, Weights, weights_of
 LONGEST_BAN_SECONDS = 3 * 24 * 3_600.0
 """The longest pause, whatever the exchange asks for: Binance's longest ban. A request during a ban prolongs it."""
 
+IDLE_SECONDS = 50.0
+"""How long an unused connection is kept, since an order that has to open one first is late. Load balancers close those
+that are idle for a minute; aiohttp's own limit is 15 s."""
+
 
 class BudgetedClient:
     """Mixin before a ccxt class. It replaces ccxt's rate limiter, which would make orders wait like reads."""
@@ -56,7 +60,7 @@ class BudgetedClient:
         finally:
             client.own_session = owns
         if owns and client.session is None:
-            client.tcp_connector = aiohttp.TCPConnector(ssl=client.ssl_context)
+            client.tcp_connector = aiohttp.TCPConnector(ssl=client.ssl_context, keepalive_timeout=IDLE_SECONDS)
             request_class = OrderHttpRequest if self.posts_only else PermitRequest
             client.session = aiohttp.ClientSession(connector=client.tcp_connector, request_class=request_class)
 

@@ -14,7 +14,6 @@ from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, wall_now
 from session.session import Session
-from session.tasks import run_all
 from streams.errors import StreamError
 from streams.message_format import WireError, opportunity_of, row_of
 from streams.records import Record
@@ -25,8 +24,8 @@ from ui.auth.api_keys import ensure_api_key
 REMEMBERED_IDS = 100_000
 """Ids remembered to count distinct opportunities; covers everything that is emitted again after a crash."""
 REMEMBERED_LATENCIES = 100_000
-TICKS_BATCH_SECONDS = 0.5
-"""Seconds."""
+BATCH_SECONDS = 0.5
+"""How long rows wait to be counted together."""
 
 log = logging.getLogger("launch")
 
@@ -43,13 +42,12 @@ class SessionCounters:
         self.first_opportunity_at: int | None = None
         """Wall clock, microseconds."""
         self.opportunity_latencies: list[float] = []
-        """Milliseconds from the tick's arrival until the opportunity was read here."""
-        self.shown_latencies: list[float] = []
-        """Milliseconds from the tick's arrival until a WebSocket client received the trade."""
+        """Milliseconds from the tick's arrival until the opportunity was written to its topic."""
+        self.shown_latencies: dict[str, float] = {}
+        """Arbitrage → milliseconds from the tick's arrival until a WebSocket client received the trade."""
         self._measured_from = 0
         """By the market's clock: what arrived before then waited for detection to be ready."""
         self.ended_bases: set[str] = set()
-        self._shown: set[str] = set()
         self._reading = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -84,20 +82,14 @@ class SessionCounters:
             await SystemClock().sleep(next(delays))
 
     async def _count_records(self) -> None:
-        """Opportunities are read at once, since their latency is measured; ticks are only counted, in batches."""
-        async with (
-            TopicReader(self._session.kafka, (OPPORTUNITIES,), "latest") as opportunities,
-            TopicReader(self._session.kafka, (TICKS,), "latest", TICKS_BATCH_SECONDS) as ticks,
-        ):
+        async with TopicReader(self._session.kafka, (OPPORTUNITIES, TICKS), "latest", BATCH_SECONDS) as reader:
             self._reading.set()
-            await run_all(self._count_all(opportunities), self._count_all(ticks))
-
-    async def _count_all(self, reader: TopicReader) -> None:
-        async for record in reader.records():
-            try:
-                self._count(record)
-            except (WireError, KeyError) as error:
-                log.warning("row skipped", extra={"topic": record.topic, "offset": record.offset, "error": str(error)})
+            async for record in reader.records():
+                try:
+                    self._count(record)
+                except (WireError, KeyError) as error:
+                    where = {"topic": record.topic, "offset": record.offset}
+                    log.warning("row skipped", extra=where | {"error": str(error)})
 
     def _count(self, record: Record) -> None:
         row = row_of(record.value)
@@ -117,10 +109,12 @@ class SessionCounters:
         if len(self._ids) > REMEMBERED_IDS:
             self._ids.popitem(last=False)
         self.opportunities += 1
-        self.first_opportunity_at = self.first_opportunity_at or wall_now()
+        self.first_opportunity_at = self.first_opportunity_at or opportunity.detected_time
         is_measured = opportunity.event_time >= self._measured_from
         if is_measured and len(self.opportunity_latencies) < REMEMBERED_LATENCIES:
-            self.opportunity_latencies.append((self._clock.now() - opportunity.event_time) / 1_000)
+            # it says itself when it was written, and is read in batches
+            waited = wall_now() - opportunity.detected_time
+            self.opportunity_latencies.append((self._clock.now() - waited - opportunity.event_time) / 1_000)
 
     async def _follow_page(self) -> None:
         address = f"{self._session.web_host}:{self._session.web_port}"
@@ -138,9 +132,9 @@ class SessionCounters:
         """Record the first message that shows a trade with both legs filled."""
         if message.get("type") != "trade" or message["state"] not in ("closed", "unwound"):
             return
-        if message["arbitrage_id"] not in self._shown and len(self.shown_latencies) < REMEMBERED_LATENCIES:
-            self._shown.add(message["arbitrage_id"])
-            self.shown_latencies.append((self._clock.now() - int(message["event_time"])) / 1_000)
+        identity = message["arbitrage_id"]
+        if identity not in self.shown_latencies and len(self.shown_latencies) < REMEMBERED_LATENCIES:
+            self.shown_latencies[identity] = (self._clock.now() - int(message["event_time"])) / 1_000
 
 
 def seconds_since(started: int, moment: int | None) -> float | None:

@@ -16,13 +16,16 @@ Balances = Mapping[str, Mapping[str, Decimal]]
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Milliseconds from the tick's arrival, one per measured event."""
+    """Milliseconds, one per measured event: from the tick's arrival where nothing else is said."""
 
     opportunity: Sequence[float] = ()
     reserved: Sequence[float] = ()
     sent: Sequence[float] = ()
     filled: Sequence[float] = ()
     shown: Sequence[float] = ()
+    detected_to_sent: Sequence[float] = ()
+    """From the opportunity until both legs were sent."""
+    filled_to_shown: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,9 @@ def summary_of(activity: Activity) -> dict[str, object]:
             stage: percentiles(getattr(activity.latencies, stage))
             for stage in ("opportunity", "reserved", "sent", "filled", "shown")
         },
+        "step_ms": {
+            step: percentiles(getattr(activity.latencies, step)) for step in ("detected_to_sent", "filled_to_shown")
+        },
         "seconds_to_first_opportunity": activity.seconds_to_first_opportunity,
         "restarts": dict(activity.restarts),
         "seed": activity.seed,
@@ -110,14 +116,26 @@ def percentiles(milliseconds: Sequence[float]) -> dict[str, float] | None:
     return {f"p{share}": round(ordered[_rank(share, len(ordered))], 3) for share in (50, 95, 99)}
 
 
-def latencies_of(arbitrages: Iterable[Arbitrage], opportunity: Sequence[float], shown: Sequence[float]) -> Latencies:
-    """Stages of the arbitrages from the arrival of their tick; a stage that an arbitrage did not reach is left out."""
-    times = [arbitrage.times for arbitrage in arbitrages if "event" in arbitrage.times]
+def latencies_of(
+    arbitrages: Iterable[Arbitrage], opportunity: Sequence[float], shown: Mapping[str, float]
+) -> Latencies:
+    """Stages of the arbitrages; one that an arbitrage did not reach is left out. `shown`: arbitrage → milliseconds from
+    its tick until the page had it."""
+    times = {one.arbitrage_id: one.times for one in arbitrages if "event" in one.times}
 
-    def stage(name: str) -> tuple[float, ...]:
-        return tuple((row[name] - row["event"]) / 1_000 for row in times if name in row)
+    def between(first: str, last: str) -> tuple[float, ...]:
+        return tuple((row[last] - row[first]) / 1_000 for row in times.values() if first in row and last in row)
 
-    return Latencies(opportunity, stage("reserved"), stage("sent"), stage("filled"), shown)
+    filled = {identity: (row["filled"] - row["event"]) / 1_000 for identity, row in times.items() if "filled" in row}
+    return Latencies(
+        opportunity,
+        between("event", "reserved"),
+        between("event", "sent"),
+        between("event", "filled"),
+        tuple(shown.values()),
+        between("detected", "sent"),
+        tuple(at - filled[identity] for identity, at in shown.items() if identity in filled),
+    )
 
 
 def profit_row(arbitrages: Iterable[Arbitrage], currency: str) -> dict[str, str]:

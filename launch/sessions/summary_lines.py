@@ -7,6 +7,7 @@ from session.labels import PROFIT_PARTS, exchange_name, reason_name, state_name
 from session.number_format import TENTH, money, number, worth
 
 TITLE_WIDTH = 27
+STEPS = {"detected_to_sent": "opportunity to sent", "filled_to_shown": "filled to shown"}
 
 
 def summary_lines(summary: Mapping[str, object]) -> list[str]:
@@ -24,6 +25,9 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
     latencies = summary["latency_ms"]
     if isinstance(latencies, Mapping):
         lines += [_line(f"ms from tick to {stage}", _latencies(row)) for stage, row in latencies.items()]
+    steps = summary.get("step_ms")
+    if isinstance(steps, Mapping):
+        lines += [_line(f"ms from {STEPS[step]}", _latencies(row)) for step, row in steps.items()]
     return [*lines, _verdict(summary)]
 
 

@@ -30,7 +30,6 @@ ROLES: Mapping[str, LoginRights] = {
             stored.OPPORTUNITIES,
             stored.ARBITRAGES,
             stored.STEPS,
-            stored.GRANTS,
             stored.ORDER_RESULTS,
             stored.REJECTIONS,
             stored.EPISODES,

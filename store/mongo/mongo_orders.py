@@ -14,10 +14,10 @@ from store.mongo.mongo_arbitrages import OPEN, read_arbitrages
 from store.preconditions import check_lease
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
 from store.server.documents import (
-    GRANTS,
     LEASES,
     ORDER_RESULTS,
-    grant_of,
+    STEPS,
+    grants_of,
     lease_of,
     order_result_document,
     order_result_of,
@@ -63,13 +63,18 @@ class MongoOrders:
 
     async def watch_grants(self, exchange: str) -> AsyncGenerator[Grant]:
         """First those of open arbitrages, then each new one; after lost history again those of open arbitrages."""
-        there = [_inserted({"fullDocument.exchange": exchange})]
-        async with ChangeFollower(self._database[GRANTS], there, progress=self._grants_progress) as changes:
-            async for grant in _followed(changes, partial(self._granted, exchange), grant_of):
-                yield grant
+        there: list[Document] = [
+            _inserted({"fullDocument.grants.leg.exchange": exchange}),
+            {"$unset": "fullDocument.text"},
+        ]
+        async with ChangeFollower(self._database[STEPS], there, progress=self._grants_progress) as changes:
+            async for grants in _followed(changes, partial(self._granted, exchange), grants_of):
+                for grant in grants:
+                    if grant.leg.exchange == exchange:
+                        yield grant
 
-    async def _granted(self, exchange: str) -> list[Grant]:
-        return grants_in(await read_arbitrages(self._database, OPEN), exchange)
+    async def _granted(self, exchange: str) -> list[list[Grant]]:
+        return [grants_in(await read_arbitrages(self._database, OPEN), exchange)]
 
 
 def _inserted(wanted: Document) -> Document:

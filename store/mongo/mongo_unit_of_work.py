@@ -31,7 +31,6 @@ from store.server.documents import (
     BALANCES,
     CLAIMS,
     FILLS,
-    GRANTS,
     HEALTH,
     LEASES,
     ORDER_RESULTS,
@@ -47,11 +46,11 @@ from store.server.documents import (
     balance_of,
     date_of,
     fill_document,
-    grant_document,
     integer_of,
     lease_of,
     order_result_of,
     settings_of,
+    step_document,
     stored_amount,
     text_or_none,
 )
@@ -127,9 +126,9 @@ class MongoUnitOfWork:
             return
         document = self._document(after, after.arbitrage)
         self._write_arbitrage(document)
-        self._transaction.write(STEPS, [InsertOne(_step_document(document, step_text(step_by(request, before))))])
-        grants = new_grants(before.arbitrage, after.arbitrage)
-        self._transaction.write(GRANTS, [InsertOne(grant_document(grant)) for grant in grants])
+        text, grants = step_text(step_by(request, before)), new_grants(before.arbitrage, after.arbitrage)
+        step = step_document(document["_id"], integer_of(document["revision"]), text, grants)
+        self._transaction.write(STEPS, [InsertOne(step)])
         self._transaction.write(BALANCES, _changed_balances(before, after))
         self._transaction.write(CLAIMS, _changed_claims(before, after))
         self._transaction.write(FILLS, self._ledger_entries(document, after, after.arbitrage))
@@ -205,12 +204,6 @@ def _row_reads(opportunity: Opportunity, fill_keys: Iterable[str]) -> list[Batch
         BatchedRead(HEALTH, {"_id": there}),
         BatchedRead(FILLS, {"_id": {"$in": list(fill_keys)}}),
     ]
-
-
-def _step_document(arbitrage: Document, text: str) -> Document:
-    """What led to this state of the arbitrage, in the order of its revisions."""
-    key = {"arbitrage_id": arbitrage["_id"], "number": arbitrage["revision"]}
-    return {"_id": f"{arbitrage['_id']}|{arbitrage['revision']}", **key, "text": text}
 
 
 def balance_update(row: BalanceRow) -> UpdateOne:

@@ -1,6 +1,6 @@
 """The MongoDB documents: amounts as decimal strings, times as integer microseconds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -31,9 +31,8 @@ AUDIT = "audit"
 OPPORTUNITIES = "opportunities"
 ARBITRAGES = "arbitrages"
 STEPS = "steps"
-"""What led to each state of an arbitrage; apart from it, since only verification reads them."""
-GRANTS = "grants"
-"""One small document for each leg that is granted: all that a bot follows."""
+"""What led to each state of an arbitrage, and the legs that were granted with it. Written once and never changed, so
+that bots follow what is granted here, and not the arbitrages."""
 ORDER_RESULTS = "order_results"
 """What became of orders, until it is booked."""
 REJECTIONS = "rejections"
@@ -68,7 +67,6 @@ COLLECTIONS = (
     OPPORTUNITIES,
     ARBITRAGES,
     STEPS,
-    GRANTS,
     ORDER_RESULTS,
     REJECTIONS,
     EPISODES,
@@ -170,13 +168,16 @@ def fill_of(document: Mapping[str, object]) -> Fill:
     return _value(_FILL, document)
 
 
-def grant_document(grant: Grant) -> Document:
-    own = {"_id": grant.leg.client_order_id, "exchange": grant.leg.exchange, "recorded_at": date_of(wall_now())}
-    return _document(_GRANT, grant) | own
+def step_document(arbitrage_id: object, number: int, text: str, grants: Iterable[Grant]) -> Document:
+    """Of the step that led to that revision of the arbitrage."""
+    key = {"_id": f"{arbitrage_id}|{number}", "arbitrage_id": arbitrage_id, "number": number}
+    return key | {"text": text, "grants": [_document(_GRANT, grant) for grant in grants]}
 
 
-def grant_of(document: Mapping[str, object]) -> Grant:
-    return _value(_GRANT, document)
+def grants_of(step: Mapping[str, object]) -> list[Grant]:
+    """Those of a step's document; none of one of an earlier version."""
+    grants = step.get("grants")
+    return [_value(_GRANT, document) for document in grants] if isinstance(grants, list) else []
 
 
 def order_result_document(result: OrderResult, at: int) -> Document:

@@ -13,7 +13,6 @@ from store.server.documents import (
     DIFFERENCES,
     EPISODES,
     FILLS,
-    GRANTS,
     NOTICES,
     OPPORTUNITIES,
     REJECTIONS,
@@ -25,8 +24,6 @@ from store.server.mongo_client import Database
 
 LIQUIDITY_SECONDS = 3_600
 """How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
-GRANT_SECONDS = 3_600
-"""How long the note of a grant is kept, which the arbitrage itself has for good."""
 RETENTION_SECONDS = 7 * 24 * 3_600
 """Retention of opportunities, their episodes, rejections and signals, which are for information only."""
 
@@ -66,8 +63,6 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("legs.exchange", ASCENDING), ("times.ended", DESCENDING)]),
         IndexModel([_SESSION, ("times.ended", ASCENDING), ("_id", ASCENDING)]),
     ],
-    # long after whoever follows them has read them
-    GRANTS: [IndexModel([("recorded_at", ASCENDING)], expireAfterSeconds=GRANT_SECONDS)],
     REJECTIONS: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),
         IndexModel([_SESSION, ("reason", ASCENDING), *_NEWEST_FIRST]),

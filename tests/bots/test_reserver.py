@@ -184,11 +184,10 @@ async def test_what_is_being_reserved_is_not_reserved_beside_it(bench: Bench) ->
     bench.store.may_reserve.clear()
     opportunity = bench.opportunity()
     first = asyncio.create_task(bench.reserver.attempt(opportunity))
+    second = asyncio.create_task(bench.reserver.attempt(opportunity))
     await asyncio.sleep(0)
-    await bench.reserver.attempt(opportunity)
     bench.store.may_reserve.set()
-    await first
-    await bench.reserver.attempt(opportunity)
+    await asyncio.gather(first, second)
     assert len(bench.store.asked) == 1
     assert bench.reserver.reserving == set()
 

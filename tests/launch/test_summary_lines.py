@@ -16,6 +16,7 @@ SUMMARY: dict[str, object] = {
     "rejected_profit": {"a_new_one": "0", "pair_busy": "12.300000000000000000412", "stale": "1.5"},
     "pnl": {"currency": "USD"} | dict.fromkeys(PARTS, "-0.00000006") | {"net": "224.10512345678901234"},
     "latency_ms": {"opportunity": {"p50": 3.14159, "p95": 5.0, "p99": 12_345.678}, "shown": None},
+    "step_ms": {"detected_to_sent": {"p50": 2.0, "p95": 4.0, "p99": 9.0}},
     "balanced": True,
     "balance_differences": [],
 }
@@ -35,6 +36,7 @@ def test_the_end_of_a_session_is_said_in_words_and_short_figures() -> None:
         "FX $0.00, Unwinding $0.00, Net +$224.11",
         "ms from tick to opportunity p50 3.1, p95 5.0, p99 12,345.7",
         "ms from tick to shown       not measured",
+        "ms from opportunity to sent p50 2.0, p95 4.0, p99 9.0",
         "ledger reconciled",
     ]
 

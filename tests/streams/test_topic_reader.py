@@ -144,6 +144,42 @@ async def test_batches_bring_the_same_rows(broker: ServiceProcess, new_topic: Ne
     assert taken == list(range(2_000))
 
 
+async def test_another_pace_loses_and_repeats_nothing(broker: ServiceProcess, new_topic: NewTopicName) -> None:
+    topic = await new_topic(2)
+    taken: list[Record] = []
+    async with TopicReader(broker.address, (topic,), "latest", 0.1) as reader:
+        for number, pace in enumerate((0.0, 0.1, 0.1, 0.0)):
+            # one is waiting for rows while the pace changes, and some rows are fetched and not read
+            reading = asyncio.create_task(take(reader, 30))
+            await asyncio.sleep(0)
+            await write_numbers(broker.address, topic, range(40 * number, 40 * number + 20), partitions=2)
+            await reader.fetch_within(pace)
+            await write_numbers(broker.address, topic, range(40 * number + 20, 40 * number + 40), partitions=2)
+            taken += await reading
+        taken += await take_to_end(reader)
+    for partition in range(2):
+        assert [int(record.value) for record in taken if record.partition == partition] == list(
+            range(partition, 160, 2)
+        )
+
+
+async def test_another_pace_without_a_broker_is_refused_and_reading_goes_on(
+    broker: ServiceProcess, new_topic: NewTopicName
+) -> None:
+    topic = await new_topic(1)
+    await write_numbers(broker.address, topic, range(10))
+    async with TopicReader(broker.address, (topic,), "earliest") as reader:
+        seen = values(await take(reader, 10))
+        broker.kill()
+        with pytest.raises(StreamUnavailableError):
+            await reader.fetch_within(0.1)
+        broker.start()
+        await write_numbers(broker.address, topic, range(10, 20))
+        await reader.fetch_within(0.1)
+        seen += values(await take(reader, 10))
+    assert seen == list(range(20))
+
+
 async def test_a_kill_of_the_broker_loses_nothing_acknowledged(broker: ServiceProcess, new_topic: NewTopicName) -> None:
     topic = await new_topic(1)
     writer = TopicWriter(broker.address)

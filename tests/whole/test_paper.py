@@ -91,6 +91,8 @@ def test_every_step_has_its_time(summary: dict[str, Any]) -> None:
 def test_every_stage_was_measured(summary: dict[str, Any]) -> None:
     for stage in ("opportunity", "reserved", "sent", "filled", "shown"):
         assert set(summary["latency_ms"][stage]) == {"p50", "p95", "p99"}
+    for step in ("detected_to_sent", "filled_to_shown"):
+        assert set(summary["step_ms"][step]) == {"p50", "p95", "p99"}
     assert summary["seconds_to_first_opportunity"] > 0
 
 
