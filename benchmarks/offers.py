@@ -24,8 +24,11 @@ RETRY_SECONDS = 0.2
 class Offers:
     """Reads both books by REST for each opportunity; nothing of that is measured."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, fresh_seconds: float = 0.0) -> None:
+        """Books that are not older than that are not read again."""
         self._session = session
+        self._fresh = int(fresh_seconds * MICROSECONDS)
+        self._books: dict[Market, tuple[int, Any]] = {}
         self._clients: dict[str, Any] = {}
         self._stack = AsyncExitStack()
         self._count = 0
@@ -70,8 +73,7 @@ class Offers:
         )
 
     async def _leg(self, market: Market, side: str) -> OpportunityLeg:
-        client = self._clients.get(market.exchange) or self._connected(market.exchange)
-        book = await client.fetch_order_book(market.symbol)
+        book = await self._book(market)
         levels = tuple(Level(Price(decimal_of(row[0])), Amount(decimal_of(row[1]))) for row in book[side][:MAX_LEVELS])
         return OpportunityLeg(
             exchange=market.exchange,
@@ -80,9 +82,17 @@ class Offers:
             price=levels[0].price,
             amount=levels[0].amount,
             levels=levels,
-            quote_id=f"{market.exchange}:{market.symbol}:{wall_now()}",
+            quote_id=f"{market.exchange}:{market.symbol}:{self._count}",
             age=0,
         )
+
+    async def _book(self, market: Market) -> Any:
+        read_at, book = self._books.get(market, (0, None))
+        if wall_now() - read_at >= self._fresh:
+            client = self._clients.get(market.exchange) or self._connected(market.exchange)
+            book = await client.fetch_order_book(market.symbol)
+            self._books[market] = wall_now(), book
+        return book
 
     def _connected(self, exchange: str) -> Any:
         """Raises AccountRejectedError as long as the exchange has made no accounts."""

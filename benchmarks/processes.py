@@ -2,15 +2,18 @@
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import psutil
 
 
 @contextmanager
-def running(*command: str) -> Iterator[psutil.Process]:
-    """Until the block ends."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+def running(*command: str, log: Path | None = None) -> Iterator[psutil.Process]:
+    """Until the block ends; its standard error goes to `log` where that is given."""
+    with ExitStack() as stack:
+        errors = None if log is None else stack.enter_context(log.open("wb"))
+        process = stack.enter_context(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors))
         try:
             yield psutil.Process(process.pid)
         finally:

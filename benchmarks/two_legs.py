@@ -34,6 +34,7 @@ from benchmarks.trading_services import (
     simulated_exchanges,
     write_terms,
 )
+from market.decide.settings import Settings
 from session.clock import SystemClock
 from session.session import Session
 from store.mongo.mongo_store import open_store
@@ -122,7 +123,7 @@ async def _measured(home: Path, count: int, block: int, pause: float) -> tuple[S
         sides = []
         for name, traders in (("bots", EXCHANGES), (FLOOR, (FLOOR,))):
             side, session = await _opened(home / name, mongodb, stack)
-            await _started(side, session, traders, stack)
+            await started(side, session, traders, stack)
             side.name = name
             sides.append(side)
         sides[0].parts["mongod"] = [database]
@@ -145,10 +146,12 @@ async def _opened(home: Path, mongodb: str, stack: AsyncExitStack) -> tuple[Side
     return Side(home.name, offers, {"simulated exchanges": [exchanges]}), session
 
 
-async def _started(side: Side, session: Session, traders: Sequence[str], stack: AsyncExitStack) -> None:
+async def started(
+    side: Side, session: Session, traders: Sequence[str], stack: AsyncExitStack, settings: Settings = SETTINGS
+) -> None:
     if FLOOR not in traders:
         async with await open_store(session) as store:
-            await store.settings.create(SETTINGS)
+            await store.settings.create(settings)
     for name in traders:
         process = await stack.enter_async_context(_trader(name, session.home))
         side.arguments.append(process)
