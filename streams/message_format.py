@@ -187,6 +187,11 @@ def opportunity_of(row: Mapping[str, Any], detected_time: int) -> Opportunity | 
         raise WireError(f"not an opportunity: {error!r}") from error
 
 
+def spread_window_message(window: SpreadWindow) -> bytes:
+    """A row of `spreads`."""
+    return orjson.dumps(window)
+
+
 def spread_window_of(row: Mapping[str, Any]) -> SpreadWindow:
     """A row of `spreads`. Raises WireError."""
     try:

@@ -1,10 +1,10 @@
 """The state at each row of a base's log: the newest quote of every market, FX rate and settings, by offset.
 
-The same aggregates are used in a stateful `groupBy` (real-time mode) and over a running window (batch). Output of both:
-`base`, `quote_<slot>` (null: none yet, or withdrawn), `seen_<slot>` (microseconds; when the quote was last confirmed),
-`fx_<route>`, `fx_seen_<route>`, `settings`, and `row`: the current row."""
+One aggregate each, in a stateful `groupBy` of real-time mode. Output: `base`, `quote_<slot>` (null: none yet, or
+withdrawn), `seen_<slot>` (microseconds; when the quote was last confirmed), `fx_<route>`, `fx_seen_<route>`, `settings`,
+and `row`: the current row."""
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cep.detection.market_layout import Layout
@@ -49,22 +49,11 @@ def quote_id(exchange: Column, symbol: Column, sequence: Column) -> Column:
 
 def latest_by_state(rows_df: DataFrame, layout: Layout) -> DataFrame:
     """One row per base; in real-time mode one per row of the log, in its order."""
-    return rows_df.groupBy("base").agg(*_aggregates(layout))
+    return rows_df.groupBy("base").agg(*(aggregate.alias(name) for name, aggregate in newest_aggregates(layout)))
 
 
-def latest_at_each_row(rows_df: DataFrame, layout: Layout, *kept: str) -> DataFrame:
-    """The same for every row of a batch, computed from all rows of its base up to itself; `kept` columns stay."""
-    up_to_here = Window.partitionBy("base").orderBy("offset").rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    return rows_df.select(
-        "base", *kept, *[aggregate.over(up_to_here).alias(name) for name, aggregate in _named(layout)]
-    )
-
-
-def _aggregates(layout: Layout) -> list[Column]:
-    return [aggregate.alias(name) for name, aggregate in _named(layout)]
-
-
-def _named(layout: Layout) -> list[tuple[str, Column]]:
+def newest_aggregates(layout: Layout) -> list[tuple[str, Column]]:
+    """Name and aggregate of each column but `base`."""
     named: list[tuple[str, Column]] = []
     for number in range(len(layout.slots)):
         is_own = F.col("slot") == number

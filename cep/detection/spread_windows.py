@@ -6,91 +6,125 @@ A pane is the sum over one second that every window holding it shares, so a row 
 Mean, deviation, maximum and share come out of panes as they would out of rows, except for the last bits of a sum.
 """
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import inf, sqrt
+from typing import Any
 
 from cep.detection.market_layout import Layout
+from cep.detection.spread_rows import BaseSpreads, LogRow, PairSpread
+from market.prices.spread_statistics import SpreadWindow
 
 PANE = 1_000_000
 WINDOWS = ((10_000_000, 1_000_000), (60_000_000, 5_000_000))
 """Length and slide in microseconds; a slide is a multiple of a pane and a length a multiple of its slide."""
 LONGEST = max(length for length, _ in WINDOWS)
+LATENESS = 1_000_000
+"""A window is written when its base's log is so far past its end; a row later than that is left out."""
 
-PAIR = ("base", "buy_exchange", "sell_exchange")
-
-
-def spread_rows(pairs_df: DataFrame, layout: Layout) -> DataFrame:
-    """`pair_spreads` → `base, buy_exchange, sell_exchange, event_time, net_bps, is_above`; pairs without a spread are
-    dropped.
-
-    `is_above`: at or over the trading threshold of the settings in force at the row.
-    """
-    exchanges = F.array(*[F.lit(slot.exchange) for slot in layout.slots])
-    return pairs_df.filter(F.col("net_bps").isNotNull()).select(
-        "base",
-        F.get(exchanges, F.col("buy_slot")).alias("buy_exchange"),
-        F.get(exchanges, F.col("sell_slot")).alias("sell_exchange"),
-        F.col("row.received_time").alias("event_time"),
-        "net_bps",
-        (F.col("net_bps") >= F.col("settings.min_net_bps")).alias("is_above"),
-    )
+_Pair = tuple[str, str]
 
 
-def panes(spread_rows_df: DataFrame) -> DataFrame:
-    """One row per pair and second: `pane` (its start), `rows`, `sum_bps`, `sum_squares`, `max_bps`, `above`."""
-    pane = F.col("event_time") - F.col("event_time") % PANE
-    return spread_rows_df.groupBy(*PAIR, pane.alias("pane")).agg(
-        F.count("*").alias("rows"),
-        F.sum("net_bps").alias("sum_bps"),
-        F.sum(F.col("net_bps") * F.col("net_bps")).alias("sum_squares"),
-        F.max("net_bps").alias("max_bps"),
-        F.count_if("is_above").alias("above"),
-    )
+@dataclass(slots=True)
+class _Pane:
+    """Sums over the rows of one pair in one second."""
+
+    rows: int = 0
+    sum_bps: float = 0.0
+    sum_squares: float = 0.0
+    max_bps: float = -inf
+    above: int = 0
+
+    def add(self, spread: PairSpread) -> None:
+        self.rows += 1
+        self.sum_bps += spread.net_bps
+        self.sum_squares += spread.net_bps * spread.net_bps
+        self.max_bps = max(self.max_bps, spread.net_bps)
+        self.above += spread.is_above
 
 
-def spread_windows(panes_df: DataFrame) -> DataFrame:
-    """Every window that contains a pane: `base, buy_exchange, sell_exchange, start, end, mean_bps, deviation, …`.
+@dataclass(slots=True)
+class _BaseWindows:
+    """One base: its newest quotes, the panes of the last minute, and up to when windows were written."""
 
-    Partial panes of one pair and second are merged. `deviation` is of the population.
-    """
-    shorter, longer = (panes_df.transform(_windows, length, slide) for length, slide in WINDOWS)
-    return shorter.unionByName(longer)
+    spreads: BaseSpreads
+    panes: dict[_Pair, dict[int, _Pane]] = field(default_factory=dict)
+    begin: int | None = None
+    """The end of the first second with a spread: a window that begins earlier may lack rows."""
+    newest: int = 0
+    closed: int = 0
+
+    def add(self, row: LogRow) -> None:
+        if row.matters:
+            self.newest = max(self.newest, row.received_time)
+        second = row.received_time - row.received_time % PANE
+        for spread in self.spreads.learn(row):
+            if self.begin is None or second + PANE < self.begin:
+                self.begin = second + PANE
+            pair = self.panes.setdefault((spread.buy_exchange, spread.sell_exchange), {})
+            pair.setdefault(second, _Pane()).add(spread)
+
+    def close(self, base: str) -> list[SpreadWindow]:
+        """The windows that ended since the last call, and a second before the newest row."""
+        until = max(self.closed, self.newest - LATENESS)
+        windows = [
+            window
+            for length, slide in WINDOWS
+            for end in self._ends(length, slide, until)
+            for window in self._windows(base, end - length, end)
+        ]
+        self.closed = until
+        for panes in self.panes.values():
+            for second in [second for second in panes if second + LONGEST < until]:
+                del panes[second]
+        return windows
+
+    def _ends(self, length: int, slide: int, until: int) -> range:
+        if self.begin is None:
+            return range(0)
+        first = max(self.closed + 1, self.begin + length)
+        return range(first + -first % slide, until + 1, slide)
+
+    def _windows(self, base: str, start: int, end: int) -> Iterator[SpreadWindow]:
+        for (buy_exchange, sell_exchange), panes in self.panes.items():
+            found = [panes[second] for second in range(start, end, PANE) if second in panes]
+            if found:
+                yield _window(base, buy_exchange, sell_exchange, start, end, found)
 
 
-def window_messages(windows_df: DataFrame) -> DataFrame:
-    """`key` (the base) and `value`: JSON as `streams.message_format.spread_window_of` reads it."""
-    return windows_df.select(F.col("base").alias("key"), F.to_json(F.struct("*")).alias("value"))
+class SpreadWindows:
+    """Of all bases. Takes the log in pieces; the result does not depend on where it is cut."""
+
+    def __init__(self, layout: Layout, opening: Mapping[str, Any] | None) -> None:
+        """`opening`: the settings in force before the first row; None: none."""
+        self._layout = layout
+        self._opening = opening
+        self._bases: dict[str, _BaseWindows] = {}
+
+    def closed_by(self, rows: Iterable[LogRow]) -> list[SpreadWindow]:
+        """The windows that these rows close; each base's rows in the order of its log."""
+        for row in rows:
+            known = self._bases.get(row.base)
+            if known is None:
+                known = self._bases[row.base] = _BaseWindows(BaseSpreads(self._layout, self._opening))
+            known.add(row)
+        return [window for base, known in self._bases.items() for window in known.close(base)]
 
 
-def newest_rows(rows_df: DataFrame) -> DataFrame:
-    """The rows that determine the state after `rows_df`: the newest of each market, FX symbol and kind."""
-    matters = F.col("slot").isNotNull() | F.col("route").isNotNull() | (F.col("kind") == "settings")
-    newest = F.max_by(F.struct(*rows_df.columns), F.col("offset")).alias("newest")
-    keys = [F.col(name).alias(f"{name}_") for name in ("base", "slot", "route", "kind")]
-    return rows_df.filter(matters).groupBy(*keys).agg(newest).select("newest.*")
-
-
-def _windows(panes_df: DataFrame, length: int, slide: int) -> DataFrame:
-    last = F.col("pane") - F.col("pane") % slide
-    starts = F.sequence(last - (length - slide), last, F.lit(slide).cast("long"))
-    mean = F.col("sum_bps") / F.col("rows")
-    variance = F.col("sum_squares") / F.col("rows") - mean * mean
-    return (
-        panes_df.withColumn("start", F.explode(starts))
-        .groupBy(*PAIR, "start")
-        .agg(
-            *[F.sum(name).alias(name) for name in ("rows", "sum_bps", "sum_squares", "above")],
-            F.max("max_bps").alias("max_bps"),
-        )
-        .select(
-            *PAIR,
-            "start",
-            (F.col("start") + length).alias("end"),
-            mean.alias("mean_bps"),
-            # the difference of two nearly equal sums may be slightly below zero
-            F.sqrt(F.greatest(variance, F.lit(0.0))).alias("deviation"),
-            "max_bps",
-            (F.col("above") / F.col("rows")).alias("share_above"),
-            "rows",
-        )
+def _window(base: str, buy: str, sell: str, start: int, end: int, panes: list[_Pane]) -> SpreadWindow:
+    rows = sum(pane.rows for pane in panes)
+    mean = sum(pane.sum_bps for pane in panes) / rows
+    # of the population; the difference of two nearly equal sums may be slightly below zero
+    variance = max(0.0, sum(pane.sum_squares for pane in panes) / rows - mean * mean)
+    return SpreadWindow(
+        base=base,
+        buy_exchange=buy,
+        sell_exchange=sell,
+        start=start,
+        end=end,
+        mean_bps=mean,
+        deviation=sqrt(variance),
+        max_bps=max(pane.max_bps for pane in panes),
+        share_above=sum(pane.above for pane in panes) / rows,
+        rows=rows,
     )

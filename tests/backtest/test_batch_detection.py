@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from backtest.detect.batch_detection import DetectionSummary, detected, detection_summary
 from backtest.detect.batch_session import backtest_session
-from cep.detection.latest import latest_at_each_row, with_slot
+from cep.detection.latest import with_slot
 from cep.detection.market_layout import layout_of
 from cep.detection.opportunity_messages import opportunities_of_latest
 from cep.detection.spark_schema import tick_rows
@@ -23,6 +23,7 @@ from market.decide.settings import Settings
 from tests.backtest.detected_sets import CUTS, Cut, cut_set, messages_found, messages_wanted
 from tests.cep.logs import BASES, MARKETS, LogMaker, session, settings
 from tests.cep.oracle import Row, expected_output
+from tests.cep.running_latest import latest_at_each_row
 from tests.cep.test_detection_kernel import under
 from tests.cep.tick_tables import tick_table
 

@@ -1,0 +1,174 @@
+"""The net spread of every pair of exchanges at every row of the log, row by row: `net_spreads` as a plain loop.
+
+Spread windows need the spread of each pair at each row, whatever it is. As a DataFrame that is a running window over
+every row, which takes Spark a millisecond a row and a second of planning a batch, beside detection; the loop takes some
+microseconds. Doubles in the order of operations of `net_spreads`, so both agree to the last bit.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from cep.detection.latest import with_slot
+from cep.detection.market_layout import Layout
+from cep.detection.spark_schema import SETTINGS_FIELDS, tick_rows
+
+BPS = 10000.0
+COLUMNS = ("base", "kind", "slot", "route", "received_time", "offset", "bid", "ask", "settings")
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """One row of the log for one base; `slot` and `route` as in the layout, None where the row has none."""
+
+    base: str
+    kind: str
+    slot: int | None
+    route: int | None
+    received_time: int
+    offset: int
+    bid: float | None = None
+    ask: float | None = None
+    settings: Mapping[str, Any] | None = None
+
+    @property
+    def matters(self) -> bool:
+        """Whether it tells anything about the markets of the session."""
+        return self.slot is not None or self.route is not None or self.kind == "settings"
+
+
+@dataclass(frozen=True, slots=True)
+class PairSpread:
+    """The spread of one pair at one row. `is_above`: at or over the trading threshold in force there."""
+
+    buy_exchange: str
+    sell_exchange: str
+    net_bps: float
+    is_above: bool
+
+
+def log_rows(messages_df: DataFrame, layout: Layout) -> DataFrame:
+    """Messages of `ticks` → `COLUMNS`."""
+    settings = F.when(F.col("kind") == "settings", F.struct(*SETTINGS_FIELDS))
+    prices = [F.col(name).try_cast("double").alias(name) for name in ("bid", "ask")]
+    return (
+        messages_df.transform(tick_rows)
+        .transform(with_slot, layout)
+        .select("base", "kind", "slot", "route", "received_time", "offset", *prices, settings.alias("settings"))
+    )
+
+
+def rows_in_order(table: pa.Table) -> list[LogRow]:
+    """Of a table with `COLUMNS`, by offset: a base's rows are all of one partition."""
+    columns = (table.column(name).to_pylist() for name in COLUMNS)
+    return sorted((LogRow(*values) for values in zip(*columns, strict=True)), key=lambda row: row.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """The settings in force."""
+
+    max_quote_age: int
+    min_net_bps: float
+    fees: tuple[float | None, ...]
+    """Of each slot; None where its exchange is not enabled or has none."""
+
+
+@dataclass(slots=True)
+class _Newest:
+    """The newest quote of a market, or FX rate; `is_valid` until it is withdrawn, `seen` when it was last confirmed."""
+
+    is_valid: bool = False
+    bid: float | None = None
+    ask: float | None = None
+    seen: int | None = None
+
+    def learn(self, row: LogRow, told: str, withdrawn: str) -> None:
+        """`told`: the kind of a row with prices; the other kind that comes here confirms it."""
+        if row.kind == told:
+            self.is_valid, self.bid, self.ask = True, row.bid, row.ask
+        if row.kind == withdrawn:
+            self.is_valid = False
+        else:
+            self.seen = row.received_time
+
+    def counts(self, now: int, oldest: int) -> bool:
+        return self.is_valid and self.seen is not None and now - self.seen <= oldest
+
+
+_Leg = tuple[float, float, float]
+"""Buy price and sell price in the settlement currency, and fee."""
+
+
+@dataclass(slots=True)
+class BaseSpreads:
+    """The state of one base's log. `learn` takes its rows in order."""
+
+    layout: Layout
+    opening: Mapping[str, Any] | None
+    """The settings in force before the first settings row; None: none."""
+    _quotes: list[_Newest] = field(init=False)
+    _rates: list[_Newest] = field(init=False)
+    _terms: _Terms | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._quotes = [_Newest() for _ in self.layout.slots]
+        self._rates = [_Newest() for _ in self.layout.routes]
+        self._terms = None if self.opening is None else _terms_of(self.opening, self.layout)
+
+    def learn(self, row: LogRow) -> Iterator[PairSpread]:
+        """The spreads at this row: of its exchange's pairs, or of all at an FX or settings row."""
+        if row.kind == "settings" and row.settings is not None:
+            self._terms = _terms_of(row.settings, self.layout)
+        elif row.slot is not None:
+            self._quotes[row.slot].learn(row, "quote", "withdrawn")
+        elif row.route is not None:
+            self._rates[row.route].learn(row, "fx", "fx_withdrawn")
+        if row.kind == "quote" and row.slot is not None:
+            return self._spreads(row, self.layout.pairs_with(row.slot))
+        return self._spreads(row, self.layout.pairs if row.kind in ("fx", "settings") else ())
+
+    def _spreads(self, row: LogRow, pairs: tuple[tuple[int, int], ...]) -> Iterator[PairSpread]:
+        terms = self._terms
+        if terms is None or not pairs:
+            return
+        slots, legs = self.layout.slots, [self._leg(number, row, terms) for number in range(len(self.layout.slots))]
+        for buy, sell in pairs:
+            buying, selling = legs[buy], legs[sell]
+            if buying is None or selling is None or buying[0] == 0.0:
+                continue
+            (buy_price, _, buy_fee), (_, sell_price, sell_fee) = buying, selling
+            gross = (sell_price - buy_price) * BPS / buy_price
+            net = gross - (buy_price * buy_fee + sell_price * sell_fee) * BPS / buy_price
+            yield PairSpread(slots[buy].exchange, slots[sell].exchange, net, net >= terms.min_net_bps)
+
+    def _leg(self, number: int, row: LogRow, terms: _Terms) -> _Leg | None:
+        quote, fee, oldest = self._quotes[number], terms.fees[number], terms.max_quote_age
+        bid, ask, fx = quote.bid, quote.ask, self.layout.slots[number].fx
+        if fee is None or bid is None or ask is None or not quote.counts(row.received_time, oldest):
+            return None
+        if fx is None:
+            return ask, bid, fee
+        rate = self._rates[fx]
+        if not rate.bid or not rate.ask or not rate.counts(row.received_time, oldest):
+            return None
+        if self.layout.routes[fx].inverted:
+            return ask / rate.bid, bid / rate.ask, fee
+        return ask * rate.ask, bid * rate.bid, fee
+
+
+def _terms_of(settings: Mapping[str, Any], layout: Layout) -> _Terms:
+    """`taker_fees`: a mapping, or Arrow's list of pairs."""
+    enabled, fees = set(settings["enabled_exchanges"]), dict(settings["taker_fees"])
+    return _Terms(
+        max_quote_age=int(settings["max_quote_age"]),
+        min_net_bps=float(settings["min_net_bps"]),
+        fees=tuple(
+            float(fees[slot.exchange]) if slot.exchange in enabled and slot.exchange in fees else None
+            for slot in layout.slots
+        ),
+    )
