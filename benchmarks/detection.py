@@ -31,16 +31,20 @@ from session.clock import SystemClock, steady_now, wall_now
 from session.logins import Address, login_of
 from session.session import Session
 from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
-from streams.message_format import row_of
+from streams.message_format import quote_row, row_of
 from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
-from streams.topics import OPPORTUNITIES, TICKS
+from streams.topics import OPPORTUNITIES, TICKS, partition_of
 
 START_SECONDS = 120.0
 WARM_UP_SECONDS = 15.0
 SLICE_SECONDS = 0.002
+PREPARED_SECONDS = 5.0
+"""So long quotes are prepared for; they are written forwards, then backwards, so that prices never jump."""
+TIMELESS = 1_111_111_111_111_111
+"""The time in a prepared quote, replaced when it is written."""
 RATES_SECONDS = 0.5
 """Between two quotes of each FX rate."""
 PERCENTILES = (50, 95, 99)
@@ -80,6 +84,9 @@ async def detection(session: Session) -> AsyncIterator[psutil.Process]:
 
 async def write(session: Session, ticks: GeneratedTicks, rate: int, seconds: float) -> int:
     """How many quotes were written, evenly."""
+    prepared = [ticks.next(TIMELESS) for _ in range(int(rate * PREPARED_SECONDS))]
+    there = [(quote.base, quote_row(quote).split(str(TIMELESS).encode())) for quote in prepared]
+    there += there[::-1]
     writer, began, written, rates_at = TopicWriter(session.kafka), steady_now(), 0, 0
     rows = TickWriter(writer, session.bases, session.partitions)
     rows.settings(SETTINGS, wall_now())
@@ -89,8 +96,10 @@ async def write(session: Session, ticks: GeneratedTicks, rate: int, seconds: flo
                 rates_at += int(RATES_SECONDS * 1_000_000)
                 for quote in ticks.rates(wall_now()):
                     rows.quote(quote)
+            now = str(wall_now()).encode()
             for _ in range(rate * passed // 1_000_000 - written):
-                rows.quote(ticks.next(wall_now()))
+                base, (before, after) = there[written % len(there)]
+                writer.write(TICKS, before + now + after, base, partition_of(base, session.partitions))
                 written += 1
             await SystemClock().sleep(SLICE_SECONDS)
         await writer.flush()
@@ -102,11 +111,11 @@ async def write(session: Session, ticks: GeneratedTicks, rate: int, seconds: flo
 async def read(reader: TopicReader, measured: Measured) -> None:
     async for batch in reader.batches():
         now = wall_now()
+        # one row of each batch: to read all would take the CPU that is measured
+        ticks = [record for record in batch if record.topic == TICKS][:1]
+        measured.rows += [(now - row_of(record.value)["received_time"]) / 1_000 for record in ticks]
         for record in batch:
-            row = row_of(record.value)
-            if record.topic == TICKS and row["kind"] == "quote":
-                measured.rows.append((now - row["received_time"]) / 1_000)
-            elif record.topic == OPPORTUNITIES and row["kind"] == "opportunity":
+            if record.topic == OPPORTUNITIES and (row := row_of(record.value))["kind"] == "opportunity":
                 measured.opportunities.append((record.time - row["event_time"]) / 1_000)
         await SystemClock().sleep(0)
 

@@ -1,8 +1,8 @@
 """The state at each row of a base's log: the newest quote of every market, FX rate and settings, by offset.
 
 One aggregate each, in a stateful `groupBy` of real-time mode. Output: `base`, `quote_<slot>` (null: none yet, or
-withdrawn), `seen_<slot>` (microseconds; when the quote was last confirmed), `fx_<route>`, `fx_seen_<route>`, `settings`,
-and `row`: the current row."""
+withdrawn), `seen_<slot>` (when the quote was last confirmed, microseconds), `fx_<route>`, `fx_seen_<route>`,
+`settings`, and `row`: the current row."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
