@@ -46,10 +46,12 @@ soak: setup ## the long forms
 screenshots: setup ## pictures of every page, dark and light, wide and narrow; ADDRESS=http://… of a running one
 	$(BIN)/python -m tests.ui.pages.screenshots $(if $(ADDRESS),--address $(ADDRESS)) --into screenshots
 
-bench: setup ## feeds, simulator, two legs, dashboard and the whole demo, each beside a peer in the same run
+bench: setup ## feeds, simulator, two legs, trades a second, detection, dashboard and the whole demo, each beside a peer in the same run
 	$(BIN)/python -m benchmarks.feed_path
 	$(BIN)/python -m benchmarks.simulator
 	$(BIN)/python -m benchmarks.two_legs
+	$(BIN)/python -m benchmarks.trade_rates
+	$(BIN)/python -m benchmarks.detection
 	$(BIN)/python -m benchmarks.dashboard
 	$(BIN)/python -m benchmarks.live_path
 

@@ -60,9 +60,12 @@ LONGEST_SOCKET_FOLDER = 49
 one of 14."""
 
 MEMORY = "512m"
+FIRST_COMPILER = "-XX:TieredStopAtLevel=1"
+"""Halves the CPU time until the first opportunity, and lowers latency in the first minutes."""
+MANY_MARKETS = 30
+"""From so many on, rows come so fast that code of the first compiler falls behind; the second takes a minute of a
+core until the code is compiled."""
 JVM_OPTIONS = (
-    # halves the CPU time until the first opportunity, and lowers latency in the first minutes
-    "-XX:TieredStopAtLevel=1",
     # with one compiler the code cache is 48 MB; Spark fills it within minutes, and the rest is then interpreted
     "-XX:ReservedCodeCacheSize=240m",
     "-XX:+UseSerialGC",
@@ -111,11 +114,14 @@ def spark_session(
     partitions: int = 1,
     jvm_options: tuple[str, ...] = (),
     extra: Mapping[str, str] | None = None,
+    markets: int = 1,
 ) -> SparkSession:
-    """Starts the JVM. `scratch` takes Spark's temporary files; `partitions` of the log set the number of threads.
+    """Starts the JVM. `scratch` takes Spark's temporary files; `partitions` of the log set the number of threads,
+    `markets` how thoroughly code is compiled.
 
     Raises CepCannotStartError where no JVM comes up.
     """
+    options = (*compiler_options(markets), *JVM_OPTIONS, *jvm_options, f"-Djava.io.tmpdir={scratch}")
     settings = {
         **STREAMING_SETTINGS,
         **QUIET_SETTINGS,
@@ -127,13 +133,18 @@ def spark_session(
         "spark.driver.memory": MEMORY,
         # on the class path from the start: `spark.jars` would copy them and serve them over HTTP
         "spark.driver.extraClassPath": os.pathsep.join(str(jar) for jar in jars),
-        "spark.driver.extraJavaOptions": joined_options((*JVM_OPTIONS, *jvm_options, f"-Djava.io.tmpdir={scratch}")),
+        "spark.driver.extraJavaOptions": joined_options(options),
         **(extra or {}),
     }
     spark = started_session(f"local[{2 * partitions + MICRO_BATCH_SLOTS}]", "cep", scratch, settings)
     if partitions > 1:
         listen_on_loopback(spark)
     return spark
+
+
+def compiler_options(markets: int) -> tuple[str, ...]:
+    """Java's options for a session with so many markets."""
+    return (FIRST_COMPILER,) if markets < MANY_MARKETS else ()
 
 
 def started_session(master: str, name: str, scratch: Path, settings: Mapping[str, str]) -> SparkSession:

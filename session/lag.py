@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 WINDOW_BATCH_SECONDS = 15
-"""Spark writes the spread windows that ended since its last micro-batch every so many seconds. Four times
-the log costs a batch about twice the CPU, so longer batches cost less in all; detection runs in the same JVM."""
+"""Spark writes the spread windows that ended since its last micro-batch every so many seconds. Longer
+batches cost less in all, in the JVM where detection runs."""
 
 
 @dataclass(frozen=True, slots=True)

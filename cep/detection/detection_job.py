@@ -63,7 +63,8 @@ def run_cep(
     jars = connector_jars(session.home / "jars" / "spark")
     scratch = session.home / "spark"
     shutil.rmtree(scratch, ignore_errors=True)
-    spark = spark_session(jars, scratch, session.partitions, archive_options(archive_path(session.home)))
+    archive = archive_options(archive_path(session.home))
+    spark = spark_session(jars, scratch, session.partitions, archive, markets=len(session.markets))
     try:
         asyncio.run(log_is_there())
         checkpoint = asyncio.run(_answered(lambda: checkpoint_of(session, layout)))

@@ -87,9 +87,9 @@ class _Newest:
     ask: float | None = None
     seen: int | None = None
 
-    def learn(self, row: LogRow, told: str, withdrawn: str) -> None:
-        """`told`: the kind of a row with prices; the other kind that comes here confirms it."""
-        if row.kind == told:
+    def learn(self, row: LogRow, priced: str, withdrawn: str) -> None:
+        """`priced`: the kind of a row with prices; one that is neither confirms the newest."""
+        if row.kind == priced:
             self.is_valid, self.bid, self.ask = True, row.bid, row.ask
         if row.kind == withdrawn:
             self.is_valid = False

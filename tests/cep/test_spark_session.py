@@ -8,7 +8,14 @@ from uuid import uuid4
 
 import pytest
 
-from cep.spark_session import LONGEST_SOCKET_FOLDER, archive_is_current, closed_to_others
+from cep.spark_session import (
+    FIRST_COMPILER,
+    LONGEST_SOCKET_FOLDER,
+    MANY_MARKETS,
+    archive_is_current,
+    closed_to_others,
+    compiler_options,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +31,13 @@ def test_an_archive_older_than_a_jar_is_made_again(
         archive.touch()
         os.utime(archive, (made, made))
     assert archive_is_current(archive, tmp_path) is is_current
+
+
+@pytest.mark.parametrize(
+    ("markets", "options"), [(1, (FIRST_COMPILER,)), (MANY_MARKETS - 1, (FIRST_COMPILER,)), (MANY_MARKETS, ())]
+)
+def test_many_markets_are_worth_the_second_compiler(markets: int, options: tuple[str, ...]) -> None:
+    assert compiler_options(markets) == options
 
 
 @pytest.mark.parametrize("length", [LONGEST_SOCKET_FOLDER, LONGEST_SOCKET_FOLDER + 1, 200])
