@@ -9,7 +9,6 @@ until a plain reader of the log has them.
 import argparse
 import asyncio
 import os
-import statistics
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -20,6 +19,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.generated_ticks import SETTINGS, GeneratedTicks, markets
+from benchmarks.percentiles import percentiles_text
 from benchmarks.processes import cpu_seconds, running
 from launch.setup.data_dir import home_folder, write_atomically
 from launch.setup.jars import broker_classpath
@@ -47,7 +47,6 @@ TIMELESS = 1_111_111_111_111_111
 """The time in a prepared quote, replaced when it is written."""
 RATES_SECONDS = 0.5
 """Between two quotes of each FX rate."""
-PERCENTILES = (50, 95, 99)
 
 
 @dataclass(slots=True)
@@ -144,15 +143,8 @@ def _used(parts: dict[str, list[psutil.Process]]) -> dict[str, float]:
 
 def _print(rate: float, seconds: float, measured: Measured, cores: dict[str, float]) -> None:
     taken = ", ".join(f"{name} {used:.2f}" for name, used in cores.items())
-    ours, floor = (_percentiles(one) for one in (measured.opportunities, measured.rows))
+    ours, floor = (percentiles_text(one, 1) for one in (measured.opportunities, measured.rows))
     print(f"{rate:9,.0f}{len(measured.opportunities) / seconds:17,.1f}{ours:>36}{floor:>26}  {taken}")
-
-
-def _percentiles(figures: list[float]) -> str:
-    if len(figures) < 2:
-        return "–"
-    cuts = statistics.quantiles(figures, n=100, method="inclusive")
-    return " / ".join(f"{cuts[share - 1]:.1f}" for share in PERCENTILES)
 
 
 def main() -> None:

@@ -27,9 +27,8 @@ _SMALL = Decimal("0.0001")
 
 def markets() -> tuple[Market, ...]:
     traded = [_market(name, base, currency) for name, currency in CURRENCIES.items() for base in ASSETS]
-    fx = [
-        _market("kraken", symbol[: symbol.index("/")], symbol[symbol.index("/") + 1 :], is_fx=True) for symbol in RATES
-    ]
+    rates = (symbol.split("/") for symbol in RATES)
+    fx = [_market("kraken", base, currency, is_fx=True) for base, currency in rates]
     return (*traded, *fx)
 
 

@@ -8,7 +8,6 @@ may be open, and the exchanges' balances must be the opening ones and what the l
 import argparse
 import asyncio
 import os
-import statistics
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -16,6 +15,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from benchmarks.offers import Offers
+from benchmarks.percentiles import percentiles_text
 from benchmarks.processes import cpu_seconds
 from benchmarks.trading_services import (
     EXCHANGES,
@@ -35,7 +35,6 @@ from store.mongo.mongo_store import MongoTradeStore, open_store
 
 FRESH_SECONDS = 0.25
 END_SECONDS = 10.0
-PERCENTILES = (50, 95, 99)
 MANY = SETTINGS.model_copy(update={"max_open_arbitrages": 100})
 
 
@@ -50,17 +49,10 @@ async def load(side: Side, rate: int, seconds: float) -> None:
 
 def shown(side: Side, rate: int, seconds: float, cpu: float) -> str:
     closed = side.outcomes["closed"]
-    columns = "".join(f"{_percentiles(side.milliseconds(step)):>26}" for step in ("sent", "closed"))
+    columns = "".join(f"{percentiles_text(side.milliseconds(step), 0):>26}" for step in ("sent", "closed"))
     ends = ", ".join(f"{count} {outcome}" for outcome, count in side.outcomes.items() if outcome != "closed")
     each = 1_000 * cpu / closed if closed else float("nan")
     return f"{rate:10}{closed / seconds:10.1f}{columns}{each:10.0f}  {ends}"
-
-
-def _percentiles(figures: list[float]) -> str:
-    if len(figures) < 2:
-        return "–"
-    cuts = statistics.quantiles(figures, n=100, method="inclusive")
-    return " / ".join(f"{cuts[share - 1]:.0f}" for share in PERCENTILES)
 
 
 async def measure(home: Path, rates: Sequence[int], seconds: float) -> None:

@@ -9,7 +9,6 @@ own, with the same seed; they take blocks of opportunities by turns, one opportu
 import argparse
 import asyncio
 import os
-import statistics
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
@@ -23,6 +22,7 @@ import orjson
 import psutil
 
 from benchmarks.offers import Offers
+from benchmarks.percentiles import PERCENTILES, percentiles
 from benchmarks.processes import cpu_seconds
 from benchmarks.traders import FLOOR, LINE_BYTES, OPPORTUNITY, READY, Step
 from benchmarks.trading_services import (
@@ -43,7 +43,6 @@ PATIENCE_SECONDS = 10.0
 """The next one follows then, whatever became of the last."""
 WARM_UP = 5
 MEANINGS = {"reserved": "both legs reserved", "sent": "both orders sent", "closed": "both legs ended, closed"}
-PERCENTILES = (50, 95, 99)
 
 
 @dataclass(slots=True)
@@ -189,7 +188,7 @@ def _show(bots: Side, floor: Side) -> None:
     heads = "".join(f"{f'p{percentile}':>9}" for percentile in PERCENTILES)
     print(f"{'milliseconds from the opportunity until':42}{heads}")
     for step, meaning in MEANINGS.items():
-        rows = {side.name: _percentiles(side.milliseconds(step)) for side in (bots, floor)}
+        rows = {side.name: percentiles(side.milliseconds(step)) for side in (bots, floor)}
         for name, row in rows.items():
             if row:
                 print(f"{meaning:28}{name:14}" + "".join(f"{figure:9.1f}" for figure in row))
@@ -201,13 +200,6 @@ def _show(bots: Side, floor: Side) -> None:
         ends = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items() if count)
         costs = ", ".join(f"{part} {cost / len(side.detected):.0f}" for part, cost in side.cpu.items())
         print(f"{side.name:6} {ends}; milliseconds of CPU for each, pauses included: {costs}")
-
-
-def _percentiles(figures: list[float]) -> list[float]:
-    if len(figures) < 2:
-        return []
-    cuts = statistics.quantiles(figures, n=100, method="inclusive")
-    return [cuts[percentile - 1] for percentile in PERCENTILES]
 
 
 if __name__ == "__main__":

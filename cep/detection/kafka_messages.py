@@ -1,4 +1,4 @@
-"""Kafka input and output of both queries: messages of the log, and the partition of output messages."""
+"""Kafka input of both queries, and output of the real-time one: messages of the log, the partition of its messages."""
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F

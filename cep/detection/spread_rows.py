@@ -37,7 +37,7 @@ class LogRow:
 
     @property
     def matters(self) -> bool:
-        """Whether it tells anything about the markets of the session."""
+        """Whether it says anything about the markets of the session."""
         return self.slot is not None or self.route is not None or self.kind == "settings"
 
 
@@ -114,11 +114,16 @@ class BaseSpreads:
     _quotes: list[_Newest] = field(init=False)
     _rates: list[_Newest] = field(init=False)
     _terms: _Terms | None = field(init=False)
+    _pairs: tuple[tuple[int, int], ...] = field(init=False)
+    _pairs_with: tuple[tuple[tuple[int, int], ...], ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self._quotes = [_Newest() for _ in self.layout.slots]
         self._rates = [_Newest() for _ in self.layout.routes]
         self._terms = None if self.opening is None else _terms_of(self.opening, self.layout)
+        # once: the layout makes them anew each time, and they are needed at every row
+        self._pairs = self.layout.pairs
+        self._pairs_with = tuple(self.layout.pairs_with(number) for number in range(len(self.layout.slots)))
 
     def learn(self, row: LogRow) -> Iterator[PairSpread]:
         """The spreads at this row: of its exchange's pairs, or of all at an FX or settings row."""
@@ -129,8 +134,8 @@ class BaseSpreads:
         elif row.route is not None:
             self._rates[row.route].learn(row, "fx", "fx_withdrawn")
         if row.kind == "quote" and row.slot is not None:
-            return self._spreads(row, self.layout.pairs_with(row.slot))
-        return self._spreads(row, self.layout.pairs if row.kind in ("fx", "settings") else ())
+            return self._spreads(row, self._pairs_with[row.slot])
+        return self._spreads(row, self._pairs if row.kind in ("fx", "settings") else ())
 
     def _spreads(self, row: LogRow, pairs: tuple[tuple[int, int], ...]) -> Iterator[PairSpread]:
         terms = self._terms

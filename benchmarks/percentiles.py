@@ -1,0 +1,19 @@
+"""The percentiles that benchmarks print."""
+
+import statistics
+from collections.abc import Sequence
+
+PERCENTILES = (50, 95, 99)
+
+
+def percentiles(figures: Sequence[float]) -> list[float]:
+    """Those of `PERCENTILES`; none of fewer than two figures."""
+    if len(figures) < 2:
+        return []
+    cuts = statistics.quantiles(figures, n=100, method="inclusive")
+    return [cuts[percentile - 1] for percentile in PERCENTILES]
+
+
+def percentiles_text(figures: Sequence[float], digits: int) -> str:
+    """With so many digits after the point; a dash where there are none."""
+    return " / ".join(f"{figure:.{digits}f}" for figure in percentiles(figures)) or "–"
