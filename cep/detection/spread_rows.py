@@ -121,7 +121,7 @@ class BaseSpreads:
         self._quotes = [_Newest() for _ in self.layout.slots]
         self._rates = [_Newest() for _ in self.layout.routes]
         self._terms = None if self.opening is None else _terms_of(self.opening, self.layout)
-        # once: the layout makes them anew each time, and they are needed at every row
+        # once: the layout computes them with each call, and they are needed at every row
         self._pairs = self.layout.pairs
         self._pairs_with = tuple(self.layout.pairs_with(number) for number in range(len(self.layout.slots)))
 
