@@ -2,18 +2,27 @@
 
 `python -m benchmarks.live_path [--market busy] [--seconds 120]`. Starts `arbitrage paper` with a data folder of its
 own. Beside it, on the same broker and in the same time, a loop writes as many rows as there are quotes and reads them
-again: the floor of whatever goes through Kafka. What the same orders take without a store is `benchmarks.two_legs`.
+again: the floor of whatever goes through Kafka.
+
+Then trading is switched to reduce-only until nothing is open, and halted, as an operator does it. A bot without a
+store (`benchmarks.storeless_bot`) trades for as long on the same opportunities, market and accounts; the session's bots
+run on meanwhile and trade nothing. It comes second, so detection is warmer for it. Its fills are not in the session's
+ledger, which does not reconcile at the end for that reason. "tick to opportunity, all" is over both times.
+
+Percentiles over trades are printed from 300 trades on.
 """
 
 import argparse
 import asyncio
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,13 +33,19 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.processes import cpu_seconds
+from benchmarks.storeless_bot import TERMS, TRADES, Terms
+from benchmarks.trade_outcomes import FEWEST, side_by_side
+from launch.sessions.shutdown import FINISH_SECONDS, until
 from launch.setup.data_dir import home_folder
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
+from market.decide.settings import Settings, TradingState
+from market.trade.arbitrages import Arbitrage
 from session.clock import SystemClock, steady_now, wall_now
 from session.processes import ProcessKind
 from session.session import Session
 from session.simulated_market import MARKETS
+from store.mongo.mongo_store import MongoTradeStore, open_store
 from streams.broker.embedded_broker import free_ports
 from streams.topic_admin import client_settings
 from streams.topic_reader import TopicReader
@@ -43,8 +58,6 @@ ROWS_A_SECOND = 100
 READY_SECONDS = 180.0
 END_SECONDS = 60.0
 DETECTION_READY = "cep ready"
-STAGES = ("opportunity", "reserved", "sent", "filled", "shown")
-STEPS = {"detected_to_sent": "opportunity to both sent", "filled_to_shown": "both filled to shown"}
 PERCENTILES = ("p50", "p95", "p99")
 TRADERS: tuple[ProcessKind, ...] = ("bot", "mongodb")
 
@@ -83,11 +96,12 @@ class Parts:
 
 
 @contextmanager
-def paper(home: Path, market: str, seconds: float) -> Iterator[subprocess.Popen[str]]:
-    """`arbitrage paper` for so long after all is ready; its summary goes to summary.json."""
+def paper(home: Path, market: str, seconds: float | None = None) -> Iterator[subprocess.Popen[str]]:
+    """`arbitrage paper` for so long after all is ready, or until it is interrupted; summary.json has its summary."""
     (home / "jars").symlink_to((home_folder() / "jars").resolve())
     [port] = free_ports(1)
-    words = ("paper", "--market", market, "--seconds", str(seconds), "--port", str(port))
+    words = ["paper", "--market", market, "--port", str(port)]
+    words += [] if seconds is None else ["--seconds", str(seconds)]
     command = (sys.executable, "-m", "launch.cli.main", *words, "--json", str(home / "summary.json"))
     with (home / "said.txt").open("w") as said:
         environment = os.environ | {"ARBITRAGE_HOME": str(home)}
@@ -146,46 +160,93 @@ async def _read(reader: TopicReader, latencies: list[float]) -> None:
         latencies.append((wall_now() - int(record.value)) / 1_000)
 
 
+async def stopped_trading(store: MongoTradeStore) -> Terms:
+    """Nothing is open, and the session's bots send nothing more; what they traded by until then."""
+    settings = await _switched(store, "reduce_only")
+
+    async def nothing_open() -> bool:
+        return not await store.open_arbitrages()
+
+    await until(nothing_open, FINISH_SECONDS)
+    # single legs are unwound by now: halted at once, they would have been left
+    await _switched(store, "halted")
+    now, leases = await store.server_now(), await store.leases.all()
+    return Terms(settings, {lease.exchange: (lease.used, max(0, now - lease.used_at)) for lease in leases})
+
+
+async def _switched(store: MongoTradeStore, state: TradingState) -> Settings:
+    switched = await store.settings.amend(lambda now: now.model_copy(update={"trading_state": state}), "benchmark")
+    if switched is None:
+        raise SystemExit("the session has no settings.")
+    return switched
+
+
+async def traded_without_store(home: Path, terms: Terms, seconds: float) -> list[Arbitrage]:
+    command = (sys.executable, "-m", "benchmarks.storeless_bot", str(home), str(seconds))
+    # a session of its own, as each part of the demo has one
+    process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, start_new_session=True)
+    try:
+        async with asyncio.timeout(seconds + END_SECONDS):
+            traded, _ = await process.communicate(TERMS.dump_json(terms))
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        raise SystemExit("the bot without a store failed.")
+    return TRADES.validate_json(traded)
+
+
 async def measure(market: str, seconds: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        with paper(home, market, seconds) as process:
+        with paper(home, market) as process:
             ready = await until_ready(home, process)
             session = with_logins(Session.from_json((home / "run.json").read_bytes()), SUPERVISOR)
             parts = Parts(home, psutil.Process(process.pid))
             async with floor_latencies(session) as floor:
-                await SystemClock().sleep(max(seconds - 5, 1))
+                await SystemClock().sleep(seconds)
             used, load = parts.used(), os.getloadavg()
-            await asyncio.to_thread(process.wait, END_SECONDS + seconds)
-        _print(market, seconds, ready, json.loads((home / "summary.json").read_text()), floor)
-        _print_parts(used, json.loads((home / "summary.json").read_text()), seconds)
-        print(f"load average {' '.join(f'{one:.2f}' for one in load)} on {os.cpu_count()} cores")
+            async with await open_store(session) as store:
+                terms = await stopped_trading(store)
+                ours = await store.session_arbitrages()
+                theirs = await traded_without_store(home, terms, seconds)
+            load_beside = os.getloadavg()
+            process.send_signal(signal.SIGINT)
+            await asyncio.to_thread(process.wait, END_SECONDS)
+        print(f"{market}, {seconds:.0f} s; detection ready after {ready:.1f} s")
+        _print_latencies(json.loads((home / "summary.json").read_text()), len(ours), floor)
+        print("\n".join(side_by_side(ours, theirs)))
+        _print_parts(used, len(ours), seconds)
+        for name, one in (("session", load), ("without store", load_beside)):
+            print(f"load average {' '.join(f'{share:.2f}' for share in one)} on {os.cpu_count()} cores, {name}")
 
 
-def _print(market: str, seconds: float, ready: float, summary: dict[str, Any], floor: list[float]) -> None:
-    ended = ", ".join(f"{count} {state}" for state, count in summary["arbitrages"].items()) or "none"
-    print(f"{market}, {seconds:.0f} s; detection ready after {ready:.1f} s; arbitrages: {ended}")
+def _print_latencies(summary: dict[str, Any], trades: int, floor: Sequence[float]) -> None:
+    """By the session's own summary, which has percentiles alone."""
     print(f"{'ms':34}" + "".join(f"{name:>9}" for name in PERCENTILES))
     cuts = statistics.quantiles(floor, n=100)
     print(f"{'a row through Kafka and back':34}" + "".join(f"{cuts[share - 1]:9.1f}" for share in (50, 95, 99)))
-    for stage in STAGES:
-        row = summary["latency_ms"][stage] or {}
-        print(_latency_line(f"tick to {stage}", row))
-    for step, title in STEPS.items():
-        print(_latency_line(title, summary["step_ms"][step] or {}))
+    stages, steps = summary["latency_ms"], summary["step_ms"]
+    print(_latency_line("tick to opportunity, all", stages["opportunity"] or {}))
+    if trades < FEWEST:
+        print(f"of {trades} trades, too few: tick to reserved, tick to shown, both filled to shown")
+        return
+    rows = {"tick to reserved": stages["reserved"], "tick to shown": stages["shown"]}
+    for title, row in (rows | {"both filled to shown": steps["filled_to_shown"]}).items():
+        print(_latency_line(title, row or {}))
 
 
 def _latency_line(title: str, row: dict[str, float]) -> str:
     return f"{title:34}" + "".join(f"{row.get(name, float('nan')):9.1f}" for name in PERCENTILES)
 
 
-def _print_parts(used: dict[str, tuple[float, float]], summary: dict[str, Any], seconds: float) -> None:
+def _print_parts(used: dict[str, tuple[float, float]], trades: int, seconds: float) -> None:
     print(f"{'part':34}{'cores':>9}{'MB':>9}")
     for name, (cores, megabytes) in sorted(used.items(), key=lambda one: -one[1][0]):
         print(f"{name:34}{cores:9.3f}{megabytes:9.0f}")
     cores, megabytes = (sum(column) for column in zip(*used.values(), strict=True))
     print(f"{'all':34}{cores:9.3f}{megabytes:9.0f}")
-    trades = sum(summary["arbitrages"].values())
     traders = sum(cores for name, (cores, _) in used.items() if name.startswith(TRADERS))
     if trades:
         print(
@@ -196,7 +257,7 @@ def _print_parts(used: dict[str, tuple[float, float]], summary: dict[str, Any], 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--market", choices=MARKETS, default="busy")
-    parser.add_argument("--seconds", type=float, default=120.0, help="after all is ready")
+    parser.add_argument("--seconds", type=float, default=120.0, help="of each, after all is ready")
     arguments = parser.parse_args()
     asyncio.run(measure(arguments.market, arguments.seconds))
 

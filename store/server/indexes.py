@@ -16,6 +16,7 @@ from store.server.documents import (
     NOTICES,
     OPPORTUNITIES,
     REJECTIONS,
+    SESSION_BALANCES,
     SESSION_CLAIM,
     SETTINGS_VERSIONS,
     STEPS,
@@ -77,6 +78,8 @@ INDEXES: dict[str, list[IndexModel]] = {
     ],
     FILLS: [IndexModel([_SESSION, *_NEWEST_FIRST])],
     BALANCES: [IndexModel([("exchange", ASCENDING), ("currency", ASCENDING)], unique=True)],
+    # read in each round of each bot; every session leaves one document per exchange
+    SESSION_BALANCES: [IndexModel([_SESSION]), IndexModel([("exchange", ASCENDING), ("before_at", DESCENDING)])],
     # pairs, orders in flight and the counter have no date and stay
     CLAIMS: [IndexModel([("used_at", ASCENDING)], expireAfterSeconds=LIQUIDITY_SECONDS)],
     DIFFERENCES: [IndexModel(_NEWEST_FIRST)],

@@ -1,0 +1,70 @@
+"""What a running session answers over REST, and how long it takes to: the calls that pages open with."""
+
+import asyncio
+import statistics
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from session.clock import steady_now
+from session.session import Session
+from ui.auth.api_keys import ensure_api_key
+
+PAGE_CALLS = (
+    "/arbitrages",
+    "/trades",
+    "/pnl",
+    "/pnl?by=day",
+    "/pnl/equity",
+    "/pnl/moving-average",
+    "/episodes",
+    "/opportunities",
+    "/opportunities/statistics",
+    "/rejections",
+    "/rejections/recent",
+    "/risk",
+    "/inventory",
+    "/settings/versions",
+    "/audit",
+    "/bots",
+    "/health/parts",
+)
+REPEATS = 10
+ANSWER_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCalls:
+    """With the owner's key."""
+
+    client: httpx.Client
+
+    async def answer(self, path: str) -> Any:
+        """Raises httpx.HTTPError."""
+        response = await asyncio.to_thread(self.client.get, f"/api{path}")
+        return response.raise_for_status().json()
+
+    async def milliseconds(self) -> dict[str, tuple[float, float]]:
+        """Call → how long the first takes, and the median of the next ones."""
+        return {path: await self._timed(path) for path in PAGE_CALLS}
+
+    async def _timed(self, path: str) -> tuple[float, float]:
+        took = []
+        for _ in range(1 + REPEATS):
+            began = steady_now()
+            await self.answer(path)
+            took.append((steady_now() - began) / 1_000)
+        return took[0], statistics.median(took[1:])
+
+
+@contextmanager
+def session_calls(home: Path) -> Iterator[SessionCalls]:
+    session = Session.from_json((home / "run.json").read_bytes())
+    key = ensure_api_key(home).read_text().strip()
+    address = f"http://{session.web_host}:{session.web_port}"
+    with httpx.Client(base_url=address, headers={"X-API-Key": key}, timeout=ANSWER_SECONDS) as client:
+        yield SessionCalls(client)
