@@ -45,6 +45,8 @@ from streams.records import Record
 log = logging.getLogger(__name__)
 
 ROUND_SECONDS = 0.5
+PATIENT_ROUNDS = 2
+"""How much longer a round is where another process decides: grants come by a stream, so it finds little there."""
 REJECTIONS_SECONDS = 0.5
 DRAIN_SECONDS = 15.0
 MAX_UNDECIDED = 2_000
@@ -257,7 +259,7 @@ class BotLoop:
 
     async def _reconcile(self) -> None:
         while True:
-            await SystemClock().sleep(self._pace.round_seconds)
+            await SystemClock().sleep(self._pace.round_seconds * (1 if self.turns.books() else PATIENT_ROUNDS))
             await self._round()
             if self.cache.is_stopping and not self.reserver.reserving and not self._orders:
                 await self.books.close()

@@ -1,6 +1,6 @@
 """The moving average strategy in MongoDB: one guarded document per market, one row per signal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pymongo import InsertOne, ReplaceOne, UpdateOne
@@ -16,8 +16,9 @@ from market.trade.moving_average import (
     order_of,
     with_order,
 )
+from store.mongo.batched_reads import BatchedRead, read_batch
 from store.mongo.mongo_arbitrages import OLDEST_FIRST, read_arbitrages
-from store.mongo.mongo_leases import check_not_fenced_out
+from store.mongo.mongo_leases import check_lease_read, lease_read
 from store.server.documents import (
     AVERAGE_TRADES,
     AVERAGES,
@@ -26,7 +27,7 @@ from store.server.documents import (
     average_trade_document,
     average_trade_of,
 )
-from store.server.mongo_client import Database, translated_errors
+from store.server.mongo_client import Database, Document, translated_errors
 from store.server.page_reader import Page, read_page
 from store.server.transactions import Transaction, in_transaction
 
@@ -42,9 +43,10 @@ class MongoAverages:
         key = f"{close.exchange}|{close.symbol}"
 
         def step(transaction: Transaction) -> AverageTrade | None:
-            check_not_fenced_out(transaction, by)
-            before = self._state(transaction, key)
-            after, trade = after_close(before, close, transaction.now(), with_order=with_order)
+            now, (leases, states) = read_batch(transaction, [lease_read(by), BatchedRead(AVERAGES, {"_id": key})])
+            check_lease_read(leases, by)
+            before = self._state_in(states)
+            after, trade = after_close(before, close, now, with_order=with_order)
             if after is before:
                 return None
             document = average_state_document(after) | {"session_id": self._session_id}
@@ -58,11 +60,12 @@ class MongoAverages:
 
     async def record_order(self, trade_id: str, order: AverageOrder, by: Actor) -> None:
         def step(transaction: Transaction) -> None:
-            check_not_fenced_out(transaction, by)
-            row = transaction.find_one(AVERAGE_TRADES, {"_id": trade_id})
-            if row is None:
+            wanted = BatchedRead(AVERAGE_TRADES, {"_id": trade_id})
+            _, (leases, rows) = read_batch(transaction, [lease_read(by), wanted])
+            check_lease_read(leases, by)
+            if not rows:
                 return
-            before = average_trade_of(row)
+            before = average_trade_of(rows[0])
             after = with_order(before, order)
             if after is not before:
                 changed = {"order": average_trade_document(after)["order"]}
@@ -81,12 +84,10 @@ class MongoAverages:
             found = self._database[AVERAGE_TRADES].find({"session_id": self._session_id}).sort(OLDEST_FIRST)
             return [average_trade_of(document) async for document in found]
 
-    def _state(self, transaction: Transaction, key: str) -> AverageState:
+    def _state_in(self, states: Sequence[Document]) -> AverageState:
         """Of this session: the closes of an earlier one are of another time."""
-        document = transaction.find_one(AVERAGES, {"_id": key})
-        if document is None or document.get("session_id") != self._session_id:
-            return AverageState()
-        return average_state_of(document)
+        own = [document for document in states if document.get("session_id") == self._session_id]
+        return average_state_of(own[0]) if own else AverageState()
 
 
 async def read_average_trades(

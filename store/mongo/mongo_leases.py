@@ -1,14 +1,17 @@
 """Leases of the bots, one per exchange, and who is fenced out by them."""
 
+from collections.abc import Iterable
+
 from pymongo import ASCENDING, UpdateOne
 from pymongo.errors import DuplicateKeyError
 
 from market.trade.leases import Actor, Lease, Veto, acquired, released, renewed
+from store.mongo.batched_reads import BatchedRead
 from store.preconditions import check_lease
 from store.server.documents import CLAIMS, LEASES, SESSION_CLAIM, lease_document, lease_of
 from store.server.field_updates import field_update
 from store.server.mongo_client import Database, Document, translated_errors
-from store.server.server_time import server_now
+from store.server.server_time import NOW, server_now, time_in
 from store.server.transactions import Transaction, in_transaction
 
 
@@ -21,8 +24,8 @@ class MongoLeases:
     async def acquire(self, exchange: str, holder: str) -> Lease | None:
         """None while another holder's runs. Raises StoreUnavailableError."""
         with translated_errors():
-            current = await self._current(exchange)
-            wanted = acquired(current, exchange, holder, await server_now(self._database))
+            current, now = await self._current(exchange)
+            wanted = acquired(current, exchange, holder, now)
             if wanted is None:
                 return None
             if current is None:
@@ -32,8 +35,8 @@ class MongoLeases:
     async def renew(self, lease: Lease, used: str | None = None) -> Lease | None:
         """None if another process has taken it. Raises StoreUnavailableError."""
         with translated_errors():
-            current = await self._current(lease.exchange)
-            wanted = renewed(current, lease, await server_now(self._database), used)
+            current, now = await self._current(lease.exchange)
+            wanted = renewed(current, lease, now, used)
             if current is None or wanted is None:
                 return None
             return wanted if await self._replaced(current, wanted) else None
@@ -41,8 +44,8 @@ class MongoLeases:
     async def release(self, lease: Lease, used: str | None = None) -> None:
         """Free for the next at once. Raises StoreUnavailableError."""
         with translated_errors():
-            current = await self._current(lease.exchange)
-            wanted = released(current, lease, await server_now(self._database), used)
+            current, now = await self._current(lease.exchange)
+            wanted = released(current, lease, now, used)
             if current is not None and wanted is not None:
                 await self._replaced(current, wanted)
 
@@ -62,9 +65,13 @@ class MongoLeases:
         with translated_errors():
             return [lease_of(document) async for document in self._database[LEASES].find().sort("_id", ASCENDING)]
 
-    async def _current(self, exchange: str) -> Lease | None:
-        document = await self._database[LEASES].find_one({"_id": exchange})
-        return None if document is None else lease_of(document)
+    async def _current(self, exchange: str) -> tuple[Lease | None, int]:
+        """With the server's time; in one command, since every process asks for its leases all the time."""
+        found = self._database[LEASES].aggregate([{"$match": {"_id": exchange}}, {"$set": NOW}])
+        document = next(iter(await found.to_list(None)), None)
+        if document is None:
+            return None, await server_now(self._database)
+        return lease_of(document), time_in(document)
 
     async def _inserted(self, lease: Lease) -> Lease | None:
         try:
@@ -82,8 +89,18 @@ class MongoLeases:
         return written.matched_count == 1
 
 
-def check_not_fenced_out(transaction: Transaction, by: Actor) -> None:
+def lease_read(by: Actor) -> BatchedRead:
+    """What `check_lease_read` needs, to be read with other rows."""
+    return BatchedRead(LEASES, {"_id": by.exchange})
+
+
+def check_lease_read(found: Iterable[Document], by: Actor) -> None:
     """Raises FencedOutError where a later process acts for the actor's exchange."""
     if by.exchange is not None:
-        found = transaction.find_one(LEASES, {"_id": by.exchange})
-        check_lease(None if found is None else lease_of(found), by)
+        check_lease(next(map(lease_of, found), None), by)
+
+
+def check_not_fenced_out(transaction: Transaction, by: Actor) -> None:
+    """Where nothing else is read. Raises FencedOutError as `check_lease_read`."""
+    if by.exchange is not None:
+        check_lease_read(transaction.find(LEASES, {"_id": by.exchange}), by)
