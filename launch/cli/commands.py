@@ -234,6 +234,9 @@ def _feed(arguments: argparse.Namespace) -> int:
 
 
 def _bot(arguments: argparse.Namespace) -> int:
+    from exchanges.ccxt_on_demand import load_ccxt_on_demand
+
+    load_ccxt_on_demand()
     from bots.bot_process import run_bot
     from bots.draining import Draining
 
