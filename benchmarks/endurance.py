@@ -2,7 +2,7 @@
 
 `python -m benchmarks.endurance [--market storm] [--minutes 60] [--into FILE]` starts `arbitrage paper` with a data
 folder of its own, and notes each minute what each part takes. At the end it compares the last minutes with those about
-minute 10. Each row goes into FILE at once, so that a run that is cut off still tells.
+minute 10. Each row goes into FILE at once, so that a run that is cut off has its figures.
 
 `--arbitrages 1000000` compares instead a start on a folder with so many arbitrages of earlier sessions
 (`benchmarks.earlier_sessions`) with one on an empty folder, by turns in the same run.
@@ -82,7 +82,7 @@ def _print(rows: Sequence[Row]) -> None:
     titles = (f"cores, min {first}", f"min {last}", "growth", f"MB, min {first}", f"min {last}", "growth")
     print(f"{'part':34}" + "".join(f"{title:>15}" for title in titles))
     for name in sorted(before.keys() & after.keys(), key=lambda name: -after[name][0]):
-        cells = [f"{_growth_cells(old, new)}" for old, new in zip(before[name], after[name], strict=True)]
+        cells = [_growth_cells(old, new) for old, new in zip(before[name], after[name], strict=True)]
         print(f"{name:34}" + "".join(cells))
     totals = [[sum(column) for column in zip(*side.values(), strict=True)] for side in (before, after)]
     print(f"{'all':34}" + "".join(_growth_cells(old, new) for old, new in zip(*totals, strict=True)))

@@ -64,7 +64,7 @@ async def _fill_new(home: Path, market: str, arbitrages: int) -> None:
 
 
 async def _started(home: Path, market: str) -> Start:
-    # a session's start makes it anew
+    # `paper` links the jars again
     (home / "jars").unlink(missing_ok=True)
     with paper(home, market, MEASURED_SECONDS + AFTER_SECONDS) as process:
         ready = await until_ready(home, process)

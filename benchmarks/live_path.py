@@ -17,7 +17,6 @@ import asyncio
 import json
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -32,11 +31,12 @@ import psutil
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from benchmarks.percentiles import percentiles
 from benchmarks.processes import cpu_seconds
 from benchmarks.storeless_bot import TERMS, TRADES, Terms
 from benchmarks.trade_outcomes import FEWEST, side_by_side
 from launch.sessions.shutdown import FINISH_SECONDS, until
-from launch.setup.data_dir import home_folder
+from launch.setup.data_dir import home_folder, read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.decide.settings import Settings, TradingState
@@ -202,7 +202,7 @@ async def measure(market: str, seconds: float) -> None:
         home = Path(folder)
         with paper(home, market) as process:
             ready = await until_ready(home, process)
-            session = with_logins(Session.from_json((home / "run.json").read_bytes()), SUPERVISOR)
+            session = with_logins(read_session(home), SUPERVISOR)
             parts = Parts(home, psutil.Process(process.pid))
             async with floor_latencies(session) as floor:
                 await SystemClock().sleep(seconds)
@@ -225,8 +225,7 @@ async def measure(market: str, seconds: float) -> None:
 def _print_latencies(summary: dict[str, Any], trades: int, floor: Sequence[float]) -> None:
     """By the session's own summary, which has percentiles alone."""
     print(f"{'ms':34}" + "".join(f"{name:>9}" for name in PERCENTILES))
-    cuts = statistics.quantiles(floor, n=100)
-    print(f"{'a row through Kafka and back':34}" + "".join(f"{cuts[share - 1]:9.1f}" for share in (50, 95, 99)))
+    print(f"{'a row through Kafka and back':34}" + "".join(f"{figure:9.1f}" for figure in percentiles(floor)))
     stages, steps = summary["latency_ms"], summary["step_ms"]
     print(_latency_line("tick to opportunity, all", stages["opportunity"] or {}))
     if trades < FEWEST:

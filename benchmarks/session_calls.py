@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 
+from launch.setup.data_dir import read_session
 from session.clock import steady_now
-from session.session import Session
 from ui.auth.api_keys import ensure_api_key
 
 PAGE_CALLS = (
@@ -63,7 +63,7 @@ class SessionCalls:
 
 @contextmanager
 def session_calls(home: Path) -> Iterator[SessionCalls]:
-    session = Session.from_json((home / "run.json").read_bytes())
+    session = read_session(home)
     key = ensure_api_key(home).read_text().strip()
     address = f"http://{session.web_host}:{session.web_port}"
     with httpx.Client(base_url=address, headers={"X-API-Key": key}, timeout=ANSWER_SECONDS) as client:

@@ -25,6 +25,7 @@ from typing import Protocol
 from pydantic import TypeAdapter
 
 from backtest.simulate.simulated_rejections import RejectionCounts
+from bots.decide.partner_budgets import less_open_legs
 from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.execute.leg_executor import LegExecutor
@@ -32,6 +33,7 @@ from bots.server_clock import ServerClock
 from bots.subscriptions import Signal, signals
 from exchanges.account_port import TradingAccount
 from exchanges.orders.ccxt_account import open_session_account
+from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.supervisor.priorities import AutogroupNice, niceness_of
@@ -131,12 +133,9 @@ class StorelessBot:
     def _legs_left(self, opportunity: Opportunity, under_way: int) -> int | None:
         """Of the exchange that has fewer, less those that are open or being reserved; None without limits."""
         names = (opportunity.buy.exchange, opportunity.sell.exchange)
-        left = [(name, self._accounts[name].legs_left()) for name in names]
-        return min((most - self._open_legs(name) - under_way for name, most in left if most is not None), default=None)
-
-    def _open_legs(self, exchange: str) -> int:
-        legs = (leg for arbitrage in self._cache.open.values() for leg in arbitrage.legs)
-        return sum(leg.exchange == exchange and not leg.is_final for leg in legs)
+        opened = self._cache.open.values()
+        left = [less_open_legs(self._accounts[name].legs_left(), name, opened, under_way) for name in names]
+        return min((one for one in left if one is not None), default=None)
 
 
 async def trade_beside(session: Session, terms: Terms, seconds: float) -> list[Arbitrage]:
@@ -162,6 +161,6 @@ if __name__ == "__main__":
     parser.add_argument("home", type=Path, help="data folder of the running session")
     parser.add_argument("seconds", type=float)
     arguments = parser.parse_args()
-    running = with_logins(Session.from_json((arguments.home / "run.json").read_bytes()), SUPERVISOR)
+    running = with_logins(read_session(arguments.home), SUPERVISOR)
     traded = asyncio.run(trade_beside(running, TERMS.validate_json(sys.stdin.buffer.read()), arguments.seconds))
     sys.stdout.buffer.write(TRADES.dump_json(traded))

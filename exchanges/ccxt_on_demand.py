@@ -12,7 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-PACKAGES = ("ccxt", "ccxt.async_support", "ccxt.pro")
+PACKAGES = {
+    "ccxt": "ccxt.base.exchange",
+    "ccxt.async_support": "ccxt.async_support.base.exchange",
+    "ccxt.pro": "ccxt.async_support.base.exchange",
+}
+"""Package → the module of its base class."""
 SHARED = ("ccxt.base.errors", "ccxt.base.decimal_to_precision")
 """Modules whose names each package offers as its own."""
 
@@ -48,7 +53,7 @@ class _Package(ModuleType):
             for shared in map(importlib.import_module, SHARED):
                 if hasattr(shared, name):
                     return getattr(shared, name)
-            wanted = f"{self.__name__}.base.exchange" if name == "Exchange" else f"{self.__name__}.{name}"
+            wanted = PACKAGES[self.__name__] if name == "Exchange" else f"{self.__name__}.{name}"
             if find_spec(wanted) is not None:
                 return getattr(importlib.import_module(wanted), name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")

@@ -55,11 +55,15 @@ class PartnerBudgets:
         """Legs that `exchange` may still begin: its budget less its open legs, whose cost may not be spent yet, and
         those being reserved here. None without limits, or where the exchange is unknown."""
         budget = self.budgets.get(exchange)
-        left = None if budget is None else budget.legs_left()
-        if left is None:
-            return None
-        legs = (leg for arbitrage in open_arbitrages for leg in arbitrage.legs)
-        return left - reserving - sum(leg.exchange == exchange and not leg.is_final for leg in legs)
+        return less_open_legs(None if budget is None else budget.legs_left(), exchange, open_arbitrages, reserving)
+
+
+def less_open_legs(left: int | None, exchange: str, open_arbitrages: Iterable[Arbitrage], reserving: int) -> int | None:
+    """Of `left` legs that the rate limits allow, those that remain for new trades; None without limits."""
+    if left is None:
+        return None
+    legs = (leg for arbitrage in open_arbitrages for leg in arbitrage.legs)
+    return left - reserving - sum(leg.exchange == exchange and not leg.is_final for leg in legs)
 
 
 def partners_of(exchange: str, exchanges: Iterable[str]) -> PartnerBudgets:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from bots.decide.partner_budgets import PartnerBudgets
+from bots.decide.partner_budgets import PartnerBudgets, less_open_legs
 from market.accounting.episodes import TradeBounds
 from market.accounting.inventory import exposures_of
 from market.accounting.missed_profit import bounds_now
@@ -180,11 +180,7 @@ class StateCache:
     def new_legs_left(self, exchange: str, attempts: int = 0) -> int | None:
         """`legs_left` less the open legs there, whose cost is not spent yet, and less `attempts`, the reservations
         under way."""
-        left = self.legs_left()
-        if left is None:
-            return None
-        legs = (leg for arbitrage in self.open.values() for leg in arbitrage.legs)
-        return left - attempts - sum(leg.exchange == exchange and not leg.is_final for leg in legs)
+        return less_open_legs(self.legs_left(), exchange, self.open.values(), attempts)
 
     def is_used_up(self, opportunity: Opportunity) -> bool:
         """Whether one of its quotes is known to be used up."""

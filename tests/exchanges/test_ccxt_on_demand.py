@@ -13,13 +13,17 @@ import json, sys
 import ccxt, ccxt.async_support, ccxt.pro
 from exchanges.requests.time_synced_signing import client_class
 
+def named(one):
+    return f"{{one.__module__}}.{{one.__qualname__}}"
+
 def lineage(exchange):
-    return [f"{{one.__module__}}.{{one.__qualname__}}" for one in client_class(exchange).__mro__]
+    return [named(one) for one in client_class(exchange).__mro__]
 
 print(json.dumps({{
     "classes": {{exchange: lineage(exchange) for exchange in {EXCHANGES!r}}},
-    "sync": f"{{ccxt.kraken.__module__}}.{{ccxt.kraken.__qualname__}}",
-    "errors": [f"{{error.__module__}}.{{error.__qualname__}}" for error in (ccxt.BaseError, ccxt.pro.InvalidNonce)],
+    "sync": named(ccxt.kraken),
+    "bases": [named(package.Exchange) for package in (ccxt, ccxt.async_support, ccxt.pro)],
+    "errors": [named(error) for error in (ccxt.BaseError, ccxt.pro.InvalidNonce)],
     "mode": ccxt.TICK_SIZE,
     "unknown": [hasattr(ccxt.pro, "nowhere"), hasattr(ccxt, "nowhere")],
     "others": [name for name in ("okx", "bybit") if f"ccxt.async_support.{{name}}" in sys.modules],
