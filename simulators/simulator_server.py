@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import logging
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,6 +20,7 @@ from simulators.binance import binance_gateway as binance
 from simulators.bitflyer import bitflyer_gateway as bitflyer
 from simulators.bitstamp import bitstamp_gateway as bitstamp
 from simulators.coinbaseexchange import coinbaseexchange_gateway as coinbaseexchange
+from simulators.faults.fault_frames import SymbolOf
 from simulators.faults.fault_orders import OrderFaults
 from simulators.faults.fault_schedule import FaultSchedule, ScheduledFault
 from simulators.faults.faults import Faults
@@ -27,6 +28,7 @@ from simulators.faults.skewed_clock import SkewedClock
 from simulators.kraken import kraken_gateway as kraken
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.ladders import Ladder
+from simulators.market.market_pace import MarketPace
 from simulators.market.market_prices import MarketPrices
 from simulators.matching.exchange_journal import Journal
 from simulators.matching.listings import Listing, listings_of, opening_balances
@@ -42,8 +44,9 @@ log = logging.getLogger(__name__)
 
 STEP_SECONDS = 0.038
 """Between two steps of one exchange's books."""
-_FX_EVERY = 10
 _BEAT_EVERY = 26
+
+DEFAULT_BASES = ("BTC",)
 
 _GATEWAYS: dict[str, tuple[Callable[[SimulatedExchange, Credentials], Gateway], Names]] = {
     coinbaseexchange.NAME: (coinbaseexchange.CoinbaseExchangeGateway, coinbaseexchange.NAMES),
@@ -64,6 +67,8 @@ class _Turn:
 
     gateway: Gateway
     ladders: dict[str, Ladder]
+    pace: MarketPace
+    symbol_of: SymbolOf
     publisher: Publisher
     orders: OrderFaults
     count: int = 0
@@ -94,11 +99,13 @@ class SimulatedExchanges:
         *,
         is_limited: bool = True,
         market: ChosenMarket | None = None,
+        bases: Collection[str] = DEFAULT_BASES,
     ) -> "SimulatedExchanges":
         """Recover from the journals in `<home>/<folder>/`; the first start creates accounts and API keys.
 
         `only` some of EXCHANGES; all where none is named. `is_limited`: with the real ones' rate limits. `market`:
-        the default one where none is given. Raises KeyError where there is no such exchange, AccountRejectedError
+        the default one where none is given. `bases`: the assets whose markets move all the time; others do so while a
+        stream is subscribed. Raises KeyError where there is no such exchange, AccountRejectedError
         where the file of the keys is damaged.
         """
         names, market = tuple(only) or EXCHANGES, market or ChosenMarket()
@@ -115,20 +122,23 @@ class SimulatedExchanges:
             gateways[name] = make(exchange, credentials[name])
         world = cls(gateways, market.prices(seed, listings), market, journals, clock, faults, is_limited)
         for gateway in gateways.values():
-            world._add(gateway, seed)
+            world._add(gateway, seed, bases)
         for _ in gateways:
             world.step()
         return world
 
-    def _add(self, gateway: Gateway, seed: int) -> None:
+    def _add(self, gateway: Gateway, seed: int, bases: Collection[str]) -> None:
         """Add an exchange and connect its faults."""
         exchange = gateway.exchange
         faults = self.faults.of(exchange.name)
         orders = OrderFaults(faults, exchange)
         exchange.order_faults = orders
-        gateway.subscribers.apply_faults(faults, channel_symbols(list(exchange.listings.values())))
+        listings = tuple(exchange.listings.values())
+        symbol_of = channel_symbols(listings)
+        gateway.subscribers.apply_faults(faults, symbol_of)
         ladders = {symbol: Ladder(row, seed, self.market.shape(row)) for symbol, row in exchange.listings.items()}
-        self._turns.append(_Turn(gateway, ladders, Publisher(gateway, faults), orders))
+        publisher = Publisher(gateway, faults)
+        self._turns.append(_Turn(gateway, ladders, MarketPace(listings, bases), symbol_of, publisher, orders))
 
     def step(self) -> None:
         """One exchange's turn: prices move, the maker requotes, the crowd takes, and one message is published."""
@@ -138,12 +148,10 @@ class SimulatedExchanges:
         self.prices.advance_latent(STEP_SECONDS / len(self._turns))
         self.prices.advance_exchange(exchange.name, STEP_SECONDS)
         turn.orders.release()
-        for symbol, ladder in turn.ladders.items():
-            listing = exchange.listings[symbol]
-            if listing.market.is_fx and turn.count % _FX_EVERY:
-                continue
+        for listing, turns in turn.pace.due(turn.count):
+            symbol, ladder = listing.market.symbol, turn.ladders[listing.market.symbol]
             exchange.quote(symbol, *ladder.levels(self.prices.mid(listing)))
-            taker = ladder.taker(STEP_SECONDS)
+            taker = ladder.taker(STEP_SECONDS * turns)
             if taker is not None:
                 exchange.take(symbol, *taker)
             for order in self.prices.orders(listing):
@@ -153,6 +161,7 @@ class SimulatedExchanges:
             turn.publisher.publish(symbol, exchange.books[symbol].drain_changes(), trades)
         turn.count += 1
         if turn.count % _BEAT_EVERY == 0:
+            turn.pace.watch(turn.gateway.subscribers.symbols(turn.symbol_of))
             turn.gateway.beat()
 
     def application(self) -> web.Application:
@@ -206,6 +215,8 @@ def next_due(due: int, now: int, period: int) -> int:
 def channel_symbols(listings: Sequence[Listing]) -> Callable[[str], str | None]:
     """Maps a channel to its market: the channel's name contains the symbol or the exchange's name of it."""
     names = [(listing.market.symbol, name.lower()) for listing in listings for name in _names_of(listing)]
+    # a name may be the end of a longer one
+    names.sort(key=lambda row: len(row[1]), reverse=True)
 
     @cache
     def symbol_of(channel: str) -> str | None:
@@ -235,6 +246,8 @@ class ExchangesOptions:
     is_limited: bool = True
     """Whether the rate limits of the real exchanges apply."""
     market: ChosenMarket = field(default_factory=ChosenMarket)
+    bases: tuple[str, ...] = DEFAULT_BASES
+    """Assets whose markets move all the time; the others while a stream of theirs is subscribed."""
 
 
 async def run_exchanges(
@@ -256,6 +269,7 @@ async def run_exchanges(
         options.folder,
         is_limited=options.is_limited,
         market=options.market,
+        bases=options.bases,
     )
     schedule = FaultSchedule(world.faults, clock, options.faults)
     application = world.application()

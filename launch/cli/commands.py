@@ -15,6 +15,7 @@ from launch.cli.command_arguments import (
     add_exchanges,
     add_feed,
     add_keys,
+    add_markets,
     add_nothing,
     add_paper,
     add_raw_replay,
@@ -84,6 +85,7 @@ def _commands() -> tuple[Command, ...]:
             add_chaos,
             _chaos,
         ),
+        ("markets", "list what can be compared with what, and why something is not", add_markets, _markets),
         ("doctor", "check every prerequisite", add_nothing, _doctor),
         ("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
         ("exchanges", "run the simulated exchanges on their own", add_exchanges, _exchanges),
@@ -127,6 +129,13 @@ def _live(arguments: argparse.Namespace) -> int:
     check_live(home, config, os.environ)
     with locked(home):
         return asyncio.run(run_live(home, options, config, os.environ, echo))
+
+
+def _markets(arguments: argparse.Namespace) -> int:
+    from launch.cli.markets_command import MarketsOptions, list_markets
+
+    config = read_configuration(arguments.config, os.environ)
+    return list_markets(MarketsOptions(arguments.asset, arguments.exchange), config, echo)
 
 
 def _replay(arguments: argparse.Namespace) -> int:

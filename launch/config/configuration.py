@@ -51,6 +51,15 @@ class ExchangeConfiguration(BaseModel):
         return url
 
 
+class MarketsConfiguration(BaseModel):
+    """What is traded on one exchange: `[markets.NAME]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    symbols: tuple[str, ...]
+    """As in "ETH/USD"."""
+
+
 class PaperConfiguration(BaseModel):
     """Local paper accounts, at live or at recorded prices: `[paper]`."""
 
@@ -77,6 +86,10 @@ class Configuration(BaseModel):
     """URI of a MongoDB replica set to use instead of the embedded one."""
     exchanges: tuple[str, ...] = ()
     """Which exchanges take part; none named means all."""
+    assets: tuple[str, ...] = ("BTC",)
+    """Which assets are compared and traded."""
+    markets: dict[str, MarketsConfiguration] = Field(default_factory=dict)
+    """`[markets.NAME]`: the only symbols of an exchange; where it is not named, all of the assets."""
     exchange: dict[str, ExchangeConfiguration] = Field(default_factory=dict)
     """Exchanges that are not simulated; all exchanges of a session have one mode."""
     port: int = Field(default=8000, ge=1, le=65_535)

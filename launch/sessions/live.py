@@ -14,11 +14,11 @@ from exchanges.orders.exchange_rules import exchange_rules
 from launch.config.configuration import Configuration, first_settings
 from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
+from launch.sessions.chosen_markets import chosen_markets
 from launch.sessions.paper import (
     SETTLEMENT_CURRENCY,
     Echo,
     PaperOptions,
-    chosen_markets,
     recordings_limit_mb,
     run_session,
 )
@@ -87,7 +87,7 @@ def session_at_exchanges(home: Path, options: PaperOptions, config: Configuratio
         kafka=f"127.0.0.1:{kafka_port}",
         mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
         database=database_name(mode),
-        markets=chosen_markets(named_exchanges(config)),
+        markets=chosen_markets(named_exchanges(config), config),
         settlement_currency=SETTLEMENT_CURRENCY,
         partitions=config.partitions,
         gateways={name: one.url for name, one in config.exchange.items() if one.url is not None},

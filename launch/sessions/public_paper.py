@@ -8,6 +8,7 @@ from pathlib import Path
 from exchanges.ccxt_client import public_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.orders.exchange_rules import listed_rules
+from exchanges.simulated_coins import amount_worth, listed_coins
 from exchanges.simulated_markets import simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings
 from launch.config.currency_tables import check_named, currencies_of
@@ -25,7 +26,7 @@ OPENING = {
     "EUR": Decimal(90_000),
     "JPY": Decimal(15_000_000),
     "USDT": Decimal(100_000),
-}
+} | {coin.base: amount_worth(60_000, coin.dollars) for coin in listed_coins()}
 """Opening balance of a new account, per currency of its exchange: a hundred trades of the default size."""
 
 

@@ -24,7 +24,7 @@ _REJECTIONS: dict[Reason, tuple[int, int, str]] = {
     "signature": (401, -500, "Invalid signature"),
     "clock": (401, -500, "Timestamp is out of range"),
     "insufficient_funds": (400, -200, "Insufficient funds"),
-    "amount_too_small": (400, -110, "The minimum order size is {detail} BTC."),
+    "amount_too_small": (400, -110, "The minimum order size is {detail}."),
     "amount_invalid": (400, -102, "Invalid size"),
     "price_invalid": (400, -103, "Invalid price"),
     "too_precise": (400, -103, "Invalid price or size: {detail}"),

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
+from exchanges.exchange_symbols import kraken_asset
 from market.time_units import MICROSECONDS
 from simulators.kraken.kraken_public import KrakenPairs, moment_field
-from simulators.kraken.kraken_rows import ASSET_IDS, fee_rows, ledger_text, order_row, trade_row
+from simulators.kraken.kraken_rows import fee_rows, ledger_text, order_row, trade_row
 from simulators.matching.listings import fixed_text
 from simulators.matching.order_records import RequestRejectedError, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -48,12 +49,12 @@ class KrakenAccount:
         return {"token": self._tokens.issue(), "expires": self._tokens.seconds}
 
     def _balance(self, _fields: Fields) -> object:
-        return {ASSET_IDS[name]: ledger_text(name, amount) for name, amount in self._customer.balances.items()}
+        return {kraken_asset(name): ledger_text(name, amount) for name, amount in self._customer.balances.items()}
 
     def _balance_with_holds(self, _fields: Fields) -> object:
         held = self._customer.held()
         return {
-            ASSET_IDS[name]: {"balance": ledger_text(name, amount), "hold_trade": ledger_text(name, held[name])}
+            kraken_asset(name): {"balance": ledger_text(name, amount), "hold_trade": ledger_text(name, held[name])}
             for name, amount in self._customer.balances.items()
         }
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from market.instruments.orders import changes_of
 from market.money import ZERO, total
-from simulators.kraken.kraken_rows import AVERAGE_STEP, cancel_reason, transaction_name
+from simulators.kraken.kraken_rows import cancel_reason, price_step, transaction_name
 from simulators.matching.funded_account import average_price, charged_fee, executed_cost
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import SimulatedAccountEvent, SimulatedFill, SimulatedOrder
@@ -167,7 +167,8 @@ class KrakenExecutions:
         """Sums of all fills, or of those up to the fill number `newest`."""
         fills = self._exchange.customer.fills_of(order.order_id)
         fills = [fill for fill in fills if newest is None or fill.number <= newest]
-        average, listing = average_price(fills).quantize(AVERAGE_STEP), self._exchange.listings[order.symbol]
+        listing = self._exchange.listings[order.symbol]
+        average = average_price(fills).quantize(price_step(listing))
         return {
             "cum_qty": plain(total(fill.amount for fill in fills)),
             "cum_cost": plain(executed_cost(fills)),

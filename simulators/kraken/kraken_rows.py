@@ -3,19 +3,20 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from exchanges.exchange_symbols import kraken_asset, kraken_name, kraken_pair
+from exchanges.simulated_markets import simulated_bases
 from market.time_units import MICROSECONDS
 from simulators.matching.funded_account import average_price, charged_fee, executed_cost
-from simulators.matching.listings import Listing, fixed_text
+from simulators.matching.listings import Listing, decimals_of, fixed_text
 from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.matching.volume_tiers import Tier, tiers_of
 
-ASSET_IDS = {"BTC": "XXBT", "USD": "ZUSD", "EUR": "ZEUR", "JPY": "ZJPY", "USDT": "USDT"}
-DECIMALS = {"BTC": 10, "USD": 4, "EUR": 4, "JPY": 2, "USDT": 8}
+_CURRENCY_DECIMALS = {"USD": 4, "EUR": 4, "JPY": 2, "USDT": 8}
+_COIN_DECIMALS = 10
 LOT_DECIMALS = 8
-_ALTNAMES = {"BTC": "XBT"}
 _STATES = {"open": "open", "done": "closed", "cancelled": "canceled"}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-AVERAGE_STEP = Decimal("0.00001")
+_PRICE_DECIMALS = 5
 
 
 def transaction_name(kind: str, number: int, micros: int) -> str:
@@ -29,28 +30,32 @@ def transaction_name(kind: str, number: int, micros: int) -> str:
 
 
 def ledger_text(currency: str, amount: Decimal) -> str:
-    return fixed_text(amount, DECIMALS[currency])
+    return fixed_text(amount, _decimals(currency))
 
 
 def asset_rows() -> dict[str, dict[str, object]]:
     return {
-        asset_id: {
+        kraken_asset(currency): {
             "aclass": "currency",
-            "altname": _ALTNAMES.get(currency, currency),
-            "decimals": DECIMALS[currency],
-            "display_decimals": 5 if currency == "BTC" else 2,
+            "altname": kraken_name(currency),
+            "decimals": _decimals(currency),
+            "display_decimals": 2 if currency in _CURRENCY_DECIMALS else 5,
             "status": "enabled",
         }
-        for currency, asset_id in ASSET_IDS.items()
+        for currency in (*simulated_bases(), *_CURRENCY_DECIMALS)
     }
 
 
+def _decimals(currency: str) -> int:
+    return _CURRENCY_DECIMALS.get(currency, _COIN_DECIMALS)
+
+
 def altname(listing: Listing) -> str:
-    return "".join(_ALTNAMES.get(name, name) for name in (listing.market.base, listing.market.quote_currency))
+    return kraken_pair(listing.market)
 
 
 def wsname(listing: Listing) -> str:
-    return "/".join(_ALTNAMES.get(name, name) for name in (listing.market.base, listing.market.quote_currency))
+    return "/".join(map(kraken_name, (listing.market.base, listing.market.quote_currency)))
 
 
 def pair_row(listing: Listing) -> dict[str, object]:
@@ -60,9 +65,9 @@ def pair_row(listing: Listing) -> dict[str, object]:
         "altname": altname(listing),
         "wsname": wsname(listing),
         "aclass_base": "currency",
-        "base": ASSET_IDS[market.base],
+        "base": kraken_asset(market.base),
         "aclass_quote": "currency",
-        "quote": ASSET_IDS[market.quote_currency],
+        "quote": kraken_asset(market.quote_currency),
         "lot": "unit",
         "cost_decimals": 5,
         "pair_decimals": listing.price_decimals,
@@ -139,7 +144,7 @@ def order_row(
         "vol_exec": fixed_text(order.filled, 8),
         "cost": fixed_text(executed_cost(fills), 5),
         "fee": fixed_text(charged_fee(fills), 5),
-        "price": fixed_text(average_price(fills).quantize(AVERAGE_STEP), 5),
+        "price": price_text(average_price(fills), listing),
         "stopprice": "0.00000",
         "limitprice": "0.00000",
         "misc": "",
@@ -168,7 +173,7 @@ def trade_row(fill: SimulatedFill, order: SimulatedOrder, listing: Listing) -> d
         "time": fill.filled_at / MICROSECONDS,
         "type": fill.side,
         "ordertype": "market" if order.price is None else "limit",
-        "price": fixed_text(fill.price, 5),
+        "price": price_text(fill.price, listing),
         "cost": fixed_text(fill.cost, 5),
         "fee": fixed_text(fill.fee, 5),
         "vol": fixed_text(fill.amount, 8),
@@ -178,6 +183,16 @@ def trade_row(fill: SimulatedFill, order: SimulatedOrder, listing: Listing) -> d
         "trade_id": fill.number,
         "maker": fill.liquidity == "maker",
     }
+
+
+def price_step(listing: Listing) -> Decimal:
+    """Of a traded or an average price: five decimals, more where the pair has more."""
+    return Decimal(1).scaleb(-max(_PRICE_DECIMALS, listing.price_decimals))
+
+
+def price_text(price: Decimal, listing: Listing) -> str:
+    step = price_step(listing)
+    return fixed_text(price.quantize(step), decimals_of(step))
 
 
 def public_trade_row(trade: PublicTrade, listing: Listing) -> list[object]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from exchanges.simulated_coins import START_DOLLARS
 from session.simulated_market import DEFAULT_MARKET, MarketName
 from simulators.market.calibrated_prices import CalibratedPrices
-from simulators.market.currency_rates import START_DOLLARS
 from simulators.market.efficient_prices import DrawnPrices, Tape, TapePrices
 from simulators.market.ladders import STORM_SHAPE, LadderShape, calibrated_shape
 from simulators.market.market_prices import MarketPrices

@@ -169,9 +169,12 @@ class SimulatedExchange:
 
     def _recover(self, opening: dict[str, Decimal]) -> None:
         entries = self._journal.entries()
-        self.customer.open(entries[0].opening if entries else opening)
-        if not entries:
-            self._journal.write(Entry(opening=opening))
+        opened = {name: amount for entry in entries for name, amount in entry.opening.items()}
+        # what has been listed since the journal began is paid in too
+        missing = {name: amount for name, amount in opening.items() if name not in opened}
+        self.customer.open(opened | missing)
+        if missing:
+            self._journal.write(Entry(opening=missing))
         for entry in entries:
             for order in entry.orders:
                 self.customer.store(order)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,11 @@ class Bench:
     @property
     def listing(self) -> Listing:
         return self.exchange.listings[self.symbol]
+
+    def on(self, base: str) -> "Bench":
+        """The same client on the exchange's market of another asset."""
+        [market] = [row.market for row in self.exchange.listings.values() if row.market.base == base]
+        return replace(self, market=market)
 
     def best(self, side: Side) -> tuple[Price, Amount]:
         return self.outside.best(self.market, side)
