@@ -97,7 +97,8 @@ REJECTED: list[tuple[dict[str, str | None], int, str, type[ccxt.BaseError]]] = [
         ccxt.BadRequest,
     ),
     ({"timeInForce": "GTX"}, -1115, "Invalid timeInForce.", ccxt.BadRequest),
-    ({"type": "STOP_LOSS"}, -1116, "Invalid orderType.", ccxt.BadRequest),
+    ({"type": "TRAILING"}, -1116, "Invalid orderType.", ccxt.BadRequest),
+    ({"stopPrice": "1000"}, -1106, "Parameter 'stopPrice' sent when not required.", ccxt.BadRequest),
     ({"side": "HOLD"}, -1117, "Invalid side.", ccxt.BadRequest),
     ({"symbol": "LUNAUSDT"}, -1121, "Invalid symbol.", ccxt.BadSymbol),
     (

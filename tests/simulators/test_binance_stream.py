@@ -264,7 +264,8 @@ async def test_nobody_else_receives_messages_of_the_account(caller: Ear) -> None
         (signed(caller, secret="not the secret"), 400, -1022),
         (signed(caller, apiKey="somebody"), 401, -2015),
         (signed(caller, timestamp=1), 400, -1021),
-        ({"id": 1, "method": "order.place"}, 400, -32601),
+        ({"id": 1, "method": "order.place"}, 401, -2014),
+        ({"id": 1, "method": "order.list.place"}, 400, -32601),
     ):
         said = await caller.answer_to(question)
         assert (said["status"], said["error"]["code"]) == (status, code)
