@@ -64,7 +64,7 @@ class BookSource:
 
     async def fetch(self, symbol: str) -> str:
         """The book by REST. Raises ExchangeUnavailableError, AccountRejectedError."""
-        await self._load_markets()
+        await self.load_markets()
         try:
             return book_text(await self._client.fetch_order_book(symbol))
         except _UNEXPECTED as error:
@@ -84,13 +84,14 @@ class BookSource:
 
     async def _prepare(self, client: Any) -> None:
         """Give the client what REST knows already; measure the exchange's clock for signed subscriptions."""
-        await self._load_markets()
+        await self.load_markets()
         client.set_markets_from_exchange(self._client)
         if self._config.credentials is not None:
             with suppress(ccxt.BaseError, AnswerNotUnderstoodError):
                 await measure_clock(client)
 
-    async def _load_markets(self) -> None:
+    async def load_markets(self) -> None:
+        """Once. Raises ExchangeUnavailableError, AccountRejectedError."""
         async with self._loading:
             try:
                 await self._client.load_markets()

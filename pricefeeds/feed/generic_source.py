@@ -1,7 +1,7 @@
 """Books of any exchange that ccxt knows: by its stream where ccxt has one, otherwise by REST, again and again."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -114,14 +114,13 @@ class GenericSource:
     @asynccontextmanager
     async def connected(self, market: Market) -> AsyncIterator[StreamConnection]:
         if not self.streams:
+            # the list of markets may take longer than a book may
+            await _rejecting(self.books.load_markets())
             yield PolledBooks(self.rest, market.symbol, self.poll_seconds)
             return
         stream = self.books.stream(market.symbol, self.rest_seconds / PINGS)
         try:
-            try:
-                await stream.open()
-            except ExchangeError as error:
-                raise feed_error(error) from error
+            await _rejecting(stream.open())
             yield StreamedBooks(stream)
         finally:
             await stream.close()
@@ -149,6 +148,14 @@ async def generic_source(
         yield GenericSource(GenericWire(exchange), rest, books, rest_seconds, poll_seconds, compare_seconds, keys)
     finally:
         await books.close()
+
+
+async def _rejecting(request: Awaitable[None]) -> None:
+    """Raises FeedDroppedError, FeedRejectedError."""
+    try:
+        await request
+    except ExchangeError as error:
+        raise feed_error(error) from error
 
 
 def feed_error(error: ExchangeError) -> FeedDroppedError | FeedRejectedError:
