@@ -67,7 +67,7 @@ BOTH = dict.fromkeys(("kraken", "bitstamp"), PUBLIC)
             "kraken is live",
         ),
         (reported({"kraken": PUBLIC}), "names only one exchange"),
-        (reported(BOTH | {"mtgox": PUBLIC}), "unknown exchange 'mtgox'"),
+        (reported(BOTH | {"mtgox": PUBLIC}), "ccxt has no exchange mtgox"),
         (reported(BOTH | {"binance": PUBLIC}, exchanges=tuple(BOTH)), "`exchanges` does not name binance"),
         (reported(BOTH, kafka="10.0.0.1:9092"), "`kafka` is set"),
         (reported(BOTH, feeds={"stale_after_ms": 2_999}), r"\[feeds\] stale_after_ms is 2999"),
