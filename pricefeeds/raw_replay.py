@@ -22,6 +22,7 @@ from pricefeeds.recording.feed_recording import (
     book_of,
     row_text,
 )
+from pricefeeds.wire.generic_books import GenericBooks
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, WireOutput
 
@@ -133,10 +134,15 @@ def conversation_of(market: Market) -> Conversation:
     return wire_of(market.exchange).conversation(market, None)
 
 
+def generic_conversation_of(_market: Market) -> Conversation:
+    """What ccxt has read of any exchange."""
+    return GenericBooks()
+
+
 def replay_raw(
-    entries: Iterable[RecordingHeader | RecordedEvent | PartEnd], make_conversation: MakeConversation = conversation_of
+    entries: Iterable[RecordingHeader | RecordedEvent | PartEnd], make_conversation: MakeConversation | None = None
 ) -> RawReplay:
-    """Replay one exchange's recording up to its end or the first difference.
+    """Replay one exchange's recording up to its end or the first difference, by the parser that read it.
 
     `entries` as `read_recording` yields them. Raises ImportRejectedError, as reading does, and for events that no
     feeder could have recorded.
@@ -157,7 +163,7 @@ def replay_raw(
 class _RowComparison:
     """All feeds of one exchange, and the replayed rows that were not matched with the recording yet."""
 
-    def __init__(self, make_conversation: MakeConversation) -> None:
+    def __init__(self, make_conversation: MakeConversation | None) -> None:
         self._make_conversation = make_conversation
         self._header: RecordingHeader | None = None
         self._feeds: dict[str, ReplayedFeed] = {}
@@ -225,9 +231,9 @@ class _RowComparison:
     def _restart_feeds(self, header: RecordingHeader) -> None:
         self._rejected_messages += sum(feed.rejected_messages for feed in self._feeds.values())
         late_after = _late_after(header)
-        self._feeds = {
-            market.symbol: ReplayedFeed(market, self._make_conversation, late_after) for market in header.markets
-        }
+        is_generic = header.settings.get("adapter") == "generic"
+        make = self._make_conversation or (generic_conversation_of if is_generic else conversation_of)
+        self._feeds = {market.symbol: ReplayedFeed(market, make, late_after) for market in header.markets}
         self._pending = {symbol: deque() for symbol in self._feeds}
 
     def _compare(self, event: RecordedEvent) -> None:

@@ -232,9 +232,12 @@ def _exchanges(arguments: argparse.Namespace) -> int:
 
 
 def _feed(arguments: argparse.Namespace) -> int:
+    from exchanges.ccxt_on_demand import load_ccxt_on_demand
     from pricefeeds.feed.feeder import run_feeder
 
     session = _session_with(arguments.name, "feed")
+    if session.entry_of(arguments.name).is_generic:
+        load_ccxt_on_demand()
     return _run_part(
         session,
         f"feed-{arguments.name}",

@@ -128,6 +128,12 @@ def asset_of(exchange: str, code: str) -> Asset | None:
     return None if asset_id is None else _ASSETS[asset_id]
 
 
+def has_codes(exchange: str) -> bool:
+    """Whether the codes of this exchange are listed here. Of the others, only the symbols that a user names are
+    traded, by ccxt's common codes."""
+    return exchange in _OWN_CODES
+
+
 def meanings(code: str) -> frozenset[str]:
     """Ids of all assets that exchanges are known to call by this code."""
     return frozenset(codes[code] for codes in _OWN_CODES.values() if code in codes)

@@ -1,14 +1,16 @@
-"""One exchange's stream: its parser, its addresses, and our API keys where it needs them."""
+"""Where one exchange's books come from: a parser of our own with its addresses and API keys, or ccxt."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
 from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import SANDBOX_FEEDS
 from exchanges.exchange_credentials import Credentials, environment_credentials, load_credentials
 from market.instruments.markets import Market
+from pricefeeds.feed.feed_source import FeedSource
 from pricefeeds.feed.rest_reader import RestReader, rest_reader
+from pricefeeds.feed.websocket import WebSocketConnection, connected
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, WireExchange
 from session.clock import Clock
@@ -23,11 +25,29 @@ class FeedEndpoints:
     stream_address: str
     rest: RestReader
     credentials: Credentials | None
+    streams: bool = True
+    compare_seconds: float = 0.0
+
+    def connected(self, market: Market) -> AbstractAsyncContextManager[WebSocketConnection]:
+        """Raises FeedDroppedError where it cannot connect. Each symbol has a connection of its own."""
+        return connected(self.stream_address)
 
     def conversation(self, market: Market) -> Conversation:
         """A Conversation for one connection. Raises FeedRejectedError where the stream needs API keys that are
         missing."""
         return self.wire.conversation(market, self.credentials)
+
+
+def source_of(
+    session: Session, exchange: str, clock: Clock, rest_seconds: float, environment: Mapping[str, str] | None = None
+) -> AbstractAsyncContextManager[FeedSource]:
+    """The books of one of the session's exchanges, by our own reader or through ccxt. Raises FeedRejectedError."""
+    if not session.entry_of(exchange).is_generic:
+        return endpoints_of(session, exchange, clock, rest_seconds, environment)
+    # only here, since ccxt costs a feeder a second and a hundred megabytes
+    from pricefeeds.feed.generic_source import generic_source  # noqa: PLC0415
+
+    return generic_source(session, exchange, clock, rest_seconds)
 
 
 @asynccontextmanager

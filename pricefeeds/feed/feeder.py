@@ -7,10 +7,11 @@ from typing import NoReturn
 
 from market.prices.feed_state import FeedState
 from pricefeeds.feed.connection_loop import ConnectionLoop
-from pricefeeds.feed.endpoints import FeedEndpoints, endpoints_of
+from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
 from pricefeeds.feed.feed_publisher import FeedPublisher
 from pricefeeds.feed.feed_session import FeedSession
+from pricefeeds.feed.feed_source import FeedSource
 from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
@@ -56,7 +57,7 @@ async def run_feeder(
     try:
         settings = {"late_after": str(timeouts.late_after)}
         with recording(session, exchange, settings) as recorder:
-            async with endpoints_of(session, exchange, clock, timeouts.rest_seconds, environment) as endpoints:
+            async with source_of(session, exchange, clock, timeouts.rest_seconds, environment) as endpoints:
                 feeder = Feeder(session, endpoints, writer, recorder, timeouts)
                 feeder.start(last)
                 try:
@@ -73,7 +74,7 @@ class Feeder:
     def __init__(
         self,
         session: Session,
-        endpoints: FeedEndpoints,
+        endpoints: FeedSource,
         writer: TopicWriter,
         recorder: Recorder,
         timeouts: FeedTimeouts,

@@ -15,6 +15,7 @@ from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
 from session.clock import Clock, SystemClock, wall_now
+from session.exchange_entries import ExchangeEntry
 from simulators.faults.faults import Faults
 from simulators.market.chosen_market import STORM
 from simulators.simulator_server import SimulatedExchanges
@@ -37,8 +38,10 @@ class Served:
     def faults(self) -> Faults:
         return self.world.faults
 
-    def config(self, exchange: str) -> ExchangeConfig:
-        return simulated_config(exchange, self.url, self.home, is_limited=self.is_limited)
+    def config(self, exchange: str, *, is_generic: bool = False) -> ExchangeConfig:
+        """`is_generic`: by ccxt's unified methods instead of our own order API."""
+        entry = ExchangeEntry(exchange, "generic") if is_generic else None
+        return simulated_config(exchange, self.url, self.home, is_limited=self.is_limited, entry=entry)
 
     def best(self, market: Market, side: Side) -> tuple[Price, Amount]:
         """Best bid ("buy") or ask ("sell") with its amount."""
