@@ -129,14 +129,12 @@ _STEPS: dict[RecordedEventKind, Callable[[SymbolFeed, RecordedEvent], list[Row]]
 """Events that concern the SymbolFeed only."""
 
 
-def conversation_of(market: Market) -> Conversation:
-    """A Conversation without API keys: requests to the exchange are not replayed. Raises FeedRejectedError."""
-    return wire_of(market.exchange).conversation(market, None)
-
-
-def generic_conversation_of(_market: Market) -> Conversation:
-    """What ccxt has read of any exchange."""
-    return GenericBooks()
+def conversations_of(header: RecordingHeader) -> MakeConversation:
+    """Conversations without API keys: requests to the exchange are not replayed."""
+    if header.settings.get("adapter") == "generic":
+        return lambda _: GenericBooks()
+    name = header.settings.get("ccxt", header.exchange)
+    return lambda market: wire_of(name).conversation(market, None)
 
 
 def replay_raw(
@@ -231,8 +229,7 @@ class _RowComparison:
     def _restart_feeds(self, header: RecordingHeader) -> None:
         self._rejected_messages += sum(feed.rejected_messages for feed in self._feeds.values())
         late_after = _late_after(header)
-        is_generic = header.settings.get("adapter") == "generic"
-        make = self._make_conversation or (generic_conversation_of if is_generic else conversation_of)
+        make = self._make_conversation or conversations_of(header)
         self._feeds = {market.symbol: ReplayedFeed(market, make, late_after) for market in header.markets}
         self._pending = {symbol: deque() for symbol in self._feeds}
 

@@ -135,7 +135,9 @@ class GenericOrderApi:
             raise
 
     async def _report_of(self, row: Mapping[str, Any], order: LimitOrder, market: Market) -> OrderReport:
-        exchange_order_id, stated = text_in(row, "id"), _stated(row, "filled")
+        exchange_order_id = text_in(row, "id")
+        # where the order has a fill twice, ccxt has counted it twice
+        stated = None if _has_twice(row.get("trades") or ()) else _stated(row, "filled")
         fills = [] if stated == ZERO else await self._fills_of(row, order, market, exchange_order_id)
         filled = total(fill.amount for fill in fills) if stated is None else stated
         return report_of(exchange_order_id, row.get("status") in _ENDED, filled, fills)
@@ -150,7 +152,8 @@ class GenericOrderApi:
             trades = [
                 one for one in await self._trades_since(market, since // _MICROS_OF_MS) if one.get("order") == name
             ]
-        return [self._fill(one, order.side, market) for one in trades]
+        once = {text_in(one, "id"): one for one in trades}
+        return [self._fill(one, order.side, market) for one in once.values()]
 
     async def _orders_since(self, market: Market, since_ms: int) -> Rows:
         """Open orders first: one that ends in between is then found among the ended."""
@@ -244,6 +247,11 @@ def _fits(row: Mapping[str, Any], order: LimitOrder, since: int) -> bool:
         and _stated(row, "amount") == order.amount
         and int(row.get("timestamp") or 0) * _MICROS_OF_MS >= since
     )
+
+
+def _has_twice(trades: Sequence[Mapping[str, Any]]) -> bool:
+    ids = [one["id"] for one in trades if one.get("id")]
+    return len(set(ids)) < len(ids)
 
 
 def _stated(row: Mapping[str, Any], name: str) -> Decimal | None:

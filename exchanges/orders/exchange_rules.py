@@ -84,8 +84,8 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Sta
 
 
 def _check_precision(client: Any) -> None:
-    """Raises AccountRejectedError where ccxt's precisions are not steps: with so many significant digits the step changes
-    with the price."""
+    """Raises AccountRejectedError where ccxt's precisions are not steps: with so many significant digits the step
+    changes with the price."""
     if client.precisionMode != ccxt.TICK_SIZE:
         raise AccountRejectedError(f"{client.id} has no fixed price step in ccxt, which is not supported")
 

@@ -36,9 +36,6 @@ class BookParser(Protocol):
     """How one exchange's books are parsed: `WireExchange`, or `GenericWire`."""
 
     @property
-    def name(self) -> str: ...
-
-    @property
     def server_time(self) -> ServerTime | None: ...
 
     @property

@@ -145,7 +145,7 @@ async def generic_source(
             )
         rest = GenericRest(books, clock, rest_seconds, pace)
         compare_seconds = pace * symbols * COMPARISONS
-        yield GenericSource(GenericWire(exchange), rest, books, rest_seconds, poll_seconds, compare_seconds, keys)
+        yield GenericSource(GenericWire(), rest, books, rest_seconds, poll_seconds, compare_seconds, keys)
     finally:
         await books.close()
 

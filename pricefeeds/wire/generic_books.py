@@ -57,7 +57,6 @@ def _top_of(fields: Fields) -> BookTop:
 class GenericWire:
     """The parser of an exchange without one of our own; the path of a book by REST is its symbol."""
 
-    name: str
     server_time: ServerTime | None = field(default=None, init=False)
     """The exchange's clock is estimated from its messages."""
     detects_loss: bool = field(default=False, init=False)

@@ -38,18 +38,24 @@ class Ending:
     books: list[list[tuple[int, int]]]
 
 
+@pytest.fixture
+def homes(tmp_path: Path) -> list[Path]:
+    """One for each run."""
+    found = [tmp_path / name for name in ("verified", "generic")]
+    for home in found:
+        home.mkdir()
+    return found
+
+
 @pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
-async def test_both_end_alike(market: Market, tmp_path: Path) -> None:
-    own, generic = [
-        await _played(market, tmp_path / name, is_generic=name == "generic") for name in ("verified", "generic")
-    ]
+async def test_both_end_alike(market: Market, homes: list[Path]) -> None:
+    own, generic = [await _played(market, home, is_generic=home.name == "generic") for home in homes]
     assert any(isinstance(one, tuple) and len(one[2]) > 1 for one in own.reports)
     assert any(isinstance(one, str) for one in own.reports)
     assert generic == own
 
 
 async def _played(market: Market, home: Path, *, is_generic: bool) -> Ending:
-    home.mkdir()
     async with served(home, only=(market.exchange,)) as outside:
         account = open_account(outside.config(market.exchange, is_generic=is_generic), [market])
         reports: list[tuple[bool, Decimal, list[Fill]] | str] = []

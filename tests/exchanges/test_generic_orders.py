@@ -206,6 +206,15 @@ async def test_fills_of_the_order_itself_count_where_they_have_ids() -> None:
     assert [report.filled for report in reports if report] == [Decimal("0.3"), Decimal("0.1")]
 
 
+async def test_a_fill_that_is_listed_twice_counts_once() -> None:
+    twice = [trade_row("7", amount="0.3"), trade_row("7", amount="0.3")]
+    client = PlayedCcxt([order_row("1", filled="0.6", status="closed", trades=twice), order_row("2", filled="0.1")])
+    client.trades = [trade_row("9", order="2"), trade_row("9", order="2")]
+    reports = [await api(client).report(ORDER, MARKET, name) for name in ("1", "2")]
+    assert [(one.filled, len(one.fills)) for one in reports if one] == [(Decimal("0.3"), 1), (Decimal("0.1"), 1)]
+    assert all(report is not None and report.is_final for report in reports)
+
+
 @pytest.mark.parametrize("is_newest_first", [True, False])
 async def test_full_pages_are_read_on_in_both_directions(is_newest_first: bool) -> None:
     start = ORDER.intended_at // 1_000

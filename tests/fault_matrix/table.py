@@ -41,7 +41,8 @@ fees, to the last digit.
 _THROUGH_CCXT = """
 ## Through ccxt
 
-The same tests with `adapter = "generic"` ([any exchange](any-exchange.md)): these lines differ. ccxt has no stream of bitFlyer's books, which are fetched by REST: faults of streams do not concern it.
+The same tests with `adapter = "generic"` ([any exchange](any-exchange.md)): these lines differ. ccxt has no stream of
+bitFlyer's books, which are fetched by REST: faults of streams do not concern it.
 
 ### Prices
 """

@@ -72,6 +72,6 @@ def test_an_empty_book_by_rest_is_an_answer_that_ccxt_could_not_read(empty: str)
 
 
 def test_the_path_of_a_book_is_its_symbol() -> None:
-    wire, market = GenericWire("somewhere"), paper_markets()[0]
+    wire, market = GenericWire(), paper_markets()[0]
     assert wire.rest_book(market) == market.symbol
     assert wire.parse_rest_book(book_text(BOOK).encode()).asks == (level("100.5", "0.30000000000000004"),)
