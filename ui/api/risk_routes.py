@@ -52,7 +52,7 @@ async def risk(request: Request) -> RiskRow:
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
     opening, _ = await reader.balances.of_session()
-    values = current_values(session, dashboard.hub.live_state.snapshot())
+    values = current_values(session, dashboard.hub.live_state.books())
     inventory = inventory_of(await reader.balances.rows(), opening, (), values, session.bases)
     return risk_row(Risk(session, current, await reader.counters(), await reader.health.all(), inventory.exposures))
 

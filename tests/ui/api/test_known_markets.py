@@ -6,6 +6,7 @@ import pytest
 FILTERED = {
     "/api/quotes",
     "/api/spreads",
+    "/api/matrix",
     "/api/opportunities",
     "/api/opportunities/newest",
     "/api/opportunities/statistics",
