@@ -157,10 +157,6 @@ class TradeReader:
         """By their beginnings."""
         return await episode_page(self._database, self._of_session, wanted, cursor, limit)
 
-    async def missed_episodes(self) -> dict[str, int]:
-        """Reason → how many episodes were not traded for it."""
-        return missed_episodes(await self.opportunity_sums.episodes.of_session())
-
     async def opportunity_count(self) -> int:
         with translated_errors():
             return await self._database[OPPORTUNITIES].count_documents(self._of_session)
