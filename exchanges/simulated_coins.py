@@ -5,6 +5,7 @@ Modelled on the exchanges' own market lists; prices are of no particular day. bi
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 
 from market.money import decimal_of
 
@@ -31,6 +32,7 @@ class ListedCoin:
         return Decimal(1).scaleb(-self.lot_decimals)
 
 
+@cache
 def listed_coins() -> tuple[ListedCoin, ...]:
     return tuple(_coin(*line.split()) for line in _LINES.strip().splitlines())
 

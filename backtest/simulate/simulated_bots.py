@@ -75,7 +75,6 @@ class SimulatedBots:
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
         self._limits = NotionalLimits()
-        """The settings that it is of, and the least of their limits of a trade's notional."""
         self._advance = advancing(markets)
         self._health = {name: ExchangeHealthWatch(name, store, self.cache, wall_clock=agenda.now) for name in accounts}
         self._reserver = self._one_reserver()

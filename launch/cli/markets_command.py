@@ -28,9 +28,10 @@ class MarketsOptions:
 
 def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> int:
     """Prints a table. Raises CannotStartError for an unknown asset or exchange."""
-    markets = simulated_markets(simulated_bases())
+    bases = simulated_bases()
+    markets = simulated_markets(bases)
     exchanges = tuple(dict.fromkeys(market.exchange for market in markets))
-    _check_known("--asset", options.asset, simulated_bases())
+    _check_known("--asset", options.asset, bases)
     _check_known("--exchange", options.exchange, exchanges)
     named = config.exchanges or exchanges
     rows = [
@@ -38,7 +39,7 @@ def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> 
         for row in compared_markets([one for one in markets if one.is_fx or one.exchange in named], SETTLEMENT_CURRENCY)
         if options.asset in (None, row.market.base) and options.exchange in (None, row.market.exchange)
     ]
-    rows.sort(key=lambda row: simulated_bases().index(row.market.base))
+    rows.sort(key=lambda row: bases.index(row.market.base))
     fees = simulated_taker_fees() | paper_settings(config).taker_fees
     echo("\n".join(_aligned([_TITLES, *(_cells(row, fees) for row in rows)])))
     return 0

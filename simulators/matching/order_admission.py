@@ -32,11 +32,11 @@ def check_size(listing: Listing, request: OrderRequest) -> None:
         if stated % market.tick_size:
             raise RequestRejectedError("too_precise", f"{amount} at {stated}")
     if amount < market.minimum_amount:
-        raise RequestRejectedError("amount_too_small", str(market.minimum_amount))
+        raise RequestRejectedError("amount_too_small", str(market.minimum_amount), market.base)
     if amount % market.lot_step:
         raise RequestRejectedError("too_precise", f"{amount} at {price}")
     if price is not None and price * amount < market.minimum_notional:
-        raise RequestRejectedError("amount_too_small", str(market.minimum_notional))
+        raise RequestRejectedError("amount_too_small", str(market.minimum_notional), market.quote_currency)
 
 
 def off_step(request: OrderRequest, market: Market) -> tuple[Literal["amount", "price"], Decimal] | None:

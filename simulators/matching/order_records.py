@@ -38,12 +38,16 @@ Reason = Literal[
 
 
 class RequestRejectedError(Exception):
-    """The exchange rejects the request; each gateway maps `reason` to the exchange's own error body."""
+    """The exchange rejects the request; each gateway maps `reason` to the exchange's own error body.
 
-    def __init__(self, reason: Reason, detail: str = "") -> None:
+    `unit`: the currency of an amount in `detail`.
+    """
+
+    def __init__(self, reason: Reason, detail: str = "", unit: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
         self.detail = detail
+        self.unit = unit
 
 
 @dataclass(frozen=True, slots=True)

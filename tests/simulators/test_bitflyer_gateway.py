@@ -59,7 +59,7 @@ async def test_the_accounts_part_of_a_public_execution_names_its_order(bench: Be
     ("fields", "message", "status"),
     [
         ({"size": 900}, "Insufficient funds", -200),
-        ({"size": 0.0005}, "The minimum order size is 0.001.", -110),
+        ({"size": 0.0005}, "The minimum order size is 0.001 BTC.", -110),
         ({"size": "x"}, "Invalid size", -102),
         ({"price": -5}, "Invalid price", -103),
         ({"product_code": "BTC_MARS"}, "Invalid product", -106),

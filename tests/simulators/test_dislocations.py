@@ -139,6 +139,7 @@ async def test_competitors_take_what_is_open_and_the_price_is_back(tmp_path: Pat
                 count = len(watched.sent)
                 world.step()
                 for listing, (side, lots) in watched.sent[count:]:
+                    assert listing.market.exchange == gateway.exchange.name
                     if listing != market:
                         continue
                     taken += 1
