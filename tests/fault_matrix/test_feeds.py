@@ -13,7 +13,7 @@ from tests.fault_matrix.feeds import PATIENCE, FeedSeen, feed_under
 from tests.fault_matrix.trials import FEED_TRIALS, FeedShows, FeedTrial
 from tests.fault_matrix.world import moving_world
 
-QUICK_THROUGH_CCXT = ("garbage frame", "silent stream", "maintenance")
+QUICK_THROUGH_CCXT = ("garbage frame", "silent stream")
 TRIALS = [
     pytest.param(
         trial,

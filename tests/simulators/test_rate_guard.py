@@ -32,7 +32,7 @@ class Limited:
 
 @asynccontextmanager
 async def limited(exchange: str, home: Path) -> AsyncIterator[Limited]:
-    clock = SteppedClock()
+    clock = SteppedClock.for_slow_clients()
     async with served(home, clock=clock, only=(exchange,), is_limited=True) as outside:
         client = make_exchange(simulated_config(exchange, outside.url, home, is_limited=False))
         try:

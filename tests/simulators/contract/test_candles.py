@@ -41,7 +41,7 @@ def expected_candles(bench: Bench, minutes: int) -> list[Ohlcv]:
 @pytest.mark.parametrize("exchange", CANDLES)
 @pytest.mark.parametrize(("timeframe", "minutes"), [("1m", 1), ("5m", 5)])
 async def test_candles_are_those_of_the_trades(exchange: str, timeframe: str, minutes: int, tmp_path: Path) -> None:
-    clock = SteppedClock()
+    clock = SteppedClock.for_slow_clients()
     async with opened(exchange, tmp_path, clock) as bench:
         await bench.client.load_markets()
         traded_for(bench, clock, 8)
@@ -62,7 +62,7 @@ async def test_candles_of_no_such_length_are_rejected(exchange: str, tmp_path: P
 
 @pytest.mark.parametrize("exchange", STREAMED_CANDLES)
 async def test_streamed_candles_are_those_of_the_trades(exchange: str, tmp_path: Path) -> None:
-    clock = SteppedClock()
+    clock = SteppedClock.for_slow_clients()
     async with opened(exchange, tmp_path, clock) as bench:
         await bench.client.load_markets()
         seen: dict[int, Ohlcv] = {}
