@@ -37,7 +37,7 @@ def faults_now(present: CurrentState, session: Session, now: int) -> list[Alert]
 
 
 def _feed_faults(present: CurrentState, session: Session, now: int) -> Iterable[Alert]:
-    markets = {(market.exchange, market.symbol) for market in session.markets}
+    markets = {(market.exchange, market.symbol) for market in session.fed_markets(present.settings)}
     down: dict[str, list[str]] = {}
     for feed in present.feeds:
         seen = feed.as_seen(now, session.stale_after_ms)

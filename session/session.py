@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from market.accounting.transfer_terms import KNOWN_TERMS, TransferTerms
+from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import BoundedDecimal
 from session.clock import Clock, ReplayClock, SystemClock
@@ -41,6 +42,8 @@ class Session:
     database: str
     markets: tuple[Market, ...]
     settlement_currency: str
+    standby_assets: tuple[str, ...] = ()
+    """Assets among the markets that have no feed until an operator enables them."""
     partitions: int = 1
     exchanges_url: str | None = None
     """Root of the simulated exchanges; None where there are none."""
@@ -92,6 +95,14 @@ class Session:
     @property
     def bases(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(market.base for market in self.traded))
+
+    def is_on_standby(self, base: str, settings: Settings | None) -> bool:
+        """Whether the asset has no feeds under these settings; None: there are none yet."""
+        return base in self.standby_assets and (settings is None or base not in settings.enabled_assets)
+
+    def fed_markets(self, settings: Settings | None) -> tuple[Market, ...]:
+        """Those that have a feed under these settings."""
+        return tuple(one for one in self.markets if one.is_fx or not self.is_on_standby(one.base, settings))
 
     def markets_of(self, exchange: str) -> tuple[Market, ...]:
         return tuple(market for market in self.markets if market.exchange == exchange)

@@ -77,7 +77,7 @@ def run_session_exchanges(session: Session) -> int:
         session.exchanges,
         is_limited=session.rate_limits,
         market=market,
-        bases=session.bases,
+        bases=tuple(one for one in session.bases if one not in session.standby_assets),
     )
     detects = ready_file(session.home, "cep").exists
     return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, options, ready, detects))

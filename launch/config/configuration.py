@@ -95,6 +95,8 @@ class Configuration(BaseModel):
     """Which exchanges take part; none named means all."""
     assets: tuple[str, ...] = ("BTC",)
     """Which assets are compared and traded."""
+    standby_assets: tuple[str, ...] = ()
+    """Assets that can be added while the session runs; until then nothing is asked about them."""
     markets: dict[str, MarketsConfiguration] = Field(default_factory=dict)
     """`[markets.NAME]`: the only symbols of an exchange; where it is not named, all of the assets. Needed for
     exchanges that are not simulated."""
@@ -136,6 +138,11 @@ class Configuration(BaseModel):
     def file(self) -> str:
         """The file it was read from, for later error messages."""
         return self._file
+
+    @property
+    def known_assets(self) -> tuple[str, ...]:
+        """Those that are traded, and those on standby."""
+        return tuple(dict.fromkeys((*self.assets, *self.standby_assets)))
 
     @property
     def access(self) -> AccessTerms:

@@ -12,7 +12,7 @@ from market.instruments.markets import Market
 def chosen_markets(names: Sequence[str], config: Configuration) -> tuple[Market, ...]:
     """Of the named exchanges, or of those of paper mode if none is named; always with FX rates. Raises
     CannotStartError."""
-    assets = dict.fromkeys(config.assets)
+    assets = config.known_assets
     listed = simulated_markets(assets)
     known = dict.fromkeys(market.exchange for market in simulated_markets())
     _check_known("exchange", names, known)
@@ -33,7 +33,17 @@ def chosen_markets(names: Sequence[str], config: Configuration) -> tuple[Market,
 def _check_assets(config: Configuration) -> None:
     if not config.assets:
         raise CannotStartError('`assets` is empty; name at least one, as in assets = ["BTC"].')
-    _check_known("asset", config.assets, simulated_bases())
+    _check_known("asset", config.known_assets, simulated_bases())
+    check_standby(config)
+
+
+def check_standby(config: Configuration) -> None:
+    """Raises CannotStartError for an asset that is both traded and on standby."""
+    if both := [name for name in config.standby_assets if name in config.assets]:
+        raise CannotStartError(
+            f"asset {both[0]} is in `assets` and in `standby_assets`; leave it in `assets` to trade it from the start, "
+            "or in `standby_assets` to add it later."
+        )
 
 
 def _check_known(what: str, names: Iterable[str], known: Collection[str]) -> None:

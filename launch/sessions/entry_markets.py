@@ -22,7 +22,7 @@ def entry_markets(names: Sequence[str], config: Configuration, settlement: str) 
 
     Raises CannotStartError.
     """
-    known = simulated_markets(config.assets)
+    known = simulated_markets(config.known_assets)
     names = names or tuple(taker_fees())
     traded = [market for name in dict.fromkeys(names) for market in _traded_at(name, config, known)]
     if len({market.exchange for market in traded}) < 2:

@@ -90,6 +90,7 @@ def session_at_exchanges(home: Path, options: PaperOptions, config: Configuratio
         mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
         database=database_name(mode),
         markets=named_markets(named_exchanges(config), config),
+        standby_assets=config.standby_assets,
         settlement_currency=SETTLEMENT_CURRENCY,
         partitions=config.partitions,
         entries=entries,

@@ -161,6 +161,7 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
         mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
         database=database_name("paper"),
         markets=markets,
+        standby_assets=config.standby_assets,
         settlement_currency=SETTLEMENT_CURRENCY,
         partitions=config.partitions,
         exchanges_url=f"http://127.0.0.1:{exchanges_port}",

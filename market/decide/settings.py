@@ -31,6 +31,9 @@ class Settings(BaseModel):
     enabled_exchanges: tuple[str, ...]
     disabled_assets: tuple[str, ...] = ()
     """Assets of the session that were taken off it: nothing new begins, what is open is finished."""
+    enabled_assets: tuple[str, ...] = ()
+    """Assets on standby that were added. One of them that is taken off again keeps its feeds, which what is open in it
+    needs; they end with the session."""
     min_net_bps: Bps = 5.0
     """Bots trade at or above it; below, they reject as `below_threshold`."""
     emit_net_bps: Bps = 0.0
@@ -103,18 +106,20 @@ class Settings(BaseModel):
         return self.asset_limits.get(base, self.max_asset_notional)
 
 
-def with_new_exchanges(stored: Settings, first: Settings) -> Settings | None:
-    """`stored`, with the exchanges of `first` that it has never heard of: enabled, at their fees. None without any.
+def of_next_session(stored: Settings, first: Settings) -> Settings | None:
+    """`stored`, with the exchanges of `first` that it has never heard of: enabled, at their fees. An asset on standby
+    that was taken off again needs no feeds any more. None where nothing of it changes `stored`.
 
     What people chose stays: an exchange that was switched off has a fee in `stored`, so it is not new.
     """
     new = tuple(name for name in first.enabled_exchanges if name not in stored.taker_fees)
-    if not new:
-        return None
     fees = {name: first.taker_fees[name] for name in new}
-    return stored.model_copy(
+    enabled = tuple(name for name in stored.enabled_assets if name not in stored.disabled_assets)
+    changed = stored.model_copy(
         update={
             "enabled_exchanges": (*stored.enabled_exchanges, *new),
             "taker_fees": {**stored.taker_fees, **fees},
+            "enabled_assets": enabled,
         }
     )
+    return None if changed == stored else changed

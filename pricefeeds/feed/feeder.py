@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import NoReturn
 
+from market.instruments.markets import Market
 from market.prices.feed_state import FeedState
 from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import source_of
@@ -12,6 +13,7 @@ from pricefeeds.feed.exchange_clock import ExchangeClock
 from pricefeeds.feed.feed_publisher import FeedPublisher
 from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.feed.feed_source import FeedSource
+from pricefeeds.feed.standby_assets import StandbyAssets
 from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
@@ -90,25 +92,45 @@ class Feeder:
         self._timeouts = timeouts
         self._changed = asyncio.Event()
         self._feed_sessions: list[FeedSession] = []
+        self._last_sequences: Mapping[str, int] = {}
+        self._offset: int | None = None
+        self._standby = StandbyAssets(session)
 
     def start(self, last_sequences: Mapping[str, int]) -> None:
-        """Create a feed for each symbol; its sequence continues above the last one in the log."""
-        now, timeouts = self._clock.now(), self._timeouts
+        """Create a feed for each symbol that is not on standby."""
+        self._last_sequences = last_sequences
         for market in self._session.markets_of(self._exchange):
-            last = last_sequences.get(market.symbol, 0)
-            feed = SymbolFeed(market, last, now, timeouts.late_after)
-            feed_session = FeedSession(feed, self._publish, self._recorder, timeouts.limits)
-            feed_session.start(last, now)
-            self._feed_sessions.append(feed_session)
+            if not self._standby.begins_later(market):
+                self._begin(market)
+
+    def _begin(self, market: Market) -> FeedSession:
+        """Its sequence continues above the last one in the log."""
+        now, timeouts = self._clock.now(), self._timeouts
+        last = self._last_sequences.get(market.symbol, 0)
+        feed_session = FeedSession(
+            SymbolFeed(market, last, now, timeouts.late_after), self._publish, self._recorder, timeouts.limits
+        )
+        feed_session.start(last, now)
+        if self._offset is not None:
+            feed_session.correct(self._offset, now)
+        self._feed_sessions.append(feed_session)
+        return feed_session
 
     async def run(self, ready: Callable[[], None]) -> None:
         exchange_clock = ExchangeClock(self._endpoints, self._clock, self._correct)
-        watches = [
-            ConnectionLoop(self._endpoints, feed_session, self._clock, self._timeouts, exchange_clock.recheck)
-            for feed_session in self._feed_sessions
-        ]
+
+        def connections(feed_session: FeedSession) -> ConnectionLoop:
+            return ConnectionLoop(self._endpoints, feed_session, self._clock, self._timeouts, exchange_clock.recheck)
+
+        async def run_once_added(market: Market) -> None:
+            await self._standby.until_added(market)
+            await connections(self._begin(market)).run()
+
+        later = [one for one in self._session.markets_of(self._exchange) if self._standby.begins_later(one)]
         await run_all(
-            *(watch.run() for watch in watches),
+            *(connections(feed_session).run() for feed_session in self._feed_sessions),
+            *(run_once_added(market) for market in later),
+            *([self._standby.follow()] if later else []),
             exchange_clock.run(),
             self._renew(),
             self._save_states(),
@@ -129,6 +151,7 @@ class Feeder:
         self._changed.set()
 
     def _correct(self, offset: int) -> None:
+        self._offset = offset
         for feed_session in self._feed_sessions:
             feed_session.correct(offset, self._clock.now())
 

@@ -50,6 +50,10 @@ def test_each_named_asset_is_traded_on_each_named_exchange() -> None:
     }
 
 
+def test_assets_on_standby_are_among_the_markets() -> None:
+    assert chosen(standby_assets=("ETH", "SOL")) == chosen(assets=("BTC", "ETH", "SOL"))
+
+
 def test_named_symbols_are_the_only_ones_of_their_exchange() -> None:
     markets = chosen(assets=("BTC", "ETH"), markets={"kraken": {"symbols": ("ETH/USD",)}})
     at = {(market.exchange, market.symbol) for market in markets if not market.is_fx}
@@ -64,6 +68,8 @@ def test_named_symbols_are_the_only_ones_of_their_exchange() -> None:
         ({"exchanges": ("kraken", "mtgox")}, "unknown exchange 'mtgox'"),
         ({"assets": ("BTC", "LUNA")}, "unknown asset 'LUNA'"),
         ({"assets": ()}, "`assets` is empty"),
+        ({"standby_assets": ("LUNA",)}, "unknown asset 'LUNA'"),
+        ({"standby_assets": ("BTC",)}, "asset BTC is in `assets` and in `standby_assets`"),
         ({"markets": {"binance": {"symbols": ("BTC/USDT",)}}}, r"\[markets.binance\]: binance takes no part"),
         ({"markets": {"kraken": {"symbols": ("ETH/USD",)}}}, r"\[markets.kraken\] symbols: 'ETH/USD' is not"),
         (

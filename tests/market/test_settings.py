@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from pydantic import ValidationError
 
-from market.decide.settings import Settings, with_new_exchanges
+from market.decide.settings import Settings, of_next_session
 from tests.market.samples import settings_of
 
 
@@ -41,7 +41,7 @@ def test_an_exchange_that_nobody_knew_joins_with_its_fee() -> None:
         enabled_exchanges=("alpha", "delta"), taker_fees={"alpha": Decimal("0.002"), "delta": Decimal("0.003")}
     )
     stored = settings_of(enabled_exchanges=("beta",), min_net_bps=7.0)
-    widened = with_new_exchanges(stored, first)
+    widened = of_next_session(stored, first)
     assert widened is not None
     assert widened.enabled_exchanges == ("beta", "delta")
     assert widened.taker_fees == {**stored.taker_fees, "delta": Decimal("0.003")}
@@ -51,4 +51,11 @@ def test_an_exchange_that_nobody_knew_joins_with_its_fee() -> None:
 def test_an_exchange_that_was_switched_off_stays_off() -> None:
     stored = settings_of(enabled_exchanges=("beta",))
     assert "alpha" in stored.taker_fees
-    assert with_new_exchanges(stored, settings_of(enabled_exchanges=("alpha", "beta"))) is None
+    assert of_next_session(stored, settings_of(enabled_exchanges=("alpha", "beta"))) is None
+
+
+def test_an_asset_that_was_taken_off_again_has_no_feed_in_the_next_session() -> None:
+    stored = settings_of(enabled_assets=("ETH", "SOL"), disabled_assets=("SOL",))
+    changed = of_next_session(stored, stored)
+    assert changed is not None
+    assert (changed.enabled_assets, changed.disabled_assets) == (("ETH",), ("SOL",))

@@ -4,21 +4,27 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from decimal import Decimal
 from itertools import pairwise
 
 import pytest
 
+from exchanges.simulated_markets import simulated_markets
 from pricefeeds.feed.feeder import run_feeder
 from pricefeeds.feed.timeouts import FeedTimeouts
 from session.session import Session
+from store.mongo.database_setup import prepare_database
+from store.mongo.mongo_store import open_store
 from streams.last_sequences import last_sequences
 from streams.message_format import quote_of, row_of
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topics import REJECTS, TICKS
+from tests.market.samples import settings_of
 from tests.pricefeeds.conftest import World
 
 DEADLINE_SECONDS = 60.0
+STILL_ROWS = 20
 NO_STORE = "mongodb://127.0.0.1:1/?replicaSet=rs0"
 Row = dict[str, object]
 
@@ -116,6 +122,19 @@ async def test_a_feeder_goes_on_above_its_last_sequence(world: World, session: S
     first = log.of("bitflyer", "BTC/JPY")[0]["sequence"]
     assert isinstance(first, int)
     assert first > last
+
+
+async def test_an_asset_on_standby_is_fed_once_it_was_added(world: World, session: Session, mongodb_uri: str) -> None:
+    markets = simulated_markets(("BTC", "ETH"))
+    session = replace(session, mongodb=mongodb_uri, database="standby", markets=markets, standby_assets=("ETH",))
+    first = settings_of(enabled_exchanges=("kraken",), taker_fees={"kraken": Decimal("0.001")})
+    await prepare_database(session, first)
+    async with viewing(session, TICKS) as log, moving(world), feeding(session, "kraken"):
+        await log.until(lambda: len(log.of("kraken", "BTC/USD")) > STILL_ROWS)
+        assert log.of("kraken", "ETH/USD") == []
+        async with await open_store(session) as store:
+            await store.settings.amend(lambda now: now.model_copy(update={"enabled_assets": ("ETH",)}), "test")
+        await log.until(lambda: _is_fed(log.kinds("kraken", "ETH/USD")))
 
 
 async def test_a_crossed_book_goes_to_the_rejects(world: World, session: Session) -> None:

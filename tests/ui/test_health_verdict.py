@@ -12,7 +12,7 @@ from ui.services.health_verdict import summary_of, verdict_of, with_findings
 
 def found(tmp_path: Path, **changes: Any) -> list[tuple[str, str]]:
     """(severity, part)."""
-    findings = with_findings(report(**changes), session_of(tmp_path))
+    findings = with_findings(report(**changes), session_of(tmp_path), None)
     assert all(finding["what"].endswith((".", "?")) and finding["todo"].endswith(".") for finding in findings)
     return [(finding["severity"], finding["part"]) for finding in findings]
 
@@ -85,7 +85,7 @@ def test_without_any_feed_nothing_can_be_traded(tmp_path: Path) -> None:
 
 def test_what_is_failing_comes_first_and_is_counted(tmp_path: Path) -> None:
     changes = {"processes": [part("ui", "starting"), part("cep", "failed"), part("publisher", "failed")]}
-    findings = with_findings(report(**changes), session_of(tmp_path))
+    findings = with_findings(report(**changes), session_of(tmp_path), None)
     assert [finding["part"] for finding in findings] == ["cep", "publisher", "ui"]
     assert summary_of(findings) == "2 failing and 1 to check: cep, publisher, ui"
     assert verdict_of(findings) == "failing"
@@ -94,11 +94,11 @@ def test_what_is_failing_comes_first_and_is_counted(tmp_path: Path) -> None:
 
 def test_words_name_exchanges_as_people_do_and_count_as_people_do(tmp_path: Path) -> None:
     again = part("bot-coinbase-eur", restarts=1, since=report()["now"] - 1_000_000)
-    (finding,) = with_findings(report(processes=[again]), session_of(tmp_path))
+    (finding,) = with_findings(report(processes=[again]), session_of(tmp_path), None)
     assert (finding["part"], finding["what"].split("; ")[1]) == ("bot-Coinbase EUR", "1 time in this session.")
 
 
 def test_a_setting_is_named_as_its_field_is(tmp_path: Path) -> None:
     changes = {"queries": [query("spreads", batch_age=90.0)]}
-    (finding,) = with_findings(report(**changes), session_of(tmp_path))
+    (finding,) = with_findings(report(**changes), session_of(tmp_path), None)
     assert "“Minimum share of the last 10 s above it (0: off)”" in finding["todo"]

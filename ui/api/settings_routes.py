@@ -19,7 +19,13 @@ from ui.http.route_auth import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
 from ui.rows.settings_rows import VersionRow, version_row
 from ui.services.dashboard import dashboard_of
-from ui.services.settings_service import SettingsInvalidError, SettingsMissingError, change_settings, switch_asset
+from ui.services.settings_service import (
+    SettingsInvalidError,
+    SettingsMissingError,
+    change_settings,
+    is_traded,
+    switch_asset,
+)
 
 router = APIRouter(tags=["settings"])
 
@@ -138,17 +144,19 @@ def _version_of_etag(if_match: str | None) -> int | None:
 
 
 class AssetRow(TypedDict):
-    """`markets`: exchange → symbol. Nothing new is opened in an asset that is not `enabled`."""
+    """`markets`: exchange → symbol. Nothing new is opened in an asset that is not `enabled`, and there are no prices of
+    one that `is_standby`."""
 
     base: str
     enabled: bool
+    is_standby: bool
     markets: dict[str, str]
     settings_version: int
 
 
 @router.get("/assets", tags=["assets"], responses={404: PROBLEM_RESPONSE})
 async def assets(request: Request) -> list[AssetRow]:
-    """The assets that the session compares, in the order of its configuration."""
+    """The assets that the session compares or has on standby, in the order of its configuration."""
     dashboard = dashboard_of(request.app)
     current = await dashboard.reader.settings.current()
     if current is None:
@@ -158,7 +166,7 @@ async def assets(request: Request) -> list[AssetRow]:
 
 @router.put("/assets/{base}", tags=["assets"], responses=dict.fromkeys((401, 404), PROBLEM_RESPONSE))
 async def enable_asset(request: Request, base: str, caller: Operator) -> AssetRow:
-    """Trade an asset of the session again."""
+    """Trade an asset of the session again, or add one that is on standby: its feeds start, nothing restarts."""
     return await _switched(request, base, caller, is_on=True)
 
 
@@ -175,7 +183,9 @@ async def _switched(request: Request, base: str, caller: Operator, is_on: bool) 
     if base not in known:
         names = ", ".join(known)
         raise ProblemError(
-            404, f"This session has no asset {base[:LONGEST_NAME]!r}; `assets` in arbitrage.toml names {names}."
+            404,
+            f"This session has no asset {base[:LONGEST_NAME]!r}; `assets` and `standby_assets` in arbitrage.toml name "
+            f"{names}.",
         )
     try:
         saved = await switch_asset(dashboard, base, is_on, caller)
@@ -187,7 +197,8 @@ async def _switched(request: Request, base: str, caller: Operator, is_on: bool) 
 def _row(session: Session, base: str, settings: Settings) -> AssetRow:
     return {
         "base": base,
-        "enabled": base not in settings.disabled_assets,
+        "enabled": is_traded(session, base, settings),
+        "is_standby": session.is_on_standby(base, settings),
         "markets": {market.exchange: market.symbol for market in session.traded if market.base == base},
         "settings_version": settings.version,
     }

@@ -128,7 +128,7 @@ async def feeds(request: Request, base: Base = None, exchange: Exchange = None) 
     """State of each price feed of this session."""
     dashboard = dashboard_of(request.app)
     session, states = dashboard.session, await dashboard.reader.feed_states()
-    seen = feeds_of(session, states, session.clock().now())
+    seen = feeds_of(session, dashboard.hub.settings, states, session.clock().now())
     return [
         row_from(FeedRow, state)
         for state in seen

@@ -18,6 +18,7 @@ class AssetForm {
     };
     this.traded = element("p", { class: "quiet", "data-part": "assets-traded" });
     this.off = element("p", { class: "quiet", "data-part": "assets-off" });
+    this.standby = element("p", { class: "quiet", "data-part": "assets-standby" });
     this.said = element("p", { class: "said", role: "status" });
     const label = element("label", { class: "row" }, "Asset", this.input);
     this.root = element(
@@ -26,6 +27,7 @@ class AssetForm {
       element("div", { class: "row" }, label, this.names, ...Object.values(this.buttons)),
       this.traded,
       this.off,
+      this.standby,
       this.said,
     );
     this.input.oninput = () => this.draw();
@@ -65,9 +67,12 @@ class AssetForm {
   }
 
   draw() {
-    const names = (isOn) => this.assets.filter(({ enabled }) => enabled === isOn).map(({ base }) => base).join(", ");
-    setText(this.traded, `Traded: ${names(true) || "none"}`);
-    setText(this.off, `Taken off: ${names(false) || "none"}`);
+    const traded = this.assets.filter(({ enabled }) => enabled).map(({ base }) => base).join(", ");
+    setText(this.traded, `Traded: ${traded || "none"}`);
+    const off = this.assets.filter(({ enabled }) => !enabled);
+    const listed = (isStandby) => off.filter(({ is_standby: standby }) => standby === isStandby).map(({ base }) => base).join(", ");
+    setText(this.off, `Taken off: ${listed(false) || "none"}`);
+    setText(this.standby, listed(true) ? `On standby: ${listed(true)}` : "");
     const layout = this.assets.map(({ base }) => base).join();
     if (layout !== this.layout) this.names.replaceChildren(...this.assets.map(({ base }) => element("option", { value: base })));
     this.layout = layout;

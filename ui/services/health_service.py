@@ -109,7 +109,7 @@ class HealthService:
             processes=[part_row(process) for process in processes],
             clients={"clients": hub.broadcaster.pages, "resynchronisations": hub.broadcaster.resynchronisations},
         )
-        report["findings"] = with_findings(report, self._session)
+        report["findings"] = with_findings(report, self._session, hub.settings)
         report["verdict"] = verdict_of(report["findings"])
         report["summary"] = summary_of(report["findings"])
         return report

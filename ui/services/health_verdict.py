@@ -5,6 +5,7 @@ Follow-up effects are left out: without Kafka, detection gets no finding of its 
 
 from collections.abc import Iterable, Iterator
 
+from market.decide.settings import Settings
 from session.labels import part_name
 from session.lag import WINDOW_BATCH_SECONDS
 from session.number_format import count_text
@@ -44,12 +45,12 @@ WAIT_FOR_BATCH = (
 CEP_AGAIN = "Spark may be starting, which takes up to a minute; if it lasts, read the log of cep."
 
 
-def with_findings(report: HealthReportRow, session: Session) -> list[FindingRow]:
+def with_findings(report: HealthReportRow, session: Session, settings: Settings | None) -> list[FindingRow]:
     """What is failing first."""
     sources, has_kafka = report["sources"], _has_kafka(report)
     found = [*_sources(report), *_processes(report)]
     if sources["mongodb"]:
-        found += [*_feeds(report, session), *_change_streams(report)]
+        found += [*_feeds(report, session, settings), *_change_streams(report)]
     if has_kafka and not _is_off("cep", report["processes"]):
         found += [*_detection(report), *_queries(report)]
     if has_kafka and not _is_off("publisher", report["processes"]):
@@ -115,12 +116,12 @@ def _process(process: PartRow, now: int) -> Iterator[FindingRow]:
             yield _finding("warning", name, what, "Nothing while it stays up; otherwise read its log.")
 
 
-def _feeds(report: HealthReportRow, session: Session) -> Iterator[FindingRow]:
+def _feeds(report: HealthReportRow, session: Session, settings: Settings | None) -> Iterator[FindingRow]:
     processes = report["processes"]
     feeds = [feed for feed in report["feeds"] if not _is_off(f"feed-{feed['exchange']}", processes)]
     known = {(feed["exchange"], feed["symbol"]) for feed in report["feeds"]}
     for exchange in session.exchanges:
-        of_exchange = [market for market in session.markets if market.exchange == exchange]
+        of_exchange = [market for market in session.fed_markets(settings) if market.exchange == exchange]
         silent = [market.symbol for market in of_exchange if (exchange, market.symbol) not in known]
         if silent and not _is_off(f"feed-{exchange}", processes):
             what = f"No data received yet for {', '.join(silent)}."

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from market.decide.settings import Settings, TradingState
 from session.roles import Caller
+from session.session import Session
 from store.errors import VersionConflictError
 from ui.rows.field_problems import FieldProblem, field_problems, words_of
 from ui.services.change_audit import auditing
@@ -72,21 +73,28 @@ async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Call
 
 
 async def switch_asset(dashboard: Dashboard, base: str, is_on: bool, caller: Caller) -> Settings:
-    """Take an asset of the session off it, or back. Applies to whatever settings are in force.
+    """Take an asset of the session off it, or back; one on standby is added. Applies to whatever settings are in
+    force.
 
     Returns the settings in force afterwards; no new version where it was already so. Raises SettingsMissingError,
     StoreUnavailableError.
     """
 
     def switched(now: Settings) -> Settings:
-        others = tuple(name for name in now.disabled_assets if name != base)
-        return now.model_copy(update={"disabled_assets": others if is_on else (*others, base)})
+        disabled = tuple(name for name in now.disabled_assets if name != base)
+        if not is_on:
+            return now.model_copy(update={"disabled_assets": (*disabled, base)})
+        enabled = now.enabled_assets
+        if base in dashboard.session.standby_assets and base not in enabled:
+            enabled = (*enabled, base)
+        return now.model_copy(update={"disabled_assets": disabled, "enabled_assets": enabled})
 
     async with auditing(dashboard, caller, "assets.switch", base) as note:
         note.after = {"enabled": is_on}
         current = await dashboard.reader.settings.current()
-        note.before = {} if current is None else {"enabled": base not in current.disabled_assets}
-        if current is not None and (base not in current.disabled_assets) == is_on:
+        was_on = current is not None and is_traded(dashboard.session, base, current)
+        note.before = {} if current is None else {"enabled": was_on}
+        if current is not None and was_on == is_on:
             return current
         saved = await dashboard.reader.settings.amend(switched, caller.name)
         if saved is None:
@@ -95,6 +103,11 @@ async def switch_asset(dashboard: Dashboard, base: str, is_on: bool, caller: Cal
     dashboard.hub.apply_settings(saved)
     log.info("asset switched", extra={"version": saved.version, "who": caller.name, "base": base, "is_on": is_on})
     return saved
+
+
+def is_traded(session: Session, base: str, settings: Settings) -> bool:
+    """Whether arbitrages may begin in the asset."""
+    return base not in settings.disabled_assets and not session.is_on_standby(base, settings)
 
 
 def changed_settings(
@@ -120,6 +133,7 @@ def _check_bases(current: Settings, changed: Settings, bases: tuple[str, ...]) -
     """Raises SettingsInvalidError for an asset that the session does not have; those of earlier ones may stay."""
     for field, named, before in (
         ("disabled_assets", changed.disabled_assets, current.disabled_assets),
+        ("enabled_assets", changed.enabled_assets, current.enabled_assets),
         ("asset_limits", changed.asset_limits, current.asset_limits),
     ):
         if unknown := set(named) - set(before) - set(bases):

@@ -280,7 +280,7 @@ class LiveHub:
         balances, states = await self._reader.balances.rows(), await self._reader.feed_states()
         opening, _ = await self._reader.balances.of_session()
         now = self._clock.now()
-        feeds = tuple(feeds_of(self._session, states, now))
+        feeds = tuple(feeds_of(self._session, self.settings, states, now))
         self._set_ledger(replace(self.live_state.ledger, balances=tuple(balances), feeds=feeds, opening=opening))
 
     async def _read_totals(self) -> None:

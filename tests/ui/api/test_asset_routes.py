@@ -1,7 +1,14 @@
 """Assets are taken off the session and back over REST, by operators, each time as a version of the settings."""
 
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
 import httpx
 import pytest
+
+from session.session import Session
+from tests.ui.session_database import session_database
 
 
 async def shown(api: httpx.AsyncClient) -> dict[str, bool]:
@@ -33,7 +40,9 @@ async def test_an_asset_that_the_session_does_not_have_is_named_with_those_it_ha
 ) -> None:
     answer = await api.put("/api/assets/ETH", headers={"X-API-Key": key})
     assert answer.status_code == 404
-    assert answer.json()["detail"] == "This session has no asset 'ETH'; `assets` in arbitrage.toml names BTC."
+    assert answer.json()["detail"] == (
+        "This session has no asset 'ETH'; `assets` and `standby_assets` in arbitrage.toml name BTC."
+    )
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
@@ -50,3 +59,22 @@ async def test_settings_name_assets_of_the_session_only(
     (field,) = changes
     assert answer.status_code == 422
     assert answer.json()["errors"] == [{"field": field, "why": "this session has no asset ETH; it has BTC"}]
+
+
+class TestStandby:
+    """BTC is on standby here."""
+
+    @pytest.fixture
+    async def session(self, tmp_path: Path, mongodb_uri: str) -> AsyncIterator[Session]:
+        async with session_database(tmp_path, mongodb_uri) as made:
+            yield replace(made, standby_assets=("BTC",))
+
+    async def test_it_is_added_and_taken_off(self, api: httpx.AsyncClient, key: str) -> None:
+        headers = {"X-API-Key": key}
+        (row,) = (await api.get("/api/assets")).json()
+        assert (row["enabled"], row["is_standby"]) == (False, True)
+        for method, enabled in (("PUT", True), ("DELETE", False), ("PUT", True)):
+            row = (await api.request(method, "/api/assets/BTC", headers=headers)).json()
+            assert (row["enabled"], row["is_standby"]) == (enabled, False), "its feeds stay"
+        settings = (await api.get("/api/settings")).json()
+        assert (settings["enabled_assets"], settings["disabled_assets"], settings["version"]) == (["BTC"], [], 4)
