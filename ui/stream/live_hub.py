@@ -154,7 +154,7 @@ class LiveHub:
             self.live_state.apply_window(spread_window_of(row))
         else:
             self.stream_lag.record_output(record, row)
-            found = opportunity_of(row, record.time)
+            found = opportunity_of(row, record.time, with_levels=False)
             if isinstance(found, Opportunity) and self.live_state.apply_opportunity(found):
                 self._new_opportunities.append(found)
                 # an episode that nobody rejects is counted too
