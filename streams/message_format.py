@@ -158,10 +158,11 @@ def mark_of(row: Mapping[str, Any]) -> FeedMark:
         raise WireError(f"not a mark: {error!r}") from error
 
 
-def opportunity_of(row: Mapping[str, Any], detected_time: int) -> Opportunity | LogMarker:
+def opportunity_of(row: Mapping[str, Any], detected_time: int, *, with_levels: bool = True) -> Opportunity | LogMarker:
     """A message of CEP: an opportunity, or a marker that passed through it. Raises WireError.
 
-    `detected_time` is when CEP produced the message (the record's own timestamp, microseconds).
+    `detected_time` is when CEP produced the message (the record's own timestamp, microseconds). `with_levels` False:
+    the levels of both books stay empty and unread, which is most of the work; what shows opportunities needs none.
     """
     try:
         if row["kind"] != "opportunity":
@@ -169,8 +170,8 @@ def opportunity_of(row: Mapping[str, Any], detected_time: int) -> Opportunity | 
         return Opportunity(
             opportunity_id=row["opportunity_id"],
             base=row["base"],
-            buy=_leg_of(row["buy"]),
-            sell=_leg_of(row["sell"]),
+            buy=_leg_of(row["buy"], with_levels),
+            sell=_leg_of(row["sell"], with_levels),
             fx=tuple(_rate_of(rate) for rate in row.get("fx") or ()),
             settings_version=int(row["settings_version"]),
             gross_bps=_finite(row["gross_bps"]),
@@ -225,14 +226,14 @@ def _finite(value: Any) -> float:
     return number
 
 
-def _leg_of(row: Mapping[str, Any]) -> OpportunityLeg:
+def _leg_of(row: Mapping[str, Any], with_levels: bool) -> OpportunityLeg:
     return OpportunityLeg(
         exchange=row["exchange"],
         symbol=row["symbol"],
         quote_currency=row["quote_currency"],
         price=Price(decimal_of(row["price"])),
         amount=decimal_of(row["amount"]),
-        levels=levels_of(row["levels"]),
+        levels=levels_of(row["levels"]) if with_levels else (),
         quote_id=row["quote_id"],
         age=int(row["age"]),
         exchange_time=row.get("exchange_time"),

@@ -1,6 +1,6 @@
 """The read side for the dashboard: pages, counts and sums of a session, and their changes."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
@@ -65,9 +65,13 @@ from store.server.page_reader import Page, read_page
 ALL = "all"
 """Instead of a session: everything in the database."""
 
-StoreChange = Arbitrage | Settings | Literal["ledger", "rejections"]
-"""A new state, or what is to be read again: `ledger` is balances and feeds."""
-LEDGER = (BALANCES, FEEDS)
+StoreChange = Arbitrage | Settings
+"""A new state."""
+WATCHED: Mapping[Literal["ledger", "rejections"], tuple[str, ...]] = {
+    "ledger": (BALANCES, FEEDS),
+    "rejections": (REJECTIONS,),
+}
+ID_ALONE: Document = {"$project": {"_id": 1}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +237,7 @@ class TradeReader:
         Goes on by itself after a lost connection. Raises HistoryLostError where changes in between are gone: watch
         again, and read what there is.
         """
-        pipeline = [{"$match": {"ns.coll": {"$in": [ARBITRAGES, SETTINGS, REJECTIONS, *LEDGER]}}}]
+        pipeline = [_of_collections(ARBITRAGES, SETTINGS)]
         async with ChangeFollower(self._database, pipeline, progress=self.change_progress) as changes:
             await changes.next()
             yield None
@@ -242,19 +246,30 @@ class TradeReader:
                     yield known
         raise HistoryLostError("The change stream's history is lost; read a new snapshot.")
 
+    async def touched(self, what: Literal["ledger", "rejections"]) -> AsyncGenerator[None]:
+        """Yields at first, and again where something changed since: it is to be read again then, and one yield stands
+        for any number of changes. Of those, hundreds a second would hold up the trades in `watch`.
+        """
+        while True:
+            # opened anew each time, which skips what changed while the caller read or waited
+            pipeline = [_of_collections(*WATCHED[what]), ID_ALONE]
+            async with ChangeFollower(self._database, pipeline, with_documents=False) as changes:
+                await changes.next()
+                yield
+                await changes.next()
+
     def _change_of(self, change: Document) -> StoreChange | None:
         """None where it is another session's. Without a document where that, or its collection, was deleted."""
         names, document = change.get("ns"), change.get("fullDocument")
-        collection = names["coll"] if isinstance(names, dict) else None
-        if collection in LEDGER:
-            return "ledger"
-        if collection == REJECTIONS:
-            return "rejections"
         if not isinstance(document, dict):
             return None
-        if collection == SETTINGS:
+        if isinstance(names, dict) and names["coll"] == SETTINGS:
             return settings_of(document)
         return arbitrage_of(document) if self._session_id in (ALL, document.get("session_id")) else None
+
+
+def _of_collections(*names: str) -> Document:
+    return {"$match": {"ns.coll": {"$in": list(names)}}}
 
 
 def _of_market(base: str | None, exchange: str | None) -> Document:

@@ -87,8 +87,12 @@ class ChangeFollower:
         after: Mapping[str, object] | None = None,
         progress: ChangeStreamProgress | None = None,
         wait_ms: int = WAIT_MS,
+        *,
+        with_documents: bool = True,
     ) -> None:
+        """`with_documents` False: a change need only say that there was one, and the server looks up no document."""
         self._wait_ms = wait_ms
+        self._full_document = "updateLookup" if with_documents else None
         self._watched = watched
         self._pipeline = [*pipeline, WITHOUT_DELTA]
         self._token = after
@@ -145,7 +149,10 @@ class ChangeFollower:
         is_anew = self._token is None
         stream = await self._opened.enter_async_context(
             self._watched.watch(
-                self._pipeline, full_document="updateLookup", resume_after=self._token, max_await_time_ms=self._wait_ms
+                self._pipeline,
+                full_document=self._full_document,
+                resume_after=self._token,
+                max_await_time_ms=self._wait_ms,
             )
         )
         self._token = stream.resume_token or self._token

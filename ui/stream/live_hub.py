@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
@@ -41,6 +42,8 @@ QUIET_PULSE_MICROSECONDS = MICROSECONDS
 """A page without a message for 2 s shows itself as stale."""
 SILENT_MICROSECONDS = MICROSECONDS * 3 // 2
 """MongoDB is polled for changes twice a second; a hung one is only detected by its silence."""
+TOUCHED_SECONDS = 1.0
+"""Minimum interval between two looks at whether the ledger or rejections changed; changes in between count as one."""
 BOOKS_SECONDS = 2.0
 """Minimum interval between reads of balances and feeds, which change all the time."""
 BOOKS_REFRESH_SECONDS = 10.0
@@ -84,6 +87,8 @@ class LiveHub:
         await run_all(
             self._follow_forever("kafka", self._follow_topics),
             self._follow_forever("mongodb", self._follow_trades),
+            _follow_touched(partial(self._reader.touched, "ledger"), self._books_changed),
+            _follow_touched(partial(self._reader.touched, "rejections"), self._totals_changed),
             _refresh_on_change(self._read_books, self._books_changed, BOOKS_SECONDS, BOOKS_REFRESH_SECONDS),
             _refresh_on_change(self._read_totals, self._totals_changed, self._totals_seconds, TOTALS_REFRESH_SECONDS),
             poll_forever(self._check_kafka),
@@ -149,7 +154,7 @@ class LiveHub:
             self.live_state.apply_window(spread_window_of(row))
         else:
             self.stream_lag.record_output(record, row)
-            found = opportunity_of(row, record.time)
+            found = opportunity_of(row, record.time, with_levels=False)
             if isinstance(found, Opportunity) and self.live_state.apply_opportunity(found):
                 self._new_opportunities.append(found)
                 # an episode that nobody rejects is counted too
@@ -223,12 +228,8 @@ class LiveHub:
                 await self._resync()
             elif isinstance(change, Arbitrage):
                 self.apply_arbitrage_change(change)
-            elif isinstance(change, Settings):
-                self.apply_settings(change)
-            elif change == "ledger":
-                self._books_changed.set()
             else:
-                self._totals_changed.set()
+                self.apply_settings(change)
 
     async def _resync(self) -> None:
         """Reads everything from the store and resyncs the clients."""
@@ -292,6 +293,20 @@ class LiveHub:
             self.live_state.ledger = ledger
             self._changed = True
             self.broadcaster.publish("ledger", ledger_message(self._session, self.live_state.books()))
+
+
+async def _follow_touched(touched: Callable[[], AsyncIterator[None]], changed: asyncio.Event) -> None:
+    """Sets `changed` after changes, at most once a second; a lost source is reconnected."""
+    delays = backoff()
+    while True:
+        try:
+            async for _ in touched():
+                changed.set()
+                delays = backoff()
+                await SystemClock().sleep(TOUCHED_SECONDS)
+        except StoreError as error:
+            log.info("changes not followed", extra={"error": str(error)})
+        await SystemClock().sleep(next(delays))
 
 
 async def _refresh_on_change(

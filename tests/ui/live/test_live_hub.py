@@ -11,6 +11,7 @@ import pytest
 
 from market.accounting.episodes import EXPIRED
 from market.prices.feed_state import FeedState
+from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
 from session.clock import wall_now
@@ -19,6 +20,7 @@ from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.trade_reader import TradeReader
 from store.server.mongo_client import connect
+from streams.message_format import opportunity_of, row_of
 from streams.query_progress import progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES
@@ -167,6 +169,26 @@ async def test_a_bad_row_does_not_stop_the_rest(hub: LiveHub) -> None:
     bad = replace(record(quote(USD_MARKET, "1", "2")), value=b"{")
     hub.apply_records([bad, record(quote(USD_MARKET, "3", "5"))])
     assert str(hub.live_state.snapshot().tops[0].mid) == "4"
+
+
+async def test_every_opportunity_of_a_backlog_is_counted_once(hub: LiveHub) -> None:
+    now = wall_now()
+    rows = [
+        Record(
+            OPPORTUNITIES, 0, n, "BTC", opportunity_row(replace(opportunity(f"id-{n % 1_500}"), event_time=now)), now
+        )
+        for n in range(3_000)
+    ]
+    for start in range(0, len(rows), 500):
+        hub.apply_records(rows[start : start + 500])
+    snapshot = hub.live_state.snapshot()
+    assert snapshot.opportunity_count == 1_500
+    assert sum(sum(counts.values()) for counts in hub.live_state.census.counted(now, None).bins.values()) == 1_500
+    assert snapshot.opportunities[0].opportunity_id == "id-1499"
+    shown = opportunity_of(row_of(rows[1_499].value), now)
+    assert isinstance(shown, Opportunity)
+    without = replace(shown, buy=replace(shown.buy, levels=()), sell=replace(shown.sell, levels=()))
+    assert snapshot.opportunities[0] == without, "all but the levels, which nothing shows"
 
 
 def with_fill(made: Arbitrage) -> Arbitrage:
