@@ -13,8 +13,9 @@ from simulators.bitstamp.bitstamp_rows import market_row, ticker_row, trade_id, 
 from simulators.bitstamp.bitstamp_stream import BitstampStream
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError
-from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
+from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import MarketStep, guarded, json_reply, levels_of, listing_named
 from simulators.web.signatures import BitstampNonces, SignedRequest
 
@@ -52,6 +53,9 @@ class BitstampGateway:
             ]
         )
         return application
+
+    def is_mine(self, word: str) -> bool:
+        return word == self._credentials.api_key or self._stream.knows_token(word)
 
     def publish(self, step: MarketStep) -> None:
         self._stream.publish(step)

@@ -14,7 +14,8 @@ from simulators.coinbaseexchange.coinbaseexchange_rows import IDS, currency_row,
 from simulators.coinbaseexchange.coinbaseexchange_stream import CoinbaseExchangeStream, ProductFeed
 from simulators.matching.listings import fixed_text
 from simulators.matching.order_records import RequestRejectedError
-from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import (
     MarketStep,
     best_texts,
@@ -63,6 +64,9 @@ class CoinbaseExchangeGateway:
             ]
         )
         return application
+
+    def is_mine(self, word: str) -> bool:
+        return word == self._credentials.api_key
 
     def publish(self, step: MarketStep) -> None:
         self._stream.publish(step)

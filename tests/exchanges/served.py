@@ -55,12 +55,18 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    home: Path, seed: int = 1, clock: Clock | None = None, only: tuple[str, ...] = (), *, is_limited: bool = False
+    home: Path,
+    seed: int = 1,
+    clock: Clock | None = None,
+    only: tuple[str, ...] = (),
+    *,
+    is_limited: bool = False,
+    accounts: int = 1,
 ) -> AsyncIterator[Served]:
     """`only` some of the exchanges, all where none is named. Without rate limits unless `is_limited`: most tests ask
     more than anybody may."""
     clock = clock or SystemClock()
-    world = SimulatedExchanges.open(home, seed, clock, only, is_limited=is_limited, market=STORM)
+    world = SimulatedExchanges.open(home, seed, clock, only, is_limited=is_limited, market=STORM, accounts=accounts)
     application, token = world.application(), ensure_token(home)
     application.add_subapp("/admin", admin_application(world.faults, clock, token))
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)

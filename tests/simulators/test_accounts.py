@@ -1,0 +1,113 @@
+"""Several accounts of one exchange: they trade with each other, and neither sees or loses what is the other's."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+import pytest
+
+from market.instruments.orders import Side
+from simulators.matching.listings import listings_of
+from simulators.matching.order_records import OrderRequest, SimulatedOrder
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.venue import Venue
+from tests.simulators.test_simulated_exchange import NAMES, SYMBOLS, ListJournal, TickingClock, opening, quoted
+
+NAME = "kraken"
+SYMBOL = SYMBOLS[NAME]
+FAR_BELOW = Decimal(30_000)
+INSIDE = Decimal(60_000)
+"""Between the market maker's best bid and best ask."""
+
+
+@dataclass
+class Two:
+    """The accounts of one exchange with their journals."""
+
+    journals: tuple[ListJournal, ListJournal] = field(default_factory=lambda: (ListJournal(), ListJournal()))
+    first: SimulatedExchange = field(init=False)
+    second: SimulatedExchange = field(init=False)
+
+    def __post_init__(self) -> None:
+        venue = Venue(NAME, listings_of(NAME), NAMES, TickingClock())
+        self.first = SimulatedExchange(venue, opening(NAME), self.journals[0])
+        self.second = SimulatedExchange(venue, opening(NAME), self.journals[1], "second")
+
+
+def traded(exchange: SimulatedExchange, side: Side, amount: str, price: Decimal) -> SimulatedOrder:
+    return exchange.place(OrderRequest(SYMBOL, side, Decimal(amount), price, immediate=False))
+
+
+def test_two_accounts_trade_with_each_other_and_pay_a_fee_each() -> None:
+    two = Two()
+    quoted(two.first)
+    resting = traded(two.first, "sell", "0.5", INSIDE)
+    taking = traded(two.second, "buy", "0.2", INSIDE)
+    [sold], [bought] = two.first.customer.fills, two.second.customer.fills
+    assert (sold.order_id, bought.order_id) == (resting.order_id, taking.order_id)
+    assert (sold.liquidity, bought.liquidity) == ("maker", "taker")
+    assert (sold.price, sold.amount) == (bought.price, bought.amount) == (INSIDE, Decimal("0.2"))
+    assert sold.number == bought.number == two.first.tape.newest(SYMBOL, 1)[0].number
+    owned = opening(NAME)
+    assert two.first.balances["USD"] == owned["USD"] + sold.cost - sold.fee
+    assert two.second.balances["USD"] == owned["USD"] - bought.cost - bought.fee
+    assert two.second.balances["BTC"] == owned["BTC"] + Decimal("0.2")
+    for currency, amount in owned.items():
+        assert two.first.venue.total_of(currency) == 2 * amount
+
+
+def test_an_account_hears_of_its_own_orders_only_and_cancels_no_others() -> None:
+    two = Two()
+    heard: dict[str, list[str]] = {"first": [], "second": []}
+    two.first.listen(lambda event: heard["first"].append(f"{event.kind} {event.order.order_id}"))
+    two.second.listen(lambda event: heard["second"].append(f"{event.kind} {event.order.order_id}"))
+    own, others = traded(two.first, "buy", "0.1", FAR_BELOW), traded(two.second, "buy", "0.1", FAR_BELOW)
+    for order in two.second.customer.open_orders():
+        two.second.cancel(order.order_id)
+    assert two.first.customer.open_orders() == [own]
+    assert heard == {
+        "first": [f"opened {own.order_id}"],
+        "second": [f"opened {others.order_id}", f"ended {others.order_id}"],
+    }
+    assert two.first.customer.held()["USD"] > 0 == two.second.customer.held()["USD"]
+
+
+def test_an_order_of_another_account_is_no_trade_with_oneself() -> None:
+    two = Two()
+    traded(two.first, "sell", "0.1", INSIDE)
+    assert traded(two.first, "buy", "0.1", INSIDE).state == "cancelled"
+    assert traded(two.second, "buy", "0.1", INSIDE).state == "done"
+
+
+def test_each_account_comes_back_from_its_own_journal() -> None:
+    two = Two()
+    traded(two.first, "sell", "0.5", INSIDE)
+    traded(two.second, "buy", "0.2", INSIDE)
+    traded(two.second, "buy", "0.1", FAR_BELOW)
+    again = Two(two.journals)
+    for before, after in ((two.first, again.first), (two.second, again.second)):
+        assert after.customer.balances == before.customer.balances
+        assert after.customer.fills == before.customer.fills
+        assert after.customer.open_orders() == before.customer.open_orders()
+    book = again.first.books[SYMBOL]
+    assert [len(book.levels(side, 5)) for side in ("buy", "sell")] == [1, 1]
+    assert traded(again.second, "buy", "0.3", INSIDE).state == "done"
+
+
+def test_an_order_that_would_cross_another_accounts_at_the_start_ends() -> None:
+    """One that was stuck by a fault may: its remainder was in no book."""
+    two = Two()
+    selling = traded(two.first, "sell", "0.5", INSIDE)
+    apart = Two((ListJournal(), two.journals[1]))
+    buying = traded(apart.second, "buy", "0.5", INSIDE)
+    again = Two(two.journals)
+    assert again.first.customer.open_orders() == [selling]
+    assert again.second.customer.order(buying.order_id).state == "cancelled"
+    assert not again.second.customer.fills
+    assert again.second.customer.held()["USD"] == 0
+
+
+def test_an_owner_has_one_account() -> None:
+    two = Two()
+    for owner in ("second", "maker"):
+        with pytest.raises(ValueError, match="has an account of"):
+            SimulatedExchange(two.first.venue, opening(NAME), ListJournal(), owner)
