@@ -21,7 +21,7 @@ from exchanges.simulated_markets import paper_markets
 from launch.setup.data_dir import ready_file
 from session.session import Session
 from simulators.simulator_server import EXCHANGES
-from tests.clients.conftest import free_ports
+from tests.clients.serving import free_ports
 
 DEADLINE = 60
 SYMBOLS = {
