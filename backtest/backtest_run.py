@@ -23,6 +23,7 @@ from backtest.result.performance import performance_of
 from backtest.result.quote_spacing import MarketSpacing, answers, spacing_of
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.quote_history import quote_history_of
+from backtest.simulate.recorded_windows import recorded_windows
 from backtest.simulate.trade_simulation import BacktestError, trade
 from datasets.errors import ImportRejectedError
 from datasets.ticksets.manifest import read_manifest
@@ -177,7 +178,8 @@ def _costs(
 
 def _traded(tick_set: TickSet, found: Path, parameters: Parameters, report: Callable[[float], None]) -> TradingOutcome:
     opportunities = _counted(opportunities_of(found), count_of(found), report)
-    return trade(opportunities, quote_history_of(tick_set), tick_set.manifest.markets, parameters)
+    windows = recorded_windows(tick_set, None if parameters.follow_logged_settings else parameters.settings)
+    return trade(opportunities, quote_history_of(tick_set), tick_set.manifest.markets, parameters, windows)
 
 
 def _counted(

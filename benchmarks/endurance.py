@@ -32,6 +32,8 @@ MEAN_OVER = 5
 """Minutes about a point over which CPU is averaged."""
 MARGIN_SECONDS = 20.0
 """The session goes on for longer than the measurement."""
+ROW_SECONDS = 3.0
+"""Of each minute, for what is asked between two of them."""
 
 Row = dict[str, Any]
 
@@ -39,7 +41,7 @@ Row = dict[str, Any]
 async def endure(market: str, minutes: int, into: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home, rows = Path(folder), list[Row]()
-        with paper(home, market, 60.0 * minutes + MARGIN_SECONDS) as process:
+        with paper(home, market, (60.0 + ROW_SECONDS) * minutes + MARGIN_SECONDS) as process:
             await until_ready(home, process)
             supervisor = psutil.Process(process.pid)
             with session_calls(home) as calls:

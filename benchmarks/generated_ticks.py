@@ -1,4 +1,4 @@
-"""Seeded quotes of twenty assets on five exchanges in the currencies that those quote, as a log would hold them."""
+"""Seeded quotes of assets on five exchanges in the currencies that those quote, as a log would hold them."""
 
 import random
 from decimal import Decimal
@@ -25,8 +25,8 @@ LEVELS = 5
 _SMALL = Decimal("0.0001")
 
 
-def markets() -> tuple[Market, ...]:
-    traded = [_market(name, base, currency) for name, currency in CURRENCIES.items() for base in ASSETS]
+def markets(assets: tuple[str, ...] = ASSETS) -> tuple[Market, ...]:
+    traded = [_market(name, base, currency) for name, currency in CURRENCIES.items() for base in assets]
     rates = (symbol.split("/") for symbol in RATES)
     fx = [_market("kraken", base, currency, is_fx=True) for base, currency in rates]
     return (*traded, *fx)
@@ -41,11 +41,11 @@ def _market(exchange: str, base: str, currency: str, is_fx: bool = False) -> Mar
 class GeneratedTicks:
     """One quote after another; the same seed gives the same prices."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, assets: tuple[str, ...] = ASSETS) -> None:
         self._random = random.Random(seed)
-        self._markets = markets()
+        self._markets = markets(assets)
         self._traded = [market for market in self._markets if not market.is_fx]
-        self._prices = {base: 100.0 * (1 + number) for number, base in enumerate(ASSETS)}
+        self._prices = {base: 100.0 * (1 + number) for number, base in enumerate(assets)}
         self._behind = dict.fromkeys(self._traded, 0)
         self._count = 0
 

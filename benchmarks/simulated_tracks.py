@@ -28,7 +28,7 @@ class SimulatedTrack:
 def simulated_tracks(name: MarketName, minutes: float, seed: int = 1) -> list[SimulatedTrack]:
     """BTC on the exchanges of a paper session; each steps once every STEP_SECONDS."""
     market = ChosenMarket(name)
-    listings = market.listed({exchange: listings_of(exchange) for exchange in EXCHANGES})
+    listings = market.listed({exchange: listings_of(exchange, ("BTC",)) for exchange in EXCHANGES})
     prices = market.prices(seed, listings)
     firsts = [listings[exchange][0] for exchange in EXCHANGES]
     ladders = [Ladder(row, seed, market.shape(row)) for row in firsts]

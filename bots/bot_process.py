@@ -164,7 +164,7 @@ def _account(session: Session, exchange: str, cache: StateCache, environment: Ma
         account = open_session_account(session, exchange, environment)
         cache.legs_left, cache.has_room = account.legs_left, account.has_room
         if account.legs_left() is not None:
-            cache.partners = partners_of(exchange, session.exchanges)
+            cache.partners = partners_of(exchange, {name: session.entry_of(name) for name in session.exchanges})
         return account
     return PaperAccount(
         exchange=exchange,

@@ -9,6 +9,10 @@ class ExchangeUnavailableError(ExchangeError):
     """The exchange was unreachable, overloaded or in maintenance; the same read may succeed in a moment."""
 
 
+class StreamSilentError(ExchangeUnavailableError):
+    """A stream sends nothing, not even what shows that it is alive."""
+
+
 class OrderRejectedError(ExchangeError):
     """The exchange rejected the order and there is none; a retry changes nothing."""
 

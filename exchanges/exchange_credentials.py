@@ -1,7 +1,8 @@
 """API keys of one exchange account. They never appear in a repr, a log or an error."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,10 @@ ARM_VARIABLE = "ARBITRAGE_ARM_LIVE"
 EXCHANGES = ("binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken")
 """Exchanges that we can trade on."""
 _WITH_PASSWORD = ("coinbaseexchange",)
+_SUFFIXES = {"api_key": "KEY", "secret": "SECRET", "password": "PASSWORD", "uid": "UID"}
+"""Field of Credentials → end of the variable's name."""
+# those of notification destinations are read by another process
+_KEY_VARIABLE = re.compile(rf"ARBITRAGE_(?!NOTICES_)[A-Z0-9_]+_({'|'.join(_SUFFIXES.values())})")
 _HIDDEN = "***"
 
 
@@ -48,23 +53,38 @@ def load_credentials(home: Path, exchange: str) -> Credentials:
         raise AccountRejectedError(f"{path} contains no valid API keys for {exchange}") from None
 
 
-def key_variables(exchange: str, is_sandbox: bool) -> dict[str, str]:
-    """Environment variables of an account's credentials, by field; a sandbox has its own."""
+def key_variables(exchange: str, is_sandbox: bool, fields: Collection[str] | None = None) -> dict[str, str]:
+    """Environment variables of an account's credentials, by field; a sandbox has its own.
+
+    `fields`: those that it needs, where `exchange` is no name of ccxt's.
+    """
     prefix = f"ARBITRAGE_{'SANDBOX_' if is_sandbox else ''}{exchange.upper()}_"
-    parts = {"api_key": "KEY", "secret": "SECRET"}
-    if exchange in _WITH_PASSWORD:
-        parts["password"] = "PASSWORD"  # noqa: S105 - the name of a variable
-    return {part: prefix + name for part, name in parts.items()}
+    return {field: prefix + _SUFFIXES[field] for field in fields or own_key_fields(exchange)}
 
 
-def every_key_variable() -> set[str]:
-    """All environment variables that may contain an API key."""
-    return {name for one in EXCHANGES for box in (False, True) for name in key_variables(one, box).values()}
+def own_key_fields(ccxt_id: str) -> tuple[str, ...]:
+    """Fields of the credentials of an exchange with adapters of our own."""
+    return ("api_key", "secret", "password") if ccxt_id in _WITH_PASSWORD else ("api_key", "secret")
 
 
-def environment_credentials(exchange: str, environment: Mapping[str, str], is_sandbox: bool = False) -> Credentials:
+def key_variables_of(exchange: str) -> set[str]:
+    """All environment variables that may contain an API key of this exchange."""
+    return {name for box in (False, True) for name in key_variables(exchange, box, _SUFFIXES).values()}
+
+
+def is_key_variable(name: str) -> bool:
+    """Whether it may contain an API key, of whatever exchange."""
+    return _KEY_VARIABLE.fullmatch(name) is not None
+
+
+def environment_credentials(
+    exchange: str,
+    environment: Mapping[str, str],
+    is_sandbox: bool = False,
+    fields: Collection[str] | None = None,
+) -> Credentials:
     """API keys of a real exchange. Raises AccountRejectedError, naming each variable that is missing."""
-    variables = key_variables(exchange, is_sandbox)
+    variables = key_variables(exchange, is_sandbox, fields)
     missing = [name for name in variables.values() if not environment.get(name, "").strip()]
     if missing:
         kind = "sandbox" if is_sandbox else "live"

@@ -22,6 +22,7 @@ from pricefeeds.recording.feed_recording import (
     book_of,
     row_text,
 )
+from pricefeeds.wire.generic_books import GenericBooks
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, WireOutput
 
@@ -128,15 +129,18 @@ _STEPS: dict[RecordedEventKind, Callable[[SymbolFeed, RecordedEvent], list[Row]]
 """Events that concern the SymbolFeed only."""
 
 
-def conversation_of(market: Market) -> Conversation:
-    """A Conversation without API keys: requests to the exchange are not replayed. Raises FeedRejectedError."""
-    return wire_of(market.exchange).conversation(market, None)
+def conversations_of(header: RecordingHeader) -> MakeConversation:
+    """Conversations without API keys: requests to the exchange are not replayed."""
+    if header.settings.get("adapter") == "generic":
+        return lambda _: GenericBooks()
+    name = header.settings.get("ccxt", header.exchange)
+    return lambda market: wire_of(name).conversation(market, None)
 
 
 def replay_raw(
-    entries: Iterable[RecordingHeader | RecordedEvent | PartEnd], make_conversation: MakeConversation = conversation_of
+    entries: Iterable[RecordingHeader | RecordedEvent | PartEnd], make_conversation: MakeConversation | None = None
 ) -> RawReplay:
-    """Replay one exchange's recording up to its end or the first difference.
+    """Replay one exchange's recording up to its end or the first difference, by the parser that read it.
 
     `entries` as `read_recording` yields them. Raises ImportRejectedError, as reading does, and for events that no
     feeder could have recorded.
@@ -157,7 +161,7 @@ def replay_raw(
 class _RowComparison:
     """All feeds of one exchange, and the replayed rows that were not matched with the recording yet."""
 
-    def __init__(self, make_conversation: MakeConversation) -> None:
+    def __init__(self, make_conversation: MakeConversation | None) -> None:
         self._make_conversation = make_conversation
         self._header: RecordingHeader | None = None
         self._feeds: dict[str, ReplayedFeed] = {}
@@ -225,9 +229,8 @@ class _RowComparison:
     def _restart_feeds(self, header: RecordingHeader) -> None:
         self._rejected_messages += sum(feed.rejected_messages for feed in self._feeds.values())
         late_after = _late_after(header)
-        self._feeds = {
-            market.symbol: ReplayedFeed(market, self._make_conversation, late_after) for market in header.markets
-        }
+        make = self._make_conversation or conversations_of(header)
+        self._feeds = {market.symbol: ReplayedFeed(market, make, late_after) for market in header.markets}
         self._pending = {symbol: deque() for symbol in self._feeds}
 
     def _compare(self, event: RecordedEvent) -> None:

@@ -62,6 +62,7 @@ REASONS: Mapping[str, str] = {
     "halted": "Trading is halted",
     "reduce_only": "Reduce-only: no new arbitrages",
     "exchange_disabled": "Exchange disabled",
+    "asset_disabled": "Asset taken off the session",
     "below_threshold": "Below the threshold",
     "stale": "Stale quote",
     "crossed": "Crossed book",

@@ -10,6 +10,7 @@ from market.accounting.transfer_terms import KNOWN_TERMS, TransferTerms
 from market.instruments.markets import Market
 from market.money import BoundedDecimal
 from session.clock import Clock, ReplayClock, SystemClock
+from session.exchange_entries import ExchangeEntry
 from session.notices import Destination
 from session.roles import AccessTerms
 from session.simulated_market import SimulatedMarket
@@ -47,6 +48,8 @@ class Session:
     """Whether the simulated exchanges keep the real ones' rate limits, and we within them; lifted to load them."""
     gateways: dict[str, str] = field(default_factory=dict)
     """At real exchanges: exchange → root of a gateway that stands before it, where not its own addresses are used."""
+    entries: dict[str, ExchangeEntry] = field(default_factory=dict)
+    """Exchanges that are reached otherwise than by ccxt's exchange of their name, with our own reader and orders."""
     web_host: str = "127.0.0.1"
     web_port: int = 8000
     seed: int = 1
@@ -92,6 +95,9 @@ class Session:
 
     def markets_of(self, exchange: str) -> tuple[Market, ...]:
         return tuple(market for market in self.markets if market.exchange == exchange)
+
+    def entry_of(self, exchange: str) -> ExchangeEntry:
+        return self.entries.get(exchange) or ExchangeEntry(exchange)
 
     def to_json(self) -> bytes:
         return _ADAPTER.dump_json(self, indent=2)

@@ -21,6 +21,7 @@ from simulators.binance import binance_gateway as binance
 from simulators.bitflyer import bitflyer_gateway as bitflyer
 from simulators.bitstamp import bitstamp_gateway as bitstamp
 from simulators.coinbaseexchange import coinbaseexchange_gateway as coinbaseexchange
+from simulators.faults.fault_frames import SymbolOf
 from simulators.faults.fault_orders import OrderFaults
 from simulators.faults.fault_schedule import FaultSchedule, ScheduledFault
 from simulators.faults.faults import Faults
@@ -28,6 +29,7 @@ from simulators.faults.skewed_clock import SkewedClock
 from simulators.kraken import kraken_gateway as kraken
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.ladders import Ladder
+from simulators.market.market_pace import MarketPace
 from simulators.market.market_prices import MarketPrices
 from simulators.matching.exchange_journal import Journal
 from simulators.matching.listings import Listing, listings_of, opening_balances
@@ -45,8 +47,9 @@ log = logging.getLogger(__name__)
 
 STEP_SECONDS = 0.038
 """Between two steps of one exchange's books."""
-_FX_EVERY = 10
 _BEAT_EVERY = 26
+
+DEFAULT_BASES = ("BTC",)
 
 _GATEWAYS: dict[str, tuple[Callable[[SimulatedExchange, Credentials], Gateway], Names]] = {
     coinbaseexchange.NAME: (coinbaseexchange.CoinbaseExchangeGateway, coinbaseexchange.NAMES),
@@ -61,6 +64,28 @@ ACCOUNTS = "exchanges"
 """The folder of a session's accounts."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExchangesOptions:
+    """The exchanges to run, all where none is named; `faults` is the schedule."""
+
+    port: int
+    seed: int = 1
+    only: tuple[str, ...] = ()
+    faults: Iterable[ScheduledFault] = ()
+    folder: str = ACCOUNTS
+    is_limited: bool = True
+    """Whether the rate limits of the real exchanges apply."""
+    market: ChosenMarket = field(default_factory=ChosenMarket)
+    accounts: int = 1
+    """On each exchange."""
+    own_ports: Mapping[str, int] = field(default_factory=dict)
+    """Exchanges that are served at the root of a port of their own too."""
+    tls: SSLContext | None = None
+    """Of all ports; None: without TLS."""
+    bases: tuple[str, ...] = DEFAULT_BASES
+    """Assets whose markets move all the time; the others while a stream of theirs is subscribed."""
+
+
 @dataclass(slots=True)
 class _Turn:
     """One exchange, its market maker's ladders, and its injected faults; of each account its gateway, its order
@@ -69,6 +94,8 @@ class _Turn:
     venue: Venue
     gateways: list[Gateway]
     ladders: dict[str, Ladder]
+    pace: MarketPace
+    symbol_of: SymbolOf
     publisher: Publisher
     orders: list[OrderFaults]
     limits: list[RateGuard]
@@ -91,46 +118,35 @@ class SimulatedExchanges:
     _next: int = 0
 
     @classmethod
-    def open(
-        cls,
-        home: Path,
-        seed: int,
-        clock: Clock,
-        only: Sequence[str] = (),
-        folder: str = ACCOUNTS,
-        *,
-        is_limited: bool = True,
-        market: ChosenMarket | None = None,
-        accounts: int = 1,
-    ) -> "SimulatedExchanges":
+    def open(cls, home: Path, clock: Clock, options: ExchangesOptions) -> "SimulatedExchanges":
         """Recover from the journals in `<home>/<folder>/`; the first start creates accounts and API keys.
 
-        `only` some of EXCHANGES; all where none is named. `is_limited`: with the real ones' rate limits. `market`:
-        the default one where none is given. `accounts`: on each exchange. Raises KeyError where there is no such
-        exchange, AccountRejectedError where the file of the keys is damaged.
+        Raises KeyError where there is no such exchange, AccountRejectedError where the file of the keys is damaged.
         """
-        names, market = tuple(only) or EXCHANGES, market or ChosenMarket()
-        credentials = ensure_credentials(home, (own for name in EXCHANGES for own in account_names(name, accounts)))
+        names, market, seed = options.only or EXCHANGES, options.market, options.seed
+        credentials = ensure_credentials(
+            home, (own for name in EXCHANGES for own in account_names(name, options.accounts))
+        )
         listings = market.listed({name: listings_of(name) for name in names})
         faults = Faults(clock, listed_symbols(names), seed)
-        world = cls({}, market.prices(seed, listings), market, [], clock, faults, is_limited)
+        world = cls({}, market.prices(seed, listings), market, [], clock, faults, options.is_limited)
         for name in names:
             make, wording = _GATEWAYS[name]
             venue = Venue(name, listings[name], wording, SkewedClock(clock, faults.of(name)))
             gateways = []
-            for own in account_names(name, accounts):
-                journal = Journal(home / folder / f"{own}.jsonl")
+            for own in account_names(name, options.accounts):
+                journal = Journal(home / options.folder / f"{own}.jsonl")
                 world.journals.append(journal)
                 owner = CUSTOMER if own == name else own
                 gateways.append(
                     make(SimulatedExchange(venue, opening_balances(name), journal, owner), credentials[own])
                 )
-            world._add(venue, gateways, seed)
+            world._add(venue, gateways, MarketPace(listings[name], options.bases), seed)
         for _ in names:
             world.step()
         return world
 
-    def _add(self, venue: Venue, gateways: list[Gateway], seed: int) -> None:
+    def _add(self, venue: Venue, gateways: list[Gateway], pace: MarketPace, seed: int) -> None:
         """Add an exchange and connect its faults."""
         self.gateways[venue.name] = gateways[0]
         faults = self.faults.of(venue.name)
@@ -141,7 +157,8 @@ class SimulatedExchanges:
             gateway.subscribers.apply_faults(faults, symbol_of)
         ladders = {symbol: Ladder(row, seed, self.market.shape(row)) for symbol, row in venue.listings.items()}
         limits = [RateGuard(venue.name, self.clock) for _ in gateways]
-        self._turns[venue.name] = _Turn(venue, gateways, ladders, Publisher(gateways, faults), orders, limits)
+        publisher = Publisher(gateways, faults)
+        self._turns[venue.name] = _Turn(venue, gateways, ladders, pace, symbol_of, publisher, orders, limits)
 
     def step(self) -> None:
         """One exchange's turn: prices move, the maker requotes, the crowd takes, and one message is published."""
@@ -152,12 +169,10 @@ class SimulatedExchanges:
         self.prices.advance_exchange(venue.name, STEP_SECONDS)
         for orders in turn.orders:
             orders.release()
-        for symbol, ladder in turn.ladders.items():
-            listing = venue.listings[symbol]
-            if listing.market.is_fx and turn.count % _FX_EVERY:
-                continue
+        for listing, turns in turn.pace.due(turn.count):
+            symbol, ladder = listing.market.symbol, turn.ladders[listing.market.symbol]
             venue.quote(symbol, *ladder.levels(self.prices.mid(listing)))
-            taker = ladder.taker(STEP_SECONDS)
+            taker = ladder.taker(STEP_SECONDS * turns)
             if taker is not None:
                 venue.take(symbol, *taker)
             for order in self.prices.orders(listing):
@@ -167,6 +182,7 @@ class SimulatedExchanges:
             turn.publisher.publish(symbol, venue.books[symbol].drain_changes(), trades)
         turn.count += 1
         if turn.count % _BEAT_EVERY == 0:
+            turn.pace.watch({name for row in turn.gateways for name in row.subscribers.symbols(turn.symbol_of)})
             for gateway in turn.gateways:
                 gateway.beat()
 
@@ -233,6 +249,8 @@ def next_due(due: int, now: int, period: int) -> int:
 def channel_symbols(listings: Sequence[Listing]) -> Callable[[str], str | None]:
     """Maps a channel to its market: the channel's name contains the symbol or the exchange's name of it."""
     names = [(listing.market.symbol, name.lower()) for listing in listings for name in _names_of(listing)]
+    # a name may be the end of a longer one
+    names.sort(key=lambda row: len(row[1]), reverse=True)
 
     @cache
     def symbol_of(channel: str) -> str | None:
@@ -250,26 +268,6 @@ def _names_of(listing: Listing) -> tuple[str, str]:
     return listing.market.symbol, listing.market_id
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangesOptions:
-    """The exchanges to run, all where none is named; `faults` is the schedule."""
-
-    port: int
-    seed: int = 1
-    only: tuple[str, ...] = ()
-    faults: Iterable[ScheduledFault] = ()
-    folder: str = ACCOUNTS
-    is_limited: bool = True
-    """Whether the rate limits of the real exchanges apply."""
-    market: ChosenMarket = field(default_factory=ChosenMarket)
-    accounts: int = 1
-    """On each exchange."""
-    own_ports: Mapping[str, int] = field(default_factory=dict)
-    """Exchanges that are served at the root of a port of their own too."""
-    tls: SSLContext | None = None
-    """Of all ports; None: without TLS."""
-
-
 async def run_exchanges(
     home: Path, options: ExchangesOptions, ready: Callable[[], None], is_watched: Callable[[], bool] = lambda: True
 ) -> None:
@@ -280,16 +278,7 @@ async def run_exchanges(
     where a port is taken or a journal cannot be written: after a restart each exchange continues from its journals.
     """
     clock = SystemClock()
-    world = SimulatedExchanges.open(
-        home,
-        options.seed,
-        clock,
-        options.only,
-        options.folder,
-        is_limited=options.is_limited,
-        market=options.market,
-        accounts=options.accounts,
-    )
+    world = SimulatedExchanges.open(home, clock, options)
     schedule = FaultSchedule(world.faults, clock, options.faults)
     application = world.application()
     application.add_subapp("/admin", admin_application(world.faults, clock, ensure_token(home)))

@@ -81,6 +81,8 @@ def test_every_setting_is_documented_with_its_default() -> None:
     for name, field in fields.items():
         if isinstance(field.default, str):
             assert documented[name].startswith(f"`{field.default}`"), name
+        elif field.get_default(call_default_factory=True) in ((), {}):
+            assert documented[name] == "none", name
         elif not field.is_required():
             assert Decimal(documented[name].replace(",", "")) == Decimal(str(field.default)), name
 

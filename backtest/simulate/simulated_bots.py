@@ -17,6 +17,7 @@ from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor
 from bots.server_clock import ServerClock
 from market.accounting.episodes import TradeBounds
+from market.accounting.missed_profit import most_notional
 from market.decide.circuit_breaker import FailureKind
 from market.decide.settings import Settings
 from market.instruments.markets import Market
@@ -32,6 +33,24 @@ LegKey = tuple[str, LegRole]
 
 RETRY = round(ROUND_SECONDS * MICROSECONDS)
 """A leg that may not be sent yet is tried again so much later, as by a live bot's next round."""
+
+
+class NotionalLimits:
+    """`most_notional`, worked out once for each pair of an asset: it is asked for with every opportunity."""
+
+    def __init__(self) -> None:
+        self._settings: Settings | None = None
+        self._known: dict[tuple[str, str, str], Decimal] = {}
+
+    def most(self, opportunity: Opportunity, settings: Settings) -> Decimal:
+        if self._settings is not settings:
+            self._settings = settings
+            self._known.clear()
+        key = (opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = most_notional(opportunity, settings)
+        return known
 
 
 class SimulatedBots:
@@ -55,8 +74,7 @@ class SimulatedBots:
         self.rejections = RejectionCounts()
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
-        self._most_notional: tuple[Settings | None, Decimal] = (None, ZERO)
-        """The settings that it is of, and the least of their limits of a trade's notional."""
+        self._limits = NotionalLimits()
         self._advance = advancing(markets)
         self._health = {name: ExchangeHealthWatch(name, store, self.cache, wall_clock=agenda.now) for name in accounts}
         self._reserver = self._one_reserver()
@@ -85,13 +103,8 @@ class SimulatedBots:
     def bounds(self, opportunity: Opportunity) -> TradeBounds:
         """What one trade could use now."""
         buy, sell, free = opportunity.buy, opportunity.sell, self.cache.free
-        settings = self.cache.settings
-        if self._most_notional[0] is not settings:
-            limits = (settings.max_notional, settings.max_total_notional)
-            most = min(*limits, settings.max_exchange_notional, settings.max_asset_notional)
-            self._most_notional = (settings, most)
         return TradeBounds(
-            notional=self._most_notional[1],
+            notional=self._limits.most(opportunity, self.cache.settings),
             quote=free.get((buy.exchange, buy.quote_currency)),
             base=free.get((sell.exchange, opportunity.base)),
             minimum=max(self._least(buy), self._least(sell)),

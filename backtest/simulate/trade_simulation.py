@@ -13,6 +13,7 @@ from backtest.backtest_parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
 from backtest.simulate.event_queue import EventQueue, run_to_end
 from backtest.simulate.quote_history import QuoteHistory
+from backtest.simulate.recorded_windows import needs_windows
 from backtest.simulate.seen_spreads import SpreadStatistics, lifetime_of
 from backtest.simulate.settings_changes import SettingsChange
 from backtest.simulate.simulated_account import Conditions, SimulatedAccount
@@ -55,22 +56,38 @@ def trade(
     windows: Iterable[SpreadWindow] | None = None,
 ) -> TradingOutcome:
     """`opportunities` by `trading_order`; of several with one id the first counts. `windows` by their ends, for the
-    rules that need earlier spreads; None: those rules have none. Raises BacktestError."""
+    rules that need earlier spreads, and read only as far as one of them does; None: those rules have none. Raises
+    BacktestError."""
     # here, since a sweep trades in Spark's workers; a handler that is there already is not added again
     logging.getLogger("bots").addHandler(UNHEARD)
     simulation = _Simulation(history, tuple(market for market in markets if not market.is_fx), parameters)
     spreads = SpreadStatistics()
-    coming = iter(windows or ())
-    following = next(coming, None)
+    coming = _Coming(windows)
     for opportunity in _each_once(opportunities):
         decided = opportunity.event_time + simulation.decision
-        while following is not None and following.end + WINDOW_DELAY <= decided:
-            simulation.bots.cache.update_window(following)
-            following = next(coming, None)
+        if needs_windows(simulation.bots.cache.settings, opportunity.net_bps):
+            for window in coming.known_at(decided):
+                simulation.bots.cache.update_window(window)
         simulation.agenda.advance(decided)
         spreads.see(opportunity, simulation.bots.decide(opportunity), simulation.bots.bounds)
     simulation.agenda.finish()
     return simulation.outcome(spreads, has_history=windows is not None)
+
+
+class _Coming:
+    """Windows in the order of their ends; the first is not even asked for before it is needed."""
+
+    def __init__(self, windows: Iterable[SpreadWindow] | None) -> None:
+        self._windows = iter(windows or ())
+        self._following: SpreadWindow | None = None
+
+    def known_at(self, time: int) -> Iterator[SpreadWindow]:
+        """Those that live bots have by then, each once."""
+        following = self._following or next(self._windows, None)
+        while following is not None and following.end + WINDOW_DELAY <= time:
+            yield following
+            following = next(self._windows, None)
+        self._following = following
 
 
 class _Simulation:

@@ -1,14 +1,17 @@
 """The work of one task of a sweep: the sets of one chunk, each traded on the candidates that it would have found."""
 
 import gc
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from backtest.backtest_parameters import Parameters
 from backtest.detect.detected_cache import opportunities_of
 from backtest.result.asset_marks import Marks
 from backtest.result.performance import performance_of
 from backtest.simulate.quote_history import QuoteHistory, quote_history_of
+from backtest.simulate.recorded_windows import recorded_windows
 from backtest.simulate.trade_simulation import trade
 from backtest.sweep.parameter_grids import Point
 from backtest.sweep.sweep_candidates import Candidates
@@ -16,8 +19,9 @@ from backtest.sweep.sweep_parameters import Variable, variables_of, with_values
 from backtest.sweep.sweep_results import WHOLE, SetResult, result_of
 from backtest.sweep.sweep_store import SweepDefinition, SweepStore
 from backtest.sweep.walk_forward import Span, spans_of
-from datasets.ticksets.tick_set import open_tick_set
+from datasets.ticksets.tick_set import TickSet, open_tick_set
 from market.instruments.markets import Market
+from market.prices.spread_statistics import SpreadWindow
 from market.trade.leg_planning import markets_by_symbol
 
 MAX_ROWS_IN_MEMORY = 20_000_000
@@ -33,6 +37,7 @@ class SweepTask:
     points: tuple[Point, ...]
     """The points of all sets: they are drawn in sequence, so a chunk would have to draw all before its own again."""
     variables: dict[str, Variable]
+    tick_set: TickSet
     markets: tuple[Market, ...]
     candidates: Candidates
     history: QuoteHistory
@@ -45,14 +50,19 @@ class SweepTask:
         if parameters is None:
             return []
         found = self.candidates.under(parameters.settings)
-        whole = trade(found, self.history, self.markets, parameters)
+        whole = trade(found, self.history, self.markets, parameters, self._windows(parameters))
         performance = performance_of(whole, self.marks, markets_by_symbol(self.markets))
         results = [result_of(number, WHOLE, point, whole, performance)]
         for span in self.spans:
             mine = [one for one in found if span.start <= one.event_time < span.end]
-            outcome = trade(mine, self.history.until(span.end), self.markets, parameters)
+            history = self.history.until(span.end)
+            outcome = trade(mine, history, self.markets, parameters, self._windows(parameters))
             results.append(result_of(number, span.number, point, outcome))
         return results
+
+    def _windows(self, parameters: Parameters) -> Iterator[SpreadWindow]:
+        """Read only where a rule asks for them."""
+        return recorded_windows(self.tick_set, None if parameters.follow_logged_settings else parameters.settings)
 
 
 def run_chunk(folder: Path, chunk: int) -> int:
@@ -79,6 +89,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
         definition=definition,
         points=tuple(definition.grid.points()),
         variables=variables_of(definition.parameters),
+        tick_set=tick_set,
         markets=manifest.markets,
         candidates=Candidates(list(opportunities_of(store.candidates)), store.rate_ages()),
         history=quote_history_of(tick_set, kept),

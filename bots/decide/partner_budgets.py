@@ -4,13 +4,15 @@ Each bot stores with its lease what its account has used; what has ended since i
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from exchanges.requests.rate_budget import RateBudget, account_budget
+from exchanges.requests.rate_limits import entry_rules
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Lease
 from session.clock import steady_now
+from session.exchange_entries import ExchangeEntry
 
 _MAX_REMEMBERED = 2_000
 """Legs remembered as counted: a leg is updated with each step of its arbitrage."""
@@ -44,7 +46,7 @@ class PartnerBudgets:
         if name not in self.budgets or not lease.used or self._reported_at.get(name) == lease.used_at:
             return
         self._reported_at[name] = lease.used_at
-        budget = account_budget(name, self.clock)
+        budget = account_budget(name, self.clock, self.budgets[name].rules)
         budget.take_over(lease.used, max(0, now - lease.used_at))
         for exchange, ended_at in self._ended:
             if exchange == name and ended_at > lease.used_at:
@@ -66,5 +68,7 @@ def less_open_legs(left: int | None, exchange: str, open_arbitrages: Iterable[Ar
     return left - reserving - sum(leg.exchange == exchange and not leg.is_final for leg in legs)
 
 
-def partners_of(exchange: str, exchanges: Iterable[str]) -> PartnerBudgets:
-    return PartnerBudgets({name: account_budget(name) for name in exchanges if name != exchange})
+def partners_of(exchange: str, entries: Mapping[str, ExchangeEntry]) -> PartnerBudgets:
+    """Of all `entries` but `exchange`; one of unknown limits has no budget here, and so no limit."""
+    rules = {name: entry_rules(entry) for name, entry in entries.items() if name != exchange}
+    return PartnerBudgets({name: account_budget(name, rules=one) for name, one in rules.items() if one is not None})

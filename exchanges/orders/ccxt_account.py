@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 
 import ccxt
 
-from exchanges.ccxt_client import ExchangeConfig, make_exchange, session_config
+from exchanges.ccxt_client import ExchangeConfig, limit_rules, make_exchange, session_config
 from exchanges.error_mapping import is_clock_fault, is_past_deadline, post_error, read_error
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.exchange_credentials import Credentials
+from exchanges.generic.generic_orders import GenericOrderApi, SharedMarkets
+from exchanges.generic.order_quirks import order_quirks
 from exchanges.order_port import AnswerNotUnderstoodError, OrderApi
 from exchanges.orders.binance import BinanceOrderApi
 from exchanges.orders.bitflyer import BitflyerOrderApi
@@ -39,21 +41,30 @@ _ORDER_APIS: dict[str, Callable[[Any], OrderApi]] = {
 _POLL_DELAYS = (0.02, 0.1, 0.5)
 
 Result = TypeVar("Result")
+Prepare = Callable[[], Awaitable[None]]
+
+
+async def _nothing() -> None:
+    """Our own order APIs need nothing before a request."""
 
 
 class CcxtAccount:
     """One account on one exchange. Orders have a connection of their own, which checks their permits; everything else
-    uses another. `budget`: the rate limits of both; None where there are none."""
+    uses another. `budget`: the rate limits of both; None where there are none. `prepare` comes before every request;
+    it raises ccxt's errors."""
 
     def __init__(
         self,
+        exchange: str,
         orders: "AccountConnection",
         reads: "AccountConnection",
         markets: Sequence[Market],
         keys: Credentials | None,
         budget: RateBudget | None = None,
+        prepare: Prepare = _nothing,
     ) -> None:
-        self._exchange = str(orders.client.id)
+        self._exchange = exchange
+        self._prepare = prepare
         self._orders = orders
         self._reads = reads
         self._keys = keys
@@ -92,6 +103,13 @@ class CcxtAccount:
         # an open order must not wait behind polls
         with requests_for("follow"):
             await self._clock.measure_once()
+            try:
+                await self._prepare()
+            except ccxt.BaseError as error:
+                unsent = read_error(self._exchange, error, self._keys)
+                if isinstance(unsent, AccountRejectedError):
+                    raise unsent from None
+                raise OrderRejectedError(f"the order was not sent: {unsent}") from None
             exchange_order_id = await self._post(order, market, permit)
             return await self._poll_report(order, market, exchange_order_id)
 
@@ -166,11 +184,13 @@ class CcxtAccount:
         await self._clock.measure_if_due()
         try:
             try:
+                await self._prepare()
                 return await request()
             except ccxt.BaseError as error:
                 if not is_clock_fault(error):
                     raise
             await self._clock.measure()
+            await self._prepare()
             return await request()
         except ccxt.BaseError as error:
             raise read_error(self._exchange, error, self._keys) from None
@@ -200,13 +220,18 @@ def open_account(
 ) -> CcxtAccount:
     """The account of `config`, its rate limits counted by `steady_clock`. Raises AccountRejectedError; the caller
     closes it."""
-    make_api = _ORDER_APIS.get(config.exchange)
-    if make_api is None:
-        raise AccountRejectedError(f"orders on {config.exchange} are not supported, only on {', '.join(_ORDER_APIS)}")
-    budget = account_budget(config.exchange, steady_clock)
+    budget = account_budget(config.exchange, steady_clock, limit_rules(config))
     orders, reads = (make_exchange(config, environment, budget, posts_only=posts) for posts in (True, False))
-    connections = AccountConnection(orders, make_api(orders)), AccountConnection(reads, make_api(reads))
-    return CcxtAccount(*connections, markets, config.credentials, reads.budget)
+    posting_one, reading_one = (AccountConnection(one, _order_api(config, one)) for one in (orders, reads))
+    prepare = SharedMarkets(reads, orders).load if config.entry.is_generic else _nothing
+    return CcxtAccount(config.exchange, posting_one, reading_one, markets, config.credentials, reads.budget, prepare)
+
+
+def _order_api(config: ExchangeConfig, client: Any) -> OrderApi:
+    """Our own one of that exchange, or the generic one."""
+    if config.entry.is_generic:
+        return GenericOrderApi(client, order_quirks(config.entry.ccxt))
+    return _ORDER_APIS[config.entry.ccxt](client)
 
 
 def open_session_account(session: Session, exchange: str, environment: Mapping[str, str]) -> CcxtAccount:

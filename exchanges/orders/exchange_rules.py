@@ -14,12 +14,14 @@ from exchanges.exchange_credentials import Credentials
 from exchanges.exchange_symbols import bitflyer_product, bitstamp_pair
 from exchanges.order_port import AnswerNotUnderstoodError, number_in, row_of, rows_of
 from exchanges.requests.measured_clock import MeasuredClock
-from market.instruments.assets import asset_of, assets_of
-from market.instruments.markets import Market
+from market.instruments.assets import asset_of, assets_of, has_codes
+from market.instruments.markets import FeeSide, Market
 from market.money import decimal_of
 
 _PERCENT = Decimal(100)
 _HIGHEST_RATE = Decimal("0.1")
+_FEE_SIDES: dict[object, FeeSide] = {"get": "received", "base": "base", "quote": "quote"}
+"""ccxt's names of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,9 @@ async def exchange_rules(
     try:
         await MeasuredClock(client).measure()
         listed: Mapping[str, Any] = await client.load_markets()
-        own = tuple(market_as_listed(market, listed.get(market.symbol)) for market in markets)
+        _check_precision(client)
+        name = config.entry.ccxt
+        own = tuple(market_as_listed(market, listed.get(market.symbol), name) for market in markets)
         return ExchangeRules(own, await _taker_rate(client, markets[0]))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, config.credentials) from None
@@ -65,8 +69,10 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Sta
     client = make_exchange(config)
     try:
         listed: Mapping[str, Any] = await client.load_markets()
+        _check_precision(client)
         rows = {market.symbol: listed.get(market.symbol) for market in markets}
-        own = tuple(market_as_listed(market, rows[market.symbol]) for market in markets)
+        name = config.entry.ccxt
+        own = tuple(market_as_listed(market, rows[market.symbol], name) for market in markets)
         rates = [_listed_rate(rows[market.symbol] or {}) for market in markets if not market.is_fx]
         return StaticRules(own, next(iter(rates), None))
     except ccxt.BaseError as error:
@@ -77,17 +83,33 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Sta
         await client.close()
 
 
-def market_as_listed(market: Market, row: Mapping[str, Any] | None) -> Market:
+def _check_precision(client: Any) -> None:
+    """Raises AccountRejectedError where ccxt's precisions are not steps: with so many significant digits the step
+    changes with the price."""
+    if client.precisionMode != ccxt.TICK_SIZE:
+        raise AccountRejectedError(f"{client.id} has no fixed price step in ccxt, which is not supported")
+
+
+def market_as_listed(market: Market, row: Mapping[str, Any] | None, ccxt_id: str | None = None) -> Market:
     """`market` with ccxt's sizes. Raises AccountRejectedError where it is not traded or has another asset.
+
+    `ccxt_id`: ccxt's name of the exchange where the market has another one of ours.
 
     ccxt's steps are floats made from the exchange's decimals, so their shortest text is the exchange's own.
     """
     if row is None or row.get("active") is False:
         raise AccountRejectedError(f"{market.exchange} does not trade {market.symbol}")
-    _check_assets(market, row)
+    _check_assets(replace(market, exchange=ccxt_id or market.exchange), row)
     precision, limits = row.get("precision") or {}, row.get("limits") or {}
+    fee_side = market.fee_side
+    if not has_codes(ccxt_id or market.exchange):
+        # there is no table of ours to fall back on
+        fee_side = _FEE_SIDES.get(row.get("feeSide"), "quote")
+        if _stated(precision.get("price")) is None or _stated(precision.get("amount")) is None:
+            raise AccountRejectedError(f"{market.exchange} does not say in which steps {market.symbol} is traded")
     return replace(
         market,
+        fee_side=fee_side,
         tick_size=_stated(precision.get("price")) or market.tick_size,
         lot_step=_stated(precision.get("amount")) or market.lot_step,
         minimum_amount=_stated((limits.get("amount") or {}).get("min")) or market.minimum_amount,
@@ -102,6 +124,10 @@ def _stated(value: float | str | None) -> Decimal | None:
 
 def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
     """Checks that the exchange's base and quote currencies are the ones we compare."""
+    if not has_codes(market.exchange):
+        if (row.get("base"), row.get("quote")) != (market.base, market.quote_currency):
+            raise AccountRejectedError(f"{market.exchange} {market.symbol} trades {row.get('base')}/{row.get('quote')}")
+        return
     info = row.get("info")
     # ccxt translates Kraken's codes.
     codes = (info["base"], info["quote"]) if market.exchange == "kraken" and isinstance(info, Mapping) else None
@@ -113,7 +139,7 @@ def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
 
 
 async def _taker_rate(client: Any, market: Market) -> Decimal:
-    return _checked_rate(await _ASKED_FEES[client.id](client, market))
+    return _checked_rate(await _ASKED_FEES.get(client.id, _unified_rate)(client, market))
 
 
 def _listed_rate(row: Mapping[str, Any]) -> Decimal | None:
@@ -154,6 +180,17 @@ async def _kraken_rate(client: Any, market: Market) -> Decimal:
 
 async def _binance_rate(client: Any, _market: Market) -> Decimal:
     return number_in(row_of(row_of(await client.privateGetAccount()).get("commissionRates")), "taker")
+
+
+async def _unified_rate(client: Any, market: Market) -> Decimal:
+    """Ours by ccxt where it can ask for it, otherwise the listed one."""
+    if client.has.get("fetchTradingFee"):
+        row = row_of(await client.fetch_trading_fee(market.symbol))
+    elif client.has.get("fetchTradingFees"):
+        row = row_of(row_of(await client.fetch_trading_fees()).get(market.symbol))
+    else:
+        row = row_of(client.market(market.symbol))
+    return number_in(row, "taker")
 
 
 _ASKED_FEES: dict[str, Callable[[Any, Market], Awaitable[Decimal]]] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import ccxt
 
-from exchanges.exchange_symbols import kraken_pair
+from exchanges.exchange_symbols import OLD_NAMES, kraken_asset, kraken_name, kraken_pair
 from exchanges.order_port import (
     FILLS_MARGIN,
     AnswerNotUnderstoodError,
@@ -33,7 +33,7 @@ _TRADES_A_PAGE = 50
 _TRIES_FOR_A_NONCE = 10
 # ccxt counts nonces in milliseconds.
 _NEXT_NONCE_SECONDS = 0.002
-_CURRENCIES = {"XXBT": "BTC", "XBT": "BTC", "ZUSD": "USD", "ZEUR": "EUR", "ZJPY": "JPY"}
+_CURRENCIES = {name: currency for currency in OLD_NAMES for name in (kraken_asset(currency), kraken_name(currency))}
 
 DEADLINE_SECONDS = 5
 """After that the matching engine refuses a new order (docs.kraken.com, "Add Order"; 2 to 60 seconds)."""
@@ -196,5 +196,5 @@ def _fill(fill_id: str, row: Mapping[str, Any], side: Side, market: Market) -> F
 
 def _pairs(market: Market) -> set[str]:
     """The pair's names in rows: XBTUSD, or XXBTZUSD with the old prefix letters."""
-    base, quote = ("XBT" if name == "BTC" else name for name in (market.base, market.quote_currency))
+    base, quote = map(kraken_name, (market.base, market.quote_currency))
     return {head + base + middle + quote for head in ("", "X", "Z") for middle in ("", "X", "Z")}

@@ -10,7 +10,7 @@ from exchanges.errors import ExchangeUnavailableError
 from exchanges.requests.order_permits import outgoing_order
 from exchanges.requests.permit_requests import OrderHttpRequest, PermitRequest
 from exchanges.requests.rate_budget import RateBudget
-from exchanges.requests.rate_limits import CountedRequest, Weights, weights_of
+from exchanges.requests.rate_limits import CountedRequest, Weights
 
 LONGEST_BAN_SECONDS = 3 * 24 * 3_600.0
 """The longest pause, whatever the exchange asks for: Binance's longest ban. A request during a ban prolongs it."""
@@ -31,10 +31,11 @@ class BudgetedClient:
         self, api: Any, method: str, path: str, params: Mapping[str, Any], config: Mapping[str, Any] | None = None
     ) -> Weights:
         """The request's weights, as the exchange counts them; ccxt passes them to `throttle`."""
+        if self.budget is None:
+            return {}
         cost = super().calculate_rate_limiter_cost(api, method, path, params, config or {})  # type: ignore[misc]
         is_private = "private" in (api if isinstance(api, list) else [api])
-        exchange = str(self.id)  # type: ignore[attr-defined]
-        return weights_of(exchange, CountedRequest(is_private, method, path, params, cost))
+        return self.budget.rules.count(CountedRequest(is_private, method, path, params, cost))
 
     async def throttle(self, cost: Weights | None = None) -> None:
         """Reads wait here. An order does not: its weights are spent right before it is sent."""

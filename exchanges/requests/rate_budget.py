@@ -17,16 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from exchanges.errors import ExchangeUnavailableError, NotPostedError
 from exchanges.requests.rate_counters import Limit, Used
-from exchanges.requests.rate_limits import (
-    BOTS_SHARE,
-    BOTS_SHARES,
-    LEGS,
-    LIMITS,
-    OF_ORDERS,
-    OF_THE_ADDRESS,
-    ORDERS,
-    Weights,
-)
+from exchanges.requests.rate_limits import OF_ORDERS, LimitRules, Weights, rules_of
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 
@@ -37,10 +28,6 @@ Purpose = Literal["poll", "follow"]
 UsedLimits = Mapping[str, Used]
 """Counts by limit."""
 
-POLLS_SHARE = Fraction(2, 5)
-"""Share of polls in every limit that counts reads."""
-POLLS_SHARES: Mapping[str, Fraction] = {"kraken": Fraction(3, 5)}
-"""Exchanges that count orders separately and need more for comparisons: there four reads every 15 s."""
 POLLS_AT_ONCE = Fraction(1, 5)
 """Share of the polls of a window that may be used at once; the rest is spread, so that a killed process loses
 little."""
@@ -88,6 +75,7 @@ class RateBudget:
     """One account's budget, for all its connections. An unknown limit is not enforced."""
 
     exchange: str
+    rules: LimitRules
     polls: UsedLimits
     trades: UsedLimits
     clock: Callable[[], int] = steady_now
@@ -100,7 +88,7 @@ class RateBudget:
         """How many legs may be started now, each with its reads, without the part reserved for open trades; None where
         there is no limit."""
         now = self.clock()
-        weights = [(self.trades[name], weight) for name, weight in LEGS[self.exchange].items() if name in self.trades]
+        weights = [(self.trades[name], weight) for name, weight in self.rules.leg.items() if name in self.trades]
         if not weights:
             return None
         if now < self._paused_until:
@@ -109,7 +97,7 @@ class RateBudget:
 
     def has_room(self) -> bool:
         """Whether one order could be sent now, including the part reserved for open trades."""
-        return self._exhausted_limit(ORDERS.get(self.exchange, {}), self.clock()) is None
+        return self._exhausted_limit(self.rules.order, self.clock()) is None
 
     def spend(self, weights: Weights) -> None:
         """Spend an order's weights; never waits. Raises NotPostedError where a limit is used up."""
@@ -131,7 +119,7 @@ class RateBudget:
 
     def record_leg(self) -> None:
         """Count a leg that another process sent, with its reads."""
-        _add(self.trades, LEGS[self.exchange], self.clock())
+        _add(self.trades, self.rules.leg, self.clock())
 
     async def wait_for(self, weights: Weights) -> None:
         """Wait until a read fits into its limits, without the part reserved for orders.
@@ -156,8 +144,7 @@ class RateBudget:
             await SystemClock().sleep(max(waits))
 
     def _reserved_for_orders(self) -> Weights:
-        legs = LEGS.get(self.exchange, {})
-        return {name: RESERVED_LEGS * legs[name] for name in ORDERS.get(self.exchange, {})}
+        return {name: RESERVED_LEGS * self.rules.leg[name] for name in self.rules.order}
 
     def pause(self, seconds: float | None) -> None:
         """Send nothing for `seconds` after "too many requests". With None the pause doubles each time until the
@@ -203,22 +190,28 @@ class RateBudget:
         self._pause_seconds = spent.pause_seconds
 
 
-def account_budget(exchange: str, clock: Callable[[], int] = steady_now) -> RateBudget:
-    """The budget of an account's bot: the account's limits, and its share of the address's limits."""
-    limits, shared = LIMITS[exchange], OF_THE_ADDRESS[exchange]
-    share = BOTS_SHARES.get(exchange, BOTS_SHARE)
-    own = {name: limit.share_of(share) if name in shared else limit for name, limit in limits.items()}
-    for_polls = POLLS_SHARES.get(exchange, POLLS_SHARE)
+def account_budget(exchange: str, clock: Callable[[], int] = steady_now, rules: LimitRules | None = None) -> RateBudget:
+    """The budget of an account's bot: the account's limits, and its share of the address's limits.
+
+    `rules`: of an exchange that is not in `LIMITS`.
+    """
+    rules = rules or rules_of(exchange)
+    own = {
+        name: limit.share_of(rules.bots_share) if name in rules.of_the_address else limit
+        for name, limit in rules.limits.items()
+    }
+    for_polls = rules.polls_share
     reads = {name: limit.share_of(for_polls) for name, limit in own.items() if name not in OF_ORDERS}
     polls = {name: Used(limit.as_counter(POLLS_AT_ONCE)) for name, limit in reads.items()}
     trades = {name: Used(limit if name in OF_ORDERS else limit.share_of(1 - for_polls)) for name, limit in own.items()}
-    return RateBudget(exchange, polls, trades, clock)
+    return RateBudget(exchange, rules, polls, trades, clock)
 
 
-def full_budget(exchange: str) -> RateBudget:
+def full_budget(exchange: str, rules: LimitRules | None = None) -> RateBudget:
     """The full rate limits, for a few requests before trading starts."""
-    used_limits = {name: Used(limit) for name, limit in LIMITS.get(exchange, {}).items()}
-    return RateBudget(exchange, used_limits, used_limits)
+    rules = rules or rules_of(exchange)
+    used_limits = {name: Used(limit) for name, limit in rules.limits.items()}
+    return RateBudget(exchange, rules, used_limits, used_limits)
 
 
 def _reserved(limit: Limit) -> int:

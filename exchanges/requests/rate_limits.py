@@ -4,6 +4,7 @@ All processes of this machine, the feeds included, share the limits of an addres
 alone.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,6 +13,7 @@ from typing import Any
 
 from exchanges.requests.rate_counters import Limit, counter, window
 from market.money import decimal_of
+from session.exchange_entries import ExchangeEntry
 
 Weights = Mapping[str, int]
 """Weight of a request, by limit."""
@@ -46,6 +48,11 @@ BOTS_SHARES: Mapping[str, Fraction] = {"kraken": Fraction(1, 5)}
 BOTS_SHARE = Fraction(1, 2)
 """The bot's share of an address's limits; the feeds have the rest and respect it by `live_rest_pace` (`pricefeeds`)."""
 
+POLLS_SHARE = Fraction(2, 5)
+"""Share of polls in every limit that counts reads."""
+POLLS_SHARES: Mapping[str, Fraction] = {"kraken": Fraction(3, 5)}
+"""Exchanges that count orders separately and need more for comparisons: there four reads every 15 s."""
+
 ORDERS: Mapping[str, Weights] = {
     "coinbaseexchange": {"private": 1},
     "bitstamp": {"second": 1, "all": 1},
@@ -74,6 +81,12 @@ _UNCOUNTED = (*_COUNTED_BY_THE_ENGINE, "CancelOrder")
 _COUNTED_TWICE = ("Ledgers", "QueryLedgers", "TradesHistory")
 _BINANCE_UNIT = 5
 """ccxt counts in units of 50 ms, each worth five of Binance's weights."""
+_GENERIC = "requests"
+_GENERIC_SECONDS = 60
+_TENTHS = 10
+"""ccxt's costs have fractions; ours are whole numbers."""
+_GENERIC_REQUESTS_OF_A_LEG = 3
+"""The order, its state, its fills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +100,48 @@ class CountedRequest:
     cost: float = 1.0
 
 
-def weights_of(exchange: str, asked: CountedRequest) -> Weights:
-    """Weights of a request; empty where the exchange's limits are unknown."""
-    count = _COUNTS.get(exchange)
-    return {} if count is None else count(asked)
+@dataclass(frozen=True, slots=True)
+class LimitRules:
+    """One exchange's limits, and how they are used and divided."""
+
+    limits: Mapping[str, Limit]
+    of_the_address: frozenset[str]
+    order: Weights
+    leg: Weights
+    count: Callable[[CountedRequest], Weights]
+    bots_share: Fraction = BOTS_SHARE
+    polls_share: Fraction = POLLS_SHARE
+
+
+def rules_of(exchange: str) -> LimitRules:
+    """The documented limits of one of `LIMITS`."""
+    return LimitRules(
+        LIMITS[exchange],
+        OF_THE_ADDRESS[exchange],
+        ORDERS[exchange],
+        LEGS[exchange],
+        _COUNTS[exchange],
+        BOTS_SHARES.get(exchange, BOTS_SHARE),
+        POLLS_SHARES.get(exchange, POLLS_SHARE),
+    )
+
+
+def generic_rules(rate_limit_ms: float) -> LimitRules:
+    """The one limit that ccxt knows of an exchange: milliseconds per unit of its own costs, for all requests together.
+
+    Counted over a minute, as ccxt's own rolling window does.
+    """
+    units = int(_GENERIC_SECONDS * 1_000 / rate_limit_ms)
+    order = {_GENERIC: _TENTHS}
+    limits = {_GENERIC: window(units * _TENTHS, _GENERIC_SECONDS)}
+    return LimitRules(limits, frozenset(limits), order, {_GENERIC: _GENERIC_REQUESTS_OF_A_LEG * _TENTHS}, _on_any)
+
+
+def entry_rules(entry: ExchangeEntry) -> LimitRules | None:
+    """None where its limits are unknown."""
+    if entry.is_generic:
+        return None if entry.rate_limit_ms is None else generic_rules(entry.rate_limit_ms)
+    return rules_of(entry.ccxt) if entry.ccxt in LIMITS else None
 
 
 def _on_coinbaseexchange(asked: CountedRequest) -> Weights:
@@ -136,6 +187,10 @@ def _on_kraken(asked: CountedRequest) -> Weights:
     if asked.path in _UNCOUNTED:
         return {}
     return {"private": 2 if asked.path in _COUNTED_TWICE else 1}
+
+
+def _on_any(asked: CountedRequest) -> Weights:
+    return {_GENERIC: max(1, math.ceil(asked.cost * _TENTHS))}
 
 
 _COUNTS: Mapping[str, Callable[[CountedRequest], Weights]] = {

@@ -17,6 +17,9 @@ from session.clock import wall_now
 _MILLISECOND = 1_000
 # Whole seconds are half a second late on average, with the same uncertainty.
 _HALF_SECOND_MS = 500
+_READ_BY_US = ("coinbaseexchange", "binance", "kraken", "bitstamp", "bitflyer")
+_NEGLIGIBLE_MS = 1_000
+"""Exchanges allow for a few seconds between a request's time and theirs."""
 
 
 class TimeSyncedSigning:
@@ -102,6 +105,9 @@ async def measure_clock(client: Any) -> int:
     if client.id == "kraken":
         return 0
     client.exchange_ahead_ms = client.order_clock_ahead_ms
+    if client.id not in _READ_BY_US and abs(client.exchange_ahead_ms) < _NEGLIGIBLE_MS:
+        # its nonces may be times, which must not go back with each measurement
+        client.exchange_ahead_ms = 0
     # the exchange may have read its clock at any moment in between
     client.exchange_uncertainty_ms = doubt + abs(after - before) // 2 // _MILLISECOND + 1
     return int(client.exchange_ahead_ms)
@@ -116,6 +122,8 @@ async def _server_milliseconds(client: Any) -> tuple[int, int]:
     if client.id == "kraken":
         whole_seconds = number_in(row_of(row_of(await client.publicGetTime()).get("result")), "unixtime")
         return int(whole_seconds) * 1_000 + _HALF_SECOND_MS, _HALF_SECOND_MS
+    if client.id not in _READ_BY_US:
+        return await _unified_time(client), 0
     # The others have no endpoint for it; any cheap answer has an HTTP date.
     if client.id == "bitstamp":
         await client.publicGetTickerPair({"pair": "btceur"})
@@ -127,3 +135,10 @@ async def _server_milliseconds(client: Any) -> tuple[int, int]:
     except (KeyError, ValueError) as error:
         raise AnswerNotUnderstoodError(f"{client.id} sent no date") from error
     return int(date.timestamp() * 1_000) + _HALF_SECOND_MS, _HALF_SECOND_MS
+
+
+async def _unified_time(client: Any) -> int:
+    """Of any exchange, in milliseconds."""
+    if not client.has.get("fetchTime"):
+        raise AnswerNotUnderstoodError(f"{client.id} publishes no time that ccxt reads")
+    return int(number_in({"time": await client.fetch_time()}, "time"))

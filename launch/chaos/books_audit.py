@@ -58,7 +58,7 @@ def account_of(exchange: str, entries: Iterable[Entry]) -> AuditedAccount:
     came_at: dict[str, int] = {}
     filled_since: dict[str, int] = {}
     for entry in entries:
-        opening = entry.opening or opening
+        opening = {**opening, **entry.opening}
         orders.update((order.order_id, order) for order in entry.orders)
         fills += entry.fills
         rejected += [replace(one, at=entry.at or one.at) for one in entry.rejected]

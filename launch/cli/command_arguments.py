@@ -35,6 +35,12 @@ def add_session(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_markets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--asset", metavar="ASSET", help="of this one only, for example ETH")
+    parser.add_argument("--exchange", metavar="NAME", help="of this one only, for example kraken")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
+
+
 def add_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", type=Path, nargs="*", metavar="FILE")
     parser.add_argument("--verify", metavar="SESSION", help="verify a recorded session instead, by its id or folder")

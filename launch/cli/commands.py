@@ -15,6 +15,7 @@ from launch.cli.command_arguments import (
     add_exchanges,
     add_feed,
     add_keys,
+    add_markets,
     add_nothing,
     add_paper,
     add_raw_replay,
@@ -84,6 +85,7 @@ def _commands() -> tuple[Command, ...]:
             add_chaos,
             _chaos,
         ),
+        ("markets", "list what can be compared with what, and why something is not", add_markets, _markets),
         ("doctor", "check every prerequisite", add_nothing, _doctor),
         ("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
         ("exchanges", "run the simulated exchanges on their own", add_exchanges, _exchanges),
@@ -127,6 +129,13 @@ def _live(arguments: argparse.Namespace) -> int:
     check_live(home, config, os.environ)
     with locked(home):
         return asyncio.run(run_live(home, options, config, os.environ, echo))
+
+
+def _markets(arguments: argparse.Namespace) -> int:
+    from launch.cli.markets_command import MarketsOptions, list_markets
+
+    config = read_configuration(arguments.config, os.environ)
+    return list_markets(MarketsOptions(arguments.asset, arguments.exchange), config, echo)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
@@ -234,9 +243,12 @@ def _exchanges(arguments: argparse.Namespace) -> int:
 
 
 def _feed(arguments: argparse.Namespace) -> int:
+    from exchanges.ccxt_on_demand import load_ccxt_on_demand
     from pricefeeds.feed.feeder import run_feeder
 
     session = _session_with(arguments.name, "feed")
+    if session.entry_of(arguments.name).is_generic:
+        load_ccxt_on_demand()
     return _run_part(
         session,
         f"feed-{arguments.name}",

@@ -105,7 +105,14 @@ def run_session_exchanges(session: Session) -> int:
         raise CannotStartError("this session trades on local paper accounts and has no simulated exchanges.")
     port = urlsplit(session.exchanges_url).port or 0
     market = ChosenMarket(session.market.name, _tape(session))
-    options = ExchangesOptions(port, session.seed, session.exchanges, is_limited=session.rate_limits, market=market)
+    options = ExchangesOptions(
+        port,
+        session.seed,
+        session.exchanges,
+        is_limited=session.rate_limits,
+        market=market,
+        bases=session.bases,
+    )
     detects = ready_file(session.home, "cep").exists
     return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, options, ready, detects))
 

@@ -15,6 +15,7 @@ from launch.errors import CannotStartError
 from market.decide.settings import Settings
 from market.money import BoundedDecimal
 from market.validation_messages import error_text, fault_text, sentence_of
+from session.exchange_entries import Adapter
 from session.roles import AccessTerms
 from session.simulated_market import DEFAULT_MARKET, MarketName
 
@@ -40,6 +41,12 @@ class ExchangeConfiguration(BaseModel):
     """Simulated exchange; public prices with a paper account; the exchange's sandbox; real money."""
     url: str | None = Field(default=None, pattern=r"^https?://[^\s/?#]+[^\s?#]*$")
     """Root URL of a gateway in front of a real exchange, laid out as `arbitrage exchanges` is; default: its own."""
+    ccxt: str | None = Field(default=None, pattern=r"^[a-z0-9]{1,40}$")
+    """ccxt's name of the exchange, where ours is another one: a second account, say."""
+    adapter: Adapter | None = None
+    """Our own reader and orders, or the generic ones on ccxt; default: our own where there are some."""
+    region: str | None = Field(default=None, pattern=r"^[a-z]{2,10}$")
+    """Where the exchange is; default: as the exchange of that name in ccxt."""
 
     @field_validator("url")
     @classmethod
@@ -49,6 +56,15 @@ class ExchangeConfiguration(BaseModel):
         if parts.username is not None or parts.port == 0:  # asking for a port that cannot be raises ValueError too
             raise ValueError("must hold no name, password or port 0")
         return url
+
+
+class MarketsConfiguration(BaseModel):
+    """What is traded on one exchange: `[markets.NAME]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    symbols: tuple[str, ...]
+    """As in "ETH/USD"."""
 
 
 class PaperConfiguration(BaseModel):
@@ -77,8 +93,15 @@ class Configuration(BaseModel):
     """URI of a MongoDB replica set to use instead of the embedded one."""
     exchanges: tuple[str, ...] = ()
     """Which exchanges take part; none named means all."""
+    assets: tuple[str, ...] = ("BTC",)
+    """Which assets are compared and traded."""
+    markets: dict[str, MarketsConfiguration] = Field(default_factory=dict)
+    """`[markets.NAME]`: the only symbols of an exchange; where it is not named, all of the assets. Needed for
+    exchanges that are not simulated."""
     exchange: dict[str, ExchangeConfiguration] = Field(default_factory=dict)
-    """Exchanges that are not simulated; all exchanges of a session have one mode."""
+    """By name; all exchanges of a session have one mode."""
+    generic_live: tuple[str, ...] = ()
+    """Exchanges that may be traded on with money although they are reached through ccxt alone."""
     port: int = Field(default=8000, ge=1, le=65_535)
     bind: str = "127.0.0.1"
     """The address the dashboard listens on; beyond loopback only if configured."""

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from exchanges.simulated_markets import simulated_markets
+from exchanges.simulated_markets import simulated_bases, simulated_markets
 from launch.config.currency_tables import check_named, currencies_of
 from market.accounting.transfer_terms import KNOWN_TERMS, SATOSHI, TransferTerms, terms_of, with_changed
 from market.money import BoundedDecimal
@@ -34,7 +34,7 @@ def session_transfers(configured: Mapping[str, Mapping[str, TransferConfiguratio
 
     Raises CannotStartError where it names what nobody could send.
     """
-    check_named("transfers", configured, currencies_of(simulated_markets()))
+    check_named("transfers", configured, currencies_of(simulated_markets(simulated_bases())))
     known = terms_of(KNOWN_TERMS)
     changed = []
     for exchange, by_currency in configured.items():

@@ -12,13 +12,14 @@ from exchanges.ccxt_client import SANDBOXES, make_exchange, session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.orders.exchange_rules import exchange_rules
 from launch.config.configuration import Configuration, first_settings
+from launch.config.configured_entries import session_entries
 from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.paper import (
     SETTLEMENT_CURRENCY,
     Echo,
     PaperOptions,
-    chosen_markets,
+    named_markets,
     recordings_limit_mb,
     run_session,
 )
@@ -78,6 +79,7 @@ def session_at_exchanges(home: Path, options: PaperOptions, config: Configuratio
         )
     kafka_port, mongodb_port = free_ports(2)
     own = home / mode
+    entries = session_entries(config, mode)
     return Session(
         session_id=uuid.uuid4().hex,
         started_at=wall_now(),
@@ -87,9 +89,10 @@ def session_at_exchanges(home: Path, options: PaperOptions, config: Configuratio
         kafka=f"127.0.0.1:{kafka_port}",
         mongodb=config.mongodb or f"mongodb://127.0.0.1:{mongodb_port}/?replicaSet=rs0",
         database=database_name(mode),
-        markets=chosen_markets(named_exchanges(config)),
+        markets=named_markets(named_exchanges(config), config),
         settlement_currency=SETTLEMENT_CURRENCY,
         partitions=config.partitions,
+        entries=entries,
         gateways={name: one.url for name, one in config.exchange.items() if one.url is not None},
         web_host=config.bind,
         web_port=config.port if options.port is None else options.port,

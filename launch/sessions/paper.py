@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from exchanges.simulated_markets import paper_markets, simulated_markets, simulated_taker_fees, taker_fees
+from exchanges.simulated_markets import simulated_taker_fees, taker_fees
 from launch.config.configuration import Configuration, first_settings
+from launch.config.configured_entries import session_entries
 from launch.config.notice_destinations import configured_destinations
 from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
+from launch.sessions.chosen_markets import chosen_markets
+from launch.sessions.entry_markets import entry_markets, has_own_names
 from launch.sessions.market_options import simulated_market
 from launch.sessions.session_counters import SessionCounters
 from launch.sessions.session_recording import end_log, finish_recording
@@ -25,7 +28,6 @@ from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import own_processes, service_processes
 from launch.supervisor.supervisor import Supervisor
 from market.decide.settings import Settings
-from market.instruments.assets import identity_fault
 from market.instruments.markets import Market
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
 from session.clock import wall_now
@@ -149,7 +151,7 @@ async def _closed(session: Session, meter: SessionCounters, supervisor: Supervis
 def paper_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
     """Raises CannotStartError for unknown exchanges, too few of them, or a tape that cannot drive them."""
     kafka_port, mongodb_port, exchanges_port = free_ports(3)
-    markets = chosen_markets(config.exchanges)
+    markets = named_markets(config.exchanges, config)
     return Session(
         session_id=uuid.uuid4().hex,
         started_at=wall_now(),
@@ -163,6 +165,7 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
         partitions=config.partitions,
         exchanges_url=f"http://127.0.0.1:{exchanges_port}",
         rate_limits=config.rate_limits,
+        entries=session_entries(config, "paper"),
         web_host=config.bind,
         web_port=config.port if options.port is None else options.port,
         access=config.access,
@@ -194,7 +197,8 @@ def check_paper(config: Configuration) -> None:
     Raises CannotStartError.
     """
     check_simulated(config)
-    chosen_markets(config.exchanges)
+    named_markets(config.exchanges, config)
+    session_entries(config, "paper")
     paper_settings(config)
     session_transfers(config.transfers)
 
@@ -214,21 +218,11 @@ def check_simulated(config: Configuration) -> None:
         )
 
 
-def chosen_markets(names: tuple[str, ...]) -> tuple[Market, ...]:
-    """The markets of the named exchanges, or those of paper mode if none is named; always with FX rates."""
-    markets, usual = simulated_markets(), paper_markets()
-    known = dict.fromkeys(market.exchange for market in markets)
-    if unknown := [name for name in names if name not in known]:
-        raise CannotStartError(f"unknown exchange {unknown[0]!r}; known are {', '.join(known)}.")
-    if names and len(set(names)) < 2:
-        raise CannotStartError("`exchanges` names only one exchange; an arbitrage needs at least two.")
-    if set(names) <= {market.exchange for market in usual}:
-        markets = usual
-    chosen = tuple(market for market in markets if not names or market.is_fx or market.exchange in names)
-    fault = identity_fault(chosen)
-    if fault is not None:
-        raise CannotStartError(f"{fault}.")
-    return chosen
+def named_markets(names: tuple[str, ...], config: Configuration) -> tuple[Market, ...]:
+    """Also of exchanges that have a name of their own, or are not simulated. Raises CannotStartError."""
+    if has_own_names(names, config):
+        return entry_markets(names, config, SETTLEMENT_CURRENCY)
+    return chosen_markets(names, config)
 
 
 def paper_settings(config: Configuration) -> Settings:

@@ -8,6 +8,7 @@ from pathlib import Path
 from exchanges.ccxt_client import public_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.orders.exchange_rules import listed_rules
+from exchanges.simulated_coins import amount_worth, listed_coins
 from exchanges.simulated_markets import simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings
 from launch.config.currency_tables import check_named, currencies_of
@@ -25,8 +26,10 @@ OPENING = {
     "EUR": Decimal(90_000),
     "JPY": Decimal(15_000_000),
     "USDT": Decimal(100_000),
-}
+} | {coin.base: amount_worth(60_000, coin.dollars) for coin in listed_coins()}
 """Opening balance of a new account, per currency of its exchange: a hundred trades of the default size."""
+USUAL_FEE = Decimal("0.002")
+"""Where neither the exchange nor ccxt lists one."""
 
 
 async def run_public(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
@@ -48,8 +51,7 @@ async def run_public(home: Path, options: PaperOptions, config: Configuration, e
 def check_public(home: Path, config: Configuration) -> None:
     """Check all of the configuration that needs no request. Raises CannotStartError."""
     session = public_session(home, PaperOptions(None, None, None, None), config)
-    fees = simulated_taker_fees()
-    public_settings(config, {market.exchange: fees[market.exchange] for market in session.traded})
+    public_settings(config, {market.exchange: _usual_fee(session, market.exchange) for market in session.traded})
 
 
 def public_session(home: Path, options: PaperOptions, config: Configuration) -> Session:
@@ -73,10 +75,15 @@ def opening_balances(
     """Exchange → currency → amount. Raises CannotStartError if `configured` names a currency that is not traded."""
     currencies = currencies_of(markets)
     check_named("paper.balances", configured, currencies)
-    return {
-        exchange: {name: OPENING[name] for name in names} | dict(configured.get(exchange, {}))
-        for exchange, names in currencies.items()
-    }
+    balances = {}
+    for exchange, names in currencies.items():
+        own = {name: OPENING[name] for name in names if name in OPENING} | dict(configured.get(exchange, {}))
+        if lacking := [name for name in names if name not in own]:
+            raise CannotStartError(
+                f"[paper.balances.{exchange}] must say how much {lacking[0]} the account opens with."
+            )
+        balances[exchange] = own
+    return balances
 
 
 async def with_listed_rules(session: Session) -> tuple[Session, dict[str, Decimal]]:
@@ -90,7 +97,7 @@ async def with_listed_rules(session: Session) -> tuple[Session, dict[str, Decima
         except (AccountRejectedError, ExchangeUnavailableError) as error:
             raise CannotStartError(f"{_place(session, exchange)}: {error}.") from None
         markets += rules.markets
-        fees[exchange] = simulated_taker_fees()[exchange] if rules.taker_rate is None else rules.taker_rate
+        fees[exchange] = _usual_fee(session, exchange) if rules.taker_rate is None else rules.taker_rate
     ours = {(market.exchange, market.symbol): market for market in markets}
     traded = {market.exchange for market in session.traded}
     return (
@@ -103,6 +110,10 @@ def public_settings(config: Configuration, fees: Mapping[str, Decimal]) -> Setti
     """The settings of a new database. Raises CannotStartError for values out of range."""
     first: dict[str, object] = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees)}
     return first_settings(config, first)
+
+
+def _usual_fee(session: Session, exchange: str) -> Decimal:
+    return simulated_taker_fees().get(session.entry_of(exchange).ccxt, USUAL_FEE)
 
 
 def _place(session: Session, exchange: str) -> str:

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet, batches, is_of_market, open_tick_set
+from exchanges.simulated_coins import START_DOLLARS
 from launch.errors import CannotStartError
 from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
-from simulators.market.currency_rates import START_DOLLARS
 from simulators.market.efficient_prices import Tape
 
 STEP_SECONDS = 0.1

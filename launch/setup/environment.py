@@ -56,6 +56,11 @@ def _create(folder: Path, echo: Echo) -> None:
     echo(f"[2/4] virtual environment {folder}")
     if _answers(_python(folder)):
         return
+    if folder.is_symlink():
+        raise CannotStartError(
+            f"{folder} is a link to {folder.resolve()}, which would be emptied; "
+            "remove the link, or name another folder: make setup VENV=/path/to/folder."
+        )
     try:
         venv.create(folder, with_pip=True, clear=folder.exists())
     except (subprocess.CalledProcessError, OSError) as error:

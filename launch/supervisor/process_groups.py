@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from exchanges.exchange_credentials import ARM_VARIABLE, every_key_variable, key_variables
+from exchanges.exchange_credentials import ARM_VARIABLE, is_key_variable, key_variables_of
 from launch.config.configuration import ENVIRONMENT
 from launch.setup.login_files import LOGIN_VARIABLES
 from launch.supervisor.priorities import niceness_of
@@ -71,13 +71,14 @@ def child_environment(exchange: str | None = None, *, is_notifier: bool = False)
     its environment to anybody), and the switch that disables Python's byte code cache (importing ccxt takes 10 s
     without)."""
     # addresses, which may contain a password, and logins reach each process by files
-    withheld = {"PYTHONDONTWRITEBYTECODE", *every_key_variable(), *ENVIRONMENT, *LOGIN_VARIABLES}
+    keys = filter(is_key_variable, os.environ)
+    withheld = {"PYTHONDONTWRITEBYTECODE", *keys, *ENVIRONMENT, *LOGIN_VARIABLES}
     if not is_notifier:
         withheld |= {name for name in os.environ if name.startswith(NOTICES_PREFIX)}
     if exchange is None:
         withheld.add(ARM_VARIABLE)
     else:
-        withheld -= {*key_variables(exchange, False).values(), *key_variables(exchange, True).values()}
+        withheld -= key_variables_of(exchange)
     return {name: value for name, value in os.environ.items() if name not in withheld}
 
 

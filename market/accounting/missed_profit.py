@@ -11,18 +11,22 @@ from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
 
 
-def settings_bounds(settings: Settings | None) -> TradeBounds:
-    """What one trade may use while nothing else is open. None: settings not known yet."""
-    if settings is None:
-        return TradeBounds()
-    limits = (settings.max_exchange_notional, settings.max_asset_notional, settings.max_total_notional)
-    return TradeBounds(notional=min(settings.max_notional, *limits))
+def most_notional(opportunity: Opportunity, settings: Settings) -> Decimal:
+    """What one trade may use while nothing else is open."""
+    exchanges = (opportunity.buy.exchange, opportunity.sell.exchange)
+    limits = (settings.asset_limit(opportunity.base), *map(settings.exchange_limit, exchanges))
+    return min(settings.max_notional, settings.max_total_notional, *limits)
+
+
+def settings_bounds(opportunity: Opportunity, settings: Settings | None) -> TradeBounds:
+    """None: settings not known yet."""
+    return TradeBounds() if settings is None else TradeBounds(notional=most_notional(opportunity, settings))
 
 
 def bounds_now(opportunity: Opportunity, settings: Settings, free: Mapping[tuple[str, str], Decimal]) -> TradeBounds:
     """The same, and what lies free on both exchanges: (exchange, currency) → how much, as far as it is known."""
     return TradeBounds(
-        notional=settings_bounds(settings).notional,
+        notional=most_notional(opportunity, settings),
         quote=free.get((opportunity.buy.exchange, opportunity.buy.quote_currency)),
         base=free.get((opportunity.sell.exchange, opportunity.base)),
     )

@@ -60,8 +60,8 @@ def limit_of(key: str, settings: Settings) -> tuple[Decimal, str]:
     if key == "total":
         return settings.max_total_notional, "total_limit"
     if key.startswith("base|"):
-        return settings.max_asset_notional, "asset_limit"
-    return settings.max_exchange_notional, "exchange_limit"
+        return settings.asset_limit(key.removeprefix("base|")), "asset_limit"
+    return settings.exchange_limit(key.removeprefix("exchange|")), "exchange_limit"
 
 
 def _is_halted(context: DecisionContext) -> bool:
@@ -75,6 +75,10 @@ def _is_reduce_only(context: DecisionContext) -> bool:
 def _has_a_disabled_exchange(context: DecisionContext) -> bool:
     enabled = context.settings.enabled_exchanges
     return any(name not in enabled for name in _exchanges_of(context))
+
+
+def _has_a_disabled_asset(context: DecisionContext) -> bool:
+    return context.opportunity.base in context.settings.disabled_assets
 
 
 def _is_below_threshold(context: DecisionContext) -> bool:
@@ -222,6 +226,7 @@ CHECKS: tuple[Check, ...] = (
     Check("halted", _is_halted, ("trading_state",), (*_BEGIN, "grant", "wire")),
     Check("reduce_only", _is_reduce_only, ("trading_state",), _BEGIN),
     Check("exchange_disabled", _has_a_disabled_exchange, ("enabled_exchanges",), _BEGIN),
+    Check("asset_disabled", _has_a_disabled_asset, ("disabled_assets",), _BEGIN),
     Check("below_threshold", _is_below_threshold, ("min_net_bps",), _BEGIN),
     Check("stale", _is_stale, ("max_quote_age_ms",), _DECIDER),
     Check("crossed", _is_crossed, (), _DECIDER),
@@ -234,8 +239,8 @@ CHECKS: tuple[Check, ...] = (
     Check("pair_busy", _is_busy, (), _BEGIN),
     Check("cooling_down", _is_cooling_down, ("cool_down_ms",), _BEGIN),
     Check("total_limit", _reaches_total, ("max_total_notional",), _BEGIN),
-    Check("asset_limit", _reaches_asset, ("max_asset_notional",), _BEGIN),
-    Check("exchange_limit", _reaches_exchange, ("max_exchange_notional",), _BEGIN),
+    Check("asset_limit", _reaches_asset, ("max_asset_notional", "asset_limits"), _BEGIN),
+    Check("exchange_limit", _reaches_exchange, ("max_exchange_notional", "exchange_limits"), _BEGIN),
     Check("exposure", _is_exposed, ("max_exposure",), _DECIDER),
     Check("currency_drift", _has_drifted, ("max_currency_drift",), _DECIDER),
     Check("rate_budget", _lacks_rate_budget, (), ("decider", "wire")),

@@ -29,6 +29,8 @@ class Settings(BaseModel):
     """`reduce_only`: no new arbitrage, single legs are still unwound. `halted`, the kill switch: nothing is
     sent; orders in flight are followed to their end."""
     enabled_exchanges: tuple[str, ...]
+    disabled_assets: tuple[str, ...] = ()
+    """Assets of the session that were taken off it: nothing new begins, what is open is finished."""
     min_net_bps: Bps = 5.0
     """Bots trade at or above it; below, they reject as `below_threshold`."""
     emit_net_bps: Bps = 0.0
@@ -50,8 +52,12 @@ class Settings(BaseModel):
     """Of all open arbitrages together."""
     max_exchange_notional: Money = Decimal(5_000)
     """Of the open arbitrages with a leg on one exchange."""
+    exchange_limits: dict[str, Money] = Field(default_factory=dict)
+    """By exchange, in place of `max_exchange_notional`."""
     max_asset_notional: Money = Decimal(10_000)
     """Of the open arbitrages in one base asset."""
+    asset_limits: dict[str, Money] = Field(default_factory=dict)
+    """By base asset, in place of `max_asset_notional`."""
     max_daily_loss: Money = Decimal(1_000)
     """A day, UTC by the server's clock, that lost so much begins no further arbitrage."""
     max_exposure: Money = Decimal(5_000)
@@ -89,6 +95,12 @@ class Settings(BaseModel):
         if unknown:
             raise ValueError(f"enabled_exchanges names {', '.join(sorted(unknown))}, which has no taker fee")
         return self
+
+    def exchange_limit(self, exchange: str) -> Decimal:
+        return self.exchange_limits.get(exchange, self.max_exchange_notional)
+
+    def asset_limit(self, base: str) -> Decimal:
+        return self.asset_limits.get(base, self.max_asset_notional)
 
 
 def with_new_exchanges(stored: Settings, first: Settings) -> Settings | None:

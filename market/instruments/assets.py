@@ -32,13 +32,43 @@ class Assumption:
     said: str
 
 
+_COINS = {
+    "bitcoin": "BTC",
+    "bitcoin cash": "BCH",
+    "litecoin": "LTC",
+    "dogecoin": "DOGE",
+    "ethereum": "ETH LINK UNI AAVE GRT SAND MANA CRV COMP SNX YFI SUSHI BAT ZRX ENJ CHZ LDO APE AXS GALA FET JASMY "
+    "MASK",
+    "ethereum classic": "ETC",
+    "solana": "SOL RENDER",
+    "xrp ledger": "XRP",
+    "cardano": "ADA",
+    "polkadot": "DOT",
+    "avalanche": "AVAX",
+    "stellar": "XLM",
+    "cosmos": "ATOM",
+    "near": "NEAR",
+    "filecoin": "FIL",
+    "algorand": "ALGO",
+    "hedera": "HBAR",
+    "sui": "SUI",
+    "immutable": "IMX",
+    "injective": "INJ",
+    "arbitrum": "ARB",
+    "optimism": "OP",
+    "aptos": "APT",
+    "sei": "SEI",
+    "celestia": "TIA",
+    "stacks": "STX",
+    "internet computer": "ICP",
+}
+"""Network → coins that every exchange below calls by that one code."""
+_COMMON = tuple(code for codes in _COINS.values() for code in codes.split())
+
 _ASSETS = {
     asset.asset_id: asset
     for asset in (
-        Asset("BTC", "coin", "bitcoin"),
-        Asset("ETH", "coin", "ethereum"),
-        Asset("LTC", "coin", "litecoin"),
-        Asset("DOGE", "coin", "dogecoin"),
+        *(Asset(code, "coin", network) for network, codes in _COINS.items() for code in codes.split()),
         Asset("USD", "fiat"),
         Asset("EUR", "fiat"),
         Asset("GBP", "fiat"),
@@ -59,16 +89,17 @@ _ASSETS = {
 }
 
 _OWN_CODES: dict[str, dict[str, str]] = {
-    "coinbaseexchange": {code: code for code in ("BTC", "ETH", "LTC", "DOGE", "USD", "EUR", "GBP", "USDT", "USDC")},
-    "bitstamp": {code: code for code in ("BTC", "ETH", "LTC", "DOGE", "USD", "EUR", "GBP", "USDT", "USDC", "WBTC")}
-    | {"UST": "USTC"},
-    "bitflyer": {code: code for code in ("BTC", "ETH", "JPY", "USD", "EUR")},
+    "coinbaseexchange": {code: code for code in (*_COMMON, "USD", "EUR", "GBP", "USDT", "USDC")},
+    "bitstamp": {code: code for code in (*_COMMON, "USD", "EUR", "GBP", "USDT", "USDC", "WBTC")} | {"UST": "USTC"},
+    "bitflyer": {code: code for code in (*_COMMON, "JPY", "USD", "EUR")},
     # Its codes begin with X or Z where they are old, and its LUNA is the old coin.
-    "kraken": {"XXBT": "BTC", "XBT": "BTC", "XETH": "ETH", "XLTC": "LTC", "XXDG": "DOGE", "XDG": "DOGE"}
+    "kraken": {code: code for code in _COMMON if code not in ("BTC", "DOGE")}
+    | {"XXBT": "BTC", "XBT": "BTC", "XETH": "ETH", "XLTC": "LTC", "XXDG": "DOGE", "XDG": "DOGE"}
+    | {"XXRP": "XRP", "XXLM": "XLM", "XETC": "ETC"}
     | {"ZUSD": "USD", "ZEUR": "EUR", "ZGBP": "GBP", "ZJPY": "JPY"}
-    | {code: code for code in ("ETH", "LTC", "USD", "EUR", "GBP", "JPY", "USDT", "USDC", "WBTC")}
+    | {code: code for code in ("USD", "EUR", "GBP", "JPY", "USDT", "USDC", "WBTC")}
     | {"LUNA": "LUNC", "LUNA2": "LUNA", "UST": "USTC"},
-    "binance": {code: code for code in ("BTC", "ETH", "LTC", "DOGE", "EUR", "JPY", "USDT", "USDC", "WBTC")}
+    "binance": {code: code for code in (*_COMMON, "EUR", "JPY", "USDT", "USDC", "WBTC")}
     | {"BTCB": "BTCB", "LUNA": "LUNA", "LUNC": "LUNC", "USTC": "USTC", "NEIRO": "NEIROCTO"},
     "binanceusdm": {"BTC": "BTC", "USDT": "USDT", "USDC": "USDC"},
     "binancecoinm": {"BTC": "BTC", "USD": "USD"},
@@ -95,6 +126,12 @@ def asset_of(exchange: str, code: str) -> Asset | None:
     """The asset of an exchange's own code, case-sensitive; None if unknown."""
     asset_id = _OWN_CODES.get(exchange, {}).get(code)
     return None if asset_id is None else _ASSETS[asset_id]
+
+
+def has_codes(exchange: str) -> bool:
+    """Whether the codes of this exchange are listed here. Of the others, only the symbols that a user names are
+    traded, by ccxt's common codes."""
+    return exchange in _OWN_CODES
 
 
 def meanings(code: str) -> frozenset[str]:

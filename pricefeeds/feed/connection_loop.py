@@ -8,11 +8,10 @@ from typing import NoReturn
 
 from market.prices.feed_state import FeedStatus
 from pricefeeds.errors import BookMismatchError, FeedDroppedError, FeedStaleError, FrameRejectedError
-from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.feed.feed_session import FeedSession, WireRequest
+from pricefeeds.feed.feed_source import FeedSource, StreamConnection
 from pricefeeds.feed.rest_checks import BookChecks
 from pricefeeds.feed.timeouts import FeedTimeouts
-from pricefeeds.feed.websocket import WebSocketConnection, connected
 from pricefeeds.wire.wire_port import FetchSnapshot, Send
 from session.backoff import CHANCE, backoff
 from session.clock import Clock, SystemClock
@@ -26,7 +25,7 @@ class ConnectionLoop:
 
     def __init__(
         self,
-        endpoints: FeedEndpoints,
+        endpoints: FeedSource,
         feed_session: FeedSession,
         clock: Clock,
         timeouts: FeedTimeouts,
@@ -63,7 +62,7 @@ class ConnectionLoop:
 
     async def _connection(self) -> None:
         """One connection, until it is dropped. Raises FeedDroppedError where none could be opened."""
-        async with connected(self._endpoints.stream_address) as connection:
+        async with self._endpoints.connected(self._feed_session.feed.market) as connection:
             fetches: asyncio.Queue[str] = asyncio.Queue()
             self._feed_session.withdraw("resyncing", self._clock.now())
             conversation = self._endpoints.conversation(self._feed_session.feed.market)
@@ -75,16 +74,13 @@ class ConnectionLoop:
                     self._fetch(connection, fetches),
                     self._ping(connection),
                     self._watch(checks),
-                    checks.confirm_in_doubt(),
-                    checks.compare(),
+                    *((checks.confirm_in_doubt(), checks.compare()) if self._endpoints.streams else ()),
                 )
             except FeedDroppedError as error:
                 # before the socket is closed, which can take a while when the exchange is silent
                 self._drop(error)
 
-    async def _receive(
-        self, connection: WebSocketConnection, fetches: "asyncio.Queue[str]", checks: BookChecks
-    ) -> None:
+    async def _receive(self, connection: StreamConnection, fetches: "asyncio.Queue[str]", checks: BookChecks) -> None:
         feed_session, clock = self._feed_session, self._clock
         async for frame in connection.frames():
             requests = feed_session.frame(frame, clock.now())
@@ -94,12 +90,12 @@ class ConnectionLoop:
                 self._recheck_clock()
                 checks.doubt()
 
-    async def _fetch(self, connection: WebSocketConnection, fetches: "asyncio.Queue[str]") -> None:
+    async def _fetch(self, connection: StreamConnection, fetches: "asyncio.Queue[str]") -> None:
         while True:
             answer = await self._endpoints.rest.get(await fetches.get())
             await self._execute(self._feed_session.snapshot(answer.body, self._clock.now()), connection, fetches)
 
-    async def _ping(self, connection: WebSocketConnection) -> None:
+    async def _ping(self, connection: StreamConnection) -> None:
         limit = self._timeouts.stale_after
         while True:
             await SystemClock().sleep(limit / 3)
@@ -117,7 +113,7 @@ class ConnectionLoop:
                 checks.doubt()
 
     async def _execute(
-        self, requests: list[WireRequest], connection: WebSocketConnection, fetches: "asyncio.Queue[str]"
+        self, requests: list[WireRequest], connection: StreamConnection, fetches: "asyncio.Queue[str]"
     ) -> None:
         for request in requests:
             if isinstance(request, Send):

@@ -1,14 +1,16 @@
-"""One exchange's stream: its parser, its addresses, and our API keys where it needs them."""
+"""Where one exchange's books come from: a parser of our own with its addresses and API keys, or ccxt."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
 from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import SANDBOX_FEEDS
-from exchanges.exchange_credentials import Credentials, environment_credentials, load_credentials
+from exchanges.exchange_credentials import Credentials, environment_credentials, load_credentials, own_key_fields
 from market.instruments.markets import Market
+from pricefeeds.feed.feed_source import FeedSource
 from pricefeeds.feed.rest_reader import RestReader, rest_reader
+from pricefeeds.feed.websocket import WebSocketConnection, connected
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, WireExchange
 from session.clock import Clock
@@ -23,11 +25,29 @@ class FeedEndpoints:
     stream_address: str
     rest: RestReader
     credentials: Credentials | None
+    streams: bool = True
+    compare_seconds: float = 0.0
+
+    def connected(self, market: Market) -> AbstractAsyncContextManager[WebSocketConnection]:
+        """Raises FeedDroppedError where it cannot connect. Each symbol has a connection of its own."""
+        return connected(self.stream_address)
 
     def conversation(self, market: Market) -> Conversation:
         """A Conversation for one connection. Raises FeedRejectedError where the stream needs API keys that are
         missing."""
         return self.wire.conversation(market, self.credentials)
+
+
+def source_of(
+    session: Session, exchange: str, clock: Clock, rest_seconds: float, environment: Mapping[str, str] | None = None
+) -> AbstractAsyncContextManager[FeedSource]:
+    """The books of one of the session's exchanges, by our own reader or through ccxt. Raises FeedRejectedError."""
+    if not session.entry_of(exchange).is_generic:
+        return endpoints_of(session, exchange, clock, rest_seconds, environment)
+    # only here, since ccxt costs a feeder a second and a hundred megabytes
+    from pricefeeds.feed.generic_source import generic_source  # noqa: PLC0415
+
+    return generic_source(session, exchange, clock, rest_seconds)
 
 
 @asynccontextmanager
@@ -38,17 +58,17 @@ async def endpoints_of(
 
     Raises FeedRejectedError where there is no parser for that exchange.
     """
-    wire = wire_of(exchange)
-    stream, rest = _addresses(session, wire)
+    wire = wire_of(session.entry_of(exchange).ccxt)
+    stream, rest = _addresses(session, exchange, wire)
     is_lifted = session.exchanges_url is not None and not session.rate_limits
     pace = 0.0 if is_lifted else wire.live_rest_pace
     async with rest_reader(rest, clock, rest_seconds, pace) as reader:
         yield FeedEndpoints(wire, stream, reader, _keys(session, exchange, environment or {}))
 
 
-def _addresses(session: Session, wire: WireExchange) -> tuple[str, str]:
+def _addresses(session: Session, exchange: str, wire: WireExchange) -> tuple[str, str]:
     """Addresses of the stream and of REST. In a sandbox session an exchange without a sandbox feeds its live prices."""
-    root = session.gateways.get(wire.name) or session.exchanges_url
+    root = session.gateways.get(exchange) or session.exchanges_url
     if root is not None:
         root = root.rstrip("/")
         return "ws" + root.removeprefix("http") + wire.ws_path, root + wire.rest_prefix
@@ -60,9 +80,11 @@ def _keys(session: Session, exchange: str, environment: Mapping[str, str]) -> Cr
     """None where there are none: only a stream that needs keys rejects that. Public-price sessions never read keys."""
     if session.mode == "public":
         return None
+    ccxt_id = session.entry_of(exchange).ccxt
     try:
         if session.mode in ("sandbox", "live"):
-            return environment_credentials(exchange, environment, session.mode == "sandbox")
-        return load_credentials(session.home, exchange)
+            is_sandbox = session.mode == "sandbox"
+            return environment_credentials(exchange, environment, is_sandbox, own_key_fields(ccxt_id))
+        return load_credentials(session.home, ccxt_id)
     except AccountRejectedError:
         return None

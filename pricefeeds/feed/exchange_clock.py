@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 
 from pricefeeds.errors import FeedDroppedError
-from pricefeeds.feed.endpoints import FeedEndpoints
+from pricefeeds.feed.feed_source import FeedSource
 from pricefeeds.quoting.clock_offset import ClockSamples
 from pricefeeds.wire.wire_port import ServerTime
 from session.backoff import backoff
@@ -22,7 +22,7 @@ log = logging.getLogger("pricefeeds")
 class ExchangeClock:
     """Samples one exchange's clock: several times at first, then every USUAL_SECONDS, and at once after `recheck`."""
 
-    def __init__(self, endpoints: FeedEndpoints, clock: Clock, corrected: Callable[[int], None]) -> None:
+    def __init__(self, endpoints: FeedSource, clock: Clock, corrected: Callable[[int], None]) -> None:
         """`corrected` is called with each new offset in microseconds."""
         self._endpoints = endpoints
         self._clock = clock

@@ -7,10 +7,11 @@ from typing import NoReturn
 
 from market.prices.feed_state import FeedState
 from pricefeeds.feed.connection_loop import ConnectionLoop
-from pricefeeds.feed.endpoints import FeedEndpoints, endpoints_of
+from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
 from pricefeeds.feed.feed_publisher import FeedPublisher
 from pricefeeds.feed.feed_session import FeedSession
+from pricefeeds.feed.feed_source import FeedSource
 from pricefeeds.feed.startup_retry import retry_until_available
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
@@ -56,8 +57,8 @@ async def run_feeder(
     try:
         settings = {"late_after": str(timeouts.late_after)}
         with recording(session, exchange, settings) as recorder:
-            async with endpoints_of(session, exchange, clock, timeouts.rest_seconds, environment) as endpoints:
-                feeder = Feeder(session, endpoints, writer, recorder, timeouts)
+            async with source_of(session, exchange, clock, timeouts.rest_seconds, environment) as endpoints:
+                feeder = Feeder(session, exchange, endpoints, writer, recorder, timeouts)
                 feeder.start(last)
                 try:
                     await feeder.run(ready)
@@ -73,12 +74,14 @@ class Feeder:
     def __init__(
         self,
         session: Session,
-        endpoints: FeedEndpoints,
+        exchange: str,
+        endpoints: FeedSource,
         writer: TopicWriter,
         recorder: Recorder,
         timeouts: FeedTimeouts,
     ) -> None:
         self._session = session
+        self._exchange = exchange
         self._endpoints = endpoints
         self._clock = session.clock()
         self._writer = writer
@@ -91,7 +94,7 @@ class Feeder:
     def start(self, last_sequences: Mapping[str, int]) -> None:
         """Create a feed for each symbol; its sequence continues above the last one in the log."""
         now, timeouts = self._clock.now(), self._timeouts
-        for market in self._session.markets_of(self._endpoints.wire.name):
+        for market in self._session.markets_of(self._exchange):
             last = last_sequences.get(market.symbol, 0)
             feed = SymbolFeed(market, last, now, timeouts.late_after)
             feed_session = FeedSession(feed, self._publish, self._recorder, timeouts.limits)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from market.prices.book_top import BookTop
 from market.time_units import MICROSECONDS
 from pricefeeds.errors import BookMismatchError, FeedDroppedError
-from pricefeeds.feed.endpoints import FeedEndpoints
 from pricefeeds.feed.feed_session import FeedSession
+from pricefeeds.feed.feed_source import FeedSource
 from pricefeeds.feed.rest_reader import RestAnswer
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.book_comparison import Doubt, doubts, is_same
@@ -29,7 +29,7 @@ class BookChecks:
 
     def __init__(
         self,
-        endpoints: FeedEndpoints,
+        endpoints: FeedSource,
         feed_session: FeedSession,
         clock: Clock,
         timeouts: FeedTimeouts,
@@ -100,4 +100,5 @@ class BookChecks:
 
     def _interval(self) -> float:
         timeouts = self._timeouts
-        return timeouts.compare_every if self._endpoints.wire.detects_loss else timeouts.compare_often
+        usual = timeouts.compare_every if self._endpoints.wire.detects_loss else timeouts.compare_often
+        return max(usual, self._endpoints.compare_seconds)

@@ -26,6 +26,26 @@ class RestAnswer:
     received: int
 
 
+class RestTurns:
+    """Spaces the requests to one address at least `pace` seconds apart."""
+
+    def __init__(self, address: str, seconds: float, pace: float) -> None:
+        self._address = address
+        self._seconds = seconds
+        self._pace = pace
+        self._next_at = 0.0
+
+    async def wait(self) -> None:
+        """Raises RestFailedError where so many requests wait that the answer would come too late."""
+        now = _now()
+        turn = max(now, self._next_at)
+        if turn - now > max(self._seconds, self._pace):
+            raise RestFailedError(f"{self._address} has too many requests waiting")
+        self._next_at = turn + self._pace
+        if turn > now:
+            await SystemClock().sleep(turn - now)
+
+
 class RestReader:
     """Every failure is a RestFailedError; after "too many requests" it sends none until the exchange's pause is over.
 
@@ -39,12 +59,11 @@ class RestReader:
         self._address = address
         self._clock = clock
         self._seconds = seconds
-        self._pace = pace
-        self._next_at = 0.0
+        self._turns = RestTurns(address, seconds, pace)
         self._paused_until = 0.0
 
     async def get(self, path: str) -> RestAnswer:
-        await self._wait_for_turn()
+        await self._turns.wait()
         if _now() < self._paused_until:
             raise RestFailedError(f"{self._address} asked for a pause")
         sent = self._clock.now()
@@ -54,16 +73,6 @@ class RestReader:
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             raise RestFailedError(f"{self._address}{path} did not answer: {error!r}") from error
         return RestAnswer(body, sent, self._clock.now())
-
-    async def _wait_for_turn(self) -> None:
-        """Raises RestFailedError where so many requests wait that the answer would come too late."""
-        now = _now()
-        turn = max(now, self._next_at)
-        if turn - now > max(self._seconds, self._pace):
-            raise RestFailedError(f"{self._address} has too many requests waiting")
-        self._next_at = turn + self._pace
-        if turn > now:
-            await SystemClock().sleep(turn - now)
 
     async def _body(self, response: aiohttp.ClientResponse, path: str) -> bytes:
         if response.status in TOO_MANY:

@@ -240,7 +240,9 @@ def recording(session: Session, exchange: str, settings: dict[str, str] | None =
     if session.recordings_mb is None:
         yield NoRecorder()
         return
-    header = RecordingHeader(session.session_id, exchange, session.markets_of(exchange), settings or {})
+    entry = session.entry_of(exchange)
+    settings = {**(settings or {}), "adapter": entry.adapter, "ccxt": entry.ccxt}
+    header = RecordingHeader(session.session_id, exchange, session.markets_of(exchange), settings)
     limits = RecordingLimits(total_bytes=session.recordings_mb * MEGABYTE)
     recorder = FileRecorder(recordings_folder(session.home), header, limits)
     try:

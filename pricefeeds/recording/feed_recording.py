@@ -65,7 +65,8 @@ class RecordingHeader:
     exchange: str
     markets: tuple[Market, ...]
     settings: dict[str, str] = field(default_factory=dict)
-    """The feeds' settings: `late_after`, the maximum age of a book in microseconds."""
+    """The feeds' settings: `late_after`, the maximum age of a book in microseconds, and the `adapter` and `ccxt`'s
+    exchange whose frames they are; older recordings are of the exchange itself by its own adapter."""
     part: int = 1
     opened_at: int = 0
     """Microseconds UTC of the first event; 0 where there is none."""

@@ -1,11 +1,13 @@
 """Binance's signed endpoints for the account: balances, fees, and what ccxt asks of currencies."""
 
 from market.money import ZERO, text_of
-from simulators.binance.binance_endpoints import Endpoint, Fields, eight, milliseconds, symbol_field
+from simulators.binance.binance_endpoints import Endpoint, Fields, eight, integer_field, milliseconds, symbol_field
 from simulators.binance.binance_rows import rates_row
 from simulators.matching.simulated_exchange import SimulatedExchange
 
 _BPS = 10_000
+_TRANSFERS = frozenset(("coin", "status", "offset", "limit", "startTime", "endTime", "txId"))
+_FIAT = frozenset(("transactionType", "beginTime", "endTime", "page", "rows"))
 _NAMES = {"BTC": "Bitcoin", "USDT": "TetherUS"}
 
 
@@ -21,6 +23,10 @@ class BinanceAccount:
             Endpoint("GET", "/api/v3/account/commission", 20, self._commission, of_symbol),
             Endpoint("GET", "/sapi/v1/asset/tradeFee", 1, self._fees, of_symbol),
             Endpoint("GET", "/sapi/v1/capital/config/getall", 10, self._currencies),
+            # nothing is withdrawn; no fiat account is there beside
+            Endpoint("GET", "/sapi/v1/capital/deposit/hisrec", 1, self._deposits, _TRANSFERS | {"includeSource"}),
+            Endpoint("GET", "/sapi/v1/capital/withdraw/history", 1, lambda _: [], _TRANSFERS | {"withdrawOrderId"}),
+            Endpoint("GET", "/sapi/v1/fiat/orders", 1, lambda _: {"code": "000000", "data": [], "total": 0}, _FIAT),
             # nothing is lent here
             Endpoint("GET", "/sapi/v1/margin/allPairs", 1, lambda _: []),
             Endpoint("GET", "/sapi/v1/margin/isolated/allPairs", 10, lambda _: []),
@@ -83,6 +89,30 @@ class BinanceAccount:
                 "takerCommission": text_of(listing.taker_rate),
             }
             for listing in listings
+        ]
+
+    def _deposits(self, fields: Fields) -> object:
+        """What the account was funded with."""
+        at = milliseconds(self._exchange.customer.opened_at)
+        since, until = integer_field(fields, "startTime", 0), integer_field(fields, "endTime", at)
+        return [
+            {
+                "id": str(number),
+                "amount": text_of(amount),
+                "coin": name,
+                "network": "",
+                "status": 1,
+                "address": "",
+                "addressTag": "",
+                "txId": f"opening deposit {number}",
+                "insertTime": at,
+                "completeTime": at,
+                "transferType": 0,
+                "confirmTimes": "1/1",
+                "walletType": 0,
+            }
+            for number, (name, amount) in enumerate(self._exchange.customer.opening.items(), 1)
+            if since <= at <= until and fields.get("coin", name) == name
         ]
 
     def _currencies(self, _: Fields) -> object:

@@ -1,13 +1,13 @@
-"""Binance's WebSocket API, as far as the account's stream needs it: signed subscribe, orders and balances."""
+"""Binance's WebSocket API: calls of REST under other names, and the account's stream of orders and balances."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from exchanges.exchange_credentials import Credentials
 from market.money import ZERO
-from simulators.binance.binance_endpoints import eight, milliseconds
-from simulators.binance.binance_rejections import MisusedError, error_fields
-from simulators.binance.binance_rows import SELF_TRADE, status_of, terms_of
+from simulators.binance.binance_endpoints import Fields, eight, milliseconds
+from simulators.binance.binance_rejections import MisusedError, ReplacementError, error_fields
+from simulators.binance.binance_rows import SELF_TRADE, status_of, stop_text, terms_of
 from simulators.matching.funded_account import executed_cost
 from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent, SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -19,13 +19,56 @@ _CHANNEL = "user"
 _SUBSCRIPTION = 0
 """One account, so one subscription a connection."""
 
+_METHODS = {
+    "ping": ("GET", "/api/v3/ping"),
+    "time": ("GET", "/api/v3/time"),
+    "exchangeInfo": ("GET", "/api/v3/exchangeInfo"),
+    "depth": ("GET", "/api/v3/depth"),
+    "trades.recent": ("GET", "/api/v3/trades"),
+    "trades.aggregate": ("GET", "/api/v3/aggTrades"),
+    "klines": ("GET", "/api/v3/klines"),
+    "ticker.24hr": ("GET", "/api/v3/ticker/24hr"),
+    "ticker.price": ("GET", "/api/v3/ticker/price"),
+    "ticker.book": ("GET", "/api/v3/ticker/bookTicker"),
+    "order.place": ("POST", "/api/v3/order"),
+    "order.test": ("POST", "/api/v3/order/test"),
+    "order.status": ("GET", "/api/v3/order"),
+    "order.cancel": ("DELETE", "/api/v3/order"),
+    "order.cancelReplace": ("POST", "/api/v3/order/cancelReplace"),
+    "openOrders.status": ("GET", "/api/v3/openOrders"),
+    "openOrders.cancelAll": ("DELETE", "/api/v3/openOrders"),
+    "allOrders": ("GET", "/api/v3/allOrders"),
+    "myTrades": ("GET", "/api/v3/myTrades"),
+    "account.status": ("GET", "/api/v3/account"),
+    "account.commission": ("GET", "/api/v3/account/commission"),
+}
+"""Method and path of each call over REST."""
+# Said beside a call's own parameters.
+_ASIDE = frozenset(("apiKey", "returnRateLimits"))
+
 BalanceRows = Callable[[], dict[str, tuple[str, str]]]
+
+
+class Calls(Protocol):
+    """The endpoints of REST."""
+
+    def is_signed(self, method: str, path: str) -> bool: ...
+
+    def answer(self, method: str, path: str, fields: Fields) -> object:
+        """Raises RequestRejectedError."""
+        ...
 
 
 class BinanceAccountStream:
     def __init__(
-        self, exchange: SimulatedExchange, credentials: Credentials, subscribers: Subscribers, balances: BalanceRows
+        self,
+        exchange: SimulatedExchange,
+        credentials: Credentials,
+        subscribers: Subscribers,
+        balances: BalanceRows,
+        calls: Calls,
     ) -> None:
+        self._calls = calls
         self._exchange = exchange
         self._credentials = credentials
         self._subscribers = subscribers
@@ -40,15 +83,14 @@ class BinanceAccountStream:
             result = self._answer(connection, str(fields.get("method")), _parameters(fields))
         except RequestRejectedError as error:
             status, code, words = error_fields(error)
-            connection.send({"id": request_id, "status": status, "error": {"code": code, "msg": words}})
+            data = {"data": error.data} if isinstance(error, ReplacementError) else {}
+            connection.send({"id": request_id, "status": status, "error": {"code": code, "msg": words, **data}})
             return
         connection.send({"id": request_id, "status": 200, "result": result, "rateLimits": []})
 
     def _answer(self, connection: SubscriberConnection, method: str, parameters: Mapping[str, Any]) -> object:
-        if method == "ping":
-            return {}
-        if method == "time":
-            return {"serverTime": milliseconds(self._exchange.clock.now())}
+        if method in _METHODS:
+            return self._called(*_METHODS[method], parameters)
         if method == "userDataStream.subscribe.signature":
             self._check(parameters)
             if _CHANNEL in connection.channels:
@@ -60,9 +102,15 @@ class BinanceAccountStream:
             return {}
         raise MisusedError(-32601, f"Method '{method}' is not supported.")
 
+    def _called(self, method: str, path: str, parameters: Mapping[str, Any]) -> object:
+        if self._calls.is_signed(method, path):
+            self._check(parameters)
+        fields = {name: value for name, value in _texts(parameters).items() if name not in _ASIDE}
+        return self._calls.answer(method, path, fields)
+
     def _check(self, parameters: Mapping[str, Any]) -> None:
         """Signed are all parameters but the signature, by name. Raises RequestRejectedError."""
-        fields = {name: str(value) for name, value in parameters.items()}
+        fields = _texts(parameters)
         signed = "&".join(f"{name}={fields[name]}" for name in sorted(fields) if name != "signature")
         now = self._exchange.clock.now()
         check_binance_fields(fields.get("apiKey", ""), fields, signed, self._credentials, now)
@@ -77,7 +125,7 @@ class BinanceAccountStream:
     def _report(self, event: SimulatedAccountEvent) -> dict[str, object]:
         order, fill, now = event.order, event.fill, milliseconds(self._exchange.clock.now())
         status, terms = status_of(order), terms_of(order)
-        kind = {"opened": "NEW", "filled": "TRADE", "ended": status}[event.kind]
+        kind = {"filled": "TRADE", "ended": status}.get(event.kind, "NEW")
         event_time = fill.filled_at if fill is not None else order.ended_at or order.placed_at
         return {
             "e": "executionReport",
@@ -89,7 +137,7 @@ class BinanceAccountStream:
             "f": terms["timeInForce"],
             "q": terms["origQty"],
             "p": terms["price"],
-            "P": eight(ZERO),
+            "P": stop_text(order),
             "F": eight(ZERO),
             "g": -1,
             "C": "",
@@ -101,7 +149,7 @@ class BinanceAccountStream:
             "z": eight(order.filled),
             "T": milliseconds(event_time),
             "I": order.number,
-            "w": order.state == "open" and not order.immediate,
+            "w": order.state == "open" and not order.immediate and not order.is_waiting,
             "M": False,
             "O": milliseconds(order.placed_at),
             "Z": eight(executed_cost(self._fills_until(event))),
@@ -135,6 +183,11 @@ def _parameters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(parameters, dict):
         raise RequestRejectedError("invalid_request", "params")
     return parameters
+
+
+def _texts(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """As they stand in a query."""
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in parameters.items()}
 
 
 def _fill_fields(fill: SimulatedFill | None) -> dict[str, object]:

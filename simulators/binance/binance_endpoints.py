@@ -47,8 +47,10 @@ class Endpoint:
 class Allowance:
     """A limit per window of some seconds; windows start with the clock, not with the first request."""
 
-    def __init__(self, limit: int, seconds: int) -> None:
+    def __init__(self, limit: int, seconds: int, counts: str = "") -> None:
+        """`counts`: what is counted, as the rejection has to say it."""
         self._limit = limit
+        self._counts = counts
         self._micros = seconds * MICROSECONDS
         self._window = 0
         self._used = 0
@@ -61,8 +63,12 @@ class Allowance:
             self._window, self._used = window, 0
         self._used += amount
         if self._used > self._limit and not self.is_lifted:
-            raise RequestRejectedError("rate_limited")
+            raise RequestRejectedError("rate_limited", self._counts)
         return self._used
+
+    def seconds_left(self, now: int) -> int:
+        """Until the next window begins, rounded up."""
+        return -((now % self._micros - self._micros) // MICROSECONDS)
 
 
 def eight(number: Decimal) -> str:

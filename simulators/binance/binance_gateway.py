@@ -6,13 +6,13 @@ from urllib.parse import parse_qsl
 from aiohttp import web
 
 from exchanges.exchange_credentials import Credentials
-from market.time_units import MICROSECONDS
 from simulators.binance.binance_account import BinanceAccount
 from simulators.binance.binance_account_stream import BinanceAccountStream
-from simulators.binance.binance_endpoints import Allowance, Endpoint
+from simulators.binance.binance_endpoints import Allowance, Endpoint, Fields
+from simulators.binance.binance_klines import BinanceKlines
 from simulators.binance.binance_orders import BinanceOrders
 from simulators.binance.binance_public import ORDERS_IN_TEN_SECONDS, WEIGHT_A_MINUTE, BinancePublic
-from simulators.binance.binance_rejections import error_fields
+from simulators.binance.binance_rejections import NEW_ORDERS, ReplacementError, error_fields
 from simulators.binance.binance_stream import BinanceFeed, BinanceStream
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -40,21 +40,22 @@ class BinanceGateway:
         self.subscribers = Subscribers()
         self._credentials = credentials
         self._weight = Allowance(WEIGHT_A_MINUTE, _MINUTE)
-        self._orders = Allowance(ORDERS_IN_TEN_SECONDS, 10)
+        self._orders = Allowance(ORDERS_IN_TEN_SECONDS, 10, NEW_ORDERS)
         self._feeds = {name: BinanceFeed(exchange, listing) for name, listing in exchange.listings_by_id.items()}
         self._stream = BinanceStream(self.subscribers, self._feeds)
         account = BinanceAccount(exchange)
-        self._account_calls = BinanceAccountStream(exchange, credentials, self.subscribers, account.balance_rows)
-        self._public = BinancePublic(exchange, self._feeds).endpoints()
+        self._public = BinancePublic(exchange, self._feeds).endpoints() + BinanceKlines(exchange).endpoints()
         self._signed = BinanceOrders(exchange).endpoints() + account.endpoints()
+        self._signed_names = {(endpoint.method, endpoint.path) for endpoint in self._signed}
+        self._account_calls = BinanceAccountStream(
+            exchange, credentials, self.subscribers, account.balance_rows, calls=self
+        )
 
     def application(self) -> web.Application:
         signed = {endpoint.path for endpoint in self._signed}
         application = guarded(NAME, lambda path: path.partition("?")[0] in signed, self._check, self.rejection)
-        for endpoint in self._public:
-            application.router.add_route(endpoint.method, endpoint.path, self._answered(endpoint, is_signed=False))
-        for endpoint in self._signed:
-            application.router.add_route(endpoint.method, endpoint.path, self._answered(endpoint, is_signed=True))
+        for endpoint in self._public + self._signed:
+            application.router.add_route(endpoint.method, endpoint.path, self._answered(endpoint))
         application.add_routes(
             [
                 web.get("/ws", self._market_streams),
@@ -82,20 +83,37 @@ class BinanceGateway:
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
         status, code, text = error_fields(error)
-        response = json_reply({"code": code, "msg": text}, status)
+        data = {"data": error.data} if isinstance(error, ReplacementError) else {}
+        response = json_reply({"code": code, "msg": text, **data}, status)
         if error.reason == "rate_limited":
-            response.headers["Retry-After"] = str(_MINUTE - self.exchange.clock.now() // MICROSECONDS % _MINUTE)
+            exceeded = self._orders if error.detail == NEW_ORDERS else self._weight
+            response.headers["Retry-After"] = str(exceeded.seconds_left(self.exchange.clock.now()))
         return response
 
-    def _answered(self, endpoint: Endpoint, is_signed: bool) -> Handler:
+    def is_signed(self, method: str, path: str) -> bool:
+        return (method, path) in self._signed_names
+
+    def answer(self, method: str, path: str, fields: Fields) -> object:
+        """What an endpoint answers to one who calls it by its method and path, counted as over REST."""
+        endpoints = self._signed if self.is_signed(method, path) else self._public
+        [endpoint] = [endpoint for endpoint in endpoints if (endpoint.method, endpoint.path) == (method, path)]
+        self._count(endpoint, fields)
+        return endpoint.answer(fields)
+
+    def _count(self, endpoint: Endpoint, fields: Fields) -> dict[str, str]:
+        """What was used until now, as headers. Raises RequestRejectedError where it is too much."""
+        now = self.exchange.clock.now()
+        used = str(self._weight.take(endpoint.weigh(fields), now))
+        headers = {"X-MBX-USED-WEIGHT": used, "X-MBX-USED-WEIGHT-1M": used}
+        endpoint.check(fields, is_signed=self.is_signed(endpoint.method, endpoint.path))
+        if endpoint.is_order:
+            headers["X-MBX-ORDER-COUNT-10S"] = str(self._orders.take(1, now))
+        return headers
+
+    def _answered(self, endpoint: Endpoint) -> Handler:
         async def answer(request: web.Request) -> web.Response:
             fields = dict(request.query) | dict(parse_qsl(await request.text()))
-            now = self.exchange.clock.now()
-            used = str(self._weight.take(endpoint.weigh(fields), now))
-            headers = {"X-MBX-USED-WEIGHT": used, "X-MBX-USED-WEIGHT-1M": used}
-            endpoint.check(fields, is_signed)
-            if endpoint.is_order:
-                headers["X-MBX-ORDER-COUNT-10S"] = str(self._orders.take(1, now))
+            headers = self._count(endpoint, fields)
             response = json_reply(endpoint.answer(fields))
             response.headers.update(headers)
             return response

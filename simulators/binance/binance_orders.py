@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from typing import TypeVar
@@ -16,19 +17,21 @@ from simulators.binance.binance_endpoints import (
     milliseconds,
     symbol_field,
 )
-from simulators.binance.binance_rejections import MisusedError
+from simulators.binance.binance_rejections import MisusedError, ReplacementError, error_fields
 from simulators.binance.binance_rows import (
     LARGEST_AMOUNT,
     LARGEST_NOTIONAL,
     LARGEST_PRICE,
+    ORDER_TYPES,
     cancelled_row,
     fill_row,
+    is_rising,
     order_row,
     placed_row,
 )
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import lots_within
-from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedFill, SimulatedOrder, Trigger
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import decimal_field, text_field
 
@@ -42,14 +45,23 @@ _PLACED = frozenset(
         "quantity",
         "quoteOrderQty",
         "price",
+        "stopPrice",
         "newClientOrderId",
         "newOrderRespType",
         "selfTradePreventionMode",
     )
 )
+_CANCELLED = {
+    "cancelOrderId": "orderId",
+    "cancelOrigClientOrderId": "origClientOrderId",
+    "cancelNewClientOrderId": "newClientOrderId",
+}
+_REPLACED = frozenset(("cancelReplaceMode", *_CANCELLED))
+_REPLACE_MODES = ("STOP_ON_FAILURE", "ALLOW_FAILURE")
 _NAMED = frozenset(("symbol", "orderId", "origClientOrderId"))
 _LISTED = frozenset(("symbol", "orderId", "startTime", "endTime", "limit"))
-_KINDS = ("LIMIT", "LIMIT_MAKER", "MARKET")
+_WAITING = ("STOP_LOSS", "TAKE_PROFIT")
+_AT_THE_MARKET = ("MARKET", *_WAITING)
 _LIFETIMES = ("GTC", "IOC", "FOK")
 _ANSWERS = ("ACK", "RESULT", "FULL")
 
@@ -64,6 +76,8 @@ class BinanceOrders:
     def endpoints(self) -> list[Endpoint]:
         return [
             Endpoint("POST", "/api/v3/order", 1, self._place, _PLACED, is_order=True),
+            Endpoint("POST", "/api/v3/order/test", 1, self._test, _PLACED),
+            Endpoint("POST", "/api/v3/order/cancelReplace", 1, self._replace, _PLACED | _REPLACED, is_order=True),
             Endpoint("GET", "/api/v3/order", 4, self._order, _NAMED),
             Endpoint("DELETE", "/api/v3/order", 1, self._cancel, _NAMED | {"newClientOrderId"}),
             Endpoint("GET", "/api/v3/openOrders", 6, self._open, frozenset(("symbol",))),
@@ -73,39 +87,84 @@ class BinanceOrders:
         ]
 
     def _place(self, fields: Fields) -> object:
-        listing = symbol_field(fields, self._listings)
+        listing, answer = self._listing_and_answer(fields)
+        order = self._exchange.place(self._checked(fields, listing))
+        return placed_row(order, self._fills_of(order), listing.market_id, answer)
+
+    def _test(self, fields: Fields) -> object:
+        """The rules without the funds, as the real exchange checks them."""
+        listing, _ = self._listing_and_answer(fields)
+        self._checked(fields, listing)
+        return {}
+
+    def _listing_and_answer(self, fields: Fields) -> tuple[Listing, str]:
         answer = fields.get("newOrderRespType", "FULL")
         if answer not in _ANSWERS:
             raise MisusedError(-1106, "Parameter 'newOrderRespType' sent when not required.")
+        return symbol_field(fields, self._listings), answer
+
+    def _checked(self, fields: Fields, listing: Listing) -> OrderRequest:
+        """The order, where it keeps the rules. Raises RequestRejectedError."""
         request = self._request(fields, listing)
         self._check_filters(listing, request)
         if fields["type"] == "LIMIT_MAKER" and self._exchange.would_take(request):
             raise MisusedError(-2010, "Order would immediately match and take.")
-        order = self._exchange.place(request)
-        return placed_row(order, self._fills_of(order), listing.market_id, answer)
+        if request.trigger is not None and self._exchange.is_reached(request.symbol, request.trigger):
+            raise MisusedError(-2010, "Stop price would trigger immediately.")
+        return request
+
+    def _replace(self, fields: Fields) -> object:
+        """Cancel an order, then place another; both answers stand in one, also where one of them is a rejection."""
+        mode = text_field(fields, "cancelReplaceMode")
+        if mode not in _REPLACE_MODES:
+            raise MisusedError(-1130, "Data sent for parameter 'cancelReplaceMode' is not valid.")
+        named = {"symbol": fields.get("symbol", "")}
+        named |= {_CANCELLED[name]: fields[name] for name in _CANCELLED if name in fields}
+        cancelled = _attempted(lambda: self._cancel(named))
+        is_stopped = cancelled.is_rejected and mode == "STOP_ON_FAILURE"
+        placed = None if is_stopped else _attempted(lambda: self._place(fields))
+        results = {
+            "cancelResult": cancelled.result,
+            "newOrderResult": "NOT_ATTEMPTED" if placed is None else placed.result,
+            "cancelResponse": cancelled.answer,
+            "newOrderResponse": None if placed is None else placed.answer,
+        }
+        is_partial = placed is not None and placed.is_rejected != cancelled.is_rejected
+        if placed is None or is_partial or placed.is_rejected:
+            raise ReplacementError(results, is_partial=is_partial)
+        return results
 
     def _request(self, fields: Fields, listing: Listing) -> OrderRequest:
         side, kind = _side(fields), text_field(fields, "type")
-        if kind not in _KINDS:
+        if kind not in ORDER_TYPES:
             raise MisusedError(-1116, "Invalid orderType.")
+        has_limit, trigger = kind not in _AT_THE_MARKET, self._trigger(fields, kind, side)
         lifetime = "GTC"
-        if kind == "LIMIT":
+        if has_limit and kind != "LIMIT_MAKER":
             lifetime = text_field(fields, "timeInForce")
         elif "timeInForce" in fields:
             raise MisusedError(-1106, "Parameter 'timeInForce' sent when not required.")
         if lifetime not in _LIFETIMES:
             raise MisusedError(-1115, "Invalid timeInForce.")
-        if kind == "MARKET" and "price" in fields:
+        if not has_limit and "price" in fields:
             raise MisusedError(-1106, "Parameter 'price' sent when not required.")
         return OrderRequest(
             symbol=listing.market.symbol,
             side=side,
             amount=self._amount(fields, listing, kind, side),
-            price=None if kind == "MARKET" else _number(fields, "price"),
+            price=_number(fields, "price") if has_limit else None,
             immediate=lifetime == "IOC",
             client_order_id=_client_id(fields),
             whole=lifetime == "FOK",
+            trigger=trigger,
         )
+
+    def _trigger(self, fields: Fields, kind: str, side: Side) -> Trigger | None:
+        if not kind.startswith(_WAITING):
+            if "stopPrice" in fields:
+                raise MisusedError(-1106, "Parameter 'stopPrice' sent when not required.")
+            return None
+        return Trigger(_number(fields, "stopPrice"), is_rising(kind, side))
 
     def _amount(self, fields: Fields, listing: Listing, kind: str, side: Side) -> Decimal:
         """`quantity`, or what `quoteOrderQty` buys or brings at the market."""
@@ -121,12 +180,14 @@ class BinanceOrders:
     def _check_filters(self, listing: Listing, request: OrderRequest) -> None:
         """Check the filters in the order in which exchangeInfo lists them. Raises RequestRejectedError."""
         market, price = listing.market, request.price
-        if price is not None and (not 0 < price <= LARGEST_PRICE or price % market.tick_size):
-            raise RequestRejectedError("amount_too_small", "PRICE_FILTER")
+        stop = None if request.trigger is None else request.trigger.price
+        for stated in (stated for stated in (price, stop) if stated is not None):
+            if not 0 < stated <= LARGEST_PRICE or stated % market.tick_size:
+                raise RequestRejectedError("amount_too_small", "PRICE_FILTER")
         if not market.minimum_amount <= request.amount <= LARGEST_AMOUNT or request.amount % market.lot_step:
             raise RequestRejectedError("amount_too_small", "LOT_SIZE")
         best = self._exchange.books[market.symbol].best(opposite(request.side))
-        worth = request.amount * (price or listing.price(best or 0))
+        worth = request.amount * (price or stop or listing.price(best or 0))
         if worth < market.minimum_notional or (price is not None and worth > LARGEST_NOTIONAL):
             raise RequestRejectedError("amount_too_small", "NOTIONAL")
 
@@ -199,6 +260,26 @@ class BinanceOrders:
 
     def _market_id(self, symbol: str) -> str:
         return self._exchange.listings[symbol].market_id
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One half of a replacement: its answer, or its rejection as an answer."""
+
+    answer: object
+    is_rejected: bool
+
+    @property
+    def result(self) -> str:
+        return "FAILURE" if self.is_rejected else "SUCCESS"
+
+
+def _attempted(act: Callable[[], object]) -> _Attempt:
+    try:
+        return _Attempt(act(), is_rejected=False)
+    except RequestRejectedError as error:
+        _, code, text = error_fields(error)
+        return _Attempt({"code": code, "msg": text}, is_rejected=True)
 
 
 def _page(newest: Iterable[Item], fields: Fields, first: str, key: Callable[[Item], tuple[int, int]]) -> list[Item]:

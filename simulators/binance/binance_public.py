@@ -53,6 +53,7 @@ class BinancePublic:
             Endpoint("GET", "/api/v3/ticker/24hr", 2, self._of_each(BinanceFeed.day_row), _OF_SYMBOLS),
             Endpoint("GET", "/api/v3/ticker/bookTicker", 2, self._of_each(BinanceFeed.best_row), _OF_SYMBOLS),
             Endpoint("GET", "/api/v3/ticker/price", 2, self._of_each(_price_row), _OF_SYMBOLS),
+            Endpoint("GET", "/sapi/v1/system/status", 1, lambda _: {"status": 0, "msg": "normal"}),
             # ccxt asks for futures with the spot markets; there are none
             Endpoint("GET", "/fapi/v1/exchangeInfo", 1, self._no_markets),
             Endpoint("GET", "/dapi/v1/exchangeInfo", 1, self._no_markets),

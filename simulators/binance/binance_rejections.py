@@ -1,5 +1,7 @@
 """Binance's rejections: always {code, msg}, over REST and its WebSocket API."""
 
+from collections.abc import Mapping
+
 from simulators.matching.order_records import Reason, RequestRejectedError
 
 _WORDS: dict[Reason, tuple[int, int, str]] = {
@@ -49,6 +51,10 @@ _CLOCKS = {
     "window": (400, -1131, "recvWindow must be less than 60000."),
 }
 
+NEW_ORDERS = "orders"
+"""Detail of a rejection because of too many new orders, not of too much weight."""
+_TOO_MANY_ORDERS = (429, -1015, "Too many new orders; current limit is 100 orders per 10 SECOND.")
+
 
 class MisusedError(RequestRejectedError):
     """A rejection with its own code."""
@@ -58,14 +64,31 @@ class MisusedError(RequestRejectedError):
         self.code = code
 
 
+class ReplacementError(RequestRejectedError):
+    """A replacement of which one half, or both, were rejected; `data` says which."""
+
+    def __init__(self, data: Mapping[str, object], *, is_partial: bool) -> None:
+        super().__init__("order_rejected", "replacement")
+        self.data = data
+        self.status, self.code, self.text = (
+            (409, -2021, "Order cancel-replace partially failed.")
+            if is_partial
+            else (400, -2022, "Order cancel-replace failed.")
+        )
+
+
 def error_fields(error: RequestRejectedError) -> tuple[int, int, str]:
     """HTTP status, code and text."""
     if isinstance(error, MisusedError):
         return 400, error.code, error.detail
+    if isinstance(error, ReplacementError):
+        return error.status, error.code, error.text
     if error.reason == "unknown_key":
         return _KEYS.get(error.detail, _KEYS[""])
     if error.reason == "clock":
         return _CLOCKS.get(error.detail, _CLOCKS[""])
+    if (error.reason, error.detail) == ("rate_limited", NEW_ORDERS):
+        return _TOO_MANY_ORDERS
     status, code, text = _WORDS.get(
         error.reason, (400, -1000, "An unknown error occurred while processing the request.")
     )

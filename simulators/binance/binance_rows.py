@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
+from market.instruments.orders import Side
 from market.money import ZERO
 from simulators.binance.binance_endpoints import eight, milliseconds
 from simulators.matching.funded_account import executed_cost
@@ -10,6 +11,10 @@ from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 
 Row = dict[str, object]
+ORDER_TYPES = (
+    *("LIMIT", "LIMIT_MAKER", "MARKET"),
+    *("STOP_LOSS", "STOP_LOSS_LIMIT", "TAKE_PROFIT", "TAKE_PROFIT_LIMIT"),
+)
 LARGEST_PRICE = Decimal(1_000_000)
 LARGEST_AMOUNT = Decimal(9_000)
 LARGEST_NOTIONAL = Decimal(9_000_000)
@@ -31,13 +36,13 @@ def market_row(listing: Listing) -> Row:
         "quoteAssetPrecision": 8,
         "baseCommissionPrecision": 8,
         "quoteCommissionPrecision": 8,
-        "orderTypes": ["LIMIT", "LIMIT_MAKER", "MARKET"],
+        "orderTypes": list(ORDER_TYPES),
         "icebergAllowed": False,
         "ocoAllowed": False,
         "otoAllowed": False,
         "quoteOrderQtyMarketAllowed": True,
         "allowTrailingStop": False,
-        "cancelReplaceAllowed": False,
+        "cancelReplaceAllowed": True,
         "amendAllowed": False,
         "isSpotTradingAllowed": True,
         "isMarginTradingAllowed": False,
@@ -76,7 +81,7 @@ def status_of(order: SimulatedOrder) -> str:
     if order.state == "done":
         return "FILLED"
     if order.state == "cancelled":
-        return "EXPIRED" if order.immediate else "CANCELED"
+        return "EXPIRED" if order.is_cut_short else "CANCELED"
     return "PARTIALLY_FILLED" if order.filled else "NEW"
 
 
@@ -87,9 +92,25 @@ def terms_of(order: SimulatedOrder) -> Row:
         "price": eight(order.price or ZERO),
         "origQty": eight(order.amount),
         "timeInForce": "GTC" if order.price is None else lifetime,
-        "type": "MARKET" if order.price is None else "LIMIT",
+        "type": type_of(order),
         "side": order.side.upper(),
     }
+
+
+def is_rising(kind: str, side: Side) -> bool:
+    """Whether a stop order of that type waits for a higher price."""
+    return kind.startswith("STOP_LOSS") == (side == "buy")
+
+
+def type_of(order: SimulatedOrder) -> str:
+    if order.trigger is None:
+        return "MARKET" if order.price is None else "LIMIT"
+    kind = "STOP_LOSS" if is_rising("STOP_LOSS", order.side) == order.trigger.rises else "TAKE_PROFIT"
+    return kind if order.price is None else f"{kind}_LIMIT"
+
+
+def stop_text(order: SimulatedOrder) -> str:
+    return eight(ZERO if order.trigger is None else order.trigger.price)
 
 
 def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: str) -> Row:
@@ -98,12 +119,12 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
         **_names(order, market_id),
         **_state(order, fills),
         **terms_of(order),
-        "stopPrice": eight(ZERO),
+        "stopPrice": stop_text(order),
         "icebergQty": eight(ZERO),
         "time": milliseconds(order.placed_at),
         "updateTime": milliseconds(updated),
-        "isWorking": True,
-        "workingTime": milliseconds(order.placed_at),
+        "isWorking": not order.is_waiting,
+        "workingTime": _working_time(order),
         "origQuoteOrderQty": eight(ZERO),
         "selfTradePreventionMode": SELF_TRADE,
     }
@@ -118,7 +139,7 @@ def placed_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id:
         **_state(order, fills),
         **terms_of(order),
         "origQuoteOrderQty": eight(ZERO),
-        "workingTime": milliseconds(order.placed_at),
+        "workingTime": _working_time(order),
         "selfTradePreventionMode": SELF_TRADE,
     }
     if kind == "FULL":
@@ -182,6 +203,11 @@ def _names(order: SimulatedOrder, market_id: str) -> Row:
         "orderListId": -1,
         "clientOrderId": order.client_order_id,
     }
+
+
+def _working_time(order: SimulatedOrder) -> int:
+    """When it came into the book, -1 where it still waits."""
+    return -1 if order.is_waiting else milliseconds(order.triggered_at or order.placed_at)
 
 
 def _state(order: SimulatedOrder, fills: Sequence[SimulatedFill]) -> Row:

@@ -10,6 +10,7 @@ import orjson
 from market.instruments.orders import Side
 from market.money import ZERO
 from simulators.binance.binance_endpoints import eight, milliseconds
+from simulators.binance.binance_klines import INTERVALS, KlineStream
 from simulators.market.traded_day import DAY, DayFigures, TradedDay
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import MatchingBook
@@ -42,6 +43,7 @@ _NOTHING_TRADED: Message = {
     "count": 0,
 }
 _KINDS = ("depth", "depth@100ms", "trade", "aggTrade", "ticker", "miniTicker", "bookTicker")
+_ALL_KINDS = frozenset((*_KINDS, *(f"kline_{name}" for name in INTERVALS)))
 _STEPS_A_MESSAGE = 3
 """Steps per message of depth@100ms, at the pace at which simulated exchanges step."""
 _WRAPPED = "combined:"
@@ -74,6 +76,7 @@ class BinanceFeed:
         self._exchange = exchange
         self._day = TradedDay()
         self._last_id = exchange.clock.now() // _IDS_MICROSECONDS
+        self.klines = {f"kline_{name}": KlineStream(exchange, listing, name) for name in INTERVALS}
         self.pending = {"100ms": PendingDepth(), "1000ms": PendingDepth()}
 
     @property
@@ -253,6 +256,8 @@ class BinanceStream:
         for trade in step.trades:
             self._publish_event(f"{name.lower()}@trade", partial(feed.trade, trade))
             self._publish_event(f"{name.lower()}@aggTrade", partial(feed.aggregate_trade, trade))
+        if step.trades:
+            self._publish_klines(feed)
         self._publish_event(f"{name.lower()}@bookTicker", lambda: self._best_if_new(name))
         self._steps[name] += 1
         # a crossed book, caused only by a fault, is published at once: the next step would correct it
@@ -266,6 +271,7 @@ class BinanceStream:
             self._publish_event(f"{name.lower()}@ticker", feed.ticker)
             self._publish_event(f"{name.lower()}@miniTicker", feed.mini_ticker)
             self._publish_depth(feed, "depth", "1000ms")
+            self._publish_klines(feed)
 
     def join(self, connection: SubscriberConnection, path: str, streams: str) -> None:
         """Subscribe to the streams in the address: /ws/<stream>, or /stream?streams=<stream>/<stream>."""
@@ -306,6 +312,12 @@ class BinanceStream:
         self._best[name] = best
         return best
 
+    def _publish_klines(self, feed: BinanceFeed) -> None:
+        for kind, klines in feed.klines.items():
+            stream = f"{feed.listing.market_id.lower()}@{kind}"
+            for message in klines.messages() if self._is_heard(stream) else ():
+                self._publish_event(stream, partial(dict, message))
+
     def _publish_depth(self, feed: BinanceFeed, kind: str, speed: str) -> None:
         """Drained even without listeners, so that a new one gets no earlier changes."""
         message = feed.depth_update(speed)
@@ -313,19 +325,19 @@ class BinanceStream:
 
     def _publish_event(self, stream: str, make: Callable[[], Message | None]) -> None:
         """The message is built only if there are listeners."""
-        wrapped = _WRAPPED + stream
-        if not self._subscribers.has(stream) and not self._subscribers.has(wrapped):
-            return
-        message = make()
+        message = make() if self._is_heard(stream) else None
         if message is not None:
             self._subscribers.broadcast(stream, message)
-            self._subscribers.broadcast(wrapped, {"stream": stream, "data": message})
+            self._subscribers.broadcast(_WRAPPED + stream, {"stream": stream, "data": message})
+
+    def _is_heard(self, stream: str) -> bool:
+        return self._subscribers.has(stream) or self._subscribers.has(_WRAPPED + stream)
 
 
 def _is_stream(name: str) -> bool:
     """An unknown market is accepted and never has messages, as on the real exchange."""
     market, _, kind = name.partition("@")
-    return market.isalnum() and market.islower() and kind in _KINDS
+    return market.isalnum() and market.islower() and kind in _ALL_KINDS
 
 
 def _fields(text: str) -> dict[str, Any]:

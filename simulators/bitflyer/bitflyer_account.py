@@ -6,6 +6,7 @@ from simulators.bitflyer.bitflyer_public import BitflyerProducts, page_of
 from simulators.bitflyer.bitflyer_rows import (
     LIFETIME_MINUTES,
     balance_row,
+    deposit_row,
     order_id,
     order_row,
     own_execution_row,
@@ -19,7 +20,9 @@ from simulators.web.json_digits import plain
 _STATES = ("ACTIVE", "COMPLETED", "CANCELED", "EXPIRED", "REJECTED")
 _LIFETIMES = ("GTC", "IOC", "FOK")
 _IDS = ("child_order_id", "child_order_acceptance_id")
-_PAGES = ("product_code", "count", "before", "after")
+_PAGED = known("count", "before", "after")
+_PAGES = ("product_code", *_PAGED)
+_MONEY = "JPY"
 
 
 class BitflyerAccount:
@@ -34,6 +37,11 @@ class BitflyerAccount:
             "getpermissions": Call(lambda _fields: self._permissions()),
             "getbalance": Call(self._balance),
             "gettradingcommission": Call(self._commission, known("product_code")),
+            "getcoinins": Call(self._coin_deposits, _PAGED),
+            "getdeposits": Call(self._yen_deposits, _PAGED),
+            # nothing can be withdrawn
+            "getcoinouts": Call(lambda _fields: [], _PAGED | {"message_id"}),
+            "getwithdrawals": Call(lambda _fields: [], _PAGED | {"message_id"}),
             "getchildorders": Call(self._child_orders, known(*_PAGES, *_IDS, "child_order_state")),
             "getexecutions": Call(self._executions, known(*_PAGES, *_IDS)),
         }
@@ -53,6 +61,21 @@ class BitflyerAccount:
     def _balance(self, _fields: Fields) -> object:
         held = self._customer.held()
         return [balance_row(name, owned, held[name]) for name, owned in self._customer.balances.items()]
+
+    def _coin_deposits(self, fields: Fields) -> object:
+        """What the account was funded with."""
+        return self._deposits(fields, is_money=False)
+
+    def _yen_deposits(self, fields: Fields) -> object:
+        return self._deposits(fields, is_money=True)
+
+    def _deposits(self, fields: Fields, *, is_money: bool) -> object:
+        rows = [
+            (number, deposit_row(number, name, amount, self._customer.opened_at))
+            for number, (name, amount) in enumerate(self._customer.opening.items(), 1)
+            if (name == _MONEY) == is_money
+        ]
+        return page_of(reversed(rows), fields)
 
     def _commission(self, fields: Fields) -> object:
         text_field(fields, "product_code")

@@ -25,7 +25,7 @@ _REJECTIONS: dict[Reason, tuple[int, int, str]] = {
     "signature": (401, -500, "Invalid signature"),
     "clock": (401, -500, "Timestamp is out of range"),
     "insufficient_funds": (400, -200, "Insufficient funds"),
-    "amount_too_small": (400, -110, "The minimum order size is {detail} BTC."),
+    "amount_too_small": (400, -110, "The minimum order size is {detail} {unit}."),
     "amount_invalid": (400, -102, "Invalid size"),
     "price_invalid": (400, -103, "Invalid price"),
     "too_precise": (400, -103, "Invalid price or size: {detail}"),
@@ -75,7 +75,7 @@ class BitflyerGateway:
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
         http_status, status, text = _REJECTIONS.get(error.reason, (400, -1, "Invalid request"))
-        message = text.format(detail=error.detail)
+        message = text.format(detail=error.detail, unit=error.unit)
         return json_reply({"status": status, "error_message": message, "data": None}, http_status)
 
     def _check(self, request: SignedRequest) -> None:

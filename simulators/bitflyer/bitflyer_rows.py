@@ -97,6 +97,20 @@ def balance_row(currency: str, owned: Decimal, held: Decimal) -> Row:
     return {"currency_code": currency, "amount": plain(owned), "available": plain(owned - held)}
 
 
+def deposit_row(number: int, currency: str, amount: Decimal, micros: int) -> Row:
+    name = f"CDP{acceptance_id(number, micros).removeprefix('JRF')}"
+    return {
+        "id": number,
+        "order_id": name,
+        "currency_code": currency,
+        "amount": plain(amount),
+        "address": "",
+        "tx_hash": name,
+        "status": "COMPLETED",
+        "event_date": rest_time(micros),
+    }
+
+
 def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], listing: Listing) -> Row:
     return {
         "id": order.number,

@@ -9,18 +9,25 @@ from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.bitstamp.bitstamp_orders import BitstampOrders
 from simulators.bitstamp.bitstamp_rejections import HEADERS, rejection
-from simulators.bitstamp.bitstamp_rows import market_row, ticker_row, trade_id, trade_row
+from simulators.bitstamp.bitstamp_rows import candle_row, market_row, pair_row, ticker_row, trade_id, trade_row
 from simulators.bitstamp.bitstamp_stream import BitstampStream
+from simulators.matching.candles import Interval, page
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
 from simulators.matching.venue import Names
-from simulators.web.exchange_gateway import MarketStep, guarded, json_reply, levels_of, listing_named
+from simulators.web.exchange_gateway import MarketStep, count_field, guarded, json_reply, levels_of, listing_named
 from simulators.web.signatures import BitstampNonces, SignedRequest
 
 NAME = "bitstamp"
 _WHOLE_BOOK = 1_000
+_CANDLE_SECONDS = (60, 180, 300, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 259_200)
+_MOST_CANDLES = 1_000
+_PUBLIC = (
+    *(f"/api/v2/{name}/" for name in ("markets", "order_book", "ticker", "transactions", "ohlc", "trading-pairs-info")),
+    "/ws",
+)
 _SPANS = {"minute": 60, "hour": 3_600, "day": 86_400}
 """Maximum age of public trades, seconds."""
 
@@ -48,6 +55,8 @@ class BitstampGateway:
                 web.get("/api/v2/ticker/", self._tickers),
                 web.get("/api/v2/ticker/{pair}/", self._ticker),
                 web.get("/api/v2/transactions/{pair}/", self._trades),
+                web.get("/api/v2/ohlc/{pair}/", self._candles),
+                web.get("/api/v2/trading-pairs-info/", self._pairs),
                 *self._orders.routes(),
                 web.get("/ws", self._ws),
             ]
@@ -92,6 +101,25 @@ class BitstampGateway:
         trades = self.exchange.tape.newest(symbol, KEPT)
         return json_reply([trade_row(trade) for trade in trades if trade.traded_at >= oldest])
 
+    async def _candles(self, request: web.Request) -> web.Response:
+        """Oldest first: from `start` on, else the newest until `end`."""
+        listing, step = self._listing(request), count_field(request.query, "step", 0)
+        limit = count_field(request.query, "limit", 0)
+        if step not in _CANDLE_SECONDS or not 1 <= limit <= _MOST_CANDLES:
+            raise RequestRejectedError("invalid_request", "limit" if step in _CANDLE_SECONDS else "step")
+        interval, now = Interval(step), self.exchange.clock.now()
+        since = count_field(request.query, "start", 0) * MICROSECONDS
+        until = count_field(request.query, "end", now // MICROSECONDS) * MICROSECONDS
+        if request.query.get("exclude_current_candle", "").lower() == "true":
+            until = min(until, interval.start(now) - 1)
+        candles = self.exchange.tape.candles[listing.market.symbol].unbroken(interval, now)
+        rows = [candle_row(candle, listing) for candle in page(candles, since, until, limit)]
+        return json_reply({"data": {"pair": listing.market.symbol, "ohlc": rows}})
+
+    async def _pairs(self, _request: web.Request) -> web.Response:
+        """What clients asked before there was /markets/."""
+        return json_reply([pair_row(listing) for listing in self.exchange.listings_by_id.values()])
+
     def _ticker_row(self, listing: Listing) -> dict[str, object]:
         symbol, now = listing.market.symbol, self.exchange.clock.now()
         return ticker_row(listing, self.exchange.books[symbol], self._stream.day(symbol).figures(now), now)
@@ -112,5 +140,4 @@ class BitstampGateway:
 
 
 def _is_private(path: str) -> bool:
-    public = ("/api/v2/markets/", "/api/v2/order_book/", "/api/v2/ticker/", "/api/v2/transactions/", "/ws")
-    return not path.startswith(public)
+    return not path.startswith(_PUBLIC)

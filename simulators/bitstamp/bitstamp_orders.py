@@ -17,10 +17,13 @@ from simulators.matching.order_records import OrderRequest, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import count_field, decimal_field, json_reply, listing_named, text_field
 
-_LIMIT_FIELDS = frozenset(("amount", "price", "ioc_order", "fok_order", "client_order_id"))
+_LIMIT_FIELDS = frozenset(("amount", "price", "ioc_order", "fok_order", "moc_order", "client_order_id"))
+_LIFETIMES = ("ioc_order", "fok_order", "moc_order")
+_REPLACED_FIELDS = frozenset(("id", "orig_client_order_id", "client_order_id", "amount", "price"))
+_WITHDRAWAL_FIELDS = frozenset(("id", "timedelta", "limit", "offset"))
 _MARKET_FIELDS = frozenset(("amount", "client_order_id"))
-# The real exchange has them too: orders that place another, that end by themselves, or that may only make.
-_NOT_SIMULATED = frozenset(("limit_price", "daily_order", "gtd_order", "expire_time", "moc_order", "amount_in_counter"))
+# The real exchange has them too: orders that place another, or that end by themselves.
+_NOT_SIMULATED = frozenset(("limit_price", "daily_order", "gtd_order", "expire_time", "amount_in_counter"))
 _ORDER_FIELDS = frozenset(("id", "client_order_id"))
 _LEDGER_FIELDS = frozenset(("offset", "limit", "sort", "since_timestamp", "until_timestamp"))
 # ccxt fills empty forms with it, since the real exchange rejects an empty body.
@@ -42,6 +45,7 @@ class BitstampOrders:
             web.post("/api/v2/{side:buy|sell}/{pair}/", self._place),
             web.post("/api/v2/{side:buy|sell}/market/{pair}/", self._place_market),
             web.post("/api/v2/{side:buy|sell}/instant/{pair}/", self._place_instant),
+            web.post("/api/v2/replace_order/", self._replace),
             web.post("/api/v2/cancel_order/", self._cancel),
             web.post("/api/v2/cancel_all_orders/", self._cancel_all),
             web.post("/api/v2/cancel_all_orders/{pair}/", self._cancel_all),
@@ -50,6 +54,7 @@ class BitstampOrders:
             web.post("/api/v2/open_orders/{pair}/", self._open_orders),
             web.post("/api/v2/user_transactions/", self._transactions),
             web.post("/api/v2/user_transactions/{pair}/", self._transactions),
+            web.post("/api/v2/withdrawal-requests/", self._withdrawals),
             web.post("/api/v2/fees/trading/", self._fees),
             web.post("/api/v2/fees/trading/{pair}/", self._fees),
             web.post("/api/v2/websockets_token/", self._websockets_token),
@@ -73,8 +78,8 @@ class BitstampOrders:
 
     async def _place(self, request: web.Request) -> web.Response:
         form = await _form(request, _LIMIT_FIELDS)
-        if _is_set(form, "ioc_order") and _is_set(form, "fok_order"):
-            raise RequestRejectedError("invalid_request", "only one of ioc_order and fok_order can be set")
+        if sum(_is_set(form, name) for name in _LIFETIMES) > 1:
+            raise RequestRejectedError("invalid_request", f"only one of {', '.join(_LIFETIMES)} can be set")
         amount = decimal_field(form, "amount", "amount_invalid")
         return self._place_order(request, form, amount, decimal_field(form, "price", "price_invalid"))
 
@@ -108,7 +113,33 @@ class BitstampOrders:
             whole=_is_set(form, "fok_order"),
         )
         check_steps(wanted, listing.market)
+        if _is_set(form, "moc_order") and self._exchange.would_take(wanted):
+            raise RequestRejectedError("order_rejected")
         return json_reply(order_row(self._exchange.place(wanted), listing))
+
+    async def _replace(self, request: web.Request) -> web.Response:
+        """Cancel an order and place another of its side, market and terms."""
+        form = await _form(request, _REPLACED_FIELDS)
+        named = {"id": form.get("id", ""), "client_order_id": form.get("orig_client_order_id", "")}
+        is_named = any(named.values())
+        old = self._found(named if is_named else form)
+        wanted = OrderRequest(
+            symbol=old.symbol,
+            side=old.side,
+            amount=decimal_field(form, "amount", "amount_invalid"),
+            price=decimal_field(form, "price", "price_invalid"),
+            immediate=False,
+            # without another name of the old one, the field names the old one
+            client_order_id=(form.get("client_order_id") or None) if is_named else None,
+        )
+        listing = self._exchange.listings[old.symbol]
+        check_steps(wanted, listing.market)
+        return json_reply(order_row(self._exchange.replace(old.order_id, wanted), listing))
+
+    async def _withdrawals(self, request: web.Request) -> web.Response:
+        """Nothing can be withdrawn."""
+        await _form(request, _WITHDRAWAL_FIELDS)
+        return json_reply([])
 
     async def _cancel(self, request: web.Request) -> web.Response:
         order = self._exchange.cancel(self._found(await _form(request, _ORDER_FIELDS)).order_id)

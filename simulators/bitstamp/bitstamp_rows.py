@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from market.time_units import MICROSECONDS
 from simulators.market.traded_day import DayFigures
+from simulators.matching.candles import Candle
 from simulators.matching.listings import Listing, decimals_of, fixed_text
 from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
@@ -35,6 +36,26 @@ def market_row(listing: Listing) -> dict[str, object]:
         "instant_and_market_orders": "Enabled",
         "market_type": "SPOT",
         "description": f"{market.base} / {market.quote_currency}",
+    }
+
+
+def pair_row(listing: Listing) -> dict[str, object]:
+    """A row of trading-pairs-info, which says the same as /markets/ under other names."""
+    market, row = listing.market, market_row(listing)
+    taken = ("name", "base_decimals", "counter_decimals", "trading", "instant_and_market_orders", "description")
+    return {
+        **{name: row[name] for name in (*taken, "instant_order_counter_decimals")},
+        "url_symbol": listing.market_id,
+        "minimum_order": f"{market.minimum_notional:f} {market.quote_currency}",
+    }
+
+
+def candle_row(candle: Candle, listing: Listing) -> dict[str, object]:
+    prices = {"open": candle.open, "high": candle.high, "low": candle.low, "close": candle.close}
+    return {
+        "timestamp": str(candle.began // MICROSECONDS),
+        **{name: fixed_text(price, listing.price_decimals) for name, price in prices.items()},
+        "volume": fixed_text(candle.volume, 8),
     }
 
 

@@ -157,7 +157,7 @@ class BitstampStream:
             self._send("trade", f"private-my_trades_{name}", my_trade(event.fill, event.order))
             if event.order.state == "done":
                 return
-        kind = {"opened": "order_created", "filled": "order_changed", "ended": "order_deleted"}[event.kind]
+        kind = {"opened": "order_created", "ended": "order_deleted"}.get(event.kind, "order_changed")
         self._send(kind, f"private-my_orders_{name}", order_event(event.order, self._exchange.clock.now()))
 
     def _send(self, event: str, channel: str, data: Mapping[str, object]) -> None:

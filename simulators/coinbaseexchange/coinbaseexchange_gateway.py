@@ -8,13 +8,17 @@ from aiohttp import web
 
 from exchanges.exchange_credentials import Credentials
 from market.time_units import MICROSECONDS
+from simulators.coinbaseexchange.coinbaseexchange_accounts import CoinbaseExchangeAccounts
 from simulators.coinbaseexchange.coinbaseexchange_orders import CoinbaseExchangeOrders
+from simulators.coinbaseexchange.coinbaseexchange_pages import moment_in, page_reply
 from simulators.coinbaseexchange.coinbaseexchange_rejections import rejection
-from simulators.coinbaseexchange.coinbaseexchange_rows import IDS, currency_row, product_row, trade_row
+from simulators.coinbaseexchange.coinbaseexchange_rows import IDS, candle_row, currency_row, product_row, trade_row
 from simulators.coinbaseexchange.coinbaseexchange_stream import CoinbaseExchangeStream, ProductFeed
+from simulators.matching.candles import Interval
 from simulators.matching.listings import fixed_text
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.trade_tape import KEPT
 from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import (
     MarketStep,
@@ -29,6 +33,9 @@ from simulators.web.signatures import CoinbaseExchangeSignature, SignedRequest
 from simulators.web.subscribers import SubscriberConnection
 
 NAME = "coinbaseexchange"
+_GRANULARITIES = (60, 300, 900, 3_600, 21_600, 86_400)
+_MOST_CANDLES = 300
+_TOO_MANY_CANDLES = "granularity too small for the requested time range. Count of aggregations requested exceeds 300"
 _DEPTHS = {"1": 1, "2": 50}
 """Levels of the book by the `level` that is asked for; the third is not simulated."""
 
@@ -51,22 +58,30 @@ class CoinbaseExchangeGateway:
         application = guarded(NAME, _is_private, self._check, self.rejection)
         application.add_routes(
             [
-                web.get("/currencies", self._currencies),
-                web.get("/products", self._products),
-                web.get("/products/{id}", self._product),
-                web.get("/products/{id}/book", self._book),
-                web.get("/products/{id}/ticker", self._ticker),
-                web.get("/products/{id}/stats", self._stats),
-                web.get("/products/{id}/trades", self._trades),
-                web.get("/time", self._time),
-                *self._orders.routes(),
                 web.get("/ws", self._ws),
+                *_with_slashes(self._public_routes()),
+                *_with_slashes(self._orders.routes()),
+                *_with_slashes(CoinbaseExchangeAccounts(self.exchange).routes()),
             ]
         )
         return application
 
     def is_mine(self, word: str) -> bool:
         return word == self._credentials.api_key
+
+    def _public_routes(self) -> list[web.RouteDef]:
+        return [
+            web.get("/currencies", self._currencies),
+            web.get("/products", self._products),
+            web.get("/products/spark-lines", self._spark_lines),
+            web.get("/products/{id}", self._product),
+            web.get("/products/{id}/book", self._book),
+            web.get("/products/{id}/ticker", self._ticker),
+            web.get("/products/{id}/stats", self._stats),
+            web.get("/products/{id}/trades", self._trades),
+            web.get("/products/{id}/candles", self._candles),
+            web.get("/time", self._time),
+        ]
 
     def publish(self, step: MarketStep) -> None:
         self._stream.publish(step)
@@ -123,8 +138,29 @@ class CoinbaseExchangeGateway:
         return json_reply({**row, "volume": volume, "volume_30day": volume})
 
     async def _trades(self, request: web.Request) -> web.Response:
-        symbol, limit = self._feed(request).listing.market.symbol, count_field(request.query, "limit", 100)
-        return json_reply([trade_row(trade) for trade in self.exchange.tape.newest(symbol, min(limit, 1_000))])
+        trades = self.exchange.tape.newest(self._feed(request).listing.market.symbol, KEPT)
+        return page_reply(request, trades, lambda trade: trade.number, trade_row)
+
+    async def _candles(self, request: web.Request) -> web.Response:
+        """Newest first; there are none of times in which nothing was traded. One bound without the other is ignored."""
+        listing, seconds = self._feed(request).listing, count_field(request.query, "granularity", 60)
+        if seconds not in _GRANULARITIES:
+            raise RequestRejectedError("misused", "Unsupported granularity")
+        began, ended = moment_in(request.query, "start"), moment_in(request.query, "end")
+        candles = self.exchange.tape.candles[listing.market.symbol].traded(Interval(seconds))
+        if began is not None and ended is not None:
+            if (ended - began) // (seconds * MICROSECONDS) >= _MOST_CANDLES:
+                raise RequestRejectedError("misused", _TOO_MANY_CANDLES)
+            candles = [candle for candle in candles if began <= candle.began <= ended]
+        return json_reply([candle_row(candle, listing) for candle in candles[::-1][:_MOST_CANDLES]])
+
+    async def _spark_lines(self, _request: web.Request) -> web.Response:
+        """The hours of the last day of each product, newest first."""
+        lines = {}
+        for name, feed in self._stream.feeds.items():
+            hours = self.exchange.tape.candles[feed.listing.market.symbol].traded(Interval(3_600))
+            lines[name] = [candle_row(candle, feed.listing)[:5] for candle in hours[::-1][:24]]
+        return json_reply(lines)
 
     async def _time(self, _request: web.Request) -> web.Response:
         now = self.exchange.clock.now()
@@ -157,5 +193,10 @@ class CoinbaseExchangeGateway:
         self._stream.on_message(connection, text)
 
 
+def _with_slashes(routes: list[web.RouteDef]) -> list[web.RouteDef]:
+    """Each path with a slash behind it and without, as the real exchange takes them."""
+    return [web.route(row.method, row.path + slash, row.handler) for row in routes for slash in ("", "/")]
+
+
 def _is_private(path: str) -> bool:
-    return path.startswith(("/accounts", "/fees", "/fills", "/orders"))
+    return path.startswith(("/accounts", "/fees", "/fills", "/orders", "/transfers"))

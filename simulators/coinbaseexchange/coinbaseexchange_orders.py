@@ -1,22 +1,21 @@
-"""Coinbase Exchange's private REST calls: accounts, fees, orders and fills of the test account."""
+"""Coinbase Exchange's private REST calls for orders and fills."""
 
-from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable
 from decimal import Decimal
-from itertools import islice
-from typing import Any
 from uuid import UUID
 
 from aiohttp import web
 
+from market.instruments.orders import Side
+from simulators.coinbaseexchange.coinbaseexchange_pages import is_between, page_reply
 from simulators.coinbaseexchange.coinbaseexchange_rejections import check_steps
-from simulators.coinbaseexchange.coinbaseexchange_rows import account_row, fill_row, order_row, pending_row, status_of
+from simulators.coinbaseexchange.coinbaseexchange_rows import fill_row, order_row, pending_row, status_of
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import LARGEST, lots_within
-from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
+from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder, Trigger
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import (
-    count_field,
+    Fields,
     decimal_field,
     json_fields,
     json_reply,
@@ -25,13 +24,16 @@ from simulators.web.exchange_gateway import (
     text_field,
 )
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS = frozenset(
-    ("type", "side", "product_id", "client_oid", "price", "size", "funds", "time_in_force", "stp", "post_only")
+    (
+        *("type", "side", "product_id", "client_oid", "price", "size", "funds", "time_in_force", "stp", "post_only"),
+        *("stop", "stop_price"),
+    )
 )
-# The real exchange has them too; here nothing stops, nothing is hidden, and there is one profile.
-_NOT_SIMULATED = frozenset(("stop", "stop_price", "stop_limit_price", "cancel_after", "max_floor", "profile_id"))
+# The real exchange has them too; here nothing ends by itself, nothing is hidden, and there is one profile.
+_NOT_SIMULATED = frozenset(("stop_limit_price", "cancel_after", "max_floor", "profile_id"))
 _LIFETIMES = ("GTC", "IOC", "FOK")
+_OPEN = ["open", "pending", "active"]
 
 
 class CoinbaseExchangeOrders:
@@ -43,8 +45,6 @@ class CoinbaseExchangeOrders:
 
     def routes(self) -> list[web.RouteDef]:
         return [
-            web.get("/accounts", self._accounts),
-            web.get("/fees", self._fees),
             web.get("/fills", self._fills),
             web.get("/orders", self._orders),
             web.post("/orders", self._place),
@@ -53,54 +53,34 @@ class CoinbaseExchangeOrders:
             web.delete("/orders/{id}", self._cancel),
         ]
 
-    async def _accounts(self, _request: web.Request) -> web.Response:
-        customer = self._exchange.customer
-        held = customer.held()
-        return json_reply([account_row(name, total, held[name]) for name, total in customer.balances.items()])
-
-    async def _fees(self, _request: web.Request) -> web.Response:
-        tier = self._exchange.tier
-        return json_reply(
-            {
-                "maker_fee_rate": format(tier.maker, "f"),
-                "taker_fee_rate": format(tier.taker, "f"),
-                "usd_volume": format(self._exchange.volume_30d, "f"),
-            }
-        )
-
     async def _fills(self, request: web.Request) -> web.Response:
         order_id, product = request.query.get("order_id"), request.query.get("product_id")
         if order_id is None and product is None:
             raise RequestRejectedError("invalid_request", "order_id or product_id")
         customer = self._exchange.customer
-        # cursors: newer than the one, older than the other
-        before, after = count_field(request.query, "before", 0), count_field(request.query, "after", 0)
         fills = reversed(customer.fills_of(order_id)) if order_id else customer.newest_fills()
-        began, ended = _moment(request.query, "start_date", 0), _moment(request.query, "end_date", None)
         found = (
-            fill_row(fill, self._market_id(fill.symbol))
+            fill
             for fill in fills
-            if product in (None, self._market_id(fill.symbol))
-            and _is_within(fill.filled_at, began, ended)
-            and (not before or fill.number > before)
-            and (not after or fill.number < after)
+            if product in (None, self._market_id(fill.symbol)) and is_between(fill.filled_at, request.query)
         )
-        return json_reply(list(islice(found, _limit(request))))
+        return page_reply(
+            request, found, lambda fill: fill.number, lambda fill: fill_row(fill, self._market_id(fill.symbol))
+        )
 
     async def _orders(self, request: web.Request) -> web.Response:
-        states, product = request.query.getall("status", ["open"]), request.query.get("product_id")
+        states, product = request.query.getall("status", _OPEN), request.query.get("product_id")
         customer = self._exchange.customer
-        only_open = not set(states) - {"open", "pending", "active"}
+        only_open = not set(states) - set(_OPEN)
         orders: Iterable[SimulatedOrder] = reversed(customer.open_orders()) if only_open else customer.newest_orders()
-        began, ended = _moment(request.query, "start_date", 0), _moment(request.query, "end_date", None)
         found = (
-            self._row(order)
+            order
             for order in orders
             if ("all" in states or status_of(order) in states)
             and product in (None, self._market_id(order.symbol))
-            and _is_within(order.placed_at, began, ended)
+            and is_between(order.placed_at, request.query)
         )
-        return json_reply(list(islice(found, _limit(request))))
+        return page_reply(request, found, lambda order: order.number, self._row)
 
     async def _order(self, request: web.Request) -> web.Response:
         return json_reply(self._row(self._found(request.match_info["id"])))
@@ -114,11 +94,11 @@ class CoinbaseExchangeOrders:
         if fields.get("post_only") and self._exchange.would_take(wanted):
             return json_reply(self._rejected_row(wanted, listing))
         order = self._exchange.place(wanted)
-        if order.state == "open":
+        if order.state == "open" and not order.is_waiting:
             self._rested(order)
         return json_reply({**pending_row(order, listing.market_id), "post_only": bool(fields.get("post_only"))})
 
-    def _request(self, fields: Mapping[str, Any], listing: Listing) -> OrderRequest:
+    def _request(self, fields: Fields, listing: Listing) -> OrderRequest:
         kind, side = fields.get("type", "limit"), side_field(fields, "side")
         lifetime = fields.get("time_in_force", "GTC")
         if kind not in ("limit", "market"):
@@ -137,6 +117,7 @@ class CoinbaseExchangeOrders:
             immediate=lifetime == "IOC",
             client_order_id=_client_id(fields.get("client_oid")),
             whole=lifetime == "FOK",
+            trigger=_trigger(fields, side),
         )
 
     def _spent(self, funds: Decimal, side: str, listing: Listing) -> Decimal:
@@ -189,7 +170,7 @@ class CoinbaseExchangeOrders:
         return self._exchange.listings[symbol].market_id
 
 
-def _check_fields(fields: Mapping[str, Any]) -> None:
+def _check_fields(fields: Fields) -> None:
     for name in fields:
         if name in _NOT_SIMULATED:
             raise RequestRejectedError("invalid_request", f"{name} is not simulated, so it")
@@ -201,8 +182,16 @@ def _check_fields(fields: Mapping[str, Any]) -> None:
         raise RequestRejectedError("invalid_request", "stp other than cn is not simulated, so it")
 
 
-def _limit(request: web.Request) -> int:
-    return min(1_000, count_field(request.query, "limit", 100))
+def _trigger(fields: Fields, side: Side) -> Trigger | None:
+    """`loss` waits for the price to fall, `entry` for it to rise; without a word, a stop follows from the side."""
+    if "stop_price" not in fields:
+        if "stop" in fields:
+            raise RequestRejectedError("invalid_request", "stop_price")
+        return None
+    kind = fields.get("stop", "entry" if side == "buy" else "loss")
+    if kind not in ("entry", "loss"):
+        raise RequestRejectedError("invalid_request", "stop")
+    return Trigger(decimal_field(fields, "stop_price", "price_invalid"), rises=kind == "entry")
 
 
 def _client_id(value: object) -> str | None:
@@ -212,18 +201,3 @@ def _client_id(value: object) -> str | None:
         return str(UUID(str(value)))
     except ValueError as error:
         raise RequestRejectedError("client_id_invalid") from error
-
-
-def _moment(query: Mapping[str, str], name: str, default: int | None) -> int | None:
-    """Microseconds of an ISO time in the query."""
-    if name not in query:
-        return default
-    try:
-        moment = datetime.fromisoformat(query[name])
-    except ValueError as error:
-        raise RequestRejectedError("invalid_request", name) from error
-    return (moment.replace(tzinfo=moment.tzinfo or UTC) - _EPOCH) // timedelta(microseconds=1)
-
-
-def _is_within(time: int, began: int | None, ended: int | None) -> bool:
-    return (began is None or time >= began) and (ended is None or time <= ended)

@@ -24,6 +24,7 @@ _WORDS: dict[Reason, tuple[int, str]] = {
     "order_ended": (400, "Order already done"),
     "unknown_market": (404, "Product not found"),
     "invalid_request": (400, "{detail} is missing or invalid"),
+    "misused": (400, "{detail}"),
     "rate_limited": (429, "Private rate limit exceeded"),
     "banned": (403, "Forbidden"),
     "maintenance": (503, "We are under maintenance. For updates, please see our status page."),

@@ -1,14 +1,18 @@
 """Rows of Coinbase Exchange's REST answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from uuid import UUID, uuid5
 
 from market.instruments.orders import opposite
+from market.time_units import MICROSECONDS
+from simulators.matching.account_ledger import LedgerChange
+from simulators.matching.candles import Candle
 from simulators.matching.funded_account import charged_fee, executed_cost
 from simulators.matching.listings import Listing, fixed_text
-from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder, Trigger
 from simulators.web.exchange_gateway import iso_text
+from simulators.web.json_digits import exact, plain
 
 IDS = UUID("6f1f4f0e-3d7c-4b52-9a55-6f2c1f6b7a10")
 """Namespace of the exchange's UUIDs; house orders, accounts and the profile have one too."""
@@ -37,6 +41,8 @@ def order_row(order: SimulatedOrder, fills: Sequence[SimulatedFill], market_id: 
     if order.price is not None:
         row["price"] = fixed_text(order.price, 8)
         row["time_in_force"] = "FOK" if order.whole else "IOC" if order.immediate else "GTC"
+    if order.trigger is not None:
+        row |= {"stop": stop_word(order.trigger), "stop_price": fixed_text(order.trigger.price, 8)}
     if order.client_order_id:
         row["client_oid"] = order.client_order_id
     if order.ended_at is not None:
@@ -53,7 +59,14 @@ def pending_row(order: SimulatedOrder, market_id: str) -> dict[str, object]:
 
 
 def status_of(order: SimulatedOrder) -> str:
+    """A stop order that waits is active."""
+    if order.is_waiting:
+        return "active"
     return "open" if order.state == "open" else "done"
+
+
+def stop_word(trigger: Trigger) -> str:
+    return "entry" if trigger.rises else "loss"
 
 
 def fill_row(fill: SimulatedFill, market_id: str) -> dict[str, object]:
@@ -74,9 +87,55 @@ def fill_row(fill: SimulatedFill, market_id: str) -> dict[str, object]:
     }
 
 
+def account_id(currency: str) -> str:
+    return str(uuid5(IDS, currency))
+
+
+def ledger_rows(row: LedgerChange, listings: Mapping[str, Listing]) -> list[dict[str, object]]:
+    """One of a deposit; of a fill the match, and its fee where there is one in that currency."""
+    fill = row.fill
+    if fill is None:
+        return [_ledger_row(row, "transfer", row.amount, row.balance, {"transfer_type": "deposit"})]
+    details = {
+        "order_id": fill.order_id,
+        "product_id": listings[fill.symbol].market_id,
+        "trade_id": str(fill.number),
+    }
+    rows = [_ledger_row(row, "match", row.amount, row.balance + row.fee, details)]
+    return [*rows, _ledger_row(row, "fee", -row.fee, row.balance, details)] if row.fee else rows
+
+
+def _ledger_row(
+    row: LedgerChange, kind: str, amount: Decimal, balance: Decimal, details: Mapping[str, str]
+) -> dict[str, object]:
+    return {
+        "amount": fixed_text(amount, 16),
+        "balance": fixed_text(balance, 16),
+        "created_at": iso_text(row.at),
+        "type": kind,
+        "details": details,
+    }
+
+
+def transfer_row(row: LedgerChange) -> dict[str, object]:
+    return {
+        "id": str(uuid5(IDS, f"transfer:{row.number}")),
+        "type": "deposit",
+        "created_at": iso_text(row.at),
+        "completed_at": iso_text(row.at),
+        "processed_at": iso_text(row.at),
+        "canceled_at": None,
+        "account_id": account_id(row.currency),
+        "user_id": USER_ID,
+        "amount": fixed_text(row.amount, 16),
+        "currency": row.currency,
+        "details": {},
+    }
+
+
 def account_row(currency: str, total: Decimal, held: Decimal) -> dict[str, object]:
     return {
-        "id": str(uuid5(IDS, currency)),
+        "id": account_id(currency),
         "currency": currency,
         "balance": fixed_text(total, 16),
         "hold": fixed_text(held, 16),
@@ -95,6 +154,13 @@ def trade_row(trade: PublicTrade) -> dict[str, object]:
         "price": fixed_text(trade.price, 8),
         "time": iso_text(trade.traded_at),
     }
+
+
+def candle_row(candle: Candle, listing: Listing) -> list[object]:
+    """[seconds, low, high, open, close, volume], as numbers."""
+    prices = (candle.low, candle.high, candle.open, candle.close)
+    texts = [fixed_text(price, listing.price_decimals) for price in prices]
+    return [candle.began // MICROSECONDS, *(exact(text) for text in texts), plain(candle.volume)]
 
 
 def currency_row(currency: str) -> dict[str, object]:

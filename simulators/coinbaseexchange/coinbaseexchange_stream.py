@@ -8,7 +8,7 @@ from uuid import uuid5
 
 from market.instruments.orders import Side, opposite
 from simulators.coinbaseexchange.coinbaseexchange_rejections import KEY_REASONS, error_text
-from simulators.coinbaseexchange.coinbaseexchange_rows import IDS, PROFILE_ID, USER_ID, trade_row
+from simulators.coinbaseexchange.coinbaseexchange_rows import IDS, PROFILE_ID, USER_ID, order_row, trade_row
 from simulators.market.traded_day import DayFigures, TradedDay
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_records import (
@@ -115,7 +115,9 @@ class ProductFeed:
         """One step of an order of the account, as sent to its owner."""
         if event.fill is not None:
             return self._own_match(event.fill)
-        if event.kind == "opened":
+        if event.order.is_waiting:
+            return self._activated(event.order)
+        if event.kind in ("opened", "triggered"):
             return self._received(event.order)
         return self._done(event.order)
 
@@ -125,7 +127,8 @@ class ProductFeed:
 
     def _received(self, order: SimulatedOrder) -> Message:
         # orders and trades share one numbering: the order's matches have greater numbers
-        message = self._of_order("received", order, order.placed_at, order.number)
+        before = self._newest() if order.triggered_at else order.number
+        message = self._of_order("received", order, order.triggered_at or order.placed_at, before)
         message["order_type"] = "market" if order.price is None else "limit"
         message["size"] = fixed_text(order.amount, 8)
         if order.price is not None:
@@ -133,6 +136,12 @@ class ProductFeed:
         if order.client_order_id:
             message["client_oid"] = order.client_order_id
         return message
+
+    def _activated(self, order: SimulatedOrder) -> Message:
+        """A stop order waits; it is received once it is triggered."""
+        message = self._of_order("activate", order, order.placed_at, self._newest())
+        row = order_row(order, (), self.listing.market_id)
+        return {**message, "stop_type": row["stop"], "stop_price": row["stop_price"], "size": row["size"]}
 
     def _done(self, order: SimulatedOrder) -> Message:
         fills = self._exchange.customer.fills_of(order.order_id)

@@ -4,9 +4,19 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
 
+from exchanges.exchange_symbols import kraken_asset
 from market.time_units import MICROSECONDS
-from simulators.kraken.kraken_public import KrakenPairs, moment_field
-from simulators.kraken.kraken_rows import ASSET_IDS, fee_rows, ledger_text, order_row, trade_row
+from simulators.kraken.kraken_order_terms import reference_field
+from simulators.kraken.kraken_public import KrakenPairs, assets_in, moment_field
+from simulators.kraken.kraken_rows import (
+    deposit_row,
+    fee_rows,
+    ledger_row,
+    ledger_text,
+    order_row,
+    trade_row,
+)
+from simulators.matching.account_ledger import ledger_of
 from simulators.matching.listings import fixed_text
 from simulators.matching.order_records import RequestRejectedError, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -31,15 +41,23 @@ class KrakenAccount:
 
     def calls(self) -> dict[str, Call]:
         paged = ("nonce", "start", "end", "ofs", "without_count")
-        closed = known(*paged, "trades", "cl_ord_id", "closetime")
+        closed = known(*paged, "trades", "userref", "cl_ord_id", "closetime")
+        funding = known("nonce", "asset", "aclass", "method", "start", "end", "cursor", "limit")
         return {
             "Balance": Call(self._balance, known("nonce")),
             "BalanceEx": Call(self._balance_with_holds, known("nonce")),
-            "QueryOrders": Call(self._query_orders, known("nonce", "txid", "trades")),
-            "OpenOrders": Call(self._open_orders, known("nonce", "trades", "cl_ord_id", _CCXT_START)),
+            "QueryOrders": Call(self._query_orders, known("nonce", "txid", "trades", "userref")),
+            "OpenOrders": Call(self._open_orders, known("nonce", "trades", "userref", "cl_ord_id", _CCXT_START)),
             "ClosedOrders": Call(self._closed_orders, closed),
             "QueryTrades": Call(self._query_trades, known("nonce", "txid", "trades")),
-            "TradesHistory": Call(self._trades_history, known(*paged, "type", "trades")),
+            "TradesHistory": Call(
+                self._trades_history, known(*paged, "type", "trades", "ledgers", "consolidate_taker")
+            ),
+            "Ledgers": Call(self._ledgers, known(*paged, "asset", "aclass", "type")),
+            "QueryLedgers": Call(self._query_ledgers, known("nonce", "id", "trades")),
+            "DepositStatus": Call(self._deposits, funding),
+            # nothing can be withdrawn
+            "WithdrawStatus": Call(_no_withdrawals, funding),
             "TradeVolume": Call(self._trade_volume, known("nonce", "pair", "fee-info")),
             "GetWebSocketsToken": Call(self._token, known("nonce")),
         }
@@ -48,12 +66,12 @@ class KrakenAccount:
         return {"token": self._tokens.issue(), "expires": self._tokens.seconds}
 
     def _balance(self, _fields: Fields) -> object:
-        return {ASSET_IDS[name]: ledger_text(name, amount) for name, amount in self._customer.balances.items()}
+        return {kraken_asset(name): ledger_text(name, amount) for name, amount in self._customer.balances.items()}
 
     def _balance_with_holds(self, _fields: Fields) -> object:
         held = self._customer.held()
         return {
-            ASSET_IDS[name]: {"balance": ledger_text(name, amount), "hold_trade": ledger_text(name, held[name])}
+            kraken_asset(name): {"balance": ledger_text(name, amount), "hold_trade": ledger_text(name, held[name])}
             for name, amount in self._customer.balances.items()
         }
 
@@ -62,8 +80,12 @@ class KrakenAccount:
         return self._order_rows((self._customer.order(name) for name in names), fields)
 
     def _open_orders(self, fields: Fields) -> object:
-        wanted = fields.get("cl_ord_id")
-        orders = [order for order in self._customer.open_orders() if wanted in (None, order.client_order_id)]
+        wanted, reference = fields.get("cl_ord_id"), reference_field(fields)
+        orders = [
+            order
+            for order in self._customer.open_orders()
+            if wanted in (None, order.client_order_id) and reference in (None, order.user_reference)
+        ]
         return {"open": self._order_rows(reversed(orders), fields)}
 
     def _closed_orders(self, fields: Fields) -> object:
@@ -73,11 +95,12 @@ class KrakenAccount:
         orders: Iterable[SimulatedOrder] = self._customer.newest_orders()
         if wanted is not None:
             orders = reversed(self._customer.orders_by_client_id(str(wanted)))
-        start, end = self._bounds(fields)
+        (start, end), reference = self._bounds(fields), reference_field(fields)
         closed = [
             order
             for order in orders
             if order.ended_at is not None
+            and reference in (None, order.user_reference)
             and start < (order.placed_at if closetime == "open" else order.ended_at) <= end
         ]
         return {"closed": self._order_rows(_page(closed, fields), fields), **_count(closed, fields)}
@@ -89,6 +112,31 @@ class KrakenAccount:
         start, end = self._bounds(fields)
         fills = [fill for fill in self._customer.newest_fills() if start < fill.filled_at <= end]
         return {"trades": self._trade_rows(_page(fills, fields)), **_count(fills, fields)}
+
+    def _ledgers(self, fields: Fields) -> object:
+        start, end = self._bounds(fields)
+        assets, kind = assets_in(fields), str(fields.get("type") or "all")
+        rows = [
+            row
+            for row in reversed(ledger_of(self._customer, self._exchange.listings))
+            if start < row.at <= end
+            and (not assets or kraken_asset(row.currency) in assets)
+            and kind in ("all", "deposit" if row.fill is None else "trade")
+        ]
+        return {"ledger": dict(map(ledger_row, _page(rows, fields))), **_count(rows, fields)}
+
+    def _query_ledgers(self, fields: Fields) -> object:
+        rows = dict(map(ledger_row, ledger_of(self._customer, self._exchange.listings)))
+        return {name: rows[name] for name in text_field(fields, "id").split(",") if name in rows}
+
+    def _deposits(self, fields: Fields) -> object:
+        """What the account was funded with."""
+        (start, end), assets = self._bounds(fields), assets_in(fields)
+        return [
+            deposit_row(number, name, amount, self._customer.opened_at)
+            for number, (name, amount) in enumerate(self._customer.opening.items())
+            if start < self._customer.opened_at <= end and (not assets or kraken_asset(name) in assets)
+        ]
 
     def _trade_volume(self, fields: Fields) -> object:
         answer: dict[str, object] = {"currency": "ZUSD", "volume": fixed_text(self._exchange.volume_30d, 4)}
@@ -128,6 +176,10 @@ class KrakenAccount:
     def _trade_rows(self, fills: Iterable[SimulatedFill]) -> dict[str, object]:
         orders, listings = self._customer.orders, self._exchange.listings
         return {fill.fill_id: trade_row(fill, orders[fill.order_id], listings[fill.symbol]) for fill in fills}
+
+
+def _no_withdrawals(_fields: Fields) -> object:
+    return []
 
 
 def _names(fields: Fields, most: int) -> list[str]:

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from market.instruments.orders import changes_of
 from market.money import ZERO, total
-from simulators.kraken.kraken_rows import AVERAGE_STEP, cancel_reason, transaction_name
+from simulators.kraken.kraken_rows import cancel_reason, kind_of, price_step, transaction_name
 from simulators.matching.funded_account import average_price, charged_fee, executed_cost
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import SimulatedAccountEvent, SimulatedFill, SimulatedOrder
@@ -111,6 +111,11 @@ class KrakenExecutions:
         if event.kind == "opened":
             self.readers.publish([{**self._whole(order), **_state("pending_new", "pending_new")}], unless=_BRIEF)
             self.readers.publish([{**_named(order, order.placed_at), **_state("new", "new")}])
+        elif event.kind == "triggered":
+            row = {**_named(order, order.triggered_at or order.placed_at), "triggers": _triggers(order)}
+            self.readers.publish([{**row, **_state("status", "new")}], unless=_BRIEF)
+        elif event.kind == "amended":
+            self.readers.publish([{**self._standing(order), "exec_type": "amended"}], unless=_BRIEF)
         elif event.fill is not None:
             self.readers.publish([self._fill(event.fill)], unless=_BRIEF)
         elif event.kind == "ended":
@@ -121,15 +126,19 @@ class KrakenExecutions:
             **_named(order, order.placed_at),
             "symbol": order.symbol,
             "side": order.side,
-            "order_type": "market" if order.price is None else "limit",
+            "order_type": kind_of(order),
             "order_qty": plain(order.amount),
-            "time_in_force": "IOC" if order.immediate and order.price is not None else "GTC",
+            "time_in_force": _lifetime(order),
             "cum_cost": plain(ZERO),
             "fee_usd_equiv": plain(ZERO),
             "fee_ccy_pref": "fciq",
         }
         if order.price is not None:
             row |= {"limit_price": plain(order.price), "limit_price_type": "static"}
+        if order.user_reference is not None:
+            row["order_userref"] = order.user_reference
+        if order.trigger is not None:
+            row |= {"stop_price": plain(order.trigger.price), "triggers": _triggers(order)}
         return row
 
     def _standing(self, order: SimulatedOrder) -> Row:
@@ -137,7 +146,7 @@ class KrakenExecutions:
         return {**self._whole(order), **self._sums(order), **_state("new", status)}
 
     def _ended(self, order: SimulatedOrder) -> Row:
-        name = "filled" if order.state == "done" else "canceled"
+        name = "expired" if order.is_expired else "filled" if order.state == "done" else "canceled"
         row = {**_named(order, order.ended_at or order.placed_at), **self._sums(order), **_state(name, name)}
         reason = cancel_reason(order)
         return row if reason is None else {**row, "reason": reason, "cancel_reason": reason}
@@ -149,7 +158,7 @@ class KrakenExecutions:
             **_named(order, fill.filled_at),
             "symbol": fill.symbol,
             "side": fill.side,
-            "order_type": "market" if order.price is None else "limit",
+            "order_type": kind_of(order),
             "exec_id": fill.fill_id,
             "trade_id": fill.number,
             "last_qty": plain(fill.amount),
@@ -167,13 +176,28 @@ class KrakenExecutions:
         """Sums of all fills, or of those up to the fill number `newest`."""
         fills = self._exchange.customer.fills_of(order.order_id)
         fills = [fill for fill in fills if newest is None or fill.number <= newest]
-        average, listing = average_price(fills).quantize(AVERAGE_STEP), self._exchange.listings[order.symbol]
+        listing = self._exchange.listings[order.symbol]
+        average = average_price(fills).quantize(price_step(listing))
         return {
             "cum_qty": plain(total(fill.amount for fill in fills)),
             "cum_cost": plain(executed_cost(fills)),
             "avg_price": plain(average),
             "fee_usd_equiv": plain(_in_dollars(charged_fee(fills), average, listing)),
         }
+
+
+def _lifetime(order: SimulatedOrder) -> str:
+    if order.price is None:
+        return "GTC"
+    if order.expires_at is not None:
+        return "GTD"
+    return "FOK" if order.whole else "IOC" if order.immediate else "GTC"
+
+
+def _triggers(order: SimulatedOrder) -> Row:
+    price = ZERO if order.trigger is None else order.trigger.price
+    status = "triggered" if order.triggered_at else "untriggered"
+    return {"reference": "last", "price": plain(price), "price_type": "static", "status": status}
 
 
 def _named(order: SimulatedOrder, micros: int) -> Row:

@@ -1,22 +1,21 @@
 """Kraken's wire protocol: signed forms with growing nonces, answers as {error, result}, WebSocket v2."""
 
-from urllib.parse import parse_qsl
-
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from exchanges.exchange_credentials import Credentials
 from simulators.kraken.kraken_account import KrakenAccount
-from simulators.kraken.kraken_orders import KrakenOrders, KrakenTrading
+from simulators.kraken.kraken_orders import KrakenOrders
 from simulators.kraken.kraken_public import KrakenDay, KrakenPairs, KrakenPublic
 from simulators.kraken.kraken_rejections import error_text
 from simulators.kraken.kraken_rows import transaction_name
 from simulators.kraken.kraken_stream import KrakenStream
+from simulators.kraken.kraken_trading import KrakenTrading
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import Call, MarketStep, guarded, json_reply
-from simulators.web.signatures import SignedRequest, check_kraken
+from simulators.web.signatures import SignedRequest, check_kraken, kraken_fields
 from simulators.web.stream_tokens import StreamTokens
 from simulators.web.subscribers import Subscribers
 
@@ -83,10 +82,10 @@ class KrakenGateway:
 
 
 def _answered(call: Call) -> Handler:
-    """The fields are in the query, or in the form that was signed."""
+    """The fields are in the query, or in the form or the JSON object that was signed."""
 
     async def answer(request: web.Request) -> web.StreamResponse:
-        fields = dict(parse_qsl(await request.text())) if request.method == "POST" else dict(request.query)
+        fields = kraken_fields(await request.text()) if request.method == "POST" else dict(request.query)
         return json_reply({"error": [], "result": call(fields)})
 
     return answer

@@ -1,4 +1,4 @@
-"""Kraken's public channels: `book`, `ticker` and `trade`, each for one market.
+"""Kraken's public channels: `book`, `ticker`, `trade` and `ohlc`, each for one market.
 
 A book is limited in depth: a snapshot, then updates, each with a CRC32 of the top ten.
 """
@@ -11,7 +11,9 @@ from zlib import crc32
 import orjson
 
 from market.instruments.orders import Side
-from simulators.kraken.kraken_public import KrakenDay
+from simulators.kraken.kraken_public import CANDLE_MINUTES, KrakenDay
+from simulators.kraken.kraken_rows import candle_average
+from simulators.matching.candles import Candle, Interval
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.matching_engine import MatchingBook
 from simulators.matching.order_records import PublicTrade, RequestRejectedError
@@ -28,10 +30,12 @@ _KNOWN = {
     "book": known("channel", "symbol", "depth", "snapshot"),
     "ticker": known("channel", "symbol", "event_trigger", "snapshot"),
     "trade": known("channel", "symbol", "snapshot"),
+    "ohlc": known("channel", "symbol", "interval", "snapshot"),
 }
 MARKET_CHANNELS = tuple(_KNOWN)
 _TRIGGERS = ("trades", "bbo")
 _TRADES_AT_START = 50
+_CANDLES_AT_START = 10
 
 
 def checksum(asks: Iterable[tuple[str, str]], bids: Iterable[tuple[str, str]]) -> int:
@@ -108,12 +112,15 @@ class MarketTopic:
     symbol: str
     depth: int
     trigger: str
+    interval: int
+    """Minutes."""
     snapshot: bool
 
     @property
     def key(self) -> str:
         """The same for all that get the same messages."""
-        option = {"book": str(self.depth), "ticker": self.trigger}.get(self.channel, "")
+        options = {"book": str(self.depth), "ticker": self.trigger, "ohlc": str(self.interval)}
+        option = options.get(self.channel, "")
         return f"{self.channel}:{self.symbol}:{option}"
 
     def result(self) -> dict[str, object]:
@@ -123,6 +130,8 @@ class MarketTopic:
             row["depth"] = self.depth
         if self.channel == "ticker":
             row["event_trigger"] = self.trigger
+        if self.channel == "ohlc":
+            row["interval"] = self.interval
         return row
 
 
@@ -142,10 +151,13 @@ class KrakenMarkets:
             raise RequestRejectedError("invalid_request", "Subscription object unsupported field")
         if not isinstance(depth, int) or depth not in DEPTHS:
             raise RequestRejectedError("invalid_request", "Subscription depth not supported")
+        interval = parameters.get("interval", 1)
+        if not isinstance(interval, int) or interval not in CANDLE_MINUTES:
+            raise RequestRejectedError("invalid_request", "Subscription ohlc interval not supported")
         if not isinstance(symbol, str) or symbol not in self._exchange.listings:
             raise RequestRejectedError("unknown_market", f"Currency pair not supported {symbol}")
         snapshot = parameters.get("snapshot", channel != "trade") is True
-        return MarketTopic(channel, symbol, depth, str(trigger), snapshot)
+        return MarketTopic(channel, symbol, depth, str(trigger), int(interval), snapshot)
 
     def start(self, connection: SubscriberConnection, topic: MarketTopic) -> None:
         """Send the snapshot; updates continue from it."""
@@ -158,6 +170,8 @@ class KrakenMarkets:
             rows: list[dict[str, object]] = [row]
         elif topic.channel == "ticker":
             rows = [self._days[symbol].stream_row()]
+        elif topic.channel == "ohlc":
+            rows = self._newest_candles(symbol, topic.interval)
         else:
             newest = self._exchange.tape.newest(symbol, _TRADES_AT_START)
             rows = [self._trade_row(trade) for trade in reversed(newest)]
@@ -172,6 +186,7 @@ class KrakenMarkets:
         self._publish_ticker(step)
         if step.trades:
             self._send(f"trade:{step.symbol}:", "trade", [self._trade_row(trade) for trade in step.trades])
+            self._publish_candles(step)
 
     def _publish_book(self, symbol: str) -> None:
         """One update per depth that has subscribers."""
@@ -196,8 +211,36 @@ class KrakenMarkets:
                 self._best[symbol] = best
                 self._send(f"ticker:{symbol}:bbo", "ticker", [day.stream_row()])
 
+    def _publish_candles(self, step: MarketStep) -> None:
+        """The candles that the step's trades are in: of each, as it stands now."""
+        candles = self._exchange.tape.candles[step.symbol]
+        for minutes in CANDLE_MINUTES:
+            key, interval = f"ohlc:{step.symbol}:{minutes}", Interval(minutes * 60)
+            if self._subscribers.has(key):
+                begun = dict.fromkeys(interval.start(trade.traded_at) for trade in step.trades)
+                found = (candles.at(interval, began) for began in begun)
+                self._send(key, "ohlc", [self._candle_row(step.symbol, minutes, row) for row in found if row])
+
+    def _newest_candles(self, symbol: str, minutes: int) -> list[dict[str, object]]:
+        candles = self._exchange.tape.candles[symbol].traded(Interval(minutes * 60))
+        return [self._candle_row(symbol, minutes, candle) for candle in candles[-_CANDLES_AT_START:]]
+
     def _send(self, key: str, channel: str, rows: list[dict[str, object]]) -> None:
         self._subscribers.broadcast(key, {"channel": channel, "type": "update", "data": rows})
+
+    def _candle_row(self, symbol: str, minutes: int, candle: Candle) -> dict[str, object]:
+        listing = self._exchange.listings[symbol]
+        prices = {"open": candle.open, "high": candle.high, "low": candle.low, "close": candle.close}
+        prices["vwap"] = candle_average(candle, listing)
+        return {
+            "symbol": symbol,
+            **{name: exact(fixed_text(price, listing.price_decimals)) for name, price in prices.items()},
+            "trades": candle.count,
+            "volume": exact(fixed_text(candle.volume, 8)),
+            "interval_begin": iso_text(candle.began),
+            "interval": minutes,
+            "timestamp": iso_text(Interval(minutes * 60).after(candle.began)),
+        }
 
     def _trade_row(self, trade: PublicTrade) -> dict[str, object]:
         listing: Listing = self._exchange.listings[trade.symbol]

@@ -1,4 +1,4 @@
-"""Kraken's public calls: time and status, assets and pairs, tickers, depth and trades."""
+"""Kraken's public calls: time and status, assets and pairs, tickers, depth, trades and candles."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -8,8 +8,9 @@ import orjson
 
 from market.money import ZERO
 from market.time_units import MICROSECONDS
-from simulators.kraken.kraken_rows import altname, asset_rows, pair_row, public_trade_row, wsname
+from simulators.kraken.kraken_rows import altname, asset_rows, candle_row, pair_row, public_trade_row, wsname
 from simulators.market.traded_day import DAY, DayFigures, TradedDay
+from simulators.matching.candles import Interval
 from simulators.matching.listings import Listing, fixed_text
 from simulators.matching.order_records import PublicTrade, RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -32,6 +33,8 @@ _DEEPEST = 500
 # `since` is in seconds or in nanoseconds, as `last` is.
 _FEWEST_NANOSECONDS = 10**15
 _LATEST = Decimal(10**20)
+CANDLE_MINUTES = (1, 5, 15, 30, 60, 240, 1_440, 10_080, 21_600)
+_MOST_CANDLES = 720
 
 
 class KrakenDay:
@@ -160,6 +163,7 @@ class KrakenPublic:
             "Ticker": Call(self._ticker, known("pair")),
             "Depth": Call(self._depth, known("pair", "count")),
             "Trades": Call(self._trades, known("pair", "since", "count")),
+            "OHLC": Call(self._candles, known("pair", "interval", "since")),
         }
 
     def _time(self, _fields: Fields) -> object:
@@ -173,13 +177,7 @@ class KrakenPublic:
 
     def _assets(self, fields: Fields) -> object:
         rows = asset_rows()
-        if not fields.get("asset"):
-            return rows
-        by_name = {str(name): asset_id for asset_id, row in rows.items() for name in (asset_id, row["altname"])}
-        wanted = str(fields["asset"]).split(",")
-        if not set(wanted) <= set(by_name):
-            raise RequestRejectedError("invalid_request", "asset")
-        return {by_name[name]: rows[by_name[name]] for name in wanted}
+        return {name: rows[name] for name in assets_in(fields) or rows}
 
     def _asset_pairs(self, fields: Fields) -> object:
         return {listing.market_id: pair_row(listing) for listing in self._pairs.all_in(fields)}
@@ -206,6 +204,19 @@ class KrakenPublic:
         now = trades[-1].traded_at if trades else self._exchange.clock.now()
         return {listing.market_id: [public_trade_row(trade, listing) for trade in trades], "last": str(now * 1_000)}
 
+    def _candles(self, fields: Fields) -> object:
+        """Oldest first: those after `since`, at most the newest 720; `last` began before the one that is still open."""
+        listing, minutes = self._pairs.one(text_field(fields, "pair")), count_field(fields, "interval", 1)
+        if minutes not in CANDLE_MINUTES:
+            raise RequestRejectedError("invalid_request", "interval")
+        interval, now = Interval(minutes * 60), self._exchange.clock.now()
+        since = moment_field(fields, "since") * MICROSECONDS if fields.get("since") else -1
+        candles = self._exchange.tape.candles[listing.market.symbol].unbroken(interval, now)
+        found = [candle for candle in candles if candle.began > since][-_MOST_CANDLES:]
+        rows = [candle_row(candle, listing) for candle in found]
+        last = interval.start(now) // MICROSECONDS - interval.seconds
+        return {listing.market_id: rows, "last": last}
+
 
 def moment_field(fields: Fields, name: str) -> Decimal:
     """A time since 1970, in whatever unit. Raises RequestRejectedError."""
@@ -213,3 +224,14 @@ def moment_field(fields: Fields, name: str) -> Decimal:
     if not 0 <= moment <= _LATEST:
         raise RequestRejectedError("invalid_request", name)
     return moment
+
+
+def assets_in(fields: Fields) -> list[str]:
+    """Ids of the assets that `asset` lists, by id or by other name; none where it is missing or all are meant."""
+    text = str(fields.get("asset") or "all")
+    if text == "all":
+        return []
+    by_name = {str(name): asset_id for asset_id, row in asset_rows().items() for name in (asset_id, row["altname"])}
+    if not set(text.split(",")) <= set(by_name):
+        raise RequestRejectedError("invalid_request", "asset")
+    return [by_name[name] for name in text.split(",")]

@@ -1,21 +1,25 @@
 """Rows of Kraken's REST answers, with its own names for assets, pairs, orders and trades."""
 
 from collections.abc import Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
+from exchanges.exchange_symbols import kraken_asset, kraken_name, kraken_pair
+from exchanges.simulated_markets import simulated_bases
+from market.instruments.orders import Side
 from market.time_units import MICROSECONDS
+from simulators.matching.account_ledger import LedgerChange
+from simulators.matching.candles import Candle
 from simulators.matching.funded_account import average_price, charged_fee, executed_cost
-from simulators.matching.listings import Listing, fixed_text
+from simulators.matching.listings import Listing, decimals_of, fixed_text
 from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.matching.volume_tiers import Tier, tiers_of
 
-ASSET_IDS = {"BTC": "XXBT", "USD": "ZUSD", "EUR": "ZEUR", "JPY": "ZJPY", "USDT": "USDT"}
-DECIMALS = {"BTC": 10, "USD": 4, "EUR": 4, "JPY": 2, "USDT": 8}
+_CURRENCY_DECIMALS = {"USD": 4, "EUR": 4, "JPY": 2, "USDT": 8}
+_COIN_DECIMALS = 10
 LOT_DECIMALS = 8
-_ALTNAMES = {"BTC": "XBT"}
 _STATES = {"open": "open", "done": "closed", "cancelled": "canceled"}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-AVERAGE_STEP = Decimal("0.00001")
+_PRICE_DECIMALS = 5
 
 
 def transaction_name(kind: str, number: int, micros: int) -> str:
@@ -29,28 +33,32 @@ def transaction_name(kind: str, number: int, micros: int) -> str:
 
 
 def ledger_text(currency: str, amount: Decimal) -> str:
-    return fixed_text(amount, DECIMALS[currency])
+    return fixed_text(amount, _decimals(currency))
 
 
 def asset_rows() -> dict[str, dict[str, object]]:
     return {
-        asset_id: {
+        kraken_asset(currency): {
             "aclass": "currency",
-            "altname": _ALTNAMES.get(currency, currency),
-            "decimals": DECIMALS[currency],
-            "display_decimals": 5 if currency == "BTC" else 2,
+            "altname": kraken_name(currency),
+            "decimals": _decimals(currency),
+            "display_decimals": 2 if currency in _CURRENCY_DECIMALS else 5,
             "status": "enabled",
         }
-        for currency, asset_id in ASSET_IDS.items()
+        for currency in (*simulated_bases(), *_CURRENCY_DECIMALS)
     }
 
 
+def _decimals(currency: str) -> int:
+    return _CURRENCY_DECIMALS.get(currency, _COIN_DECIMALS)
+
+
 def altname(listing: Listing) -> str:
-    return "".join(_ALTNAMES.get(name, name) for name in (listing.market.base, listing.market.quote_currency))
+    return kraken_pair(listing.market)
 
 
 def wsname(listing: Listing) -> str:
-    return "/".join(_ALTNAMES.get(name, name) for name in (listing.market.base, listing.market.quote_currency))
+    return "/".join(map(kraken_name, (listing.market.base, listing.market.quote_currency)))
 
 
 def pair_row(listing: Listing) -> dict[str, object]:
@@ -60,9 +68,9 @@ def pair_row(listing: Listing) -> dict[str, object]:
         "altname": altname(listing),
         "wsname": wsname(listing),
         "aclass_base": "currency",
-        "base": ASSET_IDS[market.base],
+        "base": kraken_asset(market.base),
         "aclass_quote": "currency",
-        "quote": ASSET_IDS[market.quote_currency],
+        "quote": kraken_asset(market.quote_currency),
         "lot": "unit",
         "cost_decimals": 5,
         "pair_decimals": listing.price_decimals,
@@ -108,38 +116,55 @@ def _volume(tier: Tier) -> str:
     return fixed_text(tier.volume, 4)
 
 
+def is_rising(kind: str, side: Side) -> bool:
+    """Whether a stop order of that kind waits for a higher price."""
+    return (kind == "stop-loss") == (side == "buy")
+
+
+def kind_of(order: SimulatedOrder) -> str:
+    if order.trigger is None:
+        return "market" if order.price is None else "limit"
+    kind = "stop-loss" if is_rising("stop-loss", order.side) == order.trigger.rises else "take-profit"
+    return kind if order.price is None else f"{kind}-limit"
+
+
+def prices_of(order: SimulatedOrder, listing: Listing) -> tuple[str, str]:
+    """`price` and `price2`: of a stop order what it waits for, and its limit."""
+    first, second = (order.price, None) if order.trigger is None else (order.trigger.price, order.price)
+    return _price_text(first, listing), _price_text(second, listing)
+
+
+def _price_text(price: Decimal | None, listing: Listing) -> str:
+    return "0" if price is None else fixed_text(price, listing.price_decimals)
+
+
 def description(order: SimulatedOrder, listing: Listing) -> str:
-    """A description such as `buy 0.01000000 XBTUSD @ limit 30000.0`."""
-    head = f"{order.side} {fixed_text(order.amount, 8)} {altname(listing)} @ "
-    return head + ("market" if order.price is None else f"limit {fixed_text(order.price, listing.price_decimals)}")
+    """A description such as `buy 0.01000000 XBTUSD @ limit 30000.0`, or `… @ stop loss 29000.0 -> limit 28900.0`."""
+    first, second = prices_of(order, listing)
+    kind = kind_of(order).removesuffix("-limit").replace("-", " ")
+    text = f"{order.side} {fixed_text(order.amount, 8)} {altname(listing)} @ {kind}"
+    if kind == "market":
+        return text
+    limit = f" -> limit {second}" if order.trigger is not None and order.price is not None else ""
+    return f"{text} {first}{limit}"
 
 
 def order_row(
     order: SimulatedOrder, fills: Sequence[SimulatedFill], listing: Listing, *, with_trades: bool
 ) -> dict[str, object]:
-    kind = "market" if order.price is None else "limit"
     row: dict[str, object] = {
         "refid": None,
-        "userref": None,
-        "status": _STATES[order.state],
+        "userref": order.user_reference,
+        "status": "expired" if order.is_expired else _STATES[order.state],
         "opentm": order.placed_at / MICROSECONDS,
         "starttm": 0,
-        "expiretm": 0,
-        "descr": {
-            "pair": altname(listing),
-            "type": order.side,
-            "ordertype": kind,
-            "price": "0" if order.price is None else fixed_text(order.price, listing.price_decimals),
-            "price2": "0",
-            "leverage": "none",
-            "order": description(order, listing),
-            "close": "",
-        },
+        "expiretm": (order.expires_at or 0) // MICROSECONDS,
+        "descr": _terms(order, listing),
         "vol": fixed_text(order.amount, 8),
         "vol_exec": fixed_text(order.filled, 8),
         "cost": fixed_text(executed_cost(fills), 5),
         "fee": fixed_text(charged_fee(fills), 5),
-        "price": fixed_text(average_price(fills).quantize(AVERAGE_STEP), 5),
+        "price": price_text(average_price(fills), listing),
         "stopprice": "0.00000",
         "limitprice": "0.00000",
         "misc": "",
@@ -149,15 +174,33 @@ def order_row(
         row["trades"] = [fill.fill_id for fill in fills]
     if order.client_order_id:
         row["cl_ord_id"] = order.client_order_id
+    if order.trigger is not None:
+        row["trigger"] = "last"
     if order.ended_at is not None:
         row["closetm"] = order.ended_at / MICROSECONDS
         row["reason"] = cancel_reason(order)
     return row
 
 
+def _terms(order: SimulatedOrder, listing: Listing) -> dict[str, str]:
+    price, second_price = prices_of(order, listing)
+    return {
+        "pair": altname(listing),
+        "type": order.side,
+        "ordertype": kind_of(order),
+        "price": price,
+        "price2": second_price,
+        "leverage": "none",
+        "order": description(order, listing),
+        "close": "",
+    }
+
+
 def cancel_reason(order: SimulatedOrder) -> str | None:
     """The remainder of an immediate order is cancelled without a reason; a resting order was cancelled by its owner."""
-    return "User requested" if order.state == "cancelled" and not order.immediate else None
+    if order.is_expired:
+        return "Order expired"
+    return "User requested" if order.state == "cancelled" and not order.is_cut_short else None
 
 
 def trade_row(fill: SimulatedFill, order: SimulatedOrder, listing: Listing) -> dict[str, object]:
@@ -167,8 +210,8 @@ def trade_row(fill: SimulatedFill, order: SimulatedOrder, listing: Listing) -> d
         "pair": listing.market_id,
         "time": fill.filled_at / MICROSECONDS,
         "type": fill.side,
-        "ordertype": "market" if order.price is None else "limit",
-        "price": fixed_text(fill.price, 5),
+        "ordertype": kind_of(order),
+        "price": price_text(fill.price, listing),
         "cost": fixed_text(fill.cost, 5),
         "fee": fixed_text(fill.fee, 5),
         "vol": fixed_text(fill.amount, 8),
@@ -180,7 +223,60 @@ def trade_row(fill: SimulatedFill, order: SimulatedOrder, listing: Listing) -> d
     }
 
 
+def price_step(listing: Listing) -> Decimal:
+    """Of a traded or an average price: five decimals, more where the pair has more."""
+    return Decimal(1).scaleb(-max(_PRICE_DECIMALS, listing.price_decimals))
+
+
+def price_text(price: Decimal, listing: Listing) -> str:
+    step = price_step(listing)
+    return fixed_text(price.quantize(step), decimals_of(step))
+
+
 def public_trade_row(trade: PublicTrade, listing: Listing) -> list[object]:
     """[price, amount, seconds, b or s, m or l, misc, id]; the crowd takes at the market."""
     price, amount = fixed_text(trade.price, listing.price_decimals), fixed_text(trade.amount, 8)
     return [price, amount, trade.traded_at / MICROSECONDS, trade.side[0], "m", "", trade.number]
+
+
+def candle_row(candle: Candle, listing: Listing) -> list[object]:
+    """[seconds, open, high, low, close, average, volume, trades]"""
+    prices = (candle.open, candle.high, candle.low, candle.close, candle_average(candle, listing))
+    texts = [fixed_text(price, listing.price_decimals) for price in prices]
+    return [candle.began // MICROSECONDS, *texts, fixed_text(candle.volume, 8), candle.count]
+
+
+def candle_average(candle: Candle, listing: Listing) -> Decimal:
+    return candle.average.quantize(listing.market.tick_size, rounding=ROUND_HALF_UP)
+
+
+def ledger_row(row: LedgerChange) -> tuple[str, dict[str, object]]:
+    """Its id, and the row."""
+    name = transaction_name("L", row.number, row.at)
+    return name, {
+        "aclass": "currency",
+        "amount": ledger_text(row.currency, row.amount),
+        "asset": kraken_asset(row.currency),
+        "balance": ledger_text(row.currency, row.balance),
+        "fee": ledger_text(row.currency, row.fee),
+        "refid": name if row.fill is None else row.fill.fill_id,
+        "subtype": "",
+        "time": row.at / MICROSECONDS,
+        "type": "deposit" if row.fill is None else "trade",
+    }
+
+
+def deposit_row(number: int, currency: str, amount: Decimal, at: int) -> dict[str, object]:
+    name = transaction_name("Q", number, at)
+    return {
+        "method": "Opening deposit",
+        "aclass": "currency",
+        "asset": kraken_asset(currency),
+        "refid": name,
+        "txid": name,
+        "info": "",
+        "amount": ledger_text(currency, amount),
+        "fee": ledger_text(currency, Decimal(0)),
+        "time": at // MICROSECONDS,
+        "status": "Success",
+    }

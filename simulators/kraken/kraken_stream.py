@@ -5,9 +5,9 @@ from typing import Any
 
 from simulators.kraken.kraken_account_channels import KrakenBalances, KrakenExecutions, PrivateChannel
 from simulators.kraken.kraken_market_channels import MARKET_CHANNELS, KrakenMarkets
-from simulators.kraken.kraken_orders import KrakenTrading
 from simulators.kraken.kraken_public import KrakenDay
 from simulators.kraken.kraken_rejections import error_text
+from simulators.kraken.kraken_trading import KrakenTrading
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import MarketStep, iso_text, json_fields

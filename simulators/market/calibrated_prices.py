@@ -21,7 +21,8 @@ from simulators.matching.order_records import PublicTrade
 
 @dataclass(slots=True)
 class _ExchangePrices:
-    random: Random
+    randoms: dict[str, Random]
+    """By base."""
     lag: float
     log_price: dict[str, float]
     basis: dict[str, float]
@@ -48,10 +49,10 @@ class CalibratedPrices:
             bases = {row.market.base: 0.0 for row in rows if not row.market.is_fx}
             for base in bases:
                 lists[base].append(name)
-            random = Random(f"{seed}:{name}:basis")  # noqa: S311
-            basis = {base: random.gauss(0, terms.basis_deviation) for base in bases}
+            randoms = {base: Random(f"{seed}:{name}:{base}:basis") for base in bases}  # noqa: S311
+            basis = {base: random.gauss(0, terms.basis_deviation) for base, random in randoms.items()}
             log_price = {base: efficient.log_prices[base] for base in bases}
-            self._exchanges[name] = _ExchangePrices(random, EXCHANGE_TERMS[name].lag, log_price, basis)
+            self._exchanges[name] = _ExchangePrices(randoms, EXCHANGE_TERMS[name].lag, log_price, basis)
         self._dislocations = {
             base: Dislocations(seed, base, names, terms.dislocations) for base, names in lists.items()
         }
@@ -69,7 +70,7 @@ class CalibratedPrices:
         drawn = self._terms.basis_deviation * math.sqrt(1 - kept**2)
         for base in state.log_price:
             state.log_price[base] += (self._efficient.log_prices[base] - state.log_price[base]) * follow
-            state.basis[base] = state.basis[base] * kept + state.random.gauss(0, drawn)
+            state.basis[base] = state.basis[base] * kept + state.randoms[base].gauss(0, drawn)
             self._dislocations[base].advance_exchange(name, seconds)
 
     def prolong_opening(self) -> None:

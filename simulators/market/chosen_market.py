@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from exchanges.simulated_coins import START_DOLLARS
 from session.simulated_market import DEFAULT_MARKET, MarketName
 from simulators.market.calibrated_prices import CalibratedPrices
-from simulators.market.currency_rates import START_DOLLARS
 from simulators.market.efficient_prices import DrawnPrices, Tape, TapePrices
-from simulators.market.ladders import STORM_SHAPE, LadderShape, calibrated_shape
+from simulators.market.ladders import STORM_SHAPE, LadderShape, calibrated_shape, storm_shape
 from simulators.market.market_prices import MarketPrices
 from simulators.market.market_terms import EXCHANGE_TERMS, MARKET_TERMS
 from simulators.market.prices import Prices
@@ -37,8 +37,10 @@ class ChosenMarket:
         return CalibratedPrices(seed, listings, TapePrices(self.tape, drawn) if self.tape else drawn, terms)
 
     def shape(self, listing: Listing) -> LadderShape:
-        if self.name == "storm" or listing.market.is_fx:
+        if listing.market.is_fx or (self.name == "storm" and listing.market.base == "BTC"):
             return STORM_SHAPE
+        if self.name == "storm":
+            return storm_shape(_dollars(listing))
         return calibrated_shape(EXCHANGE_TERMS[listing.market.exchange], _dollars(listing))
 
     def _started(self, listing: Listing) -> Listing:

@@ -3,9 +3,9 @@
 import math
 from random import Random
 
-BPS = 1e-4
-START_DOLLARS = {"USD": 1.0, "EUR": 1.08, "JPY": 1 / 150, "USDT": 1.0}
+from exchanges.simulated_coins import START_DOLLARS
 
+BPS = 1e-4
 
 _FX_VOLATILITY = 0.15
 _PEG_VOLATILITY = 0.1

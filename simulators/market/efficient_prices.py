@@ -23,12 +23,18 @@ class EfficientPrices(Protocol):
 
 
 class DrawnPrices:
-    """Moves at random moments, with heavy tails, and rare shocks; the volatility of a year is as given."""
+    """Moves at random moments, with heavy tails, and rare shocks; the volatility of a year is as given.
+
+    The others follow the first asset's moves in part, so that their returns have the given correlation with its.
+    """
 
     def __init__(self, seed: int, start: Mapping[str, float], terms: PriceTerms) -> None:
-        self._random = Random(f"{seed}:efficient")  # noqa: S311 – prices, not secrets
         self._log_prices = {base: math.log(dollars) for base, dollars in start.items()}
+        self._leader, *self._followers = start
+        self._randoms = {base: Random(f"{seed}:{base}:efficient") for base in self._followers}  # noqa: S311
+        self._randoms[self._leader] = Random(f"{seed}:efficient")  # noqa: S311 – prices, not secrets
         self._terms = terms
+        self._own_share = math.sqrt(1 - terms.correlation**2)
         shocks = terms.shocks_per_second * (terms.shock_size * BPS) ** 2
         moves = terms.annual_volatility**2 / YEAR_SECONDS - shocks
         of_student = terms.tail / (terms.tail - 2)
@@ -39,16 +45,20 @@ class DrawnPrices:
         return self._log_prices
 
     def advance(self, seconds: float) -> None:
-        random, terms = self._random, self._terms
-        for base in self._log_prices:
-            if random.random() < terms.moves_per_second * seconds:
-                self._log_prices[base] += self._move_size * self._student()
-            if random.random() < terms.shocks_per_second * seconds:
-                self._log_prices[base] += random.gauss(0, terms.shock_size) * BPS
+        move = self._move(self._randoms[self._leader], seconds)
+        self._log_prices[self._leader] += move
+        followed = self._terms.correlation * move
+        for base in self._followers:
+            self._log_prices[base] += followed + self._own_share * self._move(self._randoms[base], seconds)
 
-    def _student(self) -> float:
-        tail = self._terms.tail
-        return self._random.gauss(0, 1) / math.sqrt(self._random.gammavariate(tail / 2, 2) / tail)
+    def _move(self, random: Random, seconds: float) -> float:
+        terms, move = self._terms, 0.0
+        if random.random() < terms.moves_per_second * seconds:
+            tail = terms.tail
+            move += self._move_size * random.gauss(0, 1) / math.sqrt(random.gammavariate(tail / 2, 2) / tail)
+        if random.random() < terms.shocks_per_second * seconds:
+            move += random.gauss(0, terms.shock_size) * BPS
+        return move
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The market maker's ladder and the crowd's market orders of one listing, from a seed."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from random import Random
 
@@ -39,10 +39,19 @@ class LadderShape:
 
 STORM_SHAPE = LadderShape(half_spread=1.0, level_amount=0.25, taker_amount=0.03)
 _FX_SHAPE = LadderShape(half_spread=0.15, level_amount=20_000.0, taker_amount=2_000.0, grid=0.3, is_wandering=False)
+_BITCOIN_DOLLARS = 60_000.0
 _TAKER_DOLLARS = 1_800.0
 _GROWTH = 0.05
 _REQUOTED = 0.06
 """About one and a half times a second."""
+
+
+def storm_shape(dollars: float) -> LadderShape:
+    """Of an asset of that price, with depth of the same worth as bitcoin's."""
+    scale = _BITCOIN_DOLLARS / dollars
+    return replace(
+        STORM_SHAPE, level_amount=STORM_SHAPE.level_amount * scale, taker_amount=STORM_SHAPE.taker_amount * scale
+    )
 
 
 def calibrated_shape(terms: ExchangeTerms, dollars: float) -> LadderShape:

@@ -18,6 +18,8 @@ class PriceTerms:
     shocks_per_second: float = 1 / 900
     shock_size: float = 9.0
     """Standard deviation in bps."""
+    correlation: float = 0.75
+    """Of each other asset's returns with those of the first."""
 
 
 @dataclass(frozen=True, slots=True)

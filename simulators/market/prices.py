@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from simulators.market.currency_rates import BPS, START_DOLLARS, CurrencyRates
+from exchanges.simulated_coins import START_DOLLARS
+from simulators.market.currency_rates import BPS, CurrencyRates
 from simulators.market.market_prices import MarketOrder
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade
@@ -64,6 +65,9 @@ class Prices:
         for row in (row for rows in listings.values() for row in rows if not row.market.is_fx):
             dollars = row.start_price * START_DOLLARS[row.market.quote_currency]
             self._latent.setdefault(row.market.base, math.log(dollars))
+        _, *others = self._latent
+        self._randoms = dict.fromkeys(self._latent, self._random)
+        self._randoms |= {base: Random(f"{seed}:{base}:latent") for base in others}  # noqa: S311
         self._exchanges = {}
         for name in listings:
             random = Random(f"{seed}:{name}")  # noqa: S311
@@ -72,10 +76,10 @@ class Prices:
     def advance_latent(self, seconds: float) -> None:
         """Advance latent prices, FX rates and the busy phase."""
         model, random = self._model, self._random
-        for base in self._latent:
-            move = random.gauss(0, model.volatility * math.sqrt(seconds))
-            if random.random() < model.jumps_per_second * seconds:
-                move += random.gauss(0, model.jump_size)
+        for base, own in self._randoms.items():
+            move = own.gauss(0, model.volatility * math.sqrt(seconds))
+            if own.random() < model.jumps_per_second * seconds:
+                move += own.gauss(0, model.jump_size)
             self._latent[base] += move * BPS
         self._rates.advance(seconds)
         self._phase_left -= seconds
@@ -84,7 +88,7 @@ class Prices:
             self._phase_left = random.expovariate(1 / (model.busy_seconds if self._busy else model.calm_seconds))
 
     def advance_exchange(self, name: str, seconds: float) -> None:
-        """Advance one exchange's prices."""
+        """Advance one exchange's prices; its basis and its dislocations are those of all its markets."""
         model, state = self._model, self._exchanges[name]
         follow = 1 - math.exp(-seconds / state.lag)
         for base, latent in self._latent.items():

@@ -6,10 +6,10 @@ from decimal import Decimal
 
 from market.money import ZERO
 from market.time_units import MICROSECONDS
+from simulators.matching.candles import MINUTE, Candle, extend
 from simulators.matching.order_records import PublicTrade
 
-_MINUTE = 60 * MICROSECONDS
-DAY = 24 * 60 * _MINUTE
+DAY = 24 * 3_600 * MICROSECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,37 +26,18 @@ class DayFigures:
     count: int
 
 
-@dataclass(slots=True)
-class _Minute:
-    began: int
-    open: Decimal
-    high: Decimal
-    low: Decimal
-    volume: Decimal
-    value: Decimal
-    count: int
-
-
 class TradedDay:
     """Stored by the minute: trades are dropped minute by minute."""
 
     def __init__(self) -> None:
-        self._minutes: deque[_Minute] = deque()
+        self._minutes: deque[Candle] = deque()
         self._last: PublicTrade | None = None
 
     def add(self, trade: PublicTrade) -> None:
         """Trades come in order of time."""
         self._last = trade
-        began = trade.traded_at // _MINUTE * _MINUTE
-        if not self._minutes or self._minutes[-1].began < began:
-            self._minutes.append(_Minute(began, trade.price, trade.price, trade.price, ZERO, ZERO, 0))
-            self._forget(began - DAY)
-        minute = self._minutes[-1]
-        minute.high = max(minute.high, trade.price)
-        minute.low = min(minute.low, trade.price)
-        minute.volume += trade.amount
-        minute.value += trade.amount * trade.price
-        minute.count += 1
+        extend(self._minutes, MINUTE, Candle.of(trade))
+        self._forget(self._minutes[-1].began - DAY)
 
     def figures(self, now: int) -> DayFigures | None:
         """None where nothing was traded in the 24 hours before `now` (microseconds)."""

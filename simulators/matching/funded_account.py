@@ -23,21 +23,31 @@ class FundedAccount:
         self._ids_of_symbol: dict[str, list[str]] = {}
         self._fills_of: dict[str, list[SimulatedFill]] = {}
         self._by_client_id: dict[str, list[str]] = {}
+        self.opening: dict[str, Decimal] = {}
+        """What the account was funded with, `opened_at`, microseconds."""
+        self.opened_at = 0
         self._open: set[str] = set()
+        self._waiting: set[str] = set()
 
-    def open(self, balances: Mapping[str, Decimal]) -> None:
+    def open(self, balances: Mapping[str, Decimal], at: int) -> None:
         self.balances.update(balances)
+        self.opening.update(balances)
+        self.opened_at = at
 
     def held(self) -> dict[str, Decimal]:
         """Per currency, what open orders would need to fill whole at their limits."""
         held = dict.fromkeys(self.balances, ZERO)
         for order_id in self._open:
-            order = self.orders[order_id]
-            if order.price is not None:
-                listing = self._listings[order.symbol]
-                currency, amount = listing.hold(order.side, listing.ticks(order.price), listing.lots(order.remaining))
-                held[currency] += amount
+            currency, amount = self.hold_of(self.orders[order_id])
+            held[currency] += amount
         return held
+
+    def hold_of(self, order: SimulatedOrder) -> tuple[str, Decimal]:
+        """Currency and amount that an open order holds: of a stop order at the market, at the price it waits for."""
+        listing, price = self._listings[order.symbol], order.price
+        if order.is_waiting and order.trigger is not None:
+            price = price or order.trigger.price
+        return listing.hold(order.side, listing.ticks(price or ZERO), listing.lots(order.remaining) if price else 0)
 
     def available(self, currency: str) -> Decimal:
         return self.balances.get(currency, ZERO) - self.held().get(currency, ZERO)
@@ -77,6 +87,11 @@ class FundedAccount:
     def open_orders(self) -> list[SimulatedOrder]:
         return sorted((self.orders[order_id] for order_id in self._open), key=lambda order: order.number)
 
+    def waiting_orders(self, symbol: str) -> list[SimulatedOrder]:
+        """Stop orders that wait to be triggered, oldest first."""
+        waiting = (self.orders[order_id] for order_id in self._waiting)
+        return sorted((order for order in waiting if order.symbol == symbol), key=lambda order: order.number)
+
     def fills_of(self, order_id: str) -> Sequence[SimulatedFill]:
         """Oldest first."""
         return tuple(self._fills_of.get(order_id, ()))
@@ -88,10 +103,11 @@ class FundedAccount:
             if order.client_order_id:
                 self._by_client_id.setdefault(order.client_order_id, []).append(order.order_id)
         self.orders[order.order_id] = order
-        if order.state == "open":
-            self._open.add(order.order_id)
-        else:
-            self._open.discard(order.order_id)
+        for ids, belongs in ((self._open, order.state == "open"), (self._waiting, order.is_waiting)):
+            if belongs:
+                ids.add(order.order_id)
+            else:
+                ids.discard(order.order_id)
 
     def add_fill(self, fill: SimulatedFill) -> None:
         """Add a fill and change balances by it; its order is stored apart."""

@@ -1,9 +1,18 @@
 """What each simulated exchange lists, in which steps it books money, and what the test account starts with."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
 
-from exchanges.simulated_markets import simulated_markets
+from exchanges.exchange_symbols import (
+    binance_symbol,
+    bitflyer_product,
+    bitstamp_pair,
+    coinbaseexchange_product,
+    kraken_market_id,
+)
+from exchanges.simulated_coins import START_DOLLARS, amount_worth, listed_coins
+from exchanges.simulated_markets import simulated_bases, simulated_markets
 from market.instruments.fees import base_rate, charged, fee_currency, quote_rate
 from market.instruments.markets import Market
 from market.instruments.orders import Side
@@ -100,47 +109,67 @@ def fixed_text(number: Decimal, decimals: int) -> str:
     return format(text, "f")
 
 
-_MARKET_IDS = {
-    ("coinbaseexchange", "BTC/USD"): ("BTC-USD", "0.0000000000000001", "0.0000000000000001", 60_000.0),
-    ("bitstamp", "BTC/EUR"): ("btceur", "0.01", "0.00001", 55_555.0),
-    ("bitflyer", "BTC/JPY"): ("BTC_JPY", "1", "0.00000001", 9_000_000.0),
-    ("kraken", "BTC/USD"): ("XXBTZUSD", "0.0001", "0.0001", 60_000.0),
-    ("kraken", "EUR/USD"): ("ZEURZUSD", "0.0001", "0.0001", 1.08),
-    ("kraken", "USD/JPY"): ("ZUSDZJPY", "0.01", "0.01", 150.0),
-    ("kraken", "USDT/USD"): ("USDTZUSD", "0.0001", "0.0001", 1.0),
-    ("binance", "BTC/USDT"): ("BTCUSDT", "0.00000001", "0.00000001", 60_000.0),
+_STEPS = {
+    # of cost and of fee
+    "coinbaseexchange": ("0.0000000000000001", "0.0000000000000001"),
+    "bitstamp": ("0.01", "0.00001"),
+    "bitflyer": ("1", "0.00000001"),
+    "kraken": ("0.0001", "0.0001"),
+    "binance": ("0.00000001", "0.00000001"),
 }
+_YEN_STEPS = ("0.01", "0.01")
+"""Kraken's, of a market in yen."""
+_DOLLARS = {"BTC": 60_000.0} | {coin.base: coin.dollars for coin in listed_coins()}
+_START_PRICES = {"BTC/EUR": 55_555.0, "EUR/USD": 1.08, "USD/JPY": 150.0, "USDT/USD": 1.0}
+_BASE_VALUE = 600_000.0
+"""Dollars of each coin in a new test account."""
 
 
-def listings_of(exchange: str) -> tuple[Listing, ...]:
-    """Raises KeyError where no such exchange is simulated."""
-    listed = []
+def listings_of(exchange: str, bases: Collection[str] | None = None) -> tuple[Listing, ...]:
+    """Of those `bases`, and the FX markets; all where None. Raises KeyError where no such exchange is simulated."""
     tier = tier_at(exchange, assumed_volume(exchange))
-    for market in simulated_markets():
+    listed = []
+    for market in simulated_markets(simulated_bases() if bases is None else bases):
         if market.exchange == exchange:
-            market_id, cost_step, fee_step, start_price = _MARKET_IDS[(exchange, market.symbol)]
+            cost_step, fee_step = _YEN_STEPS if market.symbol == "USD/JPY" else _STEPS[exchange]
             listed.append(
                 Listing(
                     market=market,
-                    market_id=market_id,
+                    market_id=_market_id(market),
                     maker_rate=tier.maker,
                     taker_rate=tier.taker,
                     cost_step=decimal_of(cost_step),
                     fee_step=decimal_of(fee_step),
-                    start_price=start_price,
+                    start_price=_START_PRICES.get(market.symbol) or _start_price(market),
                 )
             )
-    if not listed:
-        raise KeyError(exchange)
     return tuple(listed)
 
 
 def opening_balances(exchange: str) -> dict[str, Decimal]:
     """Balances of a new test account: enough for hundreds of trades."""
+    coins = {base: amount_worth(_BASE_VALUE, price) for base, price in _DOLLARS.items()}
+    return (
+        coins
+        | {
+            "coinbaseexchange": {"USD": Decimal(1_000_000)},
+            "bitstamp": {"EUR": Decimal(925_000)},
+            "bitflyer": {"JPY": Decimal(150_000_000)},
+            "kraken": {"USD": Decimal(1_000_000)},
+            "binance": {"USDT": Decimal(1_000_000)},
+        }[exchange]
+    )
+
+
+def _market_id(market: Market) -> str:
     return {
-        "coinbaseexchange": {"BTC": Decimal(10), "USD": Decimal(1_000_000)},
-        "bitstamp": {"BTC": Decimal(10), "EUR": Decimal(925_000)},
-        "bitflyer": {"BTC": Decimal(10), "JPY": Decimal(150_000_000)},
-        "kraken": {"BTC": Decimal(10), "USD": Decimal(1_000_000)},
-        "binance": {"BTC": Decimal(10), "USDT": Decimal(1_000_000)},
-    }[exchange]
+        "coinbaseexchange": coinbaseexchange_product,
+        "bitstamp": bitstamp_pair,
+        "bitflyer": bitflyer_product,
+        "kraken": kraken_market_id,
+        "binance": binance_symbol,
+    }[market.exchange](market)
+
+
+def _start_price(market: Market) -> float:
+    return _DOLLARS[market.base] / START_DOLLARS[market.quote_currency]

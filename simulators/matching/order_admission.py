@@ -25,14 +25,18 @@ def check_size(listing: Listing, request: OrderRequest) -> None:
     market, amount, price = listing.market, request.amount, request.price
     if not 0 < amount <= LARGEST:
         raise RequestRejectedError("amount_invalid", str(amount))
-    if price is not None and not 0 < price <= LARGEST:
-        raise RequestRejectedError("price_invalid", str(price))
+    prices = [price, None if request.trigger is None else request.trigger.price]
+    for stated in (stated for stated in prices if stated is not None):
+        if not 0 < stated <= LARGEST:
+            raise RequestRejectedError("price_invalid", str(stated))
+        if stated % market.tick_size:
+            raise RequestRejectedError("too_precise", f"{amount} at {stated}")
     if amount < market.minimum_amount:
-        raise RequestRejectedError("amount_too_small", str(market.minimum_amount))
-    if amount % market.lot_step or (price is not None and price % market.tick_size):
+        raise RequestRejectedError("amount_too_small", str(market.minimum_amount), market.base)
+    if amount % market.lot_step:
         raise RequestRejectedError("too_precise", f"{amount} at {price}")
     if price is not None and price * amount < market.minimum_notional:
-        raise RequestRejectedError("amount_too_small", str(market.minimum_notional))
+        raise RequestRejectedError("amount_too_small", str(market.minimum_notional), market.quote_currency)
 
 
 def off_step(request: OrderRequest, market: Market) -> tuple[Literal["amount", "price"], Decimal] | None:
@@ -51,11 +55,11 @@ def check_client_id(client_order_id: str | None, used: Iterable[SimulatedOrder],
         raise RequestRejectedError("client_id_used", client_order_id)
 
 
-def units_of(listing: Listing, request: OrderRequest) -> tuple[int, int]:
-    """Ticks and lots; a market order's price is one that crosses everything."""
-    if request.price is not None:
-        return listing.ticks(request.price), listing.lots(request.amount)
-    return (ANY_PRICE if request.side == "buy" else 0), listing.lots(request.amount)
+def ticks_of(listing: Listing, side: Side, price: Decimal | None) -> int:
+    """A market order's price is one that crosses everything."""
+    if price is not None:
+        return listing.ticks(price)
+    return ANY_PRICE if side == "buy" else 0
 
 
 def funds_needed(listing: Listing, side: Side, ticks: int, lots: int, book: MatchingBook) -> tuple[str, Decimal]:

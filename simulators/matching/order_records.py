@@ -27,6 +27,7 @@ Reason = Literal[
     "order_ended",
     "unknown_market",
     "invalid_request",
+    "misused",
     "rate_limited",
     "banned",
     "maintenance",
@@ -37,17 +38,35 @@ Reason = Literal[
 
 
 class RequestRejectedError(Exception):
-    """The exchange rejects the request; each gateway maps `reason` to the exchange's own error body."""
+    """The exchange rejects the request; each gateway maps `reason` to the exchange's own error body.
 
-    def __init__(self, reason: Reason, detail: str = "") -> None:
+    `unit`: the currency of an amount in `detail`.
+    """
+
+    def __init__(self, reason: Reason, detail: str = "", unit: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
         self.reason = reason
         self.detail = detail
+        self.unit = unit
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A stop order waits until the last trade's price is at least this one, or at most it where not `rises`."""
+
+    price: BoundedDecimal
+    rises: bool
+
+    def is_reached(self, last: Decimal) -> bool:
+        return last >= self.price if self.rises else last <= self.price
 
 
 @dataclass(frozen=True, slots=True)
 class OrderRequest:
-    """`price` None: at the market. `immediate`: what does not fill at once is cancelled. `whole`: nothing or all."""
+    """`price` None: at the market. `immediate`: what does not fill at once is cancelled. `whole`: nothing or all.
+
+    `user_reference`: the client's number of any number of orders. `expires_at` in microseconds.
+    """
 
     symbol: str
     side: Side
@@ -56,6 +75,9 @@ class OrderRequest:
     immediate: bool
     client_order_id: str | None = None
     whole: bool = False
+    trigger: Trigger | None = None
+    user_reference: int | None = None
+    expires_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +107,31 @@ class SimulatedOrder:
     ended_at: int | None = None
     whole: bool = False
     """Nothing or all of it at once."""
+    trigger: Trigger | None = None
+    triggered_at: int | None = None
+    user_reference: int | None = None
+    expires_at: int | None = None
 
     @property
     def remaining(self) -> Decimal:
         return self.amount - self.filled
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is a stop order that was not triggered yet, and so stands in no book."""
+        return self.state == "open" and self.trigger is not None and self.triggered_at is None
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the exchange cancelled what did not fill at once; what still waits is cancelled by its owner."""
+        is_sent = self.trigger is None or self.triggered_at is not None
+        return self.state == "cancelled" and self.immediate and is_sent
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether it ended because its time was over."""
+        is_over = self.expires_at is not None and self.ended_at is not None and self.ended_at >= self.expires_at
+        return self.state == "cancelled" and is_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +168,6 @@ class PublicTrade:
 class SimulatedAccountEvent:
     """One step of one order of the test account; `order` in its new state, `fill` where the step is one."""
 
-    kind: Literal["opened", "filled", "ended"]
+    kind: Literal["opened", "triggered", "amended", "filled", "ended"]
     order: SimulatedOrder
     fill: SimulatedFill | None = None

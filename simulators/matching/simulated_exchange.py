@@ -5,13 +5,11 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Protocol
 
-from market.instruments.orders import Side
 from market.money import ZERO
 from simulators.matching.exchange_journal import Entry, EntryLog
 from simulators.matching.funded_account import FundedAccount
-from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import BookOrder
-from simulators.matching.order_admission import check_client_id, check_size, funds_needed, units_of
+from simulators.matching.order_admission import check_client_id, check_size, funds_needed, ticks_of
 from simulators.matching.order_records import (
     OrderRequest,
     RejectedOrder,
@@ -19,6 +17,7 @@ from simulators.matching.order_records import (
     SimulatedAccountEvent,
     SimulatedFill,
     SimulatedOrder,
+    Trigger,
 )
 from simulators.matching.venue import Venue
 from simulators.matching.volume_tiers import assumed_volume, tier_at
@@ -89,15 +88,67 @@ class SimulatedExchange:
         order = self._numbered(request)
         self.customer.store(order)
         self._events.append(SimulatedAccountEvent("opened", order))
-        at_once = lots if self.order_faults is None else self.order_faults.lots_at_once(order, lots)
-        order = self._match(order, BookOrder(order.order_id, self._owner, order.side, ticks, at_once), at_once < lots)
+        if order.is_waiting:
+            self._commit(Entry(orders=(order,)))
+        else:
+            at_once = lots if self.order_faults is None else self.order_faults.lots_at_once(order, lots)
+            self._match(order, BookOrder(order.order_id, self._owner, order.side, ticks, at_once), at_once < lots)
         if self.order_faults is not None:
             self.order_faults.take(order)
-        return order
+        self.venue.fire_stops(order.symbol)
+        return self.customer.order(order.order_id)
+
+    def checked(self, request: OrderRequest) -> SimulatedOrder:
+        """The order as it would be placed. Raises RequestRejectedError where it would be rejected."""
+        self._check(request)
+        return self._numbered(request)
+
+    def replace(self, order_id: str, request: OrderRequest) -> SimulatedOrder:
+        """Cancel an open order and place another, for which what the first one held is free.
+
+        Raises RequestRejectedError: then nothing has changed.
+        """
+        self._check(request, released=self._open_order(order_id))
+        self.cancel(order_id)
+        return self.place(request)
+
+    def amend(self, order_id: str, amount: Decimal | None = None, price: Decimal | None = None) -> SimulatedOrder:
+        """Change an open limit order's whole amount, its price, or both; it keeps its id, and loses its place.
+
+        Raises RequestRejectedError: then nothing has changed.
+        """
+        order = self._open_order(order_id)
+        changed = replace(order, amount=amount or order.amount, price=price or order.price)
+        check_size(self.listings[order.symbol], _as_request(changed))
+        if order.price is None or changed.remaining <= 0:
+            raise RequestRejectedError("amount_invalid", str(amount))
+        resting = self._resting(changed)
+        self._check_funds(changed, resting.ticks, resting.lots, released=order)
+        self.books[order.symbol].cancel(order_id)
+        self.customer.store(changed)
+        self._events.append(SimulatedAccountEvent("amended", changed))
+        if changed.is_waiting:
+            self._commit(Entry(orders=(changed,)))
+            return changed
+        self._match(changed, resting, is_stuck=False)
+        self.venue.fire_stops(order.symbol)
+        return self.customer.order(order_id)
+
+    def is_reached(self, symbol: str, trigger: Trigger) -> bool:
+        """Whether the last trade would trigger a stop order at once."""
+        newest = self.tape.newest(symbol, 1)
+        return bool(newest) and trigger.is_reached(newest[0].price)
+
+    def expire_orders(self) -> None:
+        """End the open orders whose time is over."""
+        now = self.clock.now()
+        for order in self.customer.open_orders():
+            if order.expires_at is not None and order.expires_at <= now:
+                self.cancel(order.order_id)
 
     def would_take(self, request: OrderRequest) -> bool:
-        """Whether some of a limit order would fill at once; False for an order at the market."""
-        if request.price is None:
+        """Whether some of a limit order would fill at once; False for one at the market, and for one that waits."""
+        if request.price is None or request.trigger is not None:
             return False
         ticks = self.listings[request.symbol].ticks(request.price)
         return self.books[request.symbol].would_match(request.side, ticks)
@@ -107,14 +158,12 @@ class SimulatedExchange:
         order = self.customer.order(order_id)
         if order.state == "open" and order.immediate:
             self._end(order)
-        elif order.state == "open":
+        elif order.state == "open" and not self.books[order.symbol].rests(order_id):
             self._match(order, self._resting(order), is_stuck=False)
 
     def cancel(self, order_id: str) -> SimulatedOrder:
         """Raises RequestRejectedError where there is no such open order."""
-        order = self.customer.order(order_id)
-        if order.state != "open":
-            raise RequestRejectedError("order_ended", order_id)
+        order = self._open_order(order_id)
         self.books[order.symbol].cancel(order_id)
         return self._end(order)
 
@@ -132,11 +181,34 @@ class SimulatedExchange:
         orders = tuple(self.customer.order(order_id) for order_id in changed)
         self._commit(Entry(orders=orders, fills=tuple(fills)))
 
+    def due_stop(self, symbol: str) -> SimulatedOrder | None:
+        """The oldest stop order whose price the last trade has reached."""
+        waiting = self.customer.waiting_orders(symbol)
+        return next((row for row in waiting if row.trigger is not None and self.is_reached(symbol, row.trigger)), None)
+
+    def trigger(self, order: SimulatedOrder) -> None:
+        """Send on a stop order that is due; it ends where the account has too little for it by now."""
+        order = replace(order, triggered_at=self.clock.now())
+        self.customer.store(order)
+        self._events.append(SimulatedAccountEvent("triggered", order))
+        resting = self._resting(order)
+        try:
+            if order.price is None:
+                # a limit order's funds are held already
+                self._check_funds(order, resting.ticks, resting.lots)
+        except RequestRejectedError:
+            self._end(order)
+        else:
+            self._match(order, resting, is_stuck=False)
+
     def _recover(self, opening: dict[str, Decimal]) -> None:
         entries = self._journal.entries()
-        self.customer.open(entries[0].opening if entries else opening)
-        if not entries:
-            self._journal.write(Entry(opening=opening))
+        opened = {name: amount for entry in entries for name, amount in entry.opening.items()}
+        # what has been listed since the journal began is paid in too
+        missing = {name: amount for name, amount in opening.items() if name not in opened}
+        self.customer.open(opened | missing, entries[0].at if entries else self.clock.now())
+        if missing:
+            self._journal.write(Entry(opening=missing))
         for entry in entries:
             for order in entry.orders:
                 self.customer.store(order)
@@ -144,7 +216,7 @@ class SimulatedExchange:
             for fill in entry.fills:
                 self.customer.add_fill(fill)
                 self.venue.skip_to(fill.number)
-        for order in self.customer.open_orders():
+        for order in [order for order in self.customer.open_orders() if not order.is_waiting]:
             book, resting = self.books[order.symbol], self._resting(order)
             # an order that was stuck when the exchange stopped may cross others, of any account
             if order.immediate or book.would_match(order.side, resting.ticks):
@@ -154,8 +226,15 @@ class SimulatedExchange:
 
     def _resting(self, order: SimulatedOrder) -> BookOrder:
         listing = self.listings[order.symbol]
-        ticks, lots = listing.ticks(order.price or ZERO), listing.lots(order.remaining)
-        return BookOrder(order.order_id, self._owner, order.side, ticks, lots)
+        ticks = ticks_of(listing, order.side, order.price)
+        return BookOrder(order.order_id, self._owner, order.side, ticks, listing.lots(order.remaining))
+
+    def _open_order(self, order_id: str) -> SimulatedOrder:
+        """Raises RequestRejectedError where there is no such open order."""
+        order = self.customer.order(order_id)
+        if order.state != "open":
+            raise RequestRejectedError("order_ended", order_id)
+        return order
 
     def _match(self, order: SimulatedOrder, book_order: BookOrder, is_stuck: bool) -> SimulatedOrder:
         """The order after its matches; `is_stuck`: its remainder neither rests nor is cancelled."""
@@ -165,7 +244,7 @@ class SimulatedExchange:
         fills = self.venue.settle(order.symbol, book_order, matches)
         order = self.customer.order(order.order_id)
         if order.state == "open" and not is_stuck and not book.rests(order.order_id):
-            order = self._ended(order, order.placed_at)
+            order = self._ended(order, order.triggered_at or order.placed_at)
         self._commit(Entry(orders=(order,), fills=tuple(fills.pop(self._owner, ()))))
         self.venue.commit(fills)
         return order
@@ -183,16 +262,27 @@ class SimulatedExchange:
 
     def _admitted(self, request: OrderRequest) -> tuple[int, int]:
         """Its price and amount in ticks and lots. Raises RequestRejectedError."""
+        ticks, lots = self._check(request)
+        if self.order_faults is not None:
+            self.order_faults.admit(request)
+        return ticks, lots
+
+    def _check(self, request: OrderRequest, released: SimulatedOrder | None = None) -> tuple[int, int]:
+        """Its price and amount in ticks and lots; `released`: an order whose funds are free for it.
+
+        Raises RequestRejectedError.
+        """
         listing = self.listings.get(request.symbol)
         if listing is None:
             raise RequestRejectedError("unknown_market", request.symbol)
         check_size(listing, request)
         used = self.customer.orders_by_client_id(request.client_order_id or "")
         check_client_id(request.client_order_id, used, self.venue.names.client_ids_reusable)
-        ticks, lots = units_of(listing, request)
-        self._check_funds(listing, request.side, ticks, lots)
-        if self.order_faults is not None:
-            self.order_faults.admit(request)
+        ticks, lots = ticks_of(listing, request.side, request.price), listing.lots(request.amount)
+        at_most = (
+            ticks if request.trigger is None or request.price is not None else listing.ticks(request.trigger.price)
+        )
+        self._check_funds(request, at_most, lots, released)
         return ticks, lots
 
     def _numbered(self, request: OrderRequest) -> SimulatedOrder:
@@ -208,11 +298,22 @@ class SimulatedExchange:
             immediate=request.immediate or request.whole or request.price is None,
             placed_at=now,
             whole=request.whole,
+            trigger=request.trigger,
+            user_reference=request.user_reference,
+            expires_at=request.expires_at,
         )
 
-    def _check_funds(self, listing: Listing, side: Side, ticks: int, lots: int) -> None:
-        currency, needed = funds_needed(listing, side, ticks, lots, self.books[listing.market.symbol])
-        if self.customer.available(currency) < needed:
+    def _check_funds(
+        self, wanted: OrderRequest | SimulatedOrder, ticks: int, lots: int, released: SimulatedOrder | None = None
+    ) -> None:
+        """Raises RequestRejectedError where the account has too little for the order."""
+        listing, book = self.listings[wanted.symbol], self.books[wanted.symbol]
+        currency, needed = funds_needed(listing, wanted.side, ticks, lots, book)
+        available = self.customer.available(currency)
+        if released is not None:
+            freed, held = self.customer.hold_of(released)
+            available += held if freed == currency else ZERO
+        if available < needed:
             raise RequestRejectedError("insufficient_funds", currency)
 
     def _commit(self, entry: Entry) -> None:
@@ -223,3 +324,7 @@ class SimulatedExchange:
             times = 1 if self.order_faults is None else self.order_faults.report_count(event)
             for listener in self._listeners * times:
                 listener(event)
+
+
+def _as_request(order: SimulatedOrder) -> OrderRequest:
+    return OrderRequest(order.symbol, order.side, order.amount, order.price, order.immediate, trigger=order.trigger)

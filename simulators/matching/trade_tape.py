@@ -3,21 +3,24 @@
 from collections import deque
 from collections.abc import Iterable
 
+from simulators.matching.candles import Candles
 from simulators.matching.order_records import PublicTrade
 
 KEPT = 1_000
 
 
 class TradeTape:
-    """The newest trades of each market, and those not published yet."""
+    """The newest trades of each market, its candles, and the trades not published yet."""
 
     def __init__(self, symbols: Iterable[str]) -> None:
         self._kept: dict[str, deque[PublicTrade]] = {symbol: deque(maxlen=KEPT) for symbol in symbols}
         self._unpublished: dict[str, list[PublicTrade]] = {symbol: [] for symbol in self._kept}
+        self.candles = {symbol: Candles(trades) for symbol, trades in self._kept.items()}
 
     def write(self, trade: PublicTrade) -> None:
         self._kept[trade.symbol].append(trade)
         self._unpublished[trade.symbol].append(trade)
+        self.candles[trade.symbol].add(trade)
 
     def newest(self, symbol: str, limit: int) -> list[PublicTrade]:
         """Newest first, at most KEPT."""

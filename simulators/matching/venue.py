@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import itemgetter
 from typing import Protocol
 
 from market.instruments.orders import Side, changes_of
@@ -11,7 +12,7 @@ from session.clock import Clock
 from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import BookOrder, Match, MatchingBook
 from simulators.matching.order_admission import ANY_PRICE
-from simulators.matching.order_records import Liquidity, PublicTrade, SimulatedFill
+from simulators.matching.order_records import Liquidity, PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.matching.trade_tape import TradeTape
 
 MAKER = "maker"
@@ -49,6 +50,14 @@ class VenueAccount(Protocol):
 
     def commit_fills(self, fills: Sequence[SimulatedFill]) -> None:
         """Journal and report fills that were booked."""
+        ...
+
+    def due_stop(self, symbol: str) -> SimulatedOrder | None:
+        """The oldest stop order whose price the last trade has reached."""
+        ...
+
+    def trigger(self, order: SimulatedOrder) -> None:
+        """Send on a stop order that is due."""
         ...
 
 
@@ -98,11 +107,24 @@ class Venue:
         for (side, ticks), lots in wanted.items():
             if (side, ticks) not in current:
                 current[(side, ticks)] = self._submit_house(symbol, BookOrder("", MAKER, side, ticks, lots), rests=True)
+        self.fire_stops(symbol)
 
     def take(self, symbol: str, side: Side, lots: int) -> None:
         """A market order of another participant."""
         ticks = ANY_PRICE if side == "buy" else 0
         self._submit_house(symbol, BookOrder("", CROWD, side, ticks, lots), rests=False)
+        self.fire_stops(symbol)
+
+    def fire_stops(self, symbol: str) -> None:
+        """Send on stop orders of all accounts whose price was reached, one by one, the oldest first: the trades of one
+        may trigger the next."""
+        while True:
+            stops = ((account, account.due_stop(symbol)) for account in self._accounts.values())
+            due = [(order.number, account, order) for account, order in stops if order is not None]
+            if not due:
+                return
+            _, account, order = min(due, key=itemgetter(0))
+            account.trigger(order)
 
     def total_of(self, currency: str) -> Decimal:
         """The total of all accounts, the house and the fees charged, which never changes."""

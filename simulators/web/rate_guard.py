@@ -6,7 +6,7 @@ in one of the two is noticed. Binance counts for itself, by the weight of each e
 
 from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
-from urllib.parse import parse_qs
+from typing import Any
 
 import orjson
 from aiohttp import web
@@ -18,6 +18,7 @@ from market.time_units import MICROSECONDS
 from session.clock import Clock
 from simulators.matching.order_records import RequestRejectedError
 from simulators.web.exchange_gateway import REJECTION
+from simulators.web.signatures import kraken_fields
 
 _LIMITS: Mapping[str, Mapping[str, Limit]] = {
     # https://docs.cdp.coinbase.com/exchange/rest-api/rate-limits
@@ -36,6 +37,7 @@ _LIMITS: Mapping[str, Mapping[str, Limit]] = {
 }
 _ORDERS_OF_BITFLYER = ("/v1/me/sendchildorder", "/v1/me/sendparentorder", "/v1/me/cancelallchildorders")
 _SMALL = Decimal("0.1")
+_ORDERS_OF_KRAKEN = ("AddOrder", "AddOrderBatch", "EditOrder", "AmendOrder")
 _HISTORIES_OF_KRAKEN = ("Ledgers", "QueryLedgers", "TradesHistory")
 
 _HARDENED_AFTER = 10
@@ -141,12 +143,20 @@ async def _of_kraken(request: web.Request, path: str) -> Mapping[str, int]:
     name = path.rpartition("/")[2]
     if not path.startswith("/0/private/"):
         return {"public": 1}
-    if name == "AddOrder":
-        pair = parse_qs((await request.read()).decode(errors="replace")).get("pair", [""])[0]
-        return {f"engine:{pair}": 1}
-    if name == "CancelOrder":
+    if name in _ORDERS_OF_KRAKEN:
+        fields = _fields_of_kraken(await request.read())
+        orders = fields.get("orders")
+        return {f"engine:{fields.get('pair', '')}": len(orders) if isinstance(orders, list) else 1}
+    if name in ("CancelOrder", "CancelOrderBatch"):
         return {}
     return {"private": 2 if name in _HISTORIES_OF_KRAKEN else 1}
+
+
+def _fields_of_kraken(body: bytes) -> Mapping[str, Any]:
+    try:
+        return kraken_fields(body.decode(errors="replace"))
+    except RequestRejectedError:
+        return {}
 
 
 _COUNTS: Mapping[str, Counts] = {

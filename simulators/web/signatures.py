@@ -6,9 +6,13 @@ import hmac
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qsl
 
+import orjson
+
 from exchanges.exchange_credentials import Credentials
+from market.money import decimal_of
 from market.time_units import MICROSECONDS
 from simulators.matching.order_records import RequestRejectedError
 
@@ -19,6 +23,7 @@ BITFLYER_SKEW = 60
 _BINANCE_WINDOW_MS = "5000"
 _BINANCE_LONGEST_WINDOW_MS = 60_000
 _BINANCE_AHEAD_MS = 1_000
+_SECONDS = re.compile(r"[0-9]{1,30}(\.[0-9]{1,9})?")
 _BINANCE_SIGNATURE = re.compile(r"&?signature=[^&]*")
 
 
@@ -53,7 +58,7 @@ class CoinbaseExchangeSignature:
     def check(self, credentials: Credentials, now: int, signed: str) -> None:
         if self.key != credentials.api_key:
             raise RequestRejectedError("unknown_key")
-        _check_time(self.timestamp, MICROSECONDS, now, _COINBASEEXCHANGE_SKEW)
+        _check_time(self.timestamp, MICROSECONDS, now, _COINBASEEXCHANGE_SKEW, decimals=True)
         secret = base64.b64decode(credentials.secret)
         expected = base64.b64encode(hmac.digest(secret, _sent(f"{self.timestamp}{signed}"), hashlib.sha256))
         _compare(expected, self.signature)
@@ -97,7 +102,8 @@ def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -
         raise RequestRejectedError("unknown_key")
     timestamp = headers.get("ACCESS-TIMESTAMP", "")
     # Seconds and milliseconds are both taken.
-    _check_time(timestamp, MICROSECONDS if len(timestamp) <= 11 else 1_000, now, BITFLYER_SKEW)
+    micros_per_unit = MICROSECONDS if len(timestamp.partition(".")[0]) <= 11 else 1_000
+    _check_time(timestamp, micros_per_unit, now, BITFLYER_SKEW, decimals=True)
     signed = f"{timestamp}{request.method}{request.path}{request.body}"
     _compare(hex_signature(credentials, signed), headers.get("ACCESS-SIGN", ""))
 
@@ -106,7 +112,7 @@ def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: i
     """The nonce, which must be above the last one."""
     if request.headers.get("API-Key", "") != credentials.api_key:
         raise RequestRejectedError("unknown_key")
-    nonce = dict(parse_qsl(request.body)).get("nonce", "")
+    nonce = str(kraken_fields(request.body).get("nonce", ""))
     digest = hashlib.sha256(f"{nonce}{request.body}".encode()).digest()
     secret = base64.b64decode(credentials.secret)
     expected = base64.b64encode(hmac.digest(secret, _sent(request.path) + digest, hashlib.sha512))
@@ -116,13 +122,26 @@ def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: i
     return int(nonce)
 
 
+def kraken_fields(body: str) -> dict[str, Any]:
+    """Of a form, or of a JSON object. Raises RequestRejectedError."""
+    if not body.startswith("{"):
+        return dict(parse_qsl(body))
+    try:
+        fields: dict[str, Any] = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise RequestRejectedError("invalid_request") from error
+    return fields
+
+
 def hex_signature(credentials: Credentials, signed: str) -> bytes:
     """The HMAC-SHA256 of a text in hex digits, as three of the exchanges sign."""
     return hmac.digest(credentials.secret.encode(), _sent(signed), hashlib.sha256).hex().encode()
 
 
-def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: int) -> None:
-    if not _is_count(timestamp) or abs(int(timestamp) * micros_per_unit - now) > longest_skew * MICROSECONDS:
+def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: int, *, decimals: bool = False) -> None:
+    """`decimals`: whether the exchange takes fractions of its unit."""
+    is_known = _SECONDS.fullmatch(timestamp) if decimals else _is_count(timestamp)
+    if not is_known or abs(int(decimal_of(timestamp) * micros_per_unit) - now) > longest_skew * MICROSECONDS:
         raise RequestRejectedError("clock")
 
 
@@ -137,10 +156,10 @@ def _sent(text: str) -> bytes:
 
 
 def check_binance(request: SignedRequest, credentials: Credentials, now: int) -> None:
-    """The query string and the body together are signed, as sent, without the signature itself."""
+    """The query string and the body together are signed, one straight after the other, without the signature itself."""
     query = request.path.partition("?")[2]
     fields = dict(parse_qsl(query)) | dict(parse_qsl(request.body))
-    signed = _BINANCE_SIGNATURE.sub("", query + request.body)
+    signed = "".join(_BINANCE_SIGNATURE.sub("", text) for text in (query, request.body))
     check_binance_fields(request.headers.get("X-MBX-APIKEY", ""), fields, signed, credentials, now)
 
 

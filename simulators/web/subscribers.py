@@ -117,6 +117,11 @@ class Subscribers:
     def has(self, channel: str) -> bool:
         return any(channel in connection.channels for connection in self._connections)
 
+    def symbols(self, symbol_of: SymbolOf) -> set[str]:
+        """The markets that somebody listens to."""
+        channels = {channel for connection in self._connections for channel in connection.channels}
+        return {symbol for symbol in map(symbol_of, channels) if symbol is not None}
+
     def broadcast(self, channel: str, message: object) -> None:
         """Encoded once for all who listen to `channel`."""
         listeners = [connection for connection in self._connections if channel in connection.channels]

@@ -138,13 +138,16 @@ class TradeReader:
         """State → how many."""
         return await counts_by(self._database, ARBITRAGES, self._of_session, "state")
 
-    async def rejections(self, reason: str | None, cursor: str | None, limit: int) -> Page[Rejection]:
-        wanted = self._of_session | ({} if reason is None else {"reason": reason})
+    async def rejections(
+        self, reason: str | None, cursor: str | None, limit: int, base: str | None = None, exchange: str | None = None
+    ) -> Page[Rejection]:
+        """`exchange` on either side."""
+        wanted = self._of_session | _of_market(base, exchange) | ({} if reason is None else {"reason": reason})
         return await read_page(self._database, REJECTIONS, rejection_of, wanted, cursor, limit)
 
-    async def rejection_counts(self) -> dict[str, int]:
-        """Reason → how many in the last seven days, including those only counted."""
-        return await rejection_counts(self._database, self._of_session)
+    async def rejection_counts(self, base: str | None = None, exchange: str | None = None) -> dict[str, int]:
+        """Reason → how many in the last seven days, including those only counted; `exchange` on either side."""
+        return await rejection_counts(self._database, self._of_session | _of_market(base, exchange))
 
     async def rejected_profit(self) -> dict[str, Decimal]:
         """Reason → missed profit, each episode once (`market.accounting.episodes`)."""
@@ -153,10 +156,6 @@ class TradeReader:
     async def episodes(self, wanted: EpisodeFilter, cursor: str | None, limit: int) -> Page[Episode]:
         """By their beginnings."""
         return await episode_page(self._database, self._of_session, wanted, cursor, limit)
-
-    async def missed_episodes(self) -> dict[str, int]:
-        """Reason → how many episodes were not traded for it."""
-        return missed_episodes(await self.opportunity_sums.episodes.of_session())
 
     async def opportunity_count(self) -> int:
         with translated_errors():
@@ -256,6 +255,13 @@ class TradeReader:
         if collection == SETTINGS:
             return settings_of(document)
         return arbitrage_of(document) if self._session_id in (ALL, document.get("session_id")) else None
+
+
+def _of_market(base: str | None, exchange: str | None) -> Document:
+    wanted: Document = {} if base is None else {"base": base}
+    if exchange is not None:
+        wanted["$or"] = [{"buy_exchange": exchange}, {"sell_exchange": exchange}]
+    return wanted
 
 
 def _profit_total(document: Document) -> ProfitTotal:

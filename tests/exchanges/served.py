@@ -15,9 +15,10 @@ from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
 from session.clock import Clock, SystemClock, wall_now
+from session.exchange_entries import ExchangeEntry
 from simulators.faults.faults import Faults
 from simulators.market.chosen_market import STORM
-from simulators.simulator_server import SimulatedExchanges
+from simulators.simulator_server import ExchangesOptions, SimulatedExchanges
 from simulators.web.fault_admin import admin_application, ensure_token
 
 TRADED = tuple(market for market in simulated_markets() if not market.is_fx)
@@ -37,8 +38,10 @@ class Served:
     def faults(self) -> Faults:
         return self.world.faults
 
-    def config(self, exchange: str) -> ExchangeConfig:
-        return simulated_config(exchange, self.url, self.home, is_limited=self.is_limited)
+    def config(self, exchange: str, *, is_generic: bool = False) -> ExchangeConfig:
+        """`is_generic`: by ccxt's unified methods instead of our own order API."""
+        entry = ExchangeEntry(exchange, "generic") if is_generic else None
+        return simulated_config(exchange, self.url, self.home, is_limited=self.is_limited, entry=entry)
 
     def best(self, market: Market, side: Side) -> tuple[Price, Amount]:
         """Best bid ("buy") or ask ("sell") with its amount."""
@@ -66,7 +69,8 @@ async def served(
     """`only` some of the exchanges, all where none is named. Without rate limits unless `is_limited`: most tests ask
     more than anybody may."""
     clock = clock or SystemClock()
-    world = SimulatedExchanges.open(home, seed, clock, only, is_limited=is_limited, market=STORM, accounts=accounts)
+    options = ExchangesOptions(0, seed, only, is_limited=is_limited, market=STORM, accounts=accounts)
+    world = SimulatedExchanges.open(home, clock, options)
     application, token = world.application(), ensure_token(home)
     application.add_subapp("/admin", admin_application(world.faults, clock, token))
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)

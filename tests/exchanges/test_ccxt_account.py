@@ -1,4 +1,5 @@
-"""ccxt accounts on simulated exchanges: the account contract, and what each exchange does in its own way."""
+"""ccxt accounts on simulated exchanges, by our own order APIs and by the generic one: the account contract, and what
+each exchange does in its own way."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,10 +18,16 @@ from exchanges.orders.ccxt_account import CcxtAccount, open_account
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price
+from session.exchange_entries import ExchangeEntry
 from simulators.faults.faults import Fault
 from tests.exchanges.account_contract import AccountContract
 from tests.exchanges.served import TRADED, Served, order_on, served
 
+ACCOUNTS = [
+    pytest.param(market, is_generic, id=f"{market.exchange}{'-generic' if is_generic else ''}")
+    for is_generic in (False, True)
+    for market in TRADED
+]
 BY_EXCHANGE = {market.exchange: market for market in TRADED}
 
 
@@ -29,6 +36,7 @@ class SimulatedBench:
     account: CcxtAccount
     market: Market
     outside: Served
+    is_generic: bool
 
     def best(self, side: Side) -> tuple[Price, Amount]:
         return self.outside.best(self.market, side)
@@ -39,20 +47,21 @@ class SimulatedBench:
 
     @asynccontextmanager
     async def reopened(self) -> AsyncIterator[CcxtAccount]:
-        account = open_account(self.outside.config(self.market.exchange), [self.market])
+        config = self.outside.config(self.market.exchange, is_generic=self.is_generic)
+        account = open_account(config, [self.market])
         try:
             yield account
         finally:
             await account.close()
 
 
-@pytest.fixture(params=TRADED, ids=lambda market: market.exchange)
+@pytest.fixture(params=[one.values for one in ACCOUNTS], ids=[str(one.id) for one in ACCOUNTS])
 async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SimulatedBench]:
-    market: Market = request.param
+    market, is_generic = request.param
     async with served(tmp_path) as outside:
-        account = open_account(outside.config(market.exchange), [market])
+        account = open_account(outside.config(market.exchange, is_generic=is_generic), [market])
         try:
-            yield SimulatedBench(account, market, outside)
+            yield SimulatedBench(account, market, outside, is_generic)
         finally:
             await account.close()
 
@@ -69,9 +78,10 @@ async def outside(tmp_path: Path) -> AsyncIterator[Served]:
         yield running
 
 
-async def test_two_like_orders_on_bitflyer_are_for_a_person_to_report_apart(outside: Served) -> None:
+@pytest.mark.parametrize("is_generic", [False, True])
+async def test_two_like_orders_on_bitflyer_are_for_a_person_to_report_apart(outside: Served, is_generic: bool) -> None:
     market = BY_EXCHANGE["bitflyer"]
-    account = open_account(outside.config("bitflyer"), [market])
+    account = open_account(outside.config("bitflyer", is_generic=is_generic), [market])
     try:
         price, _ = outside.best(market, "buy")
         order = order_on(market, "buy", market.minimum_amount, price)
@@ -85,9 +95,9 @@ async def test_two_like_orders_on_bitflyer_are_for_a_person_to_report_apart(outs
         await account.close()
 
 
-@pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
-async def test_a_wrong_secret_is_rejected(outside: Served, market: Market) -> None:
-    config = outside.config(market.exchange)
+@pytest.mark.parametrize(("market", "is_generic"), ACCOUNTS)
+async def test_a_wrong_secret_is_rejected(outside: Served, market: Market, is_generic: bool) -> None:
+    config = outside.config(market.exchange, is_generic=is_generic)
     assert config.credentials is not None
     wrong = replace(config.credentials, secret="d3Jvbmc=" + config.credentials.secret)
     price, amount = outside.best(market, "sell")
@@ -102,9 +112,10 @@ async def test_a_wrong_secret_is_rejected(outside: Served, market: Market) -> No
         await account.close()
 
 
-@pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
-async def test_an_unknown_key_is_rejected(outside: Served, market: Market) -> None:
-    config = replace(outside.config(market.exchange), credentials=Credentials("nobody", "bm9ib2R5", "nobody"))
+@pytest.mark.parametrize(("market", "is_generic"), ACCOUNTS)
+async def test_an_unknown_key_is_rejected(outside: Served, market: Market, is_generic: bool) -> None:
+    config = outside.config(market.exchange, is_generic=is_generic)
+    config = replace(config, credentials=Credentials("nobody", "bm9ib2R5", "nobody"))
     account = open_account(config, [market])
     try:
         with pytest.raises(AccountRejectedError):
@@ -113,11 +124,13 @@ async def test_an_unknown_key_is_rejected(outside: Served, market: Market) -> No
         await account.close()
 
 
-@pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
-async def test_nobody_there(market: Market, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("market", "is_generic"), ACCOUNTS)
+async def test_nobody_there(market: Market, is_generic: bool) -> None:
     """A rejected connection was never sent, so there is no order; a read may be tried again."""
     keys = Credentials("key", "c2VjcmV0", "password")
-    account = open_account(ExchangeConfig(market.exchange, "simulated", "http://127.0.0.1:9", keys), [market])
+    config = ExchangeConfig(market.exchange, "simulated", "http://127.0.0.1:9", keys)
+    entry = ExchangeEntry(market.exchange, "generic") if is_generic else None
+    account = open_account(replace(config, listed_as=entry), [market])
     try:
         order = order_on(market, "buy", market.minimum_amount * 100_000, market.tick_size * 100_000)
         with pytest.raises(OrderRejectedError):
@@ -142,10 +155,11 @@ async def test_an_order_of_a_market_that_is_not_traded_here(outside: Served) -> 
         await account.close()
 
 
-async def test_orders_placed_at_once_all_come_back(outside: Served) -> None:
+@pytest.mark.parametrize("is_generic", [False, True])
+async def test_orders_placed_at_once_all_come_back(outside: Served, is_generic: bool) -> None:
     """Kraken's nonces must not overtake one another."""
     market = BY_EXCHANGE["kraken"]
-    account = open_account(outside.config("kraken"), [market])
+    account = open_account(outside.config("kraken", is_generic=is_generic), [market])
     try:
         price, _ = outside.best(market, "sell")
         orders = [order_on(market, "buy", market.minimum_amount, price) for _ in range(8)]

@@ -29,6 +29,21 @@ print(json.dumps({{
     "others": [name for name in ("okx", "bybit") if f"ccxt.async_support.{{name}}" in sys.modules],
 }}))
 """
+GENERIC = """
+import asyncio, sys
+from exchanges.ccxt_client import ExchangeConfig
+from exchanges.generic.ccxt_books import BookSource
+from exchanges.orders.ccxt_account import open_account
+from session.exchange_entries import ExchangeEntry
+
+async def opened():
+    config = ExchangeConfig("second", "public", None, None, listed_as=ExchangeEntry("okx", "generic"))
+    await BookSource(config).close()
+    await open_account(config, []).close()
+
+asyncio.run(opened())
+print(sorted(name for name in sys.modules if name.startswith("ccxt.pro.")))
+"""
 ON_DEMAND = "from exchanges.ccxt_on_demand import load_ccxt_on_demand\nload_ccxt_on_demand()\n"
 REFUSED = """
 from exchanges.errors import AccountRejectedError
@@ -66,3 +81,7 @@ def test_an_exchange_that_ccxt_does_not_know_is_refused_as_before() -> None:
 
 def test_it_changes_nothing_where_ccxt_is_there_already(whole: dict[str, object]) -> None:
     assert json.loads(said("import ccxt", ON_DEMAND, SEEN)) == whole
+
+
+def test_a_generic_exchange_loads_no_other() -> None:
+    assert said(ON_DEMAND, GENERIC) == "['ccxt.pro.okx']\n"

@@ -76,6 +76,29 @@ def test_a_market_that_is_another_is_rejected(exchange: str, row: dict[str, Any]
         market_as_listed(TRADED[exchange], row)
 
 
+UNLISTED = replace(TRADED["coinbaseexchange"], exchange="okx")
+
+
+@pytest.mark.parametrize(("fee_side", "expected"), [("get", "received"), ("base", "base"), (None, "quote")])
+def test_an_exchange_whose_codes_nobody_listed_is_taken_by_ccxts_common_codes(
+    fee_side: str | None, expected: str
+) -> None:
+    row = ROW | {"base": "BTC", "quote": "USD", "baseId": "XBT-1", "feeSide": fee_side}
+    listed = market_as_listed(UNLISTED, row)
+    assert (listed.tick_size, listed.fee_side) == (Decimal("0.01"), expected)
+    with pytest.raises(AccountRejectedError, match="okx BTC/USD trades WBTC/USD"):
+        market_as_listed(UNLISTED, row | {"base": "WBTC"})
+    with pytest.raises(AccountRejectedError, match="does not say in which steps BTC/USD is traded"):
+        market_as_listed(UNLISTED, row | {"precision": {"amount": 1e-08, "price": None}})
+
+
+def test_a_second_account_trades_the_assets_of_its_exchange() -> None:
+    second = replace(TRADED["coinbaseexchange"], exchange="second")
+    assert market_as_listed(second, ROW, "coinbaseexchange").exchange == "second"
+    with pytest.raises(AccountRejectedError, match="which is not known to be the same asset"):
+        market_as_listed(second, ROW | {"baseId": "WBTC"}, "coinbaseexchange")
+
+
 async def test_wrong_keys_are_found_before_anything_is_traded(tmp_path: Path) -> None:
     async with served(tmp_path, only=("bitstamp",)) as outside:
         config = outside.config("bitstamp")

@@ -18,7 +18,7 @@ from exchanges.requests.rate_limits import (
     ORDERS,
     CountedRequest,
     Weights,
-    weights_of,
+    rules_of,
 )
 from market.time_units import MICROSECONDS
 from tests.market.samples import settings_of
@@ -55,7 +55,7 @@ def less(weights: Weights, others: Weights) -> dict[str, int]:
 
 async def traded(budget: RateBudget) -> None:
     """One leg, and what follows it."""
-    post = weights_of(budget.exchange, POSTS[budget.exchange])
+    post = rules_of(budget.exchange).count(POSTS[budget.exchange])
     budget.spend(post)
     with requests_for("follow"):
         await budget.wait_for(less(LEGS[budget.exchange], post))
@@ -93,7 +93,7 @@ async def test_new_trades_leave_room_for_those_that_are_open(exchange: str) -> N
     budget, _ = at(exchange)
     while budget.legs_left():
         await traded(budget)
-    post = weights_of(exchange, POSTS[exchange])
+    post = rules_of(exchange).count(POSTS[exchange])
     assert budget.has_room()
     unwound = 0
     while budget.has_room():
@@ -110,7 +110,7 @@ async def test_new_trades_leave_room_for_those_that_are_open(exchange: str) -> N
 async def test_no_row_of_look_ups_keeps_an_order_from_leaving(exchange: str) -> None:
     """They wait where they would take what is left to the orders that end a trade."""
     budget, _ = at(exchange)
-    looks = less(LEGS[exchange], weights_of(exchange, POSTS[exchange]))
+    looks = less(LEGS[exchange], rules_of(exchange).count(POSTS[exchange]))
 
     async def look_for_ever() -> None:
         with requests_for("follow"):
@@ -120,7 +120,7 @@ async def test_no_row_of_look_ups_keeps_an_order_from_leaving(exchange: str) -> 
     looking = asyncio.create_task(look_for_ever())
     await asyncio.sleep(0)
     assert not looking.done(), "the clock stands still, so that it waits for ever"
-    post = weights_of(exchange, POSTS[exchange])
+    post = rules_of(exchange).count(POSTS[exchange])
     for _ in range(RESERVED_LEGS):
         budget.spend(post)
     looking.cancel()
@@ -253,9 +253,9 @@ def test_kraken_is_polled_as_often_as_reconciliation_needs() -> None:
     ],
 )
 def test_what_a_request_counts_for(exchange: str, asked: CountedRequest, weights: dict[str, int]) -> None:
-    assert weights_of(exchange, asked) == weights
+    assert rules_of(exchange).count(asked) == weights
 
 
 @pytest.mark.parametrize("exchange", LIMITS)
 def test_what_is_left_to_orders_is_counted_as_they_are(exchange: str) -> None:
-    assert weights_of(exchange, POSTS[exchange]) == ORDERS[exchange]
+    assert rules_of(exchange).count(POSTS[exchange]) == ORDERS[exchange]

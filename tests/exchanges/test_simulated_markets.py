@@ -1,7 +1,17 @@
 """The default paper markets and what the simulated exchanges say of them."""
 
-from exchanges.simulated_markets import paper_markets, simulated_markets, simulated_taker_fees, taker_fees
+from decimal import Decimal
+
+from exchanges.simulated_markets import (
+    paper_markets,
+    simulated_bases,
+    simulated_markets,
+    simulated_taker_fees,
+    taker_fees,
+)
+from market.instruments.assets import identity_fault
 from market.instruments.markets import fx_route
+from market.money import decimal_of
 from simulators.matching.listings import listings_of, opening_balances
 
 
@@ -17,7 +27,7 @@ def test_every_traded_currency_reaches_dollars() -> None:
 
 def test_every_market_is_listed_at_its_own_fee() -> None:
     for exchange, rate in simulated_taker_fees().items():
-        listings = listings_of(exchange)
+        listings = listings_of(exchange, ("BTC",))
         assert [row.market for row in listings] == [row for row in simulated_markets() if row.exchange == exchange]
         assert {row.taker_rate for row in listings} == {rate}
         assert {listings[0].market.base, listings[0].market.quote_currency} <= set(opening_balances(exchange))
@@ -30,3 +40,16 @@ def test_paper_mode_leaves_out_what_is_not_quoted_in_its_currencies() -> None:
         ("kraken", "USDT/USD"),
     }
     assert set(simulated_taker_fees()) - set(taker_fees()) == {"binance"}
+
+
+def test_every_exchange_lists_the_same_assets_with_steps_that_its_prices_fit() -> None:
+    for exchange in simulated_taker_fees():
+        rows = [row for row in listings_of(exchange) if not row.market.is_fx]
+        assert tuple(row.market.base for row in rows) == simulated_bases()
+        assert len({row.market_id for row in rows}) == len(rows)
+        for row in rows:
+            spread = row.market.tick_size / decimal_of(row.start_price)
+            assert 0 < spread < Decimal("0.0015"), row.market_id
+            assert opening_balances(exchange)[row.market.base] > 1_000 * row.market.minimum_amount
+            assert row.market.minimum_amount % row.market.lot_step == 0, row.market_id
+        assert identity_fault(row.market for row in rows) is None

@@ -77,7 +77,7 @@ async def feed_under(world: World, exchange: str, trial: FeedTrial) -> FeedSeen:
     patience = WITHOUT_COMPARISON if trial.is_for_stream else PATIENCE
     async with watching(world.session, exchange, MARKETS[exchange].symbol, patience, notes) as watched:
         await watched.until_quotes(_QUOTES)
-        if not (trial.is_for_stream and watched.source.wire.detects_loss):
+        if watched.source.streams and not (trial.is_for_stream and watched.source.wire.detects_loss):
             await watched.until(lambda: watched.state.rest_checks > 0)
         started_at, before, published = wall_now(), watched.state, len(watched.rows)
         await _suffer(world, exchange, trial, watched)

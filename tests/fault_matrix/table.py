@@ -38,10 +38,54 @@ fees, to the last digit.
 """
 
 
+_THROUGH_CCXT = """
+## Through ccxt
+
+The same tests with `adapter = "generic"` ([any exchange](any-exchange.md)): these lines differ. ccxt has no stream of
+bitFlyer's books, which are fetched by REST: faults of streams do not concern it.
+
+### Prices
+"""
+_ORDERS_THROUGH_CCXT = """
+### Orders
+"""
+
+_Lines = list[tuple[str, dict[str, str]]]
+
+
 def page() -> str:
-    feeds = _table((trial.name, [trial.expected(name).text for name in EXCHANGES]) for trial in FEED_TRIALS)
-    orders = _table((trial.name, [trial.expected(name).text for name in EXCHANGES]) for trial in ORDER_TRIALS)
-    return f"{_HEAD}\n{feeds}{_ORDERS}\n{orders}"
+    own = _table(_feeds(is_generic=False)), _table(_orders(is_generic=False))
+    generic = (
+        _table(_differing(_feeds(is_generic=False), _feeds(is_generic=True))),
+        _table(_differing(_orders(is_generic=False), _orders(is_generic=True))),
+    )
+    return f"{_HEAD}\n{own[0]}{_ORDERS}\n{own[1]}{_THROUGH_CCXT}\n{generic[0]}{_ORDERS_THROUGH_CCXT}\n{generic[1]}"
+
+
+def _feeds(*, is_generic: bool) -> _Lines:
+    return [
+        (
+            trial.name,
+            {name: trial.expected(name, is_generic=is_generic).text for name in trial.exchanges(is_generic=is_generic)},
+        )
+        for trial in FEED_TRIALS
+    ]
+
+
+def _orders(*, is_generic: bool) -> _Lines:
+    return [
+        (trial.name, {name: trial.expected(name, is_generic=is_generic).text for name in EXCHANGES})
+        for trial in ORDER_TRIALS
+    ]
+
+
+def _differing(own: _Lines, generic: _Lines) -> _Lines:
+    """The generic lines of which an exchange shows something else than with our own adapter."""
+    return [
+        (name, texts)
+        for (_, own_texts), (name, texts) in zip(own, generic, strict=True)
+        if any(own_texts[exchange] != text for exchange, text in texts.items())
+    ]
 
 
 def covered() -> tuple[FaultKind, ...]:
@@ -50,12 +94,13 @@ def covered() -> tuple[FaultKind, ...]:
     return tuple(kind for kind in FAULT_KINDS if kind in tried)
 
 
-def _table(lines: Iterable[tuple[str, list[str]]]) -> str:
+def _table(lines: Iterable[tuple[str, dict[str, str]]]) -> str:
     """One column where all exchanges do the same, else what differs is said beside it."""
     rows = ["| fault | everywhere | but |", "|---|---|---|"]
     for name, texts in lines:
-        usual = max(texts, key=texts.count)
-        others = [f"{exchange}: {text}" for exchange, text in zip(EXCHANGES, texts, strict=True) if text != usual]
+        said = list(texts.values())
+        usual = max(said, key=said.count)
+        others = [f"{exchange}: {text}" for exchange, text in texts.items() if text != usual]
         rows.append(f"| {name} | {usual} | {'<br>'.join(others)} |")
     return "\n".join(rows) + "\n"
 

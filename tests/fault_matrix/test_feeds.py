@@ -10,21 +10,34 @@ from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
 from pricefeeds.quoting.symbol_feed import Row
 from tests.fault_matrix.feeds import PATIENCE, FeedSeen, feed_under
-from tests.fault_matrix.trials import EXCHANGES, FEED_TRIALS, FeedShows, FeedTrial
+from tests.fault_matrix.trials import FEED_TRIALS, FeedShows, FeedTrial
 from tests.fault_matrix.world import moving_world
 
-TRIALS = [pytest.param(trial, id=trial.name, marks=() if trial.is_quick else pytest.mark.soak) for trial in FEED_TRIALS]
+QUICK_THROUGH_CCXT = ("garbage frame", "silent stream", "maintenance")
+TRIALS = [
+    pytest.param(
+        trial,
+        is_generic,
+        id=f"{trial.name}{', through ccxt' if is_generic else ''}",
+        marks=() if trial.is_quick and (not is_generic or trial.name in QUICK_THROUGH_CCXT) else pytest.mark.soak,
+    )
+    for is_generic in (False, True)
+    for trial in FEED_TRIALS
+]
 LIMIT = int(PATIENCE.stale_after * MICROSECONDS)
 
 
-@pytest.mark.parametrize("trial", TRIALS)
-async def test_a_feed_under(trial: FeedTrial, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("trial", "is_generic"), TRIALS)
+async def test_a_feed_under(trial: FeedTrial, is_generic: bool, tmp_path: Path) -> None:
     """On all exchanges at once; `feed_under` ends only with a feed that is live again."""
-    async with moving_world(tmp_path) as world:
-        seen = dict(
-            zip(EXCHANGES, await asyncio.gather(*(feed_under(world, name, trial) for name in EXCHANGES)), strict=True)
-        )
-    wrong = {name: _reported(one) for name, one in seen.items() if not _is_shown(one, trial.expected(name))}
+    names = trial.exchanges(is_generic=is_generic)
+    async with moving_world(tmp_path, is_generic=is_generic, parties=len(names)) as world:
+        seen = dict(zip(names, await asyncio.gather(*(feed_under(world, name, trial) for name in names)), strict=True))
+    wrong = {
+        name: _reported(one)
+        for name, one in seen.items()
+        if not _is_shown(one, trial.expected(name, is_generic=is_generic))
+    }
     assert wrong == {}
     for name, one in seen.items():
         assert one.oldest <= LIMIT + one.stalled, f"{name} believed what was {one.oldest / 1_000:g} ms old"

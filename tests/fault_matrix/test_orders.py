@@ -9,19 +9,27 @@ from tests.fault_matrix.orders import OrderSeen, order_under
 from tests.fault_matrix.trials import EXCHANGES, ORDER_TRIALS, OrderShows, OrderTrial
 from tests.fault_matrix.world import moving_world
 
+QUICK_THROUGH_CCXT = ("acknowledgement lost, cut off", "partial fill, then nothing", "rejected order")
 TRIALS = [
-    pytest.param(trial, id=trial.name, marks=() if trial.is_quick else pytest.mark.soak) for trial in ORDER_TRIALS
+    pytest.param(
+        trial,
+        is_generic,
+        id=f"{trial.name}{', through ccxt' if is_generic else ''}",
+        marks=() if trial.is_quick and (not is_generic or trial.name in QUICK_THROUGH_CCXT) else pytest.mark.soak,
+    )
+    for is_generic in (False, True)
+    for trial in ORDER_TRIALS
 ]
 
 
-@pytest.mark.parametrize("trial", TRIALS)
-async def test_an_order_under(trial: OrderTrial, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("trial", "is_generic"), TRIALS)
+async def test_an_order_under(trial: OrderTrial, is_generic: bool, tmp_path: Path) -> None:
     """Sent once whatever is said of it; it exists once or not at all, as looking it up tells; balances add up."""
-    async with moving_world(tmp_path) as world:
+    async with moving_world(tmp_path, is_generic=is_generic) as world:
         seen = dict(
             zip(EXCHANGES, await asyncio.gather(*(order_under(world, name, trial) for name in EXCHANGES)), strict=True)
         )
-    assert seen == {name: _expected(trial.expected(name)) for name in EXCHANGES}
+    assert seen == {name: _expected(trial.expected(name, is_generic=is_generic)) for name in EXCHANGES}
 
 
 def _expected(shows: OrderShows) -> OrderSeen:

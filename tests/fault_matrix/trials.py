@@ -8,6 +8,9 @@ from market.prices.feed_state import FeedStatus
 from simulators.faults.faults import FaultKind
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
+POLLED = "bitflyer"
+"""ccxt has no stream of its books, so that faults of streams do not concern a feed through ccxt."""
+OF_REQUESTS: tuple[FaultKind, ...] = ("latency", "http_429", "http_418", "http_5xx", "ban", "maintenance")
 
 Options = Mapping[str, object]
 Withdrawal = Literal["never", "at once", "within the limit"]
@@ -26,14 +29,16 @@ class FeedShows:
     withdrawn: tuple[Withdrawal, ...]
     counted: tuple[str, ...] = ()
     status: tuple[FeedStatus, ...] = ()
+    unless: str = "if the next messages do not mend it before"
+    """When it is not withdrawn, where it may be "never"."""
 
     @property
     def text(self) -> str:
         if self.withdrawn == ("never",):
             return "stays live"
         counted = " or ".join(f"`{name}`" for name in self.counted)
-        before = ", if the next messages do not mend it before" if "never" in self.withdrawn else ""
-        return f"withdrawn {self.withdrawn[-1]} ({counted}){before}; {' or '.join(self.status)}"
+        unless = f", {self.unless}" if "never" in self.withdrawn else ""
+        return f"withdrawn {self.withdrawn[-1]} ({counted}){unless}; {' or '.join(self.status)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +76,16 @@ class FeedTrial:
     is_for_stream: bool = False
     """Whether a stream that shows lost messages must show this one itself, so that REST is not compared before."""
     is_quick: bool = False
+    through_ccxt: Mapping[str, FeedShows] = field(default_factory=dict)
+    """Exchange → what a feed through ccxt shows, where that is not `shows`."""
 
-    def expected(self, exchange: str) -> FeedShows:
-        return self.differently.get(exchange, self.shows)
+    def expected(self, exchange: str, *, is_generic: bool = False) -> FeedShows:
+        return (self.through_ccxt if is_generic else self.differently).get(exchange, self.shows)
+
+    def exchanges(self, *, is_generic: bool = False) -> tuple[str, ...]:
+        """Those that the fault concerns."""
+        is_for_all = not is_generic or self.kind in OF_REQUESTS
+        return tuple(name for name in EXCHANGES if is_for_all or name != POLLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +103,12 @@ class OrderTrial:
     waits: bool = False
     """Whether an order that is not found is looked up again until it would count as never sent."""
     is_quick: bool = False
+    through_ccxt: Mapping[str, OrderShows] = field(default_factory=dict)
+    """Exchange → what differs once more for an order through ccxt's unified methods."""
 
-    def expected(self, exchange: str) -> OrderShows:
-        return self.differently.get(exchange, self.shows)
+    def expected(self, exchange: str, *, is_generic: bool = False) -> OrderShows:
+        own = self.differently.get(exchange, self.shows)
+        return self.through_ccxt.get(exchange, own) if is_generic else own
 
 
 _LIVE = FeedShows(("never",))
@@ -104,16 +119,33 @@ _CHECKSUM = FeedShows(("at once",), ("checksums",), ("resyncing",))
 _LATE = FeedShows(("at once",), ("late",), ("resyncing",))
 _UNSEEN = FeedShows(("never", "at once", "within the limit"), ("rest_mismatches", "crossed"), ("resyncing",))
 _SILENT = FeedShows(("within the limit",), ("resyncs",), ("stale", "resyncing"))
+_UNSEEN_IN_CCXT = dict.fromkeys(EXCHANGES, _UNSEEN) | {"binance": _CHECKSUM}
+_IGNORED = FeedShows(("never", "at once"), ("malformed",), ("resyncing",), "if ccxt does not ignore it")
 _NUMBERED = {"kraken": {"count": 1}, "binance": {"count": 1}}
 
 FEED_TRIALS: tuple[FeedTrial, ...] = (
-    FeedTrial("latency", "latency", {"seconds": 30, "milliseconds": 800}, _LIVE, seconds=2),
+    FeedTrial(
+        "latency",
+        "latency",
+        {"seconds": 30, "milliseconds": 800},
+        _LIVE,
+        seconds=2,
+        # a book by REST that takes longer than a third of the limit counts as none
+        through_ccxt={POLLED: _ENDED},
+    ),
     FeedTrial("HTTP 429, and the stream breaks", "http_429", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
     FeedTrial("HTTP 418, and the stream breaks", "http_418", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
     FeedTrial("HTTP 5xx, and the stream breaks", "http_5xx", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
     FeedTrial("ban, and the stream breaks", "ban", {"seconds": 2}, _ENDED, seconds=2, cuts=True),
     FeedTrial("maintenance", "maintenance", {"seconds": 2}, _ENDED, seconds=2, is_quick=True),
-    FeedTrial("garbage frame", "garbage_frame", {"count": 1}, _UNREADABLE, is_quick=True),
+    FeedTrial(
+        "garbage frame",
+        "garbage_frame",
+        {"count": 1},
+        _UNREADABLE,
+        is_quick=True,
+        through_ccxt=dict.fromkeys(EXCHANGES, _IGNORED),
+    ),
     FeedTrial("truncated frame", "truncated_frame", {"count": 1}, _UNREADABLE),
     FeedTrial(
         "dropped message",
@@ -125,6 +157,7 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
         seconds=2,
         is_for_stream=True,
         is_quick=True,
+        through_ccxt=_UNSEEN_IN_CCXT,
     ),
     FeedTrial(
         "twenty dropped messages",
@@ -151,6 +184,7 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
         _NUMBERED,
         seconds=2,
         is_for_stream=True,
+        through_ccxt=_UNSEEN_IN_CCXT,
     ),
     FeedTrial("silent stream", "silent_stream", {"count": 1}, _SILENT, seconds=2, is_quick=True),
     FeedTrial(
@@ -191,6 +225,8 @@ _REJECTED = OrderShows("rejected", "none")
 _SHUT_OUT = OrderShows("account rejected", "none")
 _LOST = OrderShows("unknown", "filled")
 _NEVER_CAME = OrderShows("unknown", "none")
+_NO_DEADLINE = {"kraken": _FILLED}
+"""Kraken's nonces are no times, and no deadline goes with the order."""
 
 ORDER_TRIALS: tuple[OrderTrial, ...] = (
     OrderTrial("latency", "latency", {"seconds": 30, "milliseconds": 300}, _FILLED, lasts=True),
@@ -230,6 +266,7 @@ ORDER_TRIALS: tuple[OrderTrial, ...] = (
         _REJECTED,
         {"kraken": _NEVER_CAME},
         lasts=True,
+        through_ccxt=_NO_DEADLINE,
     ),
     OrderTrial(
         "clock behind",
@@ -238,6 +275,7 @@ ORDER_TRIALS: tuple[OrderTrial, ...] = (
         _REJECTED,
         lasts=True,
         is_quick=True,
+        through_ccxt=_NO_DEADLINE,
     ),
     OrderTrial(
         "acknowledgement lost, cut off", "lost_acknowledgement", {"count": 1, "manner": "dropped"}, _LOST, is_quick=True

@@ -17,11 +17,12 @@ from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, wall_now
+from session.exchange_entries import ExchangeEntry
 from session.session import Session
 from simulators.faults.faults import Fault, FaultKind
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.simulator_server import STEP_SECONDS, SimulatedExchanges
+from simulators.simulator_server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges
 from tests.fault_matrix.trials import EXCHANGES
 from tests.fault_matrix.truth import Truth
 from tests.simulators.wire_clients import WIRE_CLIENTS
@@ -47,17 +48,22 @@ class World:
     """When this machine stood still, and for how many microseconds."""
 
     moves: asyncio.Event = field(default_factory=asyncio.Event)
+    parties: int = len(EXCHANGES)
+    """How many exchanges are tried at once."""
     _turns: Iterator[str] = field(init=False)
-    _meeting: asyncio.Barrier = field(default_factory=lambda: asyncio.Barrier(len(EXCHANGES)))
+    _meeting: asyncio.Barrier = field(init=False)
 
     def __post_init__(self) -> None:
         self._turns = cycle(self.exchanges.gateways)
+        self._meeting = asyncio.Barrier(self.parties)
 
     def exchange(self, name: str) -> SimulatedExchange:
         return self.exchanges.gateways[name].exchange
 
     def config(self, name: str) -> ExchangeConfig:
-        return simulated_config(name, self.session.exchanges_url or "", self.session.home, is_limited=False)
+        entry = self.session.entry_of(name)
+        url = self.session.exchanges_url or ""
+        return simulated_config(name, url, self.session.home, is_limited=False, entry=entry)
 
     def fault(self, exchange: str, kind: FaultKind, options: Mapping[str, object]) -> None:
         self.exchanges.faults.switch_on(Fault(exchange, kind, **options))  # type: ignore[arg-type]  # checked there
@@ -117,8 +123,9 @@ class World:
 
 
 @asynccontextmanager
-async def moving_world(home: Path) -> AsyncIterator[World]:
-    exchanges = SimulatedExchanges.open(home, 7, SystemClock(), is_limited=False, market=STORM)
+async def moving_world(home: Path, *, is_generic: bool = False, parties: int = len(EXCHANGES)) -> AsyncIterator[World]:
+    """`is_generic`: feeds and accounts go through ccxt's unified methods."""
+    exchanges = SimulatedExchanges.open(home, SystemClock(), ExchangesOptions(0, 7, is_limited=False, market=STORM))
     order_requests: Counter[str] = Counter()
     application = exchanges.application()
     application.middlewares.append(_counting(order_requests))
@@ -136,9 +143,10 @@ async def moving_world(home: Path) -> AsyncIterator[World]:
         settlement_currency="USD",
         exchanges_url=f"http://127.0.0.1:{runner.addresses[0][1]}",
         rate_limits=False,
+        entries={name: ExchangeEntry(name, "generic") for name in EXCHANGES} if is_generic else {},
     )
     truths = {name: Truth(exchanges.gateways[name].exchange, market.symbol) for name, market in MARKETS.items()}
-    world = World(exchanges, session, truths, order_requests)
+    world = World(exchanges, session, truths, order_requests, parties=parties)
     world.moves.set()
     tasks = [asyncio.create_task(world.run()), asyncio.create_task(world.measure_stalls())]
     try:

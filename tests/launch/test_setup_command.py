@@ -6,8 +6,9 @@ import pytest
 
 from cep.errors import CepStoppedError
 from launch.cli.setup_command import prepare, without_archive
-from launch.errors import LaunchError
+from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import is_private
+from launch.setup.environment import make_environment
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,14 @@ def test_the_data_folder_is_closed_to_others_before_anything_is_put_into_it(tmp_
     with pytest.raises(NotADirectoryError):
         prepare(home, lambda _: None)
     assert is_private(home)
+
+
+def test_an_environment_that_is_a_link_is_not_emptied(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "kept").write_text("of another project")
+    linked = tmp_path / ".venv"
+    linked.symlink_to(elsewhere)
+    with pytest.raises(CannotStartError, match="remove the link"):
+        make_environment(linked, lambda _: None)
+    assert (elsewhere / "kept").read_text() == "of another project"

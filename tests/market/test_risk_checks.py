@@ -95,6 +95,7 @@ def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
             context({"enabled_exchanges": ("beta", "alpha")}),
             "exchange_disabled",
         ),
+        (context({"disabled_assets": ("BTC",)}), context({"disabled_assets": ("ETH",)}), "asset_disabled"),
         (context({"min_net_bps": 50.1}), context({"min_net_bps": 50.0}), "below_threshold"),
         (context(of=old(1_950_001)), context(of=old(1_950_000)), "stale"),
         (context(seen={"now": 3_000_001}), context(seen={"now": 3_000_000}), "stale"),
@@ -134,6 +135,16 @@ def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
             "asset_limit",
         ),
         (
+            context({"asset_limits": {"BTC": 500}}, notional={"base|BTC": Decimal(500)}),
+            context({"asset_limits": {"ETH": 500}}, notional={"base|BTC": Decimal(500)}),
+            "asset_limit",
+        ),
+        (
+            context({"exchange_limits": {"beta": 500}}, notional={"exchange|beta": Decimal(500)}),
+            context({"exchange_limits": {"beta": 500}}, notional={"exchange|alpha": Decimal(500)}),
+            "exchange_limit",
+        ),
+        (
             context(notional={"exchange|beta": Decimal(5_000)}),
             context(notional={"exchange|alpha": Decimal("4999.99"), "exchange|gamma": Decimal(5_000)}),
             "exchange_limit",
@@ -160,6 +171,7 @@ def test_each_check_at_its_edge(rejected: DecisionContext, allowed: DecisionCont
 FAILING: dict[str, Callable[[DecisionContext], DecisionContext]] = {
     "halted": lambda one: tuned(one, trading_state="halted"),
     "exchange_disabled": lambda one: tuned(one, enabled_exchanges=("alpha",)),
+    "asset_disabled": lambda one: tuned(one, disabled_assets=("BTC",)),
     "below_threshold": lambda one: tuned(one, min_net_bps=60.0),
     "stale": lambda one: tuned(one, max_quote_age_ms=1),
     "crossed": lambda one: replace(one, opportunity=with_asks(("60000", "1"), ("59999", "1"))),

@@ -1,5 +1,6 @@
 """Where a feeder listens: at the simulated exchange, at the real one, at its sandbox, or at a gateway; and its keys."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pricefeeds.feed.endpoints import endpoints_of
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Send
 from session.clock import SystemClock
+from session.exchange_entries import ExchangeEntry
 from session.session import Mode, Session
 
 ROOT = "http://127.0.0.1:8100/"
@@ -53,6 +55,14 @@ async def test_where_it_listens(session: Session, exchange: str, stream: str) ->
     async with endpoints_of(session, exchange, SystemClock(), 1.0) as source:
         assert source.stream_address == stream
         assert source.credentials is None
+
+
+async def test_a_second_account_listens_where_its_exchange_is() -> None:
+    session = replace(session_of("live", None, GATEWAY), entries={"second": ExchangeEntry("coinbaseexchange")})
+    keys = {f"ARBITRAGE_SECOND_{name}": "c2VjcmV0" for name in ("KEY", "SECRET", "PASSWORD")}
+    async with endpoints_of(session, "second", SystemClock(), 1.0, keys) as source:
+        assert source.stream_address == "wss://ws-feed.exchange.coinbase.com"
+        assert source.credentials is not None
 
 
 @pytest.mark.parametrize(("mode", "is_sandbox"), [("live", False), ("sandbox", True)])

@@ -11,7 +11,7 @@ import pytest
 
 from exchanges.exchange_credentials import credentials_path
 from pricefeeds.feed.connection_loop import ConnectionLoop
-from pricefeeds.feed.endpoints import endpoints_of
+from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.feed_session import FeedSession
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import Row, SymbolFeed
@@ -19,6 +19,7 @@ from pricefeeds.raw_replay import replay_raw
 from pricefeeds.recording.feed_recorder import Recorder, recording, recordings_folder
 from pricefeeds.recording.feed_recording import RecordedEvent, parts_of, read_recording
 from session.clock import SystemClock
+from session.exchange_entries import Adapter, ExchangeEntry
 from session.session import Session
 from session.tasks import run_all
 from tests.pricefeeds.conftest import World
@@ -40,7 +41,7 @@ class RecordedFeeds:
 
     async def run(self) -> None:
         clock = SystemClock()
-        async with endpoints_of(self._session, self._exchange, clock, self._patience.rest_seconds) as source:
+        async with source_of(self._session, self._exchange, clock, self._patience.rest_seconds) as source:
             for market in self._session.markets_of(self._exchange):
                 now = clock.now()
                 feed = SymbolFeed(market, 0, now, self._patience.late_after)
@@ -81,9 +82,13 @@ def withdrawals(rows: list[Row]) -> int:
     return sum("withdrawn" in str(getattr(row, "kind", "")) for row in rows)
 
 
-@pytest.mark.parametrize("exchange", ["coinbaseexchange", "bitstamp", "bitflyer", "kraken"])
-async def test_a_recorded_feed_comes_out_again(world: World, exchange: str) -> None:
-    session = replace(world.session, recordings_mb=100)
+@pytest.mark.parametrize(
+    ("exchange", "adapter"),
+    [*((name, "verified") for name in ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")), ("kraken", "generic")],
+)
+async def test_a_recorded_feed_comes_out_again(world: World, exchange: str, adapter: Adapter) -> None:
+    entries = {exchange: ExchangeEntry(exchange, adapter)}
+    session = replace(world.session, recordings_mb=100, entries=entries)
     prices = asyncio.create_task(world.run())
     try:
         async with recorded(session, exchange) as feeds:

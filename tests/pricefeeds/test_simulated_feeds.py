@@ -1,4 +1,4 @@
-"""Each symbol's watch against the simulated exchange that speaks its wire protocol."""
+"""Each symbol's watch against the simulated exchange that speaks its wire protocol, by our own reader and by ccxt."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,12 +9,26 @@ from itertools import pairwise
 import pytest
 
 from exchanges.simulated_markets import simulated_markets
+from pricefeeds.errors import FeedRejectedError
 from pricefeeds.feed.timeouts import FeedTimeouts
 from session.clock import wall_now
+from session.exchange_entries import ExchangeEntry
+from session.session import Session
 from tests.pricefeeds.conftest import World
 from tests.pricefeeds.watched import PATIENT, watching
 
-SYMBOLS = [(market.exchange, market.symbol) for market in simulated_markets()]
+MARKETS = simulated_markets()
+FEEDS = [(market.exchange, market.symbol, False) for market in MARKETS] + [
+    (market.exchange, market.symbol, True) for market in MARKETS if not market.is_fx
+]
+"""Exchange, symbol, and whether ccxt reads its books."""
+POLLED = "bitflyer"
+"""ccxt has no stream of its books."""
+
+
+def session_of(world: World, *, is_generic: bool) -> Session:
+    entries = {name: ExchangeEntry(name, "generic") for name in world.session.exchanges} if is_generic else {}
+    return replace(world.session, entries=entries)
 
 
 @asynccontextmanager
@@ -27,9 +41,9 @@ async def moving(world: World) -> AsyncIterator[None]:
         await asyncio.wait({task})
 
 
-@pytest.mark.parametrize(("exchange", "symbol"), SYMBOLS)
-async def test_a_feed_shows_the_exchanges_own_book(world: World, exchange: str, symbol: str) -> None:
-    async with watching(world.session, exchange, symbol) as watched:
+@pytest.mark.parametrize(("exchange", "symbol", "is_generic"), FEEDS)
+async def test_a_feed_shows_the_exchanges_own_book(world: World, exchange: str, symbol: str, is_generic: bool) -> None:
+    async with watching(session_of(world, is_generic=is_generic), exchange, symbol) as watched:
         async with moving(world):
             await watched.until_quotes(5)
         # the world stands still now, and so does its book
@@ -38,37 +52,49 @@ async def test_a_feed_shows_the_exchanges_own_book(world: World, exchange: str, 
         assert all((one.bids, one.asks) != (two.bids, two.asks) for one, two in pairwise(watched.quotes))
 
 
-@pytest.mark.parametrize(("exchange", "symbol"), SYMBOLS)
-async def test_a_moving_book_agrees_with_rest(world: World, exchange: str, symbol: str) -> None:
-    async with moving(world), watching(world.session, exchange, symbol, PATIENT) as watched:
-        await watched.until(lambda: watched.state.rest_checks >= 4)
+@pytest.mark.parametrize(("exchange", "symbol", "is_generic"), FEEDS)
+async def test_a_moving_book_agrees_with_rest(world: World, exchange: str, symbol: str, is_generic: bool) -> None:
+    async with moving(world), watching(session_of(world, is_generic=is_generic), exchange, symbol, PATIENT) as watched:
+        is_polled = is_generic and exchange == POLLED
+        await watched.until(lambda: is_polled or watched.state.rest_checks >= 4)
+        await watched.until_quotes(4)
         assert (watched.state.rest_mismatches, watched.state.rest_failures) == (0, 0)
         assert (watched.state.status, watched.state.reconnects, watched.state.rejected) == ("live", 0, {})
 
 
-@pytest.mark.parametrize(("exchange", "symbol"), SYMBOLS)
-async def test_a_quiet_market_stays_live_because_rest_agrees(world: World, exchange: str, symbol: str) -> None:
+@pytest.mark.parametrize(("exchange", "symbol", "is_generic"), FEEDS)
+async def test_a_quiet_market_stays_live_because_rest_agrees(
+    world: World, exchange: str, symbol: str, is_generic: bool
+) -> None:
     """For longer than a book may be without a sign that it holds."""
     alive = "fx_alive" if world.market(exchange, symbol).is_fx else "alive"
-    async with watching(world.session, exchange, symbol, PATIENT) as watched:
+    async with watching(session_of(world, is_generic=is_generic), exchange, symbol, PATIENT) as watched:
         async with moving(world):
             await watched.until_quotes(1)
         checks, number = watched.state.rest_checks, len(watched.rows)
         until = wall_now() + 3 * PATIENT.late_after // 2
         # ten a second, and late on a busy machine
         await watched.until(lambda: wall_now() > until and watched.kinds.count(alive) >= 30)
-        assert watched.state.rest_checks > checks
+        assert watched.state.rest_checks > checks or (is_generic and exchange == POLLED)
         assert (watched.state.status, watched.state.reconnects) == ("live", 0)
         # but for what was still under way
         assert watched.kinds[number:].count(alive) >= len(watched.rows) - number - 2
 
 
-@pytest.mark.parametrize(("exchange", "symbol"), SYMBOLS)
-async def test_at_public_prices_a_book_comes_without_keys(world: World, exchange: str, symbol: str) -> None:
+@pytest.mark.parametrize(("exchange", "symbol", "is_generic"), FEEDS)
+async def test_at_public_prices_a_book_comes_without_keys(
+    world: World, exchange: str, symbol: str, is_generic: bool
+) -> None:
     """The simulated exchange stands for the real one's public side, asked as seldom as that allows."""
     gateways = dict.fromkeys(world.session.exchanges, str(world.session.exchanges_url))
-    session = replace(world.session, mode="public", exchanges_url=None, gateways=gateways)
+    session = session_of(world, is_generic=is_generic)
+    session = replace(session, mode="public", exchanges_url=None, gateways=gateways)
     async with moving(world), watching(session, exchange, symbol, FeedTimeouts.of_limit(3.0)) as watched:
-        await watched.until_quotes(10)
+        if is_generic and exchange == "coinbaseexchange":
+            # ccxt subscribes to its signed channel only
+            with pytest.raises(FeedRejectedError, match="coinbaseexchange has no books for us"):
+                await watched.until_quotes(1)
+            return
+        await watched.until_quotes(3 if is_generic else 10)
         assert watched.source.credentials is None
         assert (watched.state.status, watched.state.reconnects, watched.state.rejected) == ("live", 0, {})

@@ -9,9 +9,10 @@ from market.instruments.markets import Market
 from market.prices.feed_state import FeedState
 from market.prices.quotes import FeedMark, Quote
 from pricefeeds.feed.connection_loop import ConnectionLoop
-from pricefeeds.feed.endpoints import FeedEndpoints, endpoints_of
+from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
 from pricefeeds.feed.feed_session import FeedSession
+from pricefeeds.feed.feed_source import FeedSource
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder, Recorder
@@ -32,7 +33,7 @@ class Watched:
     """A running watch and its rows so far; `task` ends only where the exchange declined."""
 
     listener: FeedSession
-    source: FeedEndpoints
+    source: FeedSource
     rows: list[Row]
     task: asyncio.Task[None]
 
@@ -76,7 +77,7 @@ async def watching(
     """One of the session's markets, on the exchange that the session names."""
     market = next(row for row in session.markets if (row.exchange, row.symbol) == (exchange, symbol))
     async with (
-        endpoints_of(session, exchange, SystemClock(), patience.rest_seconds) as source,
+        source_of(session, exchange, SystemClock(), patience.rest_seconds) as source,
         watching_source(source, market, patience, recorder) as watched,
     ):
         yield watched
@@ -84,7 +85,7 @@ async def watching(
 
 @asynccontextmanager
 async def watching_source(
-    source: FeedEndpoints, market: Market, patience: FeedTimeouts = IMPATIENT, recorder: Recorder | None = None
+    source: FeedSource, market: Market, patience: FeedTimeouts = IMPATIENT, recorder: Recorder | None = None
 ) -> AsyncIterator[Watched]:
     """The same parts that a feeder has for one symbol, with rows kept instead of written to Kafka."""
     clock = SystemClock()

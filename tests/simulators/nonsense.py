@@ -56,10 +56,13 @@ ORDERS: dict[str, tuple[str, dict[str, tuple[object, ...]]]] = {
         {
             "pair": ("XBTUSD", "EUR/USD"),
             "type": ("buy", "sell"),
-            "ordertype": ("limit", "market"),
+            "ordertype": ("limit", "market", "stop-loss", "take-profit-limit"),
             "volume": _AMOUNTS,
             "price": ("1", "60000", "70000"),
-            "timeinforce": _LIFETIMES[:2],
+            "price2": ("1", "60000"),
+            "timeinforce": _LIFETIMES,
+            "userref": ("1", "2"),
+            "expiretm": ("0", "+60"),
         },
     ),
     "binance": (
@@ -76,20 +79,40 @@ ORDERS: dict[str, tuple[str, dict[str, tuple[object, ...]]]] = {
 }
 """Where orders are placed, and what makes sense there."""
 OTHERS: dict[str, tuple[str, ...]] = {
-    "coinbaseexchange": ("product_id", "order_id", "status", "limit", "level", "start_date", "end_date"),
-    "bitstamp": ("id", "client_order_id", "offset", "limit", "sort", "since_timestamp", "until_timestamp", "time"),
+    "coinbaseexchange": (
+        *("product_id", "order_id", "status", "limit", "level", "start_date", "end_date", "before", "after", "type"),
+        *("granularity", "start", "end"),
+    ),
+    "bitstamp": (
+        *("id", "client_order_id", "offset", "limit", "sort", "since_timestamp", "until_timestamp", "time"),
+        *("step", "start", "end", "amount", "price", "orig_client_order_id"),
+    ),
     "bitflyer": (
         *("product_code", "count", "before", "after", "child_order_id", "child_order_acceptance_id"),
         "child_order_state",
     ),
     "kraken": (
         *("pair", "count", "since", "ofs", "start", "end", "closetime", "txid", "cl_ord_id", "trades", "asset"),
-        *("without_count", "info", "fee-info"),
+        *("without_count", "info", "fee-info", "interval", "userref", "id", "type", "order_qty", "limit_price"),
     ),
-    "binance": ("symbol", "symbols", "limit", "orderId", "fromId", "startTime", "endTime", "origClientOrderId"),
+    "binance": (
+        *("symbol", "symbols", "limit", "orderId", "fromId", "startTime", "endTime", "origClientOrderId"),
+        *("interval", "coin", "cancelReplaceMode", "cancelOrderId"),
+    ),
 }
 """What other calls of each exchange know."""
-STRANGE = ("client_oid", "cl_ord_id", "newClientOrderId", "funds", "recvWindow", "nonce", "stp", "\u2603", "foo")
+STRANGE = (
+    "client_oid",
+    "stop_price",
+    "cl_ord_id",
+    "newClientOrderId",
+    "funds",
+    "recvWindow",
+    "nonce",
+    "stp",
+    "\u2603",
+    "foo",
+)
 NONSENSE: tuple[object, ...] = (
     *("", " ", "0", "-1", "1", "0.01", "-0.0", "1e-999999999", "1e999999999", "9" * 20, "9" * 5_000, "NaN", "Infinity"),
     *("\u00b2", "\u0663", "1_0", "0x10", "true", "null", "{}", "%", "{detail}", "\x00", "\U0001f600", "a" * 300),
@@ -188,6 +211,8 @@ _FRAMES: dict[str, tuple[dict[str, object], ...]] = {
             "method": "add_order",
             "params": {"symbol": "BTC/USD", "side": "buy", "order_type": "limit", "order_qty": 0.01, "limit_price": 9},
         },
+        {"method": "subscribe", "params": {"channel": "ohlc", "symbol": ["BTC/USD"], "interval": 1}},
+        {"method": "amend_order", "params": {"order_id": "x", "order_qty": 1, "limit_price": 9}},
         {"method": "cancel_order", "params": {"order_id": ["x"], "cl_ord_id": []}},
         {"method": "cancel_all", "params": {}},
         {"method": "ping"},
@@ -199,5 +224,7 @@ _FRAMES: dict[str, tuple[dict[str, object], ...]] = {
         {"id": 1, "method": "userDataStream.subscribe.signature", "params": {"apiKey": "x", "timestamp": 1}},
         {"id": 2, "method": "userDataStream.unsubscribe"},
         {"id": 3, "method": "time", "params": []},
+        {"id": 4, "method": "klines", "params": {"symbol": "BTCUSDT", "interval": "1m"}},
+        {"id": 5, "method": "order.place", "params": {"symbol": "BTCUSDT", "apiKey": "x", "timestamp": 1}},
     ),
 }

@@ -97,9 +97,10 @@ REJECTED: list[tuple[dict[str, str | None], int, str, type[ccxt.BaseError]]] = [
         ccxt.BadRequest,
     ),
     ({"timeInForce": "GTX"}, -1115, "Invalid timeInForce.", ccxt.BadRequest),
-    ({"type": "STOP_LOSS"}, -1116, "Invalid orderType.", ccxt.BadRequest),
+    ({"type": "TRAILING"}, -1116, "Invalid orderType.", ccxt.BadRequest),
+    ({"stopPrice": "1000"}, -1106, "Parameter 'stopPrice' sent when not required.", ccxt.BadRequest),
     ({"side": "HOLD"}, -1117, "Invalid side.", ccxt.BadRequest),
-    ({"symbol": "ETHUSDT"}, -1121, "Invalid symbol.", ccxt.BadSymbol),
+    ({"symbol": "LUNAUSDT"}, -1121, "Invalid symbol.", ccxt.BadSymbol),
     (
         {"newClientOrderId": "two words"},
         -1100,
@@ -284,7 +285,7 @@ def test_faults_are_worded_too(reason: Reason, detail: str, status: int, code: i
 
 
 async def test_markets_that_are_not_listed(bench: Bench) -> None:
-    status, said, _ = await asked(bench, "GET", "/api/v3/depth", {"symbol": "ETHUSDT"})
+    status, said, _ = await asked(bench, "GET", "/api/v3/depth", {"symbol": "LUNAUSDT"})
     assert (status, said) == (400, {"code": -1121, "msg": "Invalid symbol."})
     status, rows, _ = await asked(bench, "GET", "/api/v3/ticker/bookTicker", {"symbols": '["BTCUSDT"]'})
     assert (status, [row["symbol"] for row in rows]) == (200, ["BTCUSDT"])

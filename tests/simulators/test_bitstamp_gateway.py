@@ -86,14 +86,14 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
         ({"pair": "fooxyz"}, "Market not found for corresponding request.", "404.007", ccxt.ExchangeError),
         ({"post_only": "True"}, "POST parameter(s) is malformed: post_only.", "400.007", ccxt.ExchangeError),
         (
-            {"moc_order": "True"},
-            "POST parameter(s) is malformed: moc_order is not simulated.",
+            {"daily_order": "True"},
+            "POST parameter(s) is malformed: daily_order is not simulated.",
             "400.007",
             ccxt.ExchangeError,
         ),
         (
             {"ioc_order": "True", "fok_order": "True"},
-            "POST parameter(s) is malformed: only one of ioc_order and fok_order can be set.",
+            "POST parameter(s) is malformed: only one of ioc_order, fok_order, moc_order can be set.",
             "400.007",
             ccxt.ExchangeError,
         ),

@@ -15,7 +15,7 @@ from simulators.matching.listings import listings_of
 
 STEP = 0.05
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
-LISTINGS = {name: listings_of(name) for name in EXCHANGES}
+LISTINGS = {name: listings_of(name, ("BTC",)) for name in EXCHANGES}
 
 
 def log_path(prices: EfficientPrices, seconds: int, every: float = 1.0) -> list[float]:

@@ -101,7 +101,7 @@ async def test_the_accounts_answers_have_the_shape_of_recorded_ones(bench: Bench
         ({"price": "-1"}, "EGeneral:Invalid arguments:price", ccxt.InvalidOrder),
         ({"price": "30000.01"}, "XBTUSD price can only be specified up to 1 decimals.", ccxt.ExchangeError),
         ({"pair": "XBTABC"}, "EQuery:Unknown asset pair", ccxt.ExchangeError),
-        ({"ordertype": "stop-loss"}, "EGeneral:Invalid arguments:ordertype", ccxt.ExchangeError),
+        ({"ordertype": "trailing-stop"}, "EGeneral:Invalid arguments:ordertype", ccxt.ExchangeError),
         ({"timeinforce": "GTD"}, "EGeneral:Invalid arguments:timeinforce", ccxt.ExchangeError),
         ({"oflags": "viqc"}, "EGeneral:Invalid arguments:oflags", ccxt.ExchangeError),
         ({"cl_ord_id": "no id of this length is"}, "EGeneral:Invalid arguments:cl_ord_id", ccxt.ExchangeError),
@@ -109,7 +109,7 @@ async def test_the_accounts_answers_have_the_shape_of_recorded_ones(bench: Bench
         ({"deadline": "2020-01-01T00:00:00"}, "EGeneral:Invalid arguments:deadline", ccxt.ExchangeError),
         ({"deadline": "2100-01-01T00:00:00Z"}, "EGeneral:Invalid arguments:deadline", ccxt.ExchangeError),
         ({"deadline": "2020-01-01T00:00:00Z"}, "EService:Deadline elapsed", ccxt.ExchangeError),
-        ({"userref": "7"}, "EGeneral:Invalid arguments:userref", ccxt.ExchangeError),
+        ({"userref": "seven"}, "EGeneral:Invalid arguments:userref", ccxt.ExchangeError),
         ({"client_oid": CLIENT_ID}, "EGeneral:Invalid arguments:client_oid", ccxt.ExchangeError),
     ],
 )
@@ -200,7 +200,7 @@ def test_fees_say_where_the_next_tier_begins() -> None:
 
 
 async def test_an_unknown_method(bench: Bench) -> None:
-    async with aiohttp.ClientSession() as session, session.get(f"{bench.outside.url}/kraken/0/public/OHLC") as reply:
+    async with aiohttp.ClientSession() as session, session.get(f"{bench.outside.url}/kraken/0/public/Spread") as reply:
         assert (reply.status, await reply.json()) == (200, {"error": ["EGeneral:Unknown method"]})
 
 

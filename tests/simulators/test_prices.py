@@ -9,7 +9,7 @@ from simulators.market.prices import Prices
 from simulators.matching.listings import listings_of
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
-LISTINGS = {name: listings_of(name) for name in EXCHANGES}
+LISTINGS = {name: listings_of(name, ("BTC",)) for name in EXCHANGES}
 STEP = 0.04
 STORM_AFTER_2000_STEPS = {
     "coinbaseexchange": 59873.92094002008,

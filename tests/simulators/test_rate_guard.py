@@ -66,7 +66,7 @@ async def taken(ask: Ask, client: Any, most: int) -> tuple[int, ccxt.BaseError |
         ("kraken", lambda one: one.privatePostBalanceEx(), 20, "EAPI:Rate limit exceeded", 2),
         ("kraken", lambda one: one.privatePostTradesHistory(), 10, "EAPI:Rate limit exceeded", 4),
         ("kraken", lambda one: one.privatePostAddOrder(_ADD), 125, "EOrder:Rate limit exceeded", 1),
-        ("binance", lambda one: one.privatePostOrder(_LARGE), 100, "429 .*-1003", 10),
+        ("binance", lambda one: one.privatePostOrder(_LARGE), 100, "429 .*-1015", 10),
     ],
 )
 async def test_so_many_and_no_more(

@@ -253,3 +253,13 @@ def test_all_or_nothing() -> None:
         amount, price = listing.amount(shown + more), listing.price(worst)
         order = exchange.place(OrderRequest("BTC/USD", "buy", amount, price, immediate=False, whole=True))
         assert (order.state, order.filled) == (state, amount if state == "done" else 0)
+
+
+def test_an_account_is_paid_what_the_exchange_lists_since_it_was_opened() -> None:
+    journal = ListJournal()
+    exchange_of("kraken", journal)
+    later = {**opening("kraken"), "BTC": Decimal(9), "ETH": Decimal(20)}
+    for _ in range(2):
+        grown = SimulatedExchange(Venue("kraken", listings_of("kraken"), NAMES, TickingClock()), later, journal)
+        assert grown.customer.balances == {**opening("kraken"), "ETH": Decimal(20)}
+    assert [entry.opening for entry in journal.lines] == [opening("kraken"), {"ETH": Decimal(20)}]

@@ -10,7 +10,7 @@ from simulators.matching.listings import listings_of
 from simulators.matching.matching_engine import BookOrder, MatchingBook
 from simulators.matching.order_admission import lots_within
 
-[LISTING] = listings_of("coinbaseexchange")
+[LISTING] = listings_of("coinbaseexchange", ("BTC",))
 asks = st.dictionaries(st.integers(5_999_000, 6_001_000), st.integers(1, 10**8), min_size=1, max_size=8)
 
 
@@ -37,7 +37,7 @@ def test_it_buys_what_it_pays_for(asks: dict[int, int], cents: int) -> None:
 
 @given(asks, st.integers(1, 10**7))
 def test_it_sells_what_brings_it_and_no_more(bids: dict[int, int], cents: int) -> None:
-    [listing] = listings_of("binance")
+    [listing] = listings_of("binance", ("BTC",))
     funds = Decimal(cents) / 100
     book = MatchingBook()
     for ticks, lots in bids.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from exchanges.exchange_credentials import every_key_variable
+from exchanges.exchange_credentials import key_variables_of
 from simulators.matching.exchange_journal import Entry, read_journal
 from streams.broker.embedded_broker import free_ports
 from tests.whole.listening_gateway import Said, listening_gateway
@@ -61,7 +61,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Lived:
         running_command(outside, "exchanges", "--port", str(port), "--market", "storm"),
         listening_gateway(f"http://127.0.0.1:{port}") as gateway,
     ):
-        for name in every_key_variable():
+        for name in sorted({name for one in NAMES for name in key_variables_of(one)}):
             environment.setenv(name, CANARY)
         environment.setenv("ARBITRAGE_ARM_LIVE", "yes")
         configuration = home / "arbitrage.toml"

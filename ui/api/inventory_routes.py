@@ -28,7 +28,7 @@ async def inventory(
     profit = await reader.profit(session.settlement_currency)
     return inventory_row(
         session,
-        dashboard.hub.live_state.snapshot(),
+        dashboard.hub.live_state.books(),
         tuple(await reader.balances.rows()),
         opening,
         open_arbitrages.items,

@@ -5,13 +5,15 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Annotated
 
+import orjson
 from fastapi import APIRouter, Depends, Header, Query, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import StreamingResponse
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
+from session.clock import SystemClock, steady_now
 from session.roles import Caller
 from ui.auth.access_service import Access
+from ui.http.known_markets import known_markets
 from ui.http.known_parameters import known_parameters
 from ui.http.route_auth import REJECTED, Viewer, access_of
 from ui.http.socket_admission import admit, until_rejected
@@ -21,6 +23,9 @@ from ui.stream.live_clients import LiveClient
 
 MAX_SEQUENCE = 2**53
 RETRY_MILLISECONDS = 1_000
+CHOICE_SECONDS = 0.1
+LONGEST_CHOICE = 100
+"""Characters of a message that names an asset."""
 
 router = APIRouter(tags=["stream"])
 
@@ -31,17 +36,23 @@ Since = Annotated[
 LastEventId = Annotated[str | None, Header(description="As `since`; sent by an event source when it reconnects.")]
 
 
+Shown = Annotated[
+    str | None,
+    Query(max_length=20, description="The asset whose quotes, charts and spreads are sent; default: every asset."),
+]
+
+
 @router.websocket("/ws/live")
-async def live(websocket: WebSocket, since: Since = None) -> None:
-    """Sends until the client disconnects; what the client sends is not read."""
+async def live(websocket: WebSocket, since: Since = None, base: Shown = None) -> None:
+    """Sends until the client disconnects; what the client sends says which asset it shows now."""
     broadcaster, admission = _broadcaster(websocket), await admit(websocket)
     if admission is None:
         return
     await websocket.accept(admission.subprotocol)
     # a page brings a ticket, and names the protocol with it
-    async with broadcaster.client(since, is_page=admission.subprotocol is not None) as client:
+    async with broadcaster.client(since, base=base, is_page=admission.subprotocol is not None) as client:
         sending = asyncio.create_task(_send(websocket, broadcaster, client))
-        leaving = asyncio.create_task(_until_gone(websocket))
+        leaving = asyncio.create_task(_follow_choices(websocket, client))
         rejected = asyncio.create_task(until_rejected(websocket, admission.caller))
         tasks = (sending, leaving, rejected)
         try:
@@ -55,24 +66,25 @@ async def live(websocket: WebSocket, since: Since = None) -> None:
 @router.get(
     "/api/stream",
     response_class=StreamingResponse,
-    dependencies=[Depends(known_parameters)],
+    dependencies=[Depends(known_parameters), Depends(known_markets)],
     responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}, **REJECTED},
 )
 async def stream(
-    request: Request, caller: Viewer, since: Since = None, last_event_id: LastEventId = None
+    request: Request, caller: Viewer, since: Since = None, base: Shown = None, last_event_id: LastEventId = None
 ) -> StreamingResponse:
     """The messages of `/ws/live` as server-sent events, until the key is revoked: `event` is the message's type,
     `id` its sequence. An unknown Last-Event-ID is ignored."""
-    events = _events(
-        access_of(request), caller, _broadcaster(request), _sequence(last_event_id) if last_event_id else since
-    )
+    heard = _sequence(last_event_id) if last_event_id else since
+    events = _events(access_of(request), caller, _broadcaster(request), heard, base)
     return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-async def _events(access: Access, caller: Caller, broadcaster: Broadcaster, since: int | None) -> AsyncIterator[bytes]:
+async def _events(
+    access: Access, caller: Caller, broadcaster: Broadcaster, since: int | None, base: str | None
+) -> AsyncIterator[bytes]:
     yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
     checked_at = steady_now()
-    async with broadcaster.client(since) as client:
+    async with broadcaster.client(since, base=base) as client:
         # there is one each second at the least
         async for message in broadcaster.messages(client):
             if steady_now() - checked_at > access.recheck_seconds * MICROSECONDS:
@@ -88,9 +100,24 @@ async def _send(websocket: WebSocket, broadcaster: Broadcaster, client: LiveClie
             await websocket.send_text(message.text)
 
 
-async def _until_gone(websocket: WebSocket) -> None:
-    while (await websocket.receive())["type"] != "websocket.disconnect":
-        pass
+async def _follow_choices(websocket: WebSocket, client: LiveClient) -> None:
+    """Until it is gone. Each choice costs a snapshot, so what is sent faster waits."""
+    while (message := await websocket.receive())["type"] != "websocket.disconnect":
+        base = _base_in(message.get("text"))
+        if base is not None:
+            client.show(base)
+            await SystemClock().sleep(CHOICE_SECONDS)
+
+
+def _base_in(text: object) -> str | None:
+    """None where it says anything else, which is ignored."""
+    if not isinstance(text, str) or len(text) > LONGEST_CHOICE:
+        return None
+    with suppress(orjson.JSONDecodeError):
+        choice = orjson.loads(text)
+        base = choice.get("base") if isinstance(choice, dict) else None
+        return base if isinstance(base, str) else None
+    return None
 
 
 def _broadcaster(connection: Request | WebSocket) -> Broadcaster:

@@ -8,7 +8,9 @@ from ui.api.opportunity_examples import QUOTES, SPREADS
 from ui.api.trade_examples import shown
 from ui.live.live_snapshot import LiveSnapshot
 from ui.rows.market_rows import QuoteRow, SpreadRow, quote_rows, spread_rows
+from ui.rows.matrix_rows import MatrixRow, matrix_row
 from ui.services.dashboard import dashboard_of
+from ui.services.session_markets import is_of_market
 
 router = APIRouter(tags=["market"])
 
@@ -24,9 +26,19 @@ def snapshot_of(request: Request) -> LiveSnapshot:
 async def quotes(request: Request, exchange: Exchange = None, base: Base = None) -> list[QuoteRow]:
     """The latest quote of each market, FX included."""
     return [
-        row
-        for row in quote_rows(snapshot_of(request))
-        if exchange in (None, row["exchange"]) and base in (None, row["base"])
+        row for row in quote_rows(snapshot_of(request)) if is_of_market(base, exchange, row["base"], row["exchange"])
+    ]
+
+
+@router.get("/matrix")
+async def matrix(request: Request, exchange: Exchange = None, base: Base = None) -> list[MatrixRow]:
+    """Every asset with its prices on each exchange and the pair that would bring most now; `exchange`: those assets
+    that are quoted there."""
+    lines = dashboard_of(request.app).hub.live_state.lines()
+    return [
+        matrix_row(line)
+        for line in lines
+        if is_of_market(base, exchange, line.base, *(price.exchange for price in line.prices))
     ]
 
 
@@ -36,5 +48,5 @@ async def spreads(request: Request, exchange: Exchange = None, base: Base = None
     return [
         row
         for row in spread_rows(snapshot_of(request))
-        if exchange in (None, row["buy_exchange"], row["sell_exchange"]) and base in (None, row["base"])
+        if is_of_market(base, exchange, row["base"], row["buy_exchange"], row["sell_exchange"])
     ]

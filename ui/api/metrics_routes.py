@@ -27,5 +27,5 @@ async def metrics(
     kept: Metrics = request.app.state.metrics
     report = await dashboard.health.report()
     live_state = dashboard.hub.live_state
-    body, media_type = kept.text(report, live_state.ledger.totals, live_state.snapshot().opportunity_count, accept)
+    body, media_type = kept.text(report, live_state.ledger.totals, live_state.opportunity_count, accept)
     return Response(body, headers={"Content-Type": media_type, "Cache-Control": "no-store"})

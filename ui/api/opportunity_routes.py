@@ -25,6 +25,7 @@ from ui.services.opportunity_service import (
     opportunity_page,
     opportunity_statistics,
 )
+from ui.services.session_markets import is_of_market
 from ui.services.threshold_preview import PreviewRow, threshold_preview
 
 router = APIRouter()
@@ -111,8 +112,7 @@ async def newest(
     found = (
         one
         for one in dashboard_of(request.app).hub.live_state.opportunities()
-        if base in (None, one.base)
-        and exchange in (None, one.buy.exchange, one.sell.exchange)
+        if is_of_market(base, exchange, one.base, one.buy.exchange, one.sell.exchange)
         and (min_net_bps is None or one.net_bps >= min_net_bps)
     )
     settings = dashboard_of(request.app).hub.settings

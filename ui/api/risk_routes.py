@@ -5,12 +5,14 @@ from pydantic import BaseModel, ConfigDict
 
 from market.accounting.inventory import inventory_of
 from market.decide.settings import TradingState
+from ui.api.market_routes import Base, Exchange
 from ui.api.settings_routes import NO_SETTINGS, ChangedBy
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator
 from ui.rows.inventory_rows import current_values
 from ui.rows.risk_rows import MissedProfitRow, Risk, RiskRow, TradingStateRow, missed_profit_row, risk_row
 from ui.services.dashboard import dashboard_of
+from ui.services.opportunity_service import rejection_sums
 from ui.services.settings_service import SettingsMissingError, switch_trading
 
 router = APIRouter(tags=["risk"])
@@ -50,14 +52,14 @@ async def risk(request: Request) -> RiskRow:
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
     opening, _ = await reader.balances.of_session()
-    values = current_values(session, dashboard.hub.live_state.snapshot())
+    values = current_values(session, dashboard.hub.live_state.books())
     inventory = inventory_of(await reader.balances.rows(), opening, (), values, session.bases)
     return risk_row(Risk(session, current, await reader.counters(), await reader.health.all(), inventory.exposures))
 
 
 @router.get("/rejections/summary")
-async def rejection_summary(request: Request) -> MissedProfitRow:
+async def rejection_summary(request: Request, base: Base = None, exchange: Exchange = None) -> MissedProfitRow:
     """Rejection reasons with their missed profit, largest first."""
     dashboard = dashboard_of(request.app)
-    counts, missed_profit = await dashboard.reader.rejection_counts(), await dashboard.reader.rejected_profit()
-    return missed_profit_row(dashboard.session.settlement_currency, counts, missed_profit)
+    sums = await rejection_sums(dashboard, base, exchange)
+    return missed_profit_row(dashboard.session.settlement_currency, sums.counts, sums.missed_profit)

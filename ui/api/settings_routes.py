@@ -1,12 +1,17 @@
-"""GET and PATCH /api/settings: optimistic concurrency by version; changes need a key."""
+"""GET and PATCH /api/settings: optimistic concurrency by version; changes need a key.
+
+And the session's assets: one is taken off it, and back, by a version of the settings.
+"""
 
 from collections.abc import Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import JSONResponse
+from typing_extensions import TypedDict
 
 from market.decide.settings import Settings
+from session.session import Session
 from store.errors import VersionConflictError
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError, json_object
 from ui.http.rejected_changes import record_rejection
@@ -14,7 +19,7 @@ from ui.http.route_auth import Operator
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
 from ui.rows.settings_rows import VersionRow, version_row
 from ui.services.dashboard import dashboard_of
-from ui.services.settings_service import SettingsInvalidError, SettingsMissingError, change_settings
+from ui.services.settings_service import SettingsInvalidError, SettingsMissingError, change_settings, switch_asset
 
 router = APIRouter(tags=["settings"])
 
@@ -29,6 +34,8 @@ ChangedBy = Annotated[
 
 LONGEST_VERSION = 18
 """Maximum digits of a version; Python refuses to parse thousands."""
+LONGEST_NAME = 20
+"""Characters of an asset's name that an answer repeats."""
 NO_SETTINGS = "There are no settings yet; they appear with the first start of the system."
 PATCH_BODY: dict[str, Any] = {
     "requestBody": {
@@ -128,3 +135,59 @@ def _version_of_etag(if_match: str | None) -> int | None:
         return None
     tag = if_match.strip().strip('"')
     return int(tag) if tag.isascii() and tag.isdigit() and len(tag) <= LONGEST_VERSION else -1
+
+
+class AssetRow(TypedDict):
+    """`markets`: exchange → symbol. Nothing new is opened in an asset that is not `enabled`."""
+
+    base: str
+    enabled: bool
+    markets: dict[str, str]
+    settings_version: int
+
+
+@router.get("/assets", tags=["assets"], responses={404: PROBLEM_RESPONSE})
+async def assets(request: Request) -> list[AssetRow]:
+    """The assets that the session compares, in the order of its configuration."""
+    dashboard = dashboard_of(request.app)
+    current = await dashboard.reader.settings.current()
+    if current is None:
+        raise ProblemError(404, NO_SETTINGS)
+    return [_row(dashboard.session, base, current) for base in dashboard.session.bases]
+
+
+@router.put("/assets/{base}", tags=["assets"], responses=dict.fromkeys((401, 404), PROBLEM_RESPONSE))
+async def enable_asset(request: Request, base: str, caller: Operator) -> AssetRow:
+    """Trade an asset of the session again."""
+    return await _switched(request, base, caller, is_on=True)
+
+
+@router.delete("/assets/{base}", tags=["assets"], responses=dict.fromkeys((401, 404), PROBLEM_RESPONSE))
+async def disable_asset(request: Request, base: str, caller: Operator) -> AssetRow:
+    """Take an asset off the session: nothing new is opened, what is open is finished."""
+    return await _switched(request, base, caller, is_on=False)
+
+
+async def _switched(request: Request, base: str, caller: Operator, is_on: bool) -> AssetRow:
+    """Raises ProblemError."""
+    dashboard = dashboard_of(request.app)
+    known = dashboard.session.bases
+    if base not in known:
+        names = ", ".join(known)
+        raise ProblemError(
+            404, f"This session has no asset {base[:LONGEST_NAME]!r}; `assets` in arbitrage.toml names {names}."
+        )
+    try:
+        saved = await switch_asset(dashboard, base, is_on, caller)
+    except SettingsMissingError:
+        raise ProblemError(404, NO_SETTINGS) from None
+    return _row(dashboard.session, base, saved)
+
+
+def _row(session: Session, base: str, settings: Settings) -> AssetRow:
+    return {
+        "base": base,
+        "enabled": base not in settings.disabled_assets,
+        "markets": {market.exchange: market.symbol for market in session.traded if market.base == base},
+        "settings_version": settings.version,
+    }

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request
 
 from market.accounting.profit_groups import GroupedBy, profit_by
 from ui.api.download_routes import router as downloads
-from ui.api.market_routes import Exchange
+from ui.api.market_routes import Base, Exchange
 from ui.api.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
 from ui.api.trade_filters import Wanted
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
@@ -31,6 +31,8 @@ from ui.rows.equity_rows import EquityRow, equity_row
 from ui.rows.fill_rows import AverageSumRow, TradeRow, average_sum_rows, trade_row
 from ui.rows.market_rows import FeedRow
 from ui.services.dashboard import dashboard_of
+from ui.services.opportunity_service import rejection_sums
+from ui.services.session_markets import base_of, is_of_market
 
 router = APIRouter(tags=["trades"])
 router.include_router(downloads)
@@ -60,32 +62,33 @@ async def trades(request: Request, wanted: Wanted, cursor: Cursor = None, limit:
 
 
 @router.get("/rejections")
-async def rejections(request: Request) -> list[ReasonRow]:
+async def rejections(request: Request, base: Base = None, exchange: Exchange = None) -> list[ReasonRow]:
     """Number of rejected opportunities by the first failed check, most frequent first."""
-    reader = dashboard_of(request.app).reader
-    counts, episodes = await reader.rejection_counts(), await reader.missed_episodes()
-    return reason_rows(counts, episodes, await reader.rejected_profit())
+    sums = await rejection_sums(dashboard_of(request.app), base, exchange)
+    return reason_rows(sums.counts, sums.episodes, sums.missed_profit)
 
 
 @router.get("/rejections/recent")
 async def recent_rejections(
     request: Request,
     reason: Annotated[str | None, Query(max_length=40)] = None,
+    base: Base = None,
+    exchange: Exchange = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> PageRow[RejectionRow]:
     """The first rejection per pair, reason and second, newest first."""
     return page_row(
-        await dashboard_of(request.app).reader.rejections(reason, cursor, limit),
+        await dashboard_of(request.app).reader.rejections(reason, cursor, limit, base, exchange),
         lambda one: row_from(RejectionRow, one),
     )
 
 
 @router.get("/balances")
-async def balances(request: Request, exchange: Exchange = None) -> list[BalanceRowView]:
-    """Free and held balances per exchange and currency."""
+async def balances(request: Request, base: Base = None, exchange: Exchange = None) -> list[BalanceRowView]:
+    """Free and held balances per exchange and currency; `base`: of that asset alone."""
     rows = await dashboard_of(request.app).reader.balances.rows()
-    return [balance_row(row) for row in rows if exchange in (None, row.exchange)]
+    return [balance_row(row) for row in rows if is_of_market(base, exchange, row.currency, row.exchange)]
 
 
 @router.get("/pnl", responses=PNL_EXAMPLE)
@@ -121,9 +124,13 @@ async def moving_average(request: Request) -> list[AverageSumRow]:
 
 
 @router.get("/feeds")
-async def feeds(request: Request, exchange: Exchange = None) -> list[FeedRow]:
+async def feeds(request: Request, base: Base = None, exchange: Exchange = None) -> list[FeedRow]:
     """State of each price feed of this session."""
     dashboard = dashboard_of(request.app)
     session, states = dashboard.session, await dashboard.reader.feed_states()
     seen = feeds_of(session, states, session.clock().now())
-    return [row_from(FeedRow, state) for state in seen if exchange in (None, state.exchange)]
+    return [
+        row_from(FeedRow, state)
+        for state in seen
+        if is_of_market(base, exchange, base_of(state.symbol), state.exchange)
+    ]

@@ -1,46 +1,53 @@
-// Which asset the charts and the spread matrix show; drawn where there is more than one.
+// Which asset the charts and the spread matrix show: the one of the filter, else the one chosen last in this tab.
 
-import { recall, remember } from "./tab_memory.js";
 import { element } from "./elements.js";
+import { liveFeed } from "./live_feed.js";
+import { marketFilter } from "./market_filter.js";
 
-const NAME = "live.asset";
+const MOST_BUTTONS = 8;
 
 export class AssetSwitch {
-  // onChoice(): the asset is another one now
-  constructor(nav, onChoice) {
+  constructor(nav) {
     this.nav = nav;
-    this.onChoice = onChoice;
-    this.asset = recall(NAME);
     this.assets = [];
   }
 
   show(model) {
-    const assets = [...new Set([...model.series.values()].map((series) => series.base))];
-    if (assets.join() === this.assets.join()) return;
+    const assets = model.bases();
+    if (assets.join() !== this.assets.join()) this.rebuild(assets);
+    const wanted = [marketFilter.base, liveFeed.base, assets[0]].find((asset) => assets.includes(asset));
+    if (wanted) this.choose(wanted);
+  }
+
+  // One button for each of a few; of many the matrix and the search have all.
+  rebuild(assets) {
     this.assets = assets;
-    if (!assets.includes(this.asset)) this.asset = assets[0] ?? null;
-    this.tabs = new Map(assets.map((asset) => [asset, this.tab(asset)]));
-    this.nav.replaceChildren(...(assets.length > 1 ? this.tabs.values() : []));
-    this.mark();
+    const hasButtons = assets.length > 1 && assets.length <= MOST_BUTTONS;
+    this.tabs = new Map(hasButtons ? assets.map((asset) => [asset, this.tab(asset)]) : []);
+    this.name = element("strong", {});
+    this.nav.replaceChildren(...(hasButtons ? this.tabs.values() : [this.name]));
   }
 
   tab(asset) {
     const tab = element("button", { type: "button" }, asset);
-    tab.onclick = () => {
-      this.asset = asset;
-      remember(NAME, asset);
-      this.mark();
-      this.onChoice();
-    };
+    tab.onclick = () => this.pick(asset);
     return tab;
   }
 
-  mark() {
-    for (const [asset, tab] of this.tabs) tab.setAttribute("aria-pressed", String(asset === this.asset));
+  // By the user: it is looked at, and a filter by another asset would hide it.
+  pick(asset) {
+    if (marketFilter.base) marketFilter.set({ base: asset });
+    this.choose(asset);
   }
 
-  // The markets of the chosen asset, keyed "exchange symbol".
+  choose(asset) {
+    liveFeed.showAsset(asset);
+    this.name.textContent = this.assets.length > MOST_BUTTONS ? asset : "";
+    for (const [name, tab] of this.tabs) tab.setAttribute("aria-pressed", String(name === asset));
+  }
+
+  // The markets of the shown asset, keyed "exchange symbol".
   markets(model) {
-    return [...model.series].filter(([, series]) => series.base === this.asset);
+    return [...model.series].filter(([, series]) => series.base === liveFeed.base);
   }
 }

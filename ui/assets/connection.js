@@ -10,7 +10,9 @@ const TICKET_MILLISECONDS = 3000;
 
 export class Connection {
   // onMessage(message), onState("connecting" | "live" | "stale" | "reconnecting")
-  constructor(onMessage, onState) {
+  // base: the asset whose quotes are wanted; "" for the session's first
+  constructor(base, onMessage, onState) {
+    this.base = base;
     this.onMessage = onMessage;
     this.onState = onState;
     this.attempts = 0;
@@ -34,8 +36,13 @@ export class Connection {
     }
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     // what was heard last: trades that this page missed meanwhile come with the snapshot
-    const since = this.heard === undefined ? "" : `?since=${this.heard}`;
-    this.socket = new WebSocket(`${scheme}//${location.host}/ws/live${since}`, protocols);
+    const since = this.heard === undefined ? "" : `&since=${this.heard}`;
+    const asked = this.base;
+    const address = `${scheme}//${location.host}/ws/live?base=${encodeURIComponent(asked)}${since}`;
+    this.socket = new WebSocket(address, protocols);
+    this.socket.onopen = () => {
+      if (this.base !== asked) this.choose(this.base);
+    };
     this.socket.onmessage = (event) => {
       this.attempts = 0;
       this.heardAt = performance.now();
@@ -45,6 +52,12 @@ export class Connection {
       this.onMessage(message);
     };
     this.socket.onclose = () => this.retry();
+  }
+
+  // Another asset: its markets come with a snapshot.
+  choose(base) {
+    this.base = base;
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify({ base }));
   }
 
   // The subprotocols that hold the ticket; null where there is none to be had now.
@@ -83,7 +96,7 @@ export class Connection {
 
   // Without waiting for the other side to close: it may never hear of it.
   drop() {
-    this.socket.onclose = this.socket.onmessage = null;
+    this.socket.onclose = this.socket.onmessage = this.socket.onopen = null;
     this.socket.close();
     this.retry();
   }

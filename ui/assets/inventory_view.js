@@ -1,6 +1,7 @@
 // Where the money lies, how far it drifted, the plan to bring it back, and profit by exchange, asset and day.
 
 import { element, emptyRow, KeyedRows, setText } from "./elements.js";
+import { marketFilter } from "./market_filter.js";
 import { count, duration, exchangeName, MINUS, money, price, reasonName, sum, tone } from "./format.js";
 
 const WAYS = [
@@ -69,12 +70,14 @@ export class InventoryView {
     if (!inventory) return;
     const { currency, plan } = inventory;
     this.exposures.show(
-      withWhole(inventory.exposures).map((row) => ({ ...row, settled: currency })),
+      withWhole(inventory.exposures.filter((row) => marketFilter.fits(row.is_base ? row.currency : null, marketFilter.exchange))).map((row) => ({ ...row, settled: currency })),
       (row) => row.currency,
       this.noExposure,
     );
     this.drifts.show(
-      inventory.holdings.map((row) => ({ ...row, settled: currency })),
+      inventory.holdings
+        .filter((row) => marketFilter.fits(model.isAsset(row.currency) ? row.currency : null, row.exchange))
+        .map((row) => ({ ...row, settled: currency })),
       (row) => `${row.exchange} ${row.currency}`,
       this.noDrift,
     );

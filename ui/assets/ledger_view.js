@@ -1,6 +1,7 @@
 // What the store counts: P&L with its parts, balances, feeds, rejections, and the figures on top.
 
 import { element, emptyRow, KeyedRows, setClass, setText } from "./elements.js";
+import { baseOf, marketFilter } from "./market_filter.js";
 import { count, duration, exchangeName, fullTime, money, offset, reasonName, stateName, sum, tone, tookMicroseconds } from "./format.js";
 
 const PARTS = [
@@ -13,6 +14,10 @@ const PARTS = [
 ];
 const OPEN_STATES = ["reserved", "single_leg"];
 const LATENCIES = 50;
+const MOST_COLUMNS = 10;
+const RECENT_MICROSECONDS = 2_000_000;
+// What a feed last reported of itself is that much older than its newest quote at the most.
+const REPORTED_MICROSECONDS = 10_000_000;
 
 export class FiguresView {
   constructor(nodes) {
@@ -82,28 +87,33 @@ export class BalancesView {
   }
 
   show(model) {
-    const balances = model.ledger.balances;
+    const fits = (row) => marketFilter.fits(model.isAsset(row.currency) ? row.currency : null, row.exchange);
+    const balances = model.ledger.balances.filter(fits);
     const text = JSON.stringify(balances);
-    if (text === this.shown) return;
+    if (text === this.shown || !model.ledger.balances.length) return;
     this.shown = text;
-    if (!balances.length) return;
     const quoted = [...model.series.values()];
     const known = (names, name) => names.filter((one) => balances.some((row) => row[name] === one));
     const unique = (names, name) => known([...new Set([...names, ...balances.map((row) => row[name])])], name);
     const exchanges = unique(quoted.map((one) => one.exchange), "exchange");
     const currencies = unique([...quoted.map((one) => one.base), ...quoted.map((one) => one.quote_currency)], "currency");
-    const heads = currencies.map((currency) => element("th", { class: "number", scope: "col" }, currency));
-    const cellOf = (exchange, currency) =>
-      balanceCell(balances.find((row) => row.exchange === exchange && row.currency === currency));
+    const byPlace = new Map(balances.map((row) => [`${row.exchange} ${row.currency}`, row]));
+    const cellOf = (exchange, currency) => balanceCell(byPlace.get(`${exchange} ${currency}`));
     const regions = new Map(quoted.map((one) => [one.exchange, one.region]));
-    const nameOf = (exchange) =>
-      element("th", { scope: "row" }, exchangeName(exchange), " ", element("span", { class: "tag" }, regions.get(exchange) ?? "–"));
-    this.table.tHead.replaceChildren(element("tr", {}, element("th", { scope: "col" }, "Exchange"), ...heads));
-    this.table.tBodies[0].replaceChildren(
-      ...exchanges.map((exchange) =>
-        element("tr", {}, nameOf(exchange), ...currencies.map((currency) => cellOf(exchange, currency))),
-      ),
-    );
+    const tag = (exchange) => element("span", { class: "tag" }, regions.get(exchange) ?? "–");
+    const head = (scope, ...children) => element("th", { scope, class: scope === "col" ? "number" : "" }, ...children);
+    // of many currencies each has a row: a page is longer than it is wide
+    const isLong = currencies.length > MOST_COLUMNS;
+    const [columns, lines] = isLong
+      ? [exchanges.map((one) => head("col", exchangeName(one), " ", tag(one))), currencies]
+      : [currencies.map((one) => head("col", one)), exchanges];
+    const lineOf = (one) =>
+      isLong
+        ? [head("row", one), ...exchanges.map((exchange) => cellOf(exchange, one))]
+        : [head("row", exchangeName(one), " ", tag(one)), ...currencies.map((currency) => cellOf(one, currency))];
+    const corner = element("th", { scope: "col" }, isLong ? "Currency" : "Exchange");
+    this.table.tHead.replaceChildren(element("tr", {}, corner, ...columns));
+    this.table.tBodies[0].replaceChildren(...lines.map((one) => element("tr", {}, ...lineOf(one))));
   }
 }
 
@@ -124,14 +134,21 @@ export class FeedsView {
     const verified = new Map(model.quotes.map((quote) => [`${quote.exchange} ${quote.symbol}`, quote.verified_time]));
     const rank = new Map([...model.series.keys()].map((key, i) => [key, i]));
     const rankOf = (feed) => rank.get(`${feed.exchange} ${feed.symbol}`) ?? rank.size;
-    const ordered = [...model.ledger.feeds].sort((a, b) => rankOf(a) - rankOf(b));
-    const feeds = ordered.map((feed) => {
-      const heard = Math.max(feed.last_received, verified.get(`${feed.exchange} ${feed.symbol}`) ?? 0);
-      const age = model.now - heard;
-      return { ...feed, last_received: 0, age: heard === 0 ? "never" : age < 2_000_000 ? "now" : `${duration(age)} ago` };
-    });
+    const fitting = model.ledger.feeds.filter((feed) => marketFilter.fits(baseOf(feed.symbol), feed.exchange));
+    const feeds = fitting
+      .sort((a, b) => rankOf(a) - rankOf(b))
+      .map((feed) => ({ ...feed, last_received: 0, age: ageWords(feed, verified.get(`${feed.exchange} ${feed.symbol}`), model) }));
+    setText(this.empty.firstChild, model.ledger.feeds.length ? "No feed matches the filter." : "Waiting for the first feed…");
     this.rows.show(feeds, (feed) => `${feed.exchange} ${feed.symbol}`, this.empty);
   }
+}
+
+// verified: by its newest quote, which is known of the shown asset alone; of the others by the feed's own last report
+function ageWords(feed, verified, model) {
+  const heard = Math.max(feed.last_received, verified ?? 0);
+  if (heard === 0) return "never";
+  const age = verified ? model.now - heard : model.ledgerAt - heard;
+  return age < (verified ? RECENT_MICROSECONDS : REPORTED_MICROSECONDS) ? "now" : `${duration(age)} ago`;
 }
 
 function feedRow(feed) {

@@ -2,10 +2,13 @@
 
 import { Connection } from "./connection.js";
 import { Model } from "./model.js";
+import { marketFilter } from "./market_filter.js";
+import { recall, remember } from "./tab_memory.js";
 import { onZone } from "./zone.js";
 
 // Between two pages nobody listens for a moment: that is no reason to disconnect.
 const LINGER_MILLISECONDS = 5000;
+const ASSET = "live.asset";
 
 class LiveFeed {
   constructor() {
@@ -13,15 +16,26 @@ class LiveFeed {
     this.state = "connecting";
     this.viewers = new Set();
     this.changed = new Set();
+    this.base = marketFilter.base || recall(ASSET) || "";
     onZone(() => this.notify("zone"));
+    marketFilter.listen(() => this.notify("filter"));
+  }
+
+  // The one asset whose quotes, charts and spreads are received.
+  showAsset(base) {
+    if (base === this.base) return;
+    this.base = base;
+    remember(ASSET, base);
+    this.connection?.choose(base);
   }
 
   // viewer.show(model, changed, state), in an animation frame; `changed` has the types of what came since the last one
-  // ("state" and "zone" among them), or "all" for a viewer that has just joined. Returns how to leave.
+  // ("state", "zone" and "filter" among them), or "all" for a viewer that has just joined. Returns how to leave.
   join(viewer) {
     this.viewers.add(viewer);
     clearTimeout(this.hangUp);
     this.connection ??= new Connection(
+      this.base,
       (message) => this.take(message),
       (state) => this.takeState(state),
     );

@@ -13,6 +13,8 @@ export class Model {
     this.filled = [];
     this.arbitrages = new Map();
     this.episodes = [];
+    this.assetEpisodes = [];
+    this.assets = new Map();
     this.quotes = [];
     this.spreads = [];
     this.settings = null;
@@ -25,10 +27,13 @@ export class Model {
         return this.replace(message);
       case "pulse":
         return this.advance(message);
+      case "assets":
+        return this.takeAssets(message.assets);
       case "trade":
         return this.takeTrade(message.arbitrage);
       case "ledger":
         this.ledger = message.ledger;
+        this.ledgerAt = this.now;
         return undefined;
       case "settings":
         this.settings = message.settings;
@@ -49,6 +54,9 @@ export class Model {
     for (const arbitrage of [...message.arbitrages].reverse()) this.keepArbitrage(arbitrage);
     this.settings = message.settings;
     this.ledger = message.ledger;
+    this.ledgerAt = message.now;
+    this.assets = new Map();
+    this.takeAssets(message.assets);
     this.advance({ ...message, points: {} });
   }
 
@@ -60,7 +68,36 @@ export class Model {
     this.volatility = message.volatility;
     this.spreads = message.spreads;
     this.episodes = message.episodes;
+    this.assetEpisodes = message.asset_episodes;
     for (const [key, point] of Object.entries(message.points)) this.addPoint(key, point);
+  }
+
+  // Those that changed; the others keep their row, so that nothing of them is drawn again.
+  takeAssets(assets) {
+    for (const asset of assets) this.assets.set(asset.base, asset);
+  }
+
+  // In the order of the session's markets, each once.
+  bases() {
+    return this.marketNames().bases;
+  }
+
+  exchanges() {
+    return this.marketNames().exchanges;
+  }
+
+  isAsset(currency) {
+    return this.marketNames().byBase.has(currency);
+  }
+
+  exchangesOf(base) {
+    return this.marketNames().byBase.get(base) ?? [];
+  }
+
+  // Markets change with a snapshot alone.
+  marketNames() {
+    if (this.named?.series !== this.series) this.named = namesOf(this.series);
+    return this.named;
   }
 
   addPoint(key, [time, mid, mean]) {
@@ -94,4 +131,11 @@ export class Model {
   newestArbitrages() {
     return [...this.arbitrages.values()].reverse();
   }
+}
+
+function namesOf(series) {
+  const byBase = new Map();
+  for (const { base, exchange } of series.values()) byBase.set(base, [...(byBase.get(base) ?? []), exchange]);
+  const exchanges = [...new Set([...series.values()].map(({ exchange }) => exchange))];
+  return { series, byBase, bases: [...byBase.keys()], exchanges };
 }

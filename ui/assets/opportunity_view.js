@@ -2,9 +2,11 @@
 
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
 import { bps, capitalised, count, duration, exchangeName, fullTime, marketPrice, money, stateName, timeParts } from "./format.js";
+import { marketFilter } from "./market_filter.js";
 import { episodeCount } from "./ledger_view.js";
 
 const COLUMNS = 7;
+const SHOWN = 8;
 
 export class OpportunityView {
   constructor(body, counter) {
@@ -15,12 +17,15 @@ export class OpportunityView {
 
   show(model) {
     const arbitrages = model.newestArbitrages();
-    const shown = model.episodes.map((episode) => ({
+    const newest = marketFilter.base ? model.assetEpisodes : model.episodes;
+    const fitting = newest.filter((one) => marketFilter.fits(one.base, one.buy_exchange, one.sell_exchange));
+    const shown = fitting.slice(0, SHOWN).map((episode) => ({
       ...episode,
       arbitrage: arbitrages.find((one) => isOf(one, episode))?.state ?? null,
       isTradable: episode.best_net_bps >= (model.settings?.min_net_bps ?? Infinity),
       isOver: model.now > episode.until,
     }));
+    setText(this.empty.firstChild, newest.length ? "No opportunity matches the filter." : "Waiting for the first opportunity…");
     const seen = episodeCount(model);
     setText(this.counter, seen ? `${count(seen)} ${seen === 1 ? "episode" : "episodes"}` : "");
     this.rows.show(shown, keyOf, this.empty);

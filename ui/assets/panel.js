@@ -6,6 +6,9 @@ import { recall, remember } from "./tab_memory.js";
 import { setText } from "./elements.js";
 import { InventoryView, ProfitLinesView } from "./inventory_view.js";
 import { BalancesView, FeedsView, FiguresView, ProfitView, RejectionsView } from "./ledger_view.js";
+import { marketFilter } from "./market_filter.js";
+import { MarketFilterView } from "./market_filter_view.js";
+import { MatrixView } from "./matrix_view.js";
 import { LatencyView } from "./latency_view.js";
 import { liveFeed } from "./live_feed.js";
 import { OpportunityView } from "./opportunity_view.js";
@@ -35,24 +38,48 @@ class Panel {
     const find = (name) => parent.querySelector(`[data-part="${name}"]`);
     this.root = find("panel");
     this.zoneWords = [...parent.querySelectorAll("[data-zone-word]")];
-    this.assets = new AssetSwitch(find("assets"), () => this.showMarket(liveFeed.model));
+    marketFilter.readAddress();
+    this.assets = new AssetSwitch(find("assets"));
+    this.filter = new MarketFilterView(
+      {
+        search: find("asset-search"),
+        names: find("asset-names"),
+        exchange: find("exchange-filter"),
+        clear: find("clear-filter"),
+        note: find("filter-note"),
+      },
+      () => liveFeed.notify("filter"),
+    );
+    this.matrix = new MatrixView({
+      table: find("matrix"),
+      counter: find("matrix-count"),
+      matches: (base) => this.filter.matches(base),
+      onChoice: (base) => {
+        this.assets.pick(base);
+        liveFeed.notify("filter");
+      },
+    });
     this.charts = new Charts(find("charts"));
     this.spreads = new SpreadView(find("spreads"), find("spread-legend"));
     this.trades = new TradesView(find("filter"), find("trades"), find("trade-count"));
     this.signals = new SignalsView(find("signals"), find("signal-count"));
     this.opportunities = new OpportunityView(find("opportunities"), find("opportunity-count"));
     const figures = ["net", "closed", "closedNote", "open", "seen", "rejected", "latency"];
-    this.slow = [
+    this.latency = new LatencyView(find("latencies"));
+    this.moving = [
+      this.latency,
       new FiguresView(Object.fromEntries(figures.map((name) => [name, find(`figure-${name}`)]))),
+      new FeedsView(find("feeds")),
+      new SimulatedMarketView(find("simulated-market")),
+    ];
+    // hundreds of rows where there are fifty assets: nothing in them changes with a pulse
+    this.slow = [
       new ProfitView(find("profit")),
       new ProfitLinesView(find("profit-ways"), find("profit-lines")),
       new BalancesView(find("balances")),
       new InventoryView(find("exposures"), find("drifts"), find("plan")),
-      new FeedsView(find("feeds")),
       new RejectionsView(find("rejections")),
-      new SimulatedMarketView(find("simulated-market")),
     ];
-    this.latency = new LatencyView(find("latencies"));
     this.more = find("more");
     this.more.open = recall(MORE) === "open";
     this.more.ontoggle = () => remember(MORE, this.more.open ? "open" : "closed");
@@ -68,10 +95,14 @@ class Panel {
   show(model, changed, state) {
     this.root.dataset.state = state;
     if (!model.isKnown) return;
-    const has = (...kinds) => changed.has("all") || changed.has("zone") || kinds.some((kind) => changed.has(kind));
+    this.root.dataset.filtered = String(marketFilter.isSet);
+    const isWhole = ["all", "zone", "filter"].some((kind) => changed.has(kind));
+    const has = (...kinds) => isWhole || kinds.some((kind) => changed.has(kind));
     if (has("trade")) this.showTrades(model, changed);
     if (has("pulse")) this.showMarket(model);
-    if (has("pulse", "ledger")) [...this.slow, this.latency].forEach((view) => view.show(model));
+    if (has("assets", "settings")) this.showMatrix(model);
+    if (has("pulse", "ledger")) this.moving.forEach((view) => view.show(model));
+    if (has("ledger")) this.slow.forEach((view) => view.show(model));
     if (has()) {
       this.zoneWords.forEach((head) => setText(head, zoneWord()));
       this.signals.redraw();
@@ -92,6 +123,11 @@ class Panel {
     this.charts.show(model, markets);
     this.spreads.show(model, markets);
     this.opportunities.show(model);
+  }
+
+  showMatrix(model) {
+    this.filter.show(model);
+    this.matrix.show(model, liveFeed.base);
   }
 
   recolour() {

@@ -1,6 +1,7 @@
 // The newest signals of the moving average strategy: asked for now and then, since they come every few seconds at most.
 
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
+import { baseOf, marketFilter } from "./market_filter.js";
 import { baseAmount, exchangeName, fullTime, marketPrice, reasonName, stateName, timeParts } from "./format.js";
 
 const ADDRESS = "/api/strategies/ma/trades?limit=8";
@@ -11,7 +12,7 @@ export class SignalsView {
   constructor(body, counter) {
     this.counter = counter;
     this.rows = new SlotRows(body, signalRow);
-    this.empty = emptyRow(COLUMNS, "No price has crossed its moving average yet.");
+    this.empty = emptyRow(COLUMNS, "");
     this.timer = setInterval(() => this.ask(), ASK_MILLISECONDS);
     this.ask();
   }
@@ -32,8 +33,10 @@ export class SignalsView {
 
   show(signals) {
     this.signals = signals;
-    setText(this.counter, signals.length ? `newest ${signals.length}` : "");
-    this.rows.show(signals, (signal) => signal.trade_id, this.empty);
+    setText(this.counter, signals.length ? `newest ${signals.length}${marketFilter.isSet ? ", those that match" : ""}` : "");
+    const fitting = signals.filter((signal) => marketFilter.fits(baseOf(signal.symbol), signal.exchange));
+    setText(this.empty.firstChild, signals.length ? "No signal matches the filter." : "No price has crossed its moving average yet.");
+    this.rows.show(fitting, (signal) => signal.trade_id, this.empty);
   }
 
   close() {

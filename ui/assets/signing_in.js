@@ -6,6 +6,7 @@ import { persistentPart } from "./persistent_part.js";
 import { user } from "./signed_in_user.js";
 
 const MOST_TRIES = 3;
+const AGAIN_MS = 3_000;
 
 class SigningIn {
   constructor() {
@@ -41,6 +42,8 @@ class SigningIn {
     user.refresh();
     return () => {
       stop();
+      clearTimeout(this.again);
+      this.again = undefined;
       this.leave = undefined;
     };
   }
@@ -81,6 +84,11 @@ class SigningIn {
     if (this.isBringing || this.tries >= MOST_TRIES) return;
     this.isBringing = true;
     this.tries += 1;
+    // what is sent while the script's connection is only being made is lost
+    this.again ??= setTimeout(() => {
+      this.again = undefined;
+      this.show();
+    }, AGAIN_MS);
     const answer = user.name ? await ask("POST", "/api/tickets?purpose=page") : null;
     this.isBringing = false;
     if (!answer) this.sendTicket("none");

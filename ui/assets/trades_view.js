@@ -1,6 +1,7 @@
 // The newest arbitrages, at most twenty, through a filter that also holds for those that come later.
 
 import { recall, remember } from "./tab_memory.js";
+import { marketFilter } from "./market_filter.js";
 import { element, emptyRow, SlotRows, setText } from "./elements.js";
 import { baseAmount, bps, duration, exchangeName, fullTime, marketPrice, money, reasonName, stateName, timeParts, tone, tookMicroseconds } from "./format.js";
 
@@ -25,11 +26,12 @@ export class TradesView {
     this.model = model;
     const all = model.newestArbitrages();
     const terms = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fitting = all.filter((arbitrage) => fits(arbitrage, terms));
+    const fitting = all.filter((one) => marketFilter.fits(one.base, one.buy_exchange, one.sell_exchange) && fits(one, terms));
+    const isFiltered = terms.length > 0 || marketFilter.isSet;
     const shown = fitting.slice(0, SHOWN);
     setText(this.empty.firstChild, all.length ? "No trade matches the filter." : "Waiting for the first trade…");
     // the page holds only part of the session's trades, so it shows no total
-    setText(this.counter, all.length ? `newest ${shown.length}${terms.length ? " that match" : ""}` : "");
+    setText(this.counter, all.length ? `newest ${shown.length}${isFiltered ? " that match" : ""}` : "");
     this.rows.show(shown, (arbitrage) => arbitrage.arbitrage_id, this.empty);
   }
 }

@@ -43,7 +43,10 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class LiveSnapshot:
-    """Newest first where it is a sequence in time. `now` in microseconds of market time."""
+    """Newest first where it is a sequence in time. `now` in microseconds of market time.
+
+    `tops`, `series`, `spreads`, `windows` and `asset_episodes` are those of `base`, with FX tops; None: of every asset.
+    """
 
     now: int
     sources: Sources
@@ -59,6 +62,8 @@ class LiveSnapshot:
     episodes: tuple[LiveEpisode, ...]
     arbitrages: tuple[Arbitrage, ...]
     ledger: Ledger
+    base: str | None = None
+    asset_episodes: tuple[LiveEpisode, ...] = ()
 
     @property
     def max_quote_age(self) -> int:

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict, deque
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from market.decide.settings import Settings
@@ -16,7 +17,7 @@ from ui.live.live_episodes import LiveEpisodes
 from ui.live.live_snapshot import Ledger, LiveSnapshot, MarketKey, Sources, empty_ledger
 from ui.live.opportunity_census import OpportunityCensus
 from ui.live.price_series import PricePoint, PriceSeries
-from ui.live.spread_table import SpreadCell, SpreadTable
+from ui.live.spread_table import AssetLine, SpreadCell, SpreadTable
 from ui.live.top_of_book import LatestRow, TopOfBook
 
 KEPT_OPPORTUNITIES = 500
@@ -32,6 +33,8 @@ class LiveState:
         self._clock = clock
         self._session = session
         self._latest: dict[MarketKey, LatestRow] = {}
+        self._keys: dict[str | None, set[MarketKey]] = {}
+        """Asset → its markets that were quoted; None: FX markets."""
         self._series: dict[MarketKey, PriceSeries] = {
             (market.exchange, market.symbol): PriceSeries() for market in session.traded
         }
@@ -39,10 +42,10 @@ class LiveState:
         self._table = SpreadTable(session.markets, session.settlement_currency)
         self._opportunities: deque[Opportunity] = deque(maxlen=KEPT_OPPORTUNITIES)
         self._opportunity_ids: OrderedDict[str, None] = OrderedDict()
-        self._opportunity_count = 0
+        self.opportunity_count = 0
         self.census = OpportunityCensus()
         self._episodes = LiveEpisodes()
-        self._windows: dict[tuple[str, str, str, int], SpreadWindow] = {}
+        self._windows: dict[str, dict[tuple[str, str, int], SpreadWindow]] = {}
         self._arbitrages: OrderedDict[str, Arbitrage] = OrderedDict()
         self.settings: Settings | None = None
         self.ledger: Ledger = empty_ledger(session.settlement_currency)
@@ -67,7 +70,7 @@ class LiveState:
         self._opportunity_ids[opportunity.opportunity_id] = None
         if len(self._opportunity_ids) > REMEMBERED_IDS:
             self._opportunity_ids.popitem(last=False)
-        self._opportunity_count += 1
+        self.opportunity_count += 1
         self._episodes.record(self.census.record(opportunity), opportunity)
         self._opportunities.appendleft(opportunity)
         return True
@@ -80,10 +83,11 @@ class LiveState:
 
     def apply_window(self, window: SpreadWindow) -> None:
         """Keeps the newest of each pair and length."""
-        key = (window.base, window.buy_exchange, window.sell_exchange, window.length_seconds)
-        known = self._windows.get(key)
+        of_base = self._windows.setdefault(window.base, {})
+        key = (window.buy_exchange, window.sell_exchange, window.length_seconds)
+        known = of_base.get(key)
         if known is None or window.end >= known.end:
-            self._windows[key] = window
+            of_base[key] = window
 
     def apply_arbitrage(self, arbitrage: Arbitrage) -> bool:
         """Whether it is a change: older states and repeats are ignored."""
@@ -109,32 +113,56 @@ class LiveState:
         newest = {key: self._series[key].newest for key in moved}
         return {key: point for key, point in newest.items() if point is not None}
 
-    def snapshot(self) -> LiveSnapshot:
-        now = self._clock.now()
-        tops = self._tops()
-        settings = self.settings
+    def lines(self) -> tuple[AssetLine, ...]:
+        """Every asset with its prices and its best pair now; none before the fees are known."""
+        if self.settings is None:
+            return ()
+        age = self.settings.max_quote_age_ms * 1_000
+        return self._table.lines(self._tops(None), self.settings.taker_fees, self._clock.now(), age)
+
+    def snapshot(self, base: str | None = None) -> LiveSnapshot:
+        """With the markets of `base` alone; None: of every asset, which costs more with each of them."""
+        tops = self._tops(base)
+        plain = self._without_charts(tops)
+        return replace(
+            plain,
+            series={key: series.points() for key, series in self._series.items() if _is_of(key, base)},
+            spreads=self._spreads(tops, plain.settings, plain.now),
+            windows=tuple(
+                window for name, of in self._windows.items() if base in (None, name) for window in of.values()
+            ),
+            base=base,
+            asset_episodes=self._episodes.newest(base),
+        )
+
+    def books(self) -> LiveSnapshot:
+        """The quotes of every asset, by which balances are valued; without charts, spreads and windows."""
+        return self._without_charts(self._tops(None))
+
+    def _without_charts(self, tops: Mapping[MarketKey, TopOfBook]) -> LiveSnapshot:
         return LiveSnapshot(
-            now=now,
+            now=self._clock.now(),
             sources=self.sources,
             detection=self.detection,
-            settings=settings,
+            settings=self.settings,
             tops=tuple(tops.values()),
-            series={key: series.points() for key, series in self._series.items()},
-            spreads=self._spreads(tops, settings, now),
-            windows=tuple(self._windows.values()),
+            series={},
+            spreads=(),
+            windows=(),
             opportunities=self.opportunities(),
-            opportunity_count=self._opportunity_count,
+            opportunity_count=self.opportunity_count,
             episodes=self._episodes.newest(),
             arbitrages=self.arbitrages(),
             ledger=self.ledger,
         )
 
-    def _tops(self) -> dict[MarketKey, TopOfBook]:
-        """A row that is not a valid quote is dropped."""
+    def _tops(self, base: str | None) -> dict[MarketKey, TopOfBook]:
+        """Of `base`, with FX; None: all. A row that is not a valid quote is dropped."""
+        wanted = self._latest.keys() if base is None else self._keys.get(base, set()) | self._keys.get(None, set())
         tops: dict[MarketKey, TopOfBook] = {}
-        for key, latest in sorted(self._latest.items()):
+        for key in sorted(wanted & self._latest.keys()):
             try:
-                tops[key] = latest.top()
+                tops[key] = self._latest[key].top()
             except WireError:
                 del self._latest[key]
         return tops
@@ -152,6 +180,8 @@ class LiveState:
         latest = LatestRow(row)
         mid = latest.mid()
         self._latest[key] = latest
+        if known is None:
+            self._keys.setdefault(None if row["kind"] == "fx" else row["base"], set()).add(key)
         if key in self._series:
             self._series[key].add(row["received_time"], mid)
             self._moved.add(key)
@@ -164,6 +194,10 @@ class LiveState:
             known.is_withdrawn = True
         else:
             known.verified_time = max(known.verified_time, row["received_time"])
+
+
+def _is_of(key: MarketKey, base: str | None) -> bool:
+    return base is None or key[1].partition("/")[0] == base
 
 
 def _progress(arbitrage: Arbitrage) -> tuple[int, bool, int, int]:

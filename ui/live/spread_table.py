@@ -1,6 +1,6 @@
 """Exchange × exchange: what buying here and selling there would bring now, after fees and FX. For display alone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -26,13 +26,36 @@ class SpreadCell:
     """Both quotes and the rates used are young enough to trade on."""
 
 
+@dataclass(frozen=True, slots=True)
+class AssetPrice:
+    """One market's best prices in the settlement currency, at the side of the FX that a trade would pay."""
+
+    exchange: str
+    symbol: str
+    bid: float
+    ask: float
+    is_fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AssetLine:
+    """One asset over all exchanges. `best`: the pair that would bring most now; None without two fresh markets."""
+
+    base: str
+    prices: tuple[AssetPrice, ...]
+    best: SpreadCell | None
+
+
 class SpreadTable:
     """Knows the FX route of each market once; a market that no FX market converts has no cells."""
 
     def __init__(self, markets: tuple[Market, ...], settlement: str) -> None:
-        self._traded = tuple(market for market in markets if not market.is_fx)
+        self._traded_by_base: dict[str, list[Market]] = {}
         self._routes: dict[str, FxRoute | None] = {}
-        for market in self._traded:
+        for market in markets:
+            if market.is_fx:
+                continue
+            self._traded_by_base.setdefault(market.base, []).append(market)
             try:
                 self._routes[market.quote_currency] = fx_route(market.quote_currency, settlement, markets)
             except LookupError:
@@ -45,17 +68,40 @@ class SpreadTable:
 
         `tops` by (exchange, symbol), FX included; `now` and `max_quote_age` in microseconds.
         """
-        legs = [self._leg(market, tops, now, max_quote_age) for market in self._traded]
-        known = [leg for leg in legs if leg is not None]
-        return tuple(
-            _cell(buy, sell, fees)
-            for buy in known
-            for sell in known
-            if buy.top.exchange != sell.top.exchange and buy.top.base == sell.top.base
-        )
+        of_bases = self._legs(tops, now, max_quote_age)
+        return tuple(cell for _, legs in of_bases for cell in _cells(legs, fees))
+
+    def lines(
+        self, tops: Mapping[tuple[str, str], TopOfBook], fees: Mapping[str, Decimal], now: int, max_quote_age: int
+    ) -> tuple[AssetLine, ...]:
+        """Every asset, in the order of the session's markets, quoted or not; arguments as of `cells`."""
+        return tuple(_line(base, legs, fees) for base, legs in self._legs(tops, now, max_quote_age))
+
+    def _legs(
+        self, tops: Mapping[tuple[str, str], TopOfBook], now: int, max_quote_age: int
+    ) -> "Iterator[tuple[str, list[_Leg]]]":
+        rates = self._rates(tops.values())
+        for base, markets in self._traded_by_base.items():
+            legs = (self._leg(market, tops, rates, now, max_quote_age) for market in markets)
+            yield base, [leg for leg in legs if leg is not None]
+
+    def _rates(self, tops: Iterable[TopOfBook]) -> dict[str, TopOfBook]:
+        """The newest quote of each route's symbol, whichever exchange it came from."""
+        routed = {route.symbol for route in self._routes.values() if route is not None}
+        rates: dict[str, TopOfBook] = {}
+        for top in tops:
+            known = rates.get(top.symbol)
+            if top.symbol in routed and (known is None or top.received_time > known.received_time):
+                rates[top.symbol] = top
+        return rates
 
     def _leg(
-        self, market: Market, tops: Mapping[tuple[str, str], TopOfBook], now: int, max_quote_age: int
+        self,
+        market: Market,
+        tops: Mapping[tuple[str, str], TopOfBook],
+        rates: Mapping[str, TopOfBook],
+        now: int,
+        max_quote_age: int,
     ) -> "_Leg | None":
         top = tops.get((market.exchange, market.symbol))
         if top is None or market.quote_currency not in self._routes:
@@ -65,7 +111,7 @@ class SpreadTable:
         bid, ask = float(top.bid), float(top.ask)
         if route is None:
             return _Leg(top, bid, ask, is_fresh)
-        rate = _rate_of(route, tops.values())
+        rate = rates.get(route.symbol)
         if rate is None:
             return None
         is_fresh = is_fresh and rate.status(now, max_quote_age) == "fresh"
@@ -85,10 +131,15 @@ class _Leg:
     is_fresh: bool
 
 
-def _rate_of(route: FxRoute, tops: Iterable[TopOfBook]) -> TopOfBook | None:
-    """The newest quote of the route's symbol, whichever exchange it came from."""
-    candidates = [top for top in tops if top.symbol == route.symbol]
-    return max(candidates, key=lambda top: top.received_time, default=None)
+def _line(base: str, legs: list[_Leg], fees: Mapping[str, Decimal]) -> AssetLine:
+    fresh = _cells([leg for leg in legs if leg.is_fresh], fees)
+    prices = (AssetPrice(leg.top.exchange, leg.top.symbol, leg.sell_price, leg.buy_price, leg.is_fresh) for leg in legs)
+    return AssetLine(base, tuple(prices), max(fresh, key=lambda cell: cell.net_bps, default=None))
+
+
+def _cells(legs: list[_Leg], fees: Mapping[str, Decimal]) -> Iterator[SpreadCell]:
+    """Of one base."""
+    return (_cell(buy, sell, fees) for buy in legs for sell in legs if buy.top.exchange != sell.top.exchange)
 
 
 def _cell(buy: _Leg, sell: _Leg, fees: Mapping[str, Decimal]) -> SpreadCell:

@@ -55,11 +55,6 @@ def steps_of(markets: Iterable[Market]) -> Steps:
     return Steps(ticks, lots)
 
 
-def base_of(symbol: str) -> str:
-    """`BTC` of `BTC/JPY`."""
-    return symbol.partition("/")[0]
-
-
 def quote_of(symbol: str) -> str:
     """`JPY` of `BTC/JPY`, `USDT` of `BTC/USDT:USDT`."""
     return symbol.partition(":")[0].rpartition("/")[2]

@@ -1,7 +1,8 @@
-"""The page Bots & thresholds: kill switch, bots, settings, history and preview."""
+"""The page Bots & thresholds: kill switch, assets, bots, settings, history and preview."""
 
 import streamlit
 
+from ui.page_parts.asset_form import render_asset_form
 from ui.page_parts.kill_switch import render_kill_switch
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.page_parts.page_sign_in import render_signing_in
@@ -19,6 +20,7 @@ def render_bots() -> None:
         return
     render_kill_switch()
     render_signing_in(dashboard)
+    render_asset_form()
     render_bot_actions(dashboard)
     render_settings(dashboard)
     render_history(dashboard)

@@ -3,6 +3,7 @@
 import streamlit
 
 from store.errors import StoreError
+from ui.page_parts.market_choice import MarketChoice, choose_market
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.page_parts.page_times import shown_zone
 from ui.panels.health_log import render_log
@@ -40,20 +41,34 @@ def render_health() -> None:
     if dashboard is None:
         return
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
+    streamlit.subheader("Feeds", anchor=False)
+    streamlit.fragment(_render_streams, run_every=REFRESH_SECONDS)(dashboard, choose_market(dashboard))
     render_log(dashboard)
 
 
-def _render(dashboard: Dashboard) -> None:
+def _report(dashboard: Dashboard) -> HealthReportRow | None:
+    """None, and the page says so, where it takes too long."""
     try:
-        report = dashboard.answer(dashboard.health.report())
+        return dashboard.answer(dashboard.health.report())
     except (StoreError, TimeoutError):
         streamlit.warning(NO_ANSWER)
+        return None
+
+
+def _render(dashboard: Dashboard) -> None:
+    report = _report(dashboard)
+    if report is None:
         return
-    zone = shown_zone()
     streamlit.html(verdict(report))
     streamlit.html(headline(report))
-    _section("Processes", processes_table(report, zone))
-    _section("Feeds", feeds_table(report))
+    _section("Processes", processes_table(report, shown_zone()))
+
+
+def _render_streams(dashboard: Dashboard, market: MarketChoice) -> None:
+    report, zone = _report(dashboard), shown_zone()
+    if report is None:
+        return
+    streamlit.html(feeds_table(report, market))
     _section("Spark", queries_table(report, zone))
     streamlit.caption(REAL_TIME_REPORTS)
     left, right = streamlit.columns(2, gap="medium")

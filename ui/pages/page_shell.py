@@ -22,7 +22,7 @@ PATHS = {
     "/live": LIVE,
     "/opportunities": ("header.js",),
     "/trades": ("header.js",),
-    "/bots": ("header.js", "signing_in.js", "kill_switch.js", "settings_form.js"),
+    "/bots": ("header.js", "signing_in.js", "kill_switch.js", "asset_form.js", "settings_form.js"),
     "/backtests": ("header.js",),
     "/health": ("header.js",),
 }

@@ -2,6 +2,7 @@
 
 import streamlit
 
+from ui.page_parts.market_choice import choose_market
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.panels.trades_figures import render_figures
 from ui.panels.trades_list import render_list
@@ -14,4 +15,5 @@ def render_trades() -> None:
     if dashboard is None:
         return
     render_figures(dashboard)
-    render_list(dashboard)
+    streamlit.subheader("Trades", anchor=False)
+    render_list(dashboard, choose_market(dashboard))

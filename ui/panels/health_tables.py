@@ -7,8 +7,10 @@ from html import escape
 from session.labels import exchange_name, state_name
 from session.number_format import count_text, duration, offset_ms
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, words
+from ui.page_parts.market_choice import MarketChoice
 from ui.page_parts.page_times import moment
 from ui.rows.health_rows import HealthReportRow, LatencyRow, PartitionRow, QueryRow, ReaderRow
+from ui.services.session_markets import base_of, is_of_market
 
 CSS = """
 <style>
@@ -85,7 +87,7 @@ def processes_table(report: HealthReportRow, zone: tzinfo) -> str:
     return table("Processes", heads, rows, "No processes: no supervisor has reported any, or MongoDB does not answer.")
 
 
-def feeds_table(report: HealthReportRow) -> str:
+def feeds_table(report: HealthReportRow, market: MarketChoice) -> str:
     rows: list[Line] = [
         [
             f"{exchange_name(one['exchange'])} {one['symbol']}",
@@ -98,10 +100,11 @@ def feeds_table(report: HealthReportRow) -> str:
             UNKNOWN if one["offset_us"] is None else offset_ms(one["offset_us"]),
         ]
         for one in report["feeds"]
+        if is_of_market(market.base, market.exchange, base_of(one["symbol"]), one["exchange"])
     ]
     counted = ("Age", "Quotes", "Gaps", "Checksums", "Malformed", "Resyncs", "Reconnects", "REST mismatches")
     heads = (*words("Feed", "State", "Region"), *numbers(*counted, "Clock offset"))
-    return table("Feeds", heads, rows, "No feed has reported yet.")
+    return table("Feeds", heads, rows, "No matches." if report["feeds"] else "No feed has reported yet.")
 
 
 def kafka_table(report: HealthReportRow) -> str:

@@ -15,11 +15,12 @@ from session.number_format import money, percent
 from store.aggregates.average_sums import AverageSum
 from store.errors import StoreError
 from ui.page_parts.dom_tables import Cell, Figure, Line, figures, numbers, table, text_of_cell, words
-from ui.page_parts.money_cells import Steps, base_of, money_cell, quote_of, steps_of
+from ui.page_parts.money_cells import Steps, money_cell, quote_of, steps_of
 from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.trades_charts import equity_chart, lines_chart, split_chart
 from ui.rows.fill_rows import average_sum_rows
 from ui.services.dashboard import Dashboard
+from ui.services.session_markets import base_of
 
 REFRESH_SECONDS = 3.0
 BY = "trades.by"

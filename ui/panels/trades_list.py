@@ -15,12 +15,14 @@ from store.errors import CursorError, StoreError
 from store.queries.trade_history import BookedFill, TradeFilter
 from store.server.page_reader import Page
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
-from ui.page_parts.money_cells import Steps, base_of, money_cell, quote_of, steps_of
+from ui.page_parts.market_choice import MarketChoice
+from ui.page_parts.money_cells import Steps, money_cell, quote_of, steps_of
 from ui.page_parts.page_times import moment, moment_cell, shown_zone, zone_word
 from ui.page_parts.page_turning import Paging, paging
 from ui.panels.trades_detail import render_detail
 from ui.panels.trades_figures import NO_STORE
 from ui.services.dashboard import Dashboard
+from ui.services.session_markets import base_of
 
 Kind = Literal["Arbitrages", "Fills"]
 KIND = "trades.kind"
@@ -42,13 +44,12 @@ FILL_HEADS = (
 )
 
 
-def render_list(dashboard: Dashboard) -> None:
+def render_list(dashboard: Dashboard, market: MarketChoice) -> None:
     """A fragment with automatic refresh: paging and filtering do not render the charts again."""
-    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard, market)
 
 
-def _render(dashboard: Dashboard) -> None:
-    streamlit.subheader("Trades", anchor=False)
+def _render(dashboard: Dashboard, market: MarketChoice) -> None:
     zone = shown_zone()
     kind: Kind = (
         streamlit.segmented_control(
@@ -56,7 +57,7 @@ def _render(dashboard: Dashboard) -> None:
         )
         or "Arbitrages"
     )
-    wanted = _filters(dashboard, zone)
+    wanted = _filters(market, zone)
     place_in_list = paging("trades", f"{kind} {wanted}")
     place = streamlit.container()
     try:
@@ -71,20 +72,9 @@ def _render(dashboard: Dashboard) -> None:
     _render_paging(place_in_list, next_cursor, kind, wanted)
 
 
-def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
-    session = dashboard.session
+def _filters(market: MarketChoice, zone: tzinfo) -> TradeFilter:
     name = zone_word(zone)
     with streamlit.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        exchange = streamlit.selectbox(
-            "Exchange",
-            session.exchanges,
-            None,
-            format_func=exchange_name,
-            key="trades.exchange",
-            placeholder="All",
-            width=150,
-        )
-        base = streamlit.selectbox("Base", session.bases, None, key="trades.base", placeholder="All", width=110)
         states = streamlit.multiselect(
             "State",
             get_args(ArbitrageState),
@@ -105,7 +95,12 @@ def _filters(dashboard: Dashboard, zone: tzinfo) -> TradeFilter:
         since = streamlit.datetime_input(f"From ({name})", None, key="trades.from", step=60, width=190)
         until = streamlit.datetime_input(f"Until ({name})", None, key="trades.until", step=60, width=190)
     return TradeFilter(
-        exchange, base, tuple(states), strategy, since=microseconds(since, zone), until=microseconds(until, zone)
+        market.exchange,
+        market.base,
+        tuple(states),
+        strategy,
+        since=microseconds(since, zone),
+        until=microseconds(until, zone),
     )
 
 

@@ -107,6 +107,6 @@ def live_episode_row(shown: LiveEpisode, settings: Settings | None) -> LiveEpiso
         sell_amount=sell.amount,
         seen=episode.samples,
         net_bps=shown.newest.net_bps,
-        best_profit=tradable_profit(shown.best, settings_bounds(settings)),
+        best_profit=tradable_profit(shown.best, settings_bounds(shown.best, settings)),
         currency=shown.newest.currency,
     )

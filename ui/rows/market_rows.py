@@ -181,7 +181,7 @@ def opportunity_row(opportunity: Opportunity, settings: Settings | None) -> Oppo
         sell_symbol=sell.symbol,
         sell_price=sell.price,
         sell_amount=sell.amount,
-        tradable_profit=tradable_profit(opportunity, settings_bounds(settings)),
+        tradable_profit=tradable_profit(opportunity, settings_bounds(opportunity, settings)),
     )
 
 

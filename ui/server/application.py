@@ -42,6 +42,7 @@ from ui.http import label_script as page_labels
 from ui.http import problem_types
 from ui.http.body_limit import BoundedBodies
 from ui.http.http_methods import HeadAsGet, reject
+from ui.http.known_markets import known_markets
 from ui.http.known_parameters import known_parameters
 from ui.http.operator_requests import operator_of
 from ui.http.page_auth import SignedInOnly
@@ -114,7 +115,7 @@ def _serve_shell(app: FastAPI) -> None:
 
 
 def _include_routers(app: FastAPI) -> None:
-    knowing = [Depends(known_parameters)]
+    knowing = [Depends(known_parameters), Depends(known_markets)]
     for module in (
         backtests,
         bots,

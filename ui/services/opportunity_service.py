@@ -2,12 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 
 from market.accounting.episodes import MarketPair
 from market.money import ZERO, text_of, total
 from market.time_units import MICROSECONDS
-from store.aggregates.episode_sums import BINS_PER_BPS, EpisodeSum, episodes_by_outcome
+from store.aggregates.episode_sums import (
+    BINS_PER_BPS,
+    EpisodeSum,
+    episodes_by_outcome,
+    missed_episodes,
+    missed_profit,
+)
 from store.aggregates.opportunity_sums import OutcomeSum
 from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_outcomes import OpportunityOutcome
@@ -24,6 +31,7 @@ from ui.rows.opportunity_rows import (
 )
 from ui.services.dashboard import Dashboard
 from ui.services.opportunity_lifetimes import lifetimes_row
+from ui.services.session_markets import is_of_market
 
 SPAN_SECONDS: dict[Span, int | None] = {"10m": 600, "hour": 3_600, "session": None}
 WIDTHS = (1, 2, 4, 10, 20, 40, 100, 200, 400, 1_000, 2_000)
@@ -117,6 +125,23 @@ def episode_counts_row(sums: Iterable[EpisodeSum]) -> EpisodeCountsRow:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class RejectionSums:
+    """By reason."""
+
+    counts: dict[str, int]
+    episodes: dict[str, int]
+    missed_profit: dict[str, Decimal]
+
+
+async def rejection_sums(dashboard: Dashboard, base: str | None, exchange: str | None) -> RejectionSums:
+    """`exchange` on either side. Raises StoreUnavailableError."""
+    counts = await dashboard.reader.rejection_counts(base, exchange)
+    read = await dashboard.reader.opportunity_sums.episodes.of_session()
+    sums = [one for one in read if _is_of(base, exchange, one)]
+    return RejectionSums(counts, missed_episodes(sums), missed_profit(sums))
+
+
 async def episode_page(dashboard: Dashboard, wanted: EpisodeFilter, cursor: str | None, limit: int) -> Page[EpisodeRow]:
     """Newest first. Raises CursorError, StoreUnavailableError."""
     page = await dashboard.reader.episodes(wanted, cursor, limit)
@@ -180,14 +205,10 @@ def _by_bin(sums: Iterable[OutcomeSum]) -> Counter[int]:
     return counts
 
 
-def _fits(base: str | None, exchange: str | None, its_base: str, buy_exchange: str, sell_exchange: str) -> bool:
-    return base in (None, its_base) and exchange in (None, buy_exchange, sell_exchange)
-
-
 def _is_of(base: str | None, exchange: str | None, one: OutcomeSum | EpisodeSum) -> bool:
-    return _fits(base, exchange, one.base, one.buy_exchange, one.sell_exchange)
+    return is_of_market(base, exchange, one.base, one.buy_exchange, one.sell_exchange)
 
 
 def _fits_pair(base: str | None, exchange: str | None, pair: MarketPair) -> bool:
     its_base, buy_exchange, _, sell_exchange, _ = pair
-    return _fits(base, exchange, its_base, buy_exchange, sell_exchange)
+    return is_of_market(base, exchange, its_base, buy_exchange, sell_exchange)

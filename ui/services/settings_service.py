@@ -43,7 +43,7 @@ async def change_settings(
         note.before = values_of(current, changes)
         if current.version != expected_version:
             raise VersionConflictError(current.version)
-        changed = changed_settings(current, changes, dashboard.session.exchanges)
+        changed = changed_settings(current, changes, dashboard.session.exchanges, dashboard.session.bases)
         saved = await dashboard.reader.settings.change(changed, expected_version, on_behalf or caller.name)
         note.after = values_of(saved, changes)
     dashboard.hub.apply_settings(saved)
@@ -71,7 +71,35 @@ async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Call
     return saved
 
 
-def changed_settings(current: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...]) -> Settings:
+async def switch_asset(dashboard: Dashboard, base: str, is_on: bool, caller: Caller) -> Settings:
+    """Take an asset of the session off it, or back. Applies to whatever settings are in force.
+
+    Returns the settings in force afterwards; no new version where it was already so. Raises SettingsMissingError,
+    StoreUnavailableError.
+    """
+
+    def switched(now: Settings) -> Settings:
+        others = tuple(name for name in now.disabled_assets if name != base)
+        return now.model_copy(update={"disabled_assets": others if is_on else (*others, base)})
+
+    async with auditing(dashboard, caller, "assets.switch", base) as note:
+        note.after = {"enabled": is_on}
+        current = await dashboard.reader.settings.current()
+        note.before = {} if current is None else {"enabled": base not in current.disabled_assets}
+        if current is not None and (base not in current.disabled_assets) == is_on:
+            return current
+        saved = await dashboard.reader.settings.amend(switched, caller.name)
+        if saved is None:
+            raise SettingsMissingError
+        note.after = {"enabled": is_on, "version": saved.version}
+    dashboard.hub.apply_settings(saved)
+    log.info("asset switched", extra={"version": saved.version, "who": caller.name, "base": base, "is_on": is_on})
+    return saved
+
+
+def changed_settings(
+    current: Settings, changes: Mapping[str, object], exchanges: tuple[str, ...], bases: tuple[str, ...]
+) -> Settings:
     """`current` with `changes`, checked. Raises SettingsInvalidError."""
     try:
         changed = Settings.model_validate({**current.model_dump(), **_merged(current, changes)})
@@ -84,7 +112,19 @@ def changed_settings(current: Settings, changes: Mapping[str, object], exchanges
         why = f"this session has no exchange {', '.join(sorted(unknown))}; it has {', '.join(exchanges)}"
         named = "enabled_exchanges" if enabled else "taker_fees"
         raise SettingsInvalidError([{"field": named, "why": why}])
+    _check_bases(current, changed, bases)
     return changed
+
+
+def _check_bases(current: Settings, changed: Settings, bases: tuple[str, ...]) -> None:
+    """Raises SettingsInvalidError for an asset that the session does not have; those of earlier ones may stay."""
+    for field, named, before in (
+        ("disabled_assets", changed.disabled_assets, current.disabled_assets),
+        ("asset_limits", changed.asset_limits, current.asset_limits),
+    ):
+        if unknown := set(named) - set(before) - set(bases):
+            why = f"this session has no asset {', '.join(sorted(unknown))}; it has {', '.join(bases)}"
+            raise SettingsInvalidError([{"field": field, "why": why}])
 
 
 def _merged(current: Settings, changes: Mapping[str, object]) -> dict[str, object]:

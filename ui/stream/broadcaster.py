@@ -1,6 +1,6 @@
 """Publishes to all clients: each message is encoded once, and each client reads at its own pace."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -10,8 +10,9 @@ from session.session import Session
 from store.queries.trade_reader import TradeReader
 from ui.live.latency_histograms import LatencyHistogram
 from ui.live.live_state import KEPT_ARBITRAGES, LiveState
+from ui.rows.matrix_rows import MatrixRow, matrix_row
 from ui.stream.live_clients import LiveClient, LiveMessage, MessageKind, SequenceNumbers
-from ui.stream.live_messages import SHOWN_ARBITRAGES, snapshot_message
+from ui.stream.live_messages import SHOWN_ARBITRAGES, assets_message, snapshot_message
 from ui.stream.missed_trades import ANSWER_SECONDS, MissedTrades, reaches_back, read_missed, reserved_since
 
 
@@ -28,7 +29,10 @@ class Broadcaster:
         self._answer_seconds = answer_seconds
         self._numbers = SequenceNumbers()
         self._clients: set[LiveClient] = set()
-        self._snapshot: LiveMessage | None = None
+        self._snapshots: dict[str | None, LiveMessage] = {}
+        """By the asset shown."""
+        self._assets: dict[str, MatrixRow] = {}
+        """As they were last published."""
         self._resynchronisations = 0
         self.deliveries = LatencyHistogram()
         """From publishing until a client's connection took the message; without snapshots."""
@@ -42,14 +46,23 @@ class Broadcaster:
         return sum(client.is_page for client in self._clients)
 
     @property
+    def bases(self) -> set[str | None]:
+        """The assets that clients show; None: all of them."""
+        return {client.base for client in self._clients}
+
+    @property
     def resynchronisations(self) -> int:
         """How often a client fell behind and was resynced."""
         return self._resynchronisations + sum(client.resynchronisations for client in self._clients)
 
     @asynccontextmanager
-    async def client(self, since: int | None = None, *, is_page: bool = False) -> AsyncIterator[LiveClient]:
-        """Adds a client; `since`: the sequence of the last message it received, if it reconnects."""
-        client = LiveClient(since, is_page=is_page)
+    async def client(
+        self, since: int | None = None, *, base: str | None = None, is_page: bool = False
+    ) -> AsyncIterator[LiveClient]:
+        """Adds a client; `since`: the sequence of the last message it received, if it reconnects. `base`: the asset
+        that it shows, empty for the session's first; None: all."""
+        shown = next(iter(self._session.bases), "") if base == "" else base
+        client = LiveClient(since, base=shown, is_page=is_page)
         self._clients.add(client)
         try:
             yield client
@@ -58,18 +71,33 @@ class Broadcaster:
             self._resynchronisations += client.resynchronisations
 
     def publish(self, kind: MessageKind, text: str) -> None:
-        message = self._numbered(kind, text)
-        self._snapshot = None
-        for client in self._clients:
-            client.offer(message)
+        """To all."""
+        self._offer(self._numbered(kind, text), self._clients)
+
+    def publish_to(self, base: str | None, kind: MessageKind, text: str) -> None:
+        """To those that show `base`."""
+        self._offer(self._numbered(kind, text), [client for client in self._clients if client.base == base])
+
+    def publish_assets(self) -> None:
+        """The rows of the matrix that changed since the last time."""
+        rows = self._matrix_rows()
+        changed = [row for base, row in rows.items() if self._assets.get(base) != row]
+        self._assets = rows
+        if changed:
+            self.publish("assets", assets_message(changed))
 
     def discard_snapshot(self) -> None:
-        """Discards the cached snapshot after a change that was not published."""
-        self._snapshot = None
+        """Discards the cached snapshots after a change that was not published."""
+        self._snapshots.clear()
+
+    def _offer(self, message: LiveMessage, clients: Iterable[LiveClient]) -> None:
+        self.discard_snapshot()
+        for client in clients:
+            client.offer(message)
 
     def resynchronise(self, *, only_owed: bool = False) -> None:
         """Sends a snapshot to every client, or only to those whose last one had gaps."""
-        self._snapshot = None
+        self.discard_snapshot()
         for client in self._clients:
             if client.is_owed or not only_owed:
                 client.resynchronise()
@@ -83,7 +111,7 @@ class Broadcaster:
                 older = await self._older_than_stored(client.since)
                 client.begin()
                 client.is_owed = not older.is_complete
-                message = self.snapshot_message(client.since, older)
+                message = self.snapshot_message(client.since, older, client.base)
             else:
                 message = client.take()
             if not client.is_owed:
@@ -92,18 +120,21 @@ class Broadcaster:
             if message.kind != "snapshot":
                 self.deliveries.observe(wall_now() - message.sequence)
 
-    def snapshot_message(self, since: int | None = None, older: MissedTrades | None = None) -> LiveMessage:
-        """The newest trades, and all since `since`."""
+    def snapshot_message(
+        self, since: int | None = None, older: MissedTrades | None = None, base: str | None = None
+    ) -> LiveMessage:
+        """The newest trades, and all since `since`, with the markets of `base`; None: of every asset."""
         older = older or MissedTrades()
         arbitrages = self._state.arbitrages()
         shown = SHOWN_ARBITRAGES if since is None else max(SHOWN_ARBITRAGES, _changed_since(arbitrages, since))
         if shown == SHOWN_ARBITRAGES and not older.arbitrages and older.is_complete:
-            self._snapshot = self._snapshot or self._made_snapshot(arbitrages[:shown], is_complete=True)
-            return self._snapshot
+            if base not in self._snapshots:
+                self._snapshots[base] = self._made_snapshot(base, arbitrages[:shown], is_complete=True)
+            return self._snapshots[base]
         known = {arbitrage.arbitrage_id for arbitrage in arbitrages}
         rest = tuple(one for one in older.arbitrages if one.arbitrage_id not in known)
         wanted = arbitrages + rest if rest else arbitrages[:shown]
-        return self._made_snapshot(wanted, is_complete=older.is_complete)
+        return self._made_snapshot(base, wanted, is_complete=older.is_complete)
 
     async def _older_than_stored(self, since: int | None) -> MissedTrades:
         if since is None:
@@ -114,10 +145,16 @@ class Broadcaster:
             return MissedTrades()
         return await read_missed(self._reader, since, self._answer_seconds)
 
-    def _made_snapshot(self, arbitrages: tuple[Arbitrage, ...], *, is_complete: bool) -> LiveMessage:
-        snapshot = replace(self._state.snapshot(), arbitrages=arbitrages)
-        text = snapshot_message(self._session, snapshot, len(arbitrages))
+    def _made_snapshot(self, base: str | None, arbitrages: tuple[Arbitrage, ...], *, is_complete: bool) -> LiveMessage:
+        snapshot = replace(self._state.snapshot(base), arbitrages=arbitrages)
+        assets = list(self._matrix_rows().values())
+        text = snapshot_message(self._session, snapshot, self._state.books(), assets, len(arbitrages))
+        # whoever gets this one may have another price than was published last
+        self._assets.clear()
         return self._numbered("snapshot", text, f'"is_complete":{"true" if is_complete else "false"},')
+
+    def _matrix_rows(self) -> dict[str, MatrixRow]:
+        return {line.base: matrix_row(line) for line in self._state.lines()}
 
     def _numbered(self, kind: MessageKind, text: str, members: str = "") -> LiveMessage:
         """`text` is a JSON object; the sequence becomes its first member."""

@@ -12,7 +12,7 @@ QUEUED_MESSAGES = 64
 FULL_STATE_KINDS = ("ledger", "settings")
 """Each of these replaces the state: of those queued, the newest is enough."""
 
-MessageKind = Literal["snapshot", "pulse", "trade", "ledger", "settings"]
+MessageKind = Literal["snapshot", "pulse", "assets", "trade", "ledger", "settings"]
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,18 @@ class SequenceNumbers:
 class LiveClient:
     """Messages in order. A client that falls behind loses its queue and gets a snapshot instead, as at its start."""
 
-    def __init__(self, since: int | None = None, limit: int = QUEUED_MESSAGES, *, is_page: bool = False) -> None:
-        """`since`: the sequence of the last message that the client received, also over an earlier connection."""
+    def __init__(
+        self,
+        since: int | None = None,
+        limit: int = QUEUED_MESSAGES,
+        *,
+        base: str | None = None,
+        is_page: bool = False,
+    ) -> None:
+        """`since`: the sequence of the last message that the client received, also over an earlier connection. `base`:
+        the asset that it shows; None: all."""
         self.since = since
+        self.base = base
         self.is_page = is_page
         self.is_owed = False
         """Missed trades could not be read; the next snapshot tries again."""
@@ -77,6 +86,12 @@ class LiveClient:
             return
         self._queue.append(message)
         self._filled.set()
+
+    def show(self, base: str) -> None:
+        """From now on the asset `base`: the next message is a snapshot with its markets."""
+        if base != self.base:
+            self.base = base
+            self.resynchronise()
 
     def resynchronise(self) -> None:
         """The next message is a snapshot."""

@@ -35,6 +35,8 @@ from ui.stream.liveness import detection_process, kafka_answers, poll_forever
 PULSE_SECONDS = 0.25
 FETCH_WAIT_SECONDS = 0.1
 """Seconds that Kafka may batch rows: a page gets four updates a second."""
+ASSETS_SECONDS = 0.5
+"""The matrix of all assets moves half as often as the asset that a page shows."""
 QUIET_PULSE_MICROSECONDS = MICROSECONDS
 """A page without a message for 2 s shows itself as stale."""
 SILENT_MICROSECONDS = MICROSECONDS * 3 // 2
@@ -69,6 +71,7 @@ class LiveHub:
         self._totals_changed = asyncio.Event()
         self._changed = True
         self._published_at = 0
+        self._assets_published_at = 0
         self._published: dict[str, tuple[object, ...]] = {}
         self._is_current = False
         """MongoDB's changes are applied up to the last one."""
@@ -158,7 +161,8 @@ class LiveHub:
             self.pulse()
 
     def pulse(self) -> None:
-        """One message for all changes since the last; without changes, one a second. Nothing without clients."""
+        """One message for all changes since the last, for each asset that somebody shows; without changes, one a
+        second. Nothing without clients."""
         self._check_mongodb()
         self._update_detection()
         if not self.broadcaster:
@@ -171,8 +175,13 @@ class LiveHub:
             return
         opportunities, self._new_opportunities = self._new_opportunities, []
         self._changed, self._published_at = False, wall_now()
-        pulse = pulse_message(self.live_state.snapshot(), self.live_state.take_points(), reversed(opportunities))
-        self.broadcaster.publish("pulse", pulse)
+        points = self.live_state.take_points()
+        for base in self.broadcaster.bases:
+            pulse = pulse_message(self.live_state.snapshot(base), points, opportunities[::-1])
+            self.broadcaster.publish_to(base, "pulse", pulse)
+        if self._published_at - self._assets_published_at >= ASSETS_SECONDS * MICROSECONDS:
+            self._assets_published_at = self._published_at
+            self.broadcaster.publish_assets()
 
     async def _follow_forever(self, source: str, follow: Callable[[], Awaitable[None]]) -> None:
         delays = backoff()
@@ -282,7 +291,7 @@ class LiveHub:
         if ledger != self.live_state.ledger:
             self.live_state.ledger = ledger
             self._changed = True
-            self.broadcaster.publish("ledger", ledger_message(self._session, self.live_state.snapshot()))
+            self.broadcaster.publish("ledger", ledger_message(self._session, self.live_state.books()))
 
 
 async def _refresh_on_change(

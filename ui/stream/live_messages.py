@@ -2,9 +2,15 @@
 
 Each has a `sequence`: a client that reconnects with the last one (`since`, or Last-Event-ID) misses no trade.
 
+A client may name the one asset that it shows, `base`, in the address or, over the WebSocket, in a message
+`{"base": "ETH"}`, which a snapshot answers; `base=` is the session's first asset. Without one it receives every asset,
+which costs more with each of them.
+
 * `snapshot`: everything. It replaces all that the client knew. `is_complete` false: trades since then are left out.
-* `pulse`: quotes, newest points of charts, volatility of a year by asset (a fraction of one), spreads, new
-  opportunities, the newest episodes, the state of detection; at least one a second.
+  `series` has every market, but points only of `base`.
+* `pulse`: of `base`: quotes (and FX), newest points of charts, volatility of a year (a fraction of one), spreads,
+  newest episodes; of all assets: new opportunities, the newest episodes; the state of detection; at least one a second.
+* `assets`: every asset whose prices or best pair changed, at most twice a second.
 * `trade`: one arbitrage as it stands; `arbitrage_id`, `event_time` and `times` are repeated outside of it.
 * `ledger`: balances, inventory, feeds, P&L (also by exchange, asset, day), rejections, episodes by
   outcome. `settings`: the ones in force.
@@ -17,6 +23,7 @@ import orjson
 
 from market.accounting.profit_groups import GroupedBy, profit_by
 from market.decide.settings import Settings
+from market.instruments.markets import Market
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
@@ -38,15 +45,19 @@ from ui.rows.market_rows import (
     simulated_market_row,
     spread_rows,
 )
+from ui.rows.matrix_rows import MatrixRow
 
 SHOWN_OPPORTUNITIES = 20
-SHOWN_EPISODES = 8
+SHOWN_EPISODES = 20
+"""More than the table shows, so that a filter by exchange finds some."""
 SHOWN_ARBITRAGES = 100
 """More than the table shows at once, so that a filter finds some."""
 
 
-def snapshot_message(session: Session, snapshot: LiveSnapshot, arbitrages: int = SHOWN_ARBITRAGES) -> str:
-    """`arbitrages`: how many of the newest."""
+def snapshot_message(
+    session: Session, snapshot: LiveSnapshot, books: LiveSnapshot, assets: list[MatrixRow], arbitrages: int
+) -> str:
+    """`books` has the quotes of every asset, also where `snapshot` is of one; `arbitrages`: how many of the newest."""
     return _text(
         "snapshot",
         {
@@ -54,10 +65,12 @@ def snapshot_message(session: Session, snapshot: LiveSnapshot, arbitrages: int =
             "simulated_market": simulated_market_row(session),
             "session_id": session.session_id,
             "settlement_currency": session.settlement_currency,
-            "series": [_series(session, snapshot, key) for key in snapshot.series],
+            "base": snapshot.base,
+            "series": [_series(snapshot, market) for market in session.traded],
+            "assets": assets,
             "arbitrages": [arbitrage_row(arbitrage) for arbitrage in snapshot.arbitrages[:arbitrages]],
             "settings": _settings(snapshot.settings),
-            "ledger": _ledger(session, snapshot),
+            "ledger": _ledger(session, books),
             **_market(snapshot, snapshot.opportunities),
         },
     )
@@ -67,10 +80,15 @@ def pulse_message(
     snapshot: LiveSnapshot, points: Mapping[MarketKey, PricePoint], opportunities: Iterable[Opportunity]
 ) -> str:
     drawn = {
-        f"{exchange} {symbol}": (point.time / MICROSECONDS, point.mid, point.mean_mid)
-        for (exchange, symbol), point in points.items()
+        f"{key[0]} {key[1]}": (point.time / MICROSECONDS, point.mid, point.mean_mid)
+        for key, point in points.items()
+        if key in snapshot.series
     }
     return _text("pulse", {"points": drawn, **_market(snapshot, opportunities)})
+
+
+def assets_message(assets: list[MatrixRow]) -> str:
+    return _text("assets", {"assets": assets})
 
 
 def trade_message(arbitrage: Arbitrage) -> str:
@@ -108,12 +126,14 @@ def _market(snapshot: LiveSnapshot, opportunities: Iterable[Opportunity]) -> dic
         "opportunities": [opportunity_row(opportunity, snapshot.settings) for opportunity in newest],
         "opportunity_count": snapshot.opportunity_count,
         "episodes": [live_episode_row(one, snapshot.settings) for one in snapshot.episodes[:SHOWN_EPISODES]],
+        "asset_episodes": [
+            live_episode_row(one, snapshot.settings) for one in snapshot.asset_episodes[:SHOWN_EPISODES]
+        ],
     }
 
 
-def _series(session: Session, snapshot: LiveSnapshot, key: MarketKey) -> SeriesRow:
-    market = next(market for market in session.traded if (market.exchange, market.symbol) == key)
-    return series_row(market, snapshot.series[key])
+def _series(snapshot: LiveSnapshot, market: Market) -> SeriesRow:
+    return series_row(market, snapshot.series.get((market.exchange, market.symbol), ()))
 
 
 def _ledger(session: Session, snapshot: LiveSnapshot) -> dict[str, object]:

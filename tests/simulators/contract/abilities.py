@@ -38,6 +38,11 @@ ABILITIES: dict[str, tuple[str, ...]] = {
 
 TRIED = tuple(dict.fromkeys(name for names in ABILITIES.values() for name in names))
 
+CANDLES = ("coinbaseexchange", "bitstamp", "kraken", "binance")
+"""Where an exchange has candles; bitFlyer has none."""
+STREAMED_CANDLES = ("kraken", "binance")
+"""Where ccxt streams them."""
+
 CLIENT_IDS = ("coinbaseexchange", "bitstamp", "kraken", "binance")
 """Where an order can carry an id of the client's own; bitFlyer knows none."""
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from exchanges.exchange_credentials import load_credentials
 from market.instruments.markets import Market
 from market.instruments.orders import Side
 from market.money import Amount, Price, decimal_of, floor_to_step
+from session.clock import Clock
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import SimulatedFill
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -48,6 +49,11 @@ class Bench:
     @property
     def listing(self) -> Listing:
         return self.exchange.listings[self.symbol]
+
+    def on(self, base: str) -> "Bench":
+        """The same client on the exchange's market of another asset."""
+        [market] = [row.market for row in self.exchange.listings.values() if row.market.base == base]
+        return replace(self, market=market)
 
     def best(self, side: Side) -> tuple[Price, Amount]:
         return self.outside.best(self.market, side)
@@ -111,9 +117,9 @@ class Bench:
 
 
 @asynccontextmanager
-async def opened(exchange: str, home: Path) -> AsyncIterator[Bench]:
+async def opened(exchange: str, home: Path, clock: Clock | None = None) -> AsyncIterator[Bench]:
     """A client from ccxt's own constructor: addresses and keys, and no waiting between calls."""
-    async with served(home) as outside:
+    async with served(home, clock=clock) as outside:
         listings = outside.world.gateways[exchange].exchange.listings.values()
         market = next(listing.market for listing in listings if not listing.market.is_fx)
         keys = load_credentials(home, exchange)

@@ -69,6 +69,23 @@ async def test_a_market_order_walks_the_book(bench: Bench, side: Side) -> None:
     assert_balances_follow(before, await bench.totals(), bench.fills())
 
 
+@both_sides
+@pytest.mark.parametrize("base", ["ETH", "XRP", "DOGE", "JASMY"])
+@everywhere
+async def test_other_assets_trade_under_the_exchanges_own_names_and_in_its_steps(
+    bench: Bench, base: str, side: Side
+) -> None:
+    coin = bench.on(base)
+    amount = 10 * coin.market.minimum_amount
+    before = await coin.totals()
+    order_id = await coin.post(side, amount, None)
+    row = await coin.order(order_id)
+    assert (row["status"], decimal_of(row["filled"])) == ("closed", amount)
+    assert {fill.symbol for fill in coin.fills()} == {coin.symbol}
+    assert_trades_equal(await coin.client.fetch_my_trades(coin.symbol), coin.fills())
+    assert_balances_follow(before, await coin.totals(), coin.fills())
+
+
 @everywhere
 async def test_the_rest_of_a_partial_fill_rests(bench: Bench) -> None:
     price, shown = bench.best("sell")

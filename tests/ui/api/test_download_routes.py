@@ -68,7 +68,7 @@ async def test_a_file_is_named_after_session_and_time_and_filtered_like_the_list
     assert re.fullmatch(name, answer.headers["content-disposition"])
     assert {row["exchange"] for row in csv.DictReader(io.StringIO(answer.text))} == {"beta"}
     assert await rows_of(api, "/api/arbitrages.csv?strategy=ma") == []
-    assert await table_of(api, "/api/arbitrages.parquet?base=ETH") == []
+    assert await table_of(api, "/api/arbitrages.parquet?base=EUR") == []
 
 
 @pytest.mark.usefixtures("three_traded")

@@ -68,6 +68,22 @@ async def test_programs_receive_trades_and_go_on_where_they_left(address: str, s
     assert int(event["id"]) < snapshot["sequence"]
 
 
+async def test_a_page_says_which_asset_it_shows_and_a_program_gets_all(address: str) -> None:
+    async with asyncio.timeout(20), websockets.connect(f"ws://{address}/ws/live?base=", max_size=None) as page:
+        assert orjson.loads(await page.recv())["base"] == "BTC"
+        for nonsense in ("", "{", "[]", '{"base": 1}', '{"base": "' + "x" * 200 + '"}', b"\xff"):
+            await page.send(nonsense)
+        await page.send('{"base": "ETH"}')
+        while (message := orjson.loads(await page.recv()))["type"] != "snapshot":
+            pass
+        assert message["base"] == "ETH"
+    async with asyncio.timeout(20), websockets.connect(f"ws://{address}/ws/live", max_size=None) as program:
+        assert orjson.loads(await program.recv())["base"] is None
+    async with client_at(address) as client:
+        answer = await client.get("/api/stream", params={"base": "XRP"})
+    assert (answer.status_code, answer.json()["detail"]) == (422, "This session has no asset 'XRP'; it has BTC.")
+
+
 @pytest.mark.parametrize("identity", ["x", "-1", "9" * 5_000, "1.5", "", "\xb2"])
 async def test_a_last_event_that_is_none_of_ours_counts_as_none(address: str, identity: str) -> None:
     async with (

@@ -20,7 +20,20 @@ async def test_quotes_are_those_of_the_log(api: httpx.AsyncClient) -> None:
     (row,) = (await api.get("/api/quotes", params={"exchange": "alpha"})).json()
     assert (row["bid"], row["ask"], row["mid"], row["mean_mid"], row["status"]) == ("100", "102", "101", 101.0, "fresh")
     assert len((await api.get("/api/quotes")).json()) == 3
-    assert (await api.get("/api/quotes", params={"base": "ETH"})).json() == []
+    assert [row["symbol"] for row in (await api.get("/api/quotes", params={"base": "EUR"})).json()] == ["EUR/USD"]
+
+
+@pytest.mark.usefixtures("hub_with_quotes")
+async def test_the_matrix_has_prices_and_the_best_pair(api: httpx.AsyncClient) -> None:
+    (row,) = (await api.get("/api/matrix")).json()
+    assert (row["base"], [price["exchange"] for price in row["prices"]]) == ("BTC", ["alpha", "beta"])
+    # 99 and 100 EUR at 1.1 USD
+    assert row["prices"][1] == {"exchange": "beta", "symbol": "BTC/EUR", "bid": 108.9, "ask": 110.0, "is_fresh": True}
+    assert (row["best"]["buy_exchange"], row["best"]["sell_exchange"]) == ("alpha", "beta")
+    assert row["best"]["gross_bps"] == pytest.approx((108.9 - 102) / 102 * 10_000, abs=0.01)
+    assert (await api.get("/api/matrix", params={"exchange": "alpha", "base": "BTC"})).json() != []
+    for query in ("exchange=fx", "base=EUR"):
+        assert (await api.get(f"/api/matrix?{query}")).json() == []
 
 
 @pytest.mark.usefixtures("hub_with_quotes")

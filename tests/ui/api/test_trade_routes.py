@@ -111,8 +111,8 @@ async def test_lists_are_filtered_alike(api: httpx.AsyncClient, store: MongoTrad
     await traded(store, opportunity("one"))
     cases: list[tuple[dict[str, str | int], bool]] = [
         ({"base": "BTC", "exchange": "beta", "strategy": "arbitrage", "state": "closed", "from": 1}, True),
-        ({"base": "ETH"}, False),
-        ({"exchange": "gamma"}, False),
+        ({"base": "EUR"}, False),
+        ({"exchange": "fx"}, False),
         ({"strategy": "ma"}, False),
         ({"state": "residual"}, False),
         ({"from": 2**53 - 1}, False),
@@ -184,6 +184,8 @@ async def test_balances_say_what_is_free_and_what_is_held(api: httpx.AsyncClient
         {"exchange": "alpha", "currency": "BTC", "free": "0", "held": "0", "total": "0"},
         {"exchange": "alpha", "currency": "USD", "free": "949.95", "held": "50.05", "total": "1000"},
     ]
+    of_asset = (await api.get("/api/balances", params={"base": "BTC"})).json()
+    assert [(row["exchange"], row["currency"]) for row in of_asset] == [("alpha", "BTC"), ("beta", "BTC")]
 
 
 async def test_rejections_are_counted_by_reason_and_listed(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
@@ -208,6 +210,20 @@ async def test_rejections_are_counted_by_reason_and_listed(api: httpx.AsyncClien
     assert (newest["count"], older["count"], newest["expected_profit"]) == (1, 2, "1.5")
 
 
+async def test_rejections_are_filtered_by_either_exchange(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    rejection = Rejection("r", "o", "BTC", "alpha", "beta", "alpha", "stale", 4.0, Decimal("1.5"), wall_now(), 2)
+    await store.reject([rejection])
+    await store.save_episodes([episode_of(opportunity(), "stale", "1.5")])
+    counted = [{"reason": "stale", "count": 2, "episodes": 1, "missed_profit": "1.5"}]
+    await until_answer(api, "/api/rejections", counted)
+    for query, expected in (("exchange=beta", counted), ("exchange=fx", []), ("base=BTC", counted), ("base=EUR", [])):
+        assert (await api.get(f"/api/rejections?{query}")).json() == expected
+        recent = (await api.get(f"/api/rejections/recent?{query}")).json()["items"]
+        assert [one["rejection_id"] for one in recent] == (["r"] if expected else [])
+        summary = (await api.get(f"/api/rejections/summary?{query}")).json()
+        assert summary["count"] == (2 if expected else 0)
+
+
 async def test_feeds_say_their_state(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
     state = FeedState(
         "beta", "eu", "BTC/EUR", "stale", 5, 4, quotes=3, rejected={"crossed": 2}, gaps=1, rest_checks=7, offset_us=-12
@@ -220,6 +236,8 @@ async def test_feeds_say_their_state(api: httpx.AsyncClient, store: MongoTradeSt
         "rest_checks": 7, "rest_mismatches": 0, "rest_failures": 0, "offset_us": -12,
     }  # fmt: skip
     await until_answer(api, "/api/feeds", [expected])
+    for query, rows in (("base=BTC", [expected]), ("base=EUR", []), ("exchange=alpha", [])):
+        assert (await api.get(f"/api/feeds?{query}")).json() == rows
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from market.accounting.episodes import EXPIRED
 from market.prices.feed_state import FeedState
 from market.trade.arbitrages import Arbitrage
+from market.trade.reservation_state import BalanceRow
 from session.clock import wall_now
 from session.lag import QueryProgress
 from session.session import Session
@@ -24,7 +25,7 @@ from streams.topics import HEALTH, OPPORTUNITIES
 from tests.bots.opportunity_rows import opportunity_row
 from tests.market.samples import USD_MARKET
 from tests.store.reservation_requests import episode_of, filled, opportunity
-from tests.ui.samples import NOWHERE, SETTINGS, arbitrage, mark, quote, record, session_of
+from tests.ui.samples import MARKETS, NOWHERE, SETTINGS, arbitrage, mark, quote, record, session_of
 from tests.ui.trading import traded
 from tests.ui.waiting import until
 from ui.stream.live_clients import QUEUED_MESSAGES, LiveClient
@@ -61,6 +62,64 @@ async def test_a_thousand_quotes_make_one_pulse(hub: LiveHub) -> None:
         (pulse,) = heard(client)
         assert pulse["type"] == "pulse"
         assert pulse["points"] == {"alpha BTC/USD": [1_700_000_000.0, 101.0, 101.0]}
+
+
+async def test_each_client_gets_the_markets_of_its_asset_and_every_asset_in_the_matrix(tmp_path: Path) -> None:
+    reader = TradeReader(connect(f"mongodb://{NOWHERE}"), "unused")
+    ether = replace(USD_MARKET, symbol="ETH/USD", base="ETH")
+    hub = LiveHub(replace(session_of(tmp_path), markets=(*MARKETS, ether)), reader)
+    hub.apply_settings(SETTINGS)
+    clients = hub.broadcaster
+    async with clients.client(base="") as first, clients.client(base="ETH") as other, clients.client() as program:
+        for client in (first, other, program):
+            await started(client)
+        hub.apply_records([record(quote(market, "100", "102", wall_now())) for market in (USD_MARKET, ether)])
+        hub.apply_records([Record(OPPORTUNITIES, 0, 0, "BTC", opportunity_row(opportunity()), wall_now())])
+        hub.pulse()
+        pulses = [heard(client) for client in (first, other, program)]
+        shown = [sorted(pulse["points"]) for pulse, _ in pulses]  # type: ignore[call-overload]  # an object of JSON
+        assert shown == [["alpha BTC/USD"], ["alpha ETH/USD"], ["alpha BTC/USD", "alpha ETH/USD"]]
+        assert [len(pulse["opportunities"]) for pulse, _ in pulses] == [1, 1, 1]  # type: ignore[arg-type]  # as above
+        for _, matrix in pulses:
+            assert (matrix["type"], [row["base"] for row in matrix["assets"]]) == ("assets", ["BTC", "ETH"])  # type: ignore[attr-defined]  # as above
+    await reader.close()
+
+
+async def test_the_matrix_reports_only_what_changed(hub: LiveHub) -> None:
+    hub.apply_settings(SETTINGS)
+    async with hub.broadcaster.client(base="BTC") as client:
+        await started(client)
+        now = wall_now()
+        for bid in ("100", "100", "101"):
+            hub.apply_records([record(quote(USD_MARKET, bid, "102", now, sequence=1 if bid == "100" else 2))])
+            hub.broadcaster.publish_assets()
+        reported = [message["assets"] for message in heard(client)]
+        assert [[row["prices"][0]["bid"] for row in rows] for rows in reported] == [[100.0], [101.0]]  # type: ignore[attr-defined]  # an object of JSON
+
+
+async def test_another_asset_comes_with_a_snapshot_of_its_own(hub: LiveHub) -> None:
+    hub.apply_records([record(quote(USD_MARKET, "100", "102"))])
+    async with hub.broadcaster.client(base="BTC") as client:
+        messages = hub.broadcaster.messages(client)
+        before = orjson.loads((await anext(messages)).text)
+        client.show("BTC")
+        assert not client.needs_snapshot, "it is shown already"
+        client.show("gone")
+        after = orjson.loads((await anext(messages)).text)
+    assert [(one["base"], one["quotes"] != []) for one in (before, after)] == [("BTC", True), ("gone", False)]
+    markets = [[(row["symbol"], row["points"][1]) for row in one["series"]] for one in (before, after)]
+    assert markets == [[("BTC/USD", [101.0]), ("BTC/EUR", [])], [("BTC/USD", []), ("BTC/EUR", [])]]
+
+
+async def test_balances_have_their_worth_whatever_asset_is_shown(hub: LiveHub) -> None:
+    hub.apply_settings(SETTINGS)
+    hub.apply_records([record(quote(USD_MARKET, "100", "102", wall_now()))])
+    ledger, amount = hub.live_state.ledger, Decimal(2)
+    rows = (BalanceRow("alpha", "BTC", amount, Decimal(0)),)
+    hub.live_state.ledger = replace(ledger, balances=rows, opening={"alpha": {"BTC": Decimal(1)}})
+    for base in ("BTC", "gone", None):
+        document = orjson.loads(hub.broadcaster.snapshot_message(base=base).text)
+        assert [row["value"] for row in document["ledger"]["inventory"]["exposures"]] == ["101"]
 
 
 async def test_without_news_there_is_no_second_pulse_within_a_second(hub: LiveHub) -> None:

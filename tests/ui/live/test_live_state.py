@@ -14,6 +14,7 @@ from tests.cep.oracle import expected_spreads
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.ui.samples import (
     FX_MARKET,
+    MARKETS,
     SETTINGS,
     START,
     SteppedClock,
@@ -29,6 +30,10 @@ from ui.live.live_state import KEPT_ARBITRAGES, KEPT_OPPORTUNITIES, LiveState
 from ui.rows.episode_rows import live_episode_row
 
 SECOND = 1_000_000
+ETH_MARKETS = (
+    replace(USD_MARKET, symbol="ETH/USD", base="ETH"),
+    replace(EUR_MARKET, symbol="ETH/EUR", base="ETH"),
+)
 
 
 def live_state_of() -> tuple[LiveState, SteppedClock]:
@@ -160,6 +165,63 @@ def test_before_the_fees_are_known_there_is_no_spread() -> None:
     assert len(live_state.snapshot().spreads) == 2
     live_state.settings = None
     assert live_state.snapshot().spreads == ()
+
+
+def two_assets() -> tuple[LiveState, SteppedClock]:
+    """BTC on alpha and beta, ETH on both; at a rate of 1."""
+    clock = SteppedClock()
+    session = replace(session_of(Path("unused")), markets=(*MARKETS, *ETH_MARKETS))
+    live_state = LiveState(session, clock)
+    live_state.settings = SETTINGS
+    for market, bid, ask in zip((*MARKETS, *ETH_MARKETS), (100, 110, 1, 10, 9), (101, 111, 1, 11, 12), strict=True):
+        live_state.apply_tick(tick(quote(market, str(bid), str(ask))))
+    return live_state, clock
+
+
+def test_a_snapshot_of_one_asset_has_its_markets_and_fx_alone() -> None:
+    live_state, _ = two_assets()
+    window = SpreadWindow("BTC", "alpha", "beta", 0, 10 * SECOND, 1.0, 0.5, 2.0, 0.1, 7)
+    for base in ("BTC", "ETH"):
+        live_state.apply_window(replace(window, base=base))
+        live_state.apply_opportunity(replace(opportunity(base), base=base))
+    eth, whole = live_state.snapshot("ETH"), live_state.snapshot()
+    assert [top.symbol for top in eth.tops] == ["ETH/USD", "ETH/EUR", "EUR/USD"]
+    assert set(eth.series) == {("alpha", "ETH/USD"), ("beta", "ETH/EUR")}
+    assert [(cell.base, cell.buy_exchange) for cell in eth.spreads] == [("ETH", "alpha"), ("ETH", "beta")]
+    assert [one.base for one in eth.windows] == ["ETH"]
+    assert ([one.newest.base for one in eth.asset_episodes], len(eth.episodes)) == (["ETH"], 2)
+    assert (len(whole.tops), len(whole.series), len(whole.spreads), len(whole.windows)) == (5, 4, 4, 2)
+    assert live_state.snapshot("XRP").spreads == ()
+
+
+def test_every_asset_has_a_line_with_its_best_pair_of_fresh_markets() -> None:
+    live_state, clock = two_assets()
+    bitcoin, ether = live_state.lines()
+    assert [(price.exchange, price.bid, price.ask, price.is_fresh) for price in bitcoin.prices] == [
+        ("alpha", 100.0, 101.0, True),
+        ("beta", 110.0, 111.0, True),
+    ]
+    best = max((one for one in live_state.snapshot().spreads if one.base == "BTC"), key=lambda one: one.net_bps)
+    assert bitcoin.best == best
+    assert (best.buy_exchange, best.sell_exchange) == ("alpha", "beta")
+    # a loss is the best that there is
+    assert ether.best is not None
+    assert ether.best.net_bps < 0
+    clock.time = START + 3 * SECOND
+    for market in (USD_MARKET, FX_MARKET):
+        live_state.apply_tick(tick(quote(market, "1", "1", clock.time)))
+    assert [(line.best, [price.is_fresh for price in line.prices]) for line in live_state.lines()] == [
+        (None, [True, False]),
+        (None, [False, False]),
+    ]
+
+
+def test_an_asset_without_quotes_has_an_empty_line_and_none_has_one_before_the_fees_are_known() -> None:
+    live_state, _ = live_state_of()
+    (line,) = live_state.lines()
+    assert (line.base, line.prices, line.best) == ("BTC", (), None)
+    live_state.settings = None
+    assert live_state.lines() == ()
 
 
 def test_opportunities_are_kept_newest_first_each_once_in_fixed_room() -> None:

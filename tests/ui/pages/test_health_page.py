@@ -10,6 +10,7 @@ from store.mongo.mongo_store import open_store
 from store.operations.mongo_processes import MongoProcesses
 from tests.ui.health_reports import FINDING, LATENCY, part, report
 from tests.ui.waiting import until
+from ui.page_parts.market_choice import MarketChoice
 from ui.panels.health_log import log_lines
 from ui.panels.health_tables import (
     feeds_table,
@@ -94,7 +95,8 @@ def test_the_verdict_names_the_part_and_what_to_do() -> None:
 
 def test_every_table_shows_its_rows() -> None:
     whole = report()
-    assert "−12 ms" in feeds_table(whole)
+    assert "−12 ms" in feeds_table(whole, MarketChoice("BTC", "alpha"))
+    assert "No matches." in feeds_table(whole, MarketChoice("ETH", None))
     assert "≤ 40" in kafka_table(whole)
     assert "first batch (5 min)" in queries_table(whole, UTC)
     assert ">7.0 ms<" in latencies_table(whole)

@@ -7,7 +7,8 @@ import pytest
 
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from ui.page_parts.dom_tables import Cell
-from ui.page_parts.money_cells import Steps, base_of, money_cell, quote_of, steps_of
+from ui.page_parts.money_cells import Steps, money_cell, quote_of, steps_of
+from ui.services.session_markets import base_of
 
 FINER = replace(EUR_MARKET, tick_size=Decimal("0.5"), lot_step=Decimal("0.00000001"))
 STEPS = steps_of((replace(USD_MARKET, tick_size=Decimal("0.01"), lot_step=Decimal("0.0001")), FINER))

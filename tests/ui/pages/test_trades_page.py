@@ -87,7 +87,7 @@ def test_the_list_is_filtered_paged_and_of_fills(dashboard: Dashboard) -> None:
     app.button(key="trades.newer").click().run()
     assert len(app.selectbox(key="trades.chosen").options) == ROWS
     app.button(key="trades.older").click().run()
-    app.selectbox(key="trades.base").select("BTC").run()
+    app.selectbox(key="market.base").select("BTC").run()
     assert len(app.selectbox(key="trades.chosen").options) == ROWS, "another filter begins at the newest"
     app.segmented_control(key="trades.kind").set_value("Fills").run()
     assert not app.exception

@@ -1,0 +1,48 @@
+"""What ccxt does not tell of an exchange's orders, as data. Read in ccxt 4.5.90; an exchange that is not listed here
+is taken to be as ccxt's unified API says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+_IOC: Mapping[str, object] = {"timeInForce": "IOC"}
+
+
+@dataclass(frozen=True, slots=True)
+class OrderQuirks:
+    """One exchange's orders."""
+
+    parameters: Mapping[str, object] = field(default_factory=lambda: _IOC)
+    """How an order is made immediate-or-cancel, and what else goes with it."""
+    is_immediate: bool = False
+    """Whether the exchange is known to end the order by itself. Otherwise one that still rests is cancelled: some
+    exchanges of ccxt ignore `timeInForce`, whatever its `features` say."""
+    has_client_ids: bool = True
+    """Whether ccxt passes ours to the exchange."""
+    finds_by_client_id: bool = False
+    """Whether ccxt's `fetch_order` takes ours. Otherwise the order is searched for among the account's orders."""
+    fee_field: str | None = None
+    """Field of the exchange's own fill that has the fee, where ccxt does not read it."""
+    cost_steps: Mapping[str, Decimal] = field(default_factory=dict)
+    """By quote currency: what the exchange rounds the cost of a fill down to, where its fills do not say the cost."""
+
+
+ORDER_QUIRKS: Mapping[str, OrderQuirks] = {
+    "coinbaseexchange": OrderQuirks(is_immediate=True, finds_by_client_id=True),
+    # a limit order's `timeInForce` is passed on as it is, which Bitstamp does not know
+    "bitstamp": OrderQuirks({"ioc_order": "True"}, is_immediate=True, finds_by_client_id=True),
+    "bitflyer": OrderQuirks(
+        {"time_in_force": "IOC"},
+        is_immediate=True,
+        has_client_ids=False,
+        fee_field="commission",
+        cost_steps={"JPY": Decimal(1)},
+    ),
+    # fciq: the fee in quote currency. ccxt's fetch_order takes a client order id for a `userref`, which is another one.
+    "kraken": OrderQuirks({**_IOC, "oflags": "fciq"}, is_immediate=True),
+    "binance": OrderQuirks(is_immediate=True, finds_by_client_id=True),
+}
+
+
+def order_quirks(ccxt_id: str) -> OrderQuirks:
+    return ORDER_QUIRKS.get(ccxt_id) or OrderQuirks()

@@ -1,0 +1,89 @@
+"""How a configuration's exchanges are reached: by ccxt's name of each, through our own adapters or the generic one."""
+
+import re
+from collections.abc import Collection, Mapping
+
+from exchanges.errors import AccountRejectedError
+from exchanges.generic.ccxt_facts import ccxt_facts
+from exchanges.generic.exchange_fitness import VERIFIED, fitness_of
+from launch.config.configuration import Configuration, ExchangeConfiguration
+from launch.errors import CannotStartError
+from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
+from session.exchange_entries import Adapter, ExchangeEntry
+from session.session import Mode
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}", re.ASCII)
+"""Names of exchanges are parts of file names, addresses and environment variables."""
+
+
+def ccxt_id(config: Configuration, name: str) -> str:
+    return config.exchange.get(name, ExchangeConfiguration()).ccxt or name
+
+
+def session_entries(config: Configuration, mode: Mode) -> dict[str, ExchangeEntry]:
+    """By name, the exchanges that are not simply those with adapters of our own. Raises CannotStartError for one that
+    a session of that mode cannot have."""
+    names = dict.fromkeys((*config.exchanges, *config.exchange))
+    entries = {name: _entry(config, name, mode) for name in names}
+    _check_opt_in(config, {name: entry for name, entry in entries.items() if entry.is_generic})
+    if mode == "paper":
+        _check_simulated(entries)
+    return {name: entry for name, entry in entries.items() if entry != ExchangeEntry(name)}
+
+
+def _entry(config: Configuration, name: str, mode: Mode) -> ExchangeEntry:
+    one, ccxt = config.exchange.get(name, ExchangeConfiguration()), ccxt_id(config, name)
+    if _NAME.fullmatch(name) is None:
+        raise CannotStartError(f"[exchange.{name}]: a name has small letters, digits and _ only, a letter first.")
+    adapter: Adapter = one.adapter or ("verified" if ccxt in VERIFIED else "generic")
+    if adapter == "verified":
+        if ccxt not in VERIFIED:
+            raise CannotStartError(
+                f'[exchange.{name}] adapter = "verified": there is none for {ccxt}, only for {", ".join(VERIFIED)}.'
+            )
+        entry = ExchangeEntry(ccxt)
+    else:
+        entry = _generic_entry(config, name, ccxt, mode)
+    if ccxt in WITHOUT_CLIENT_IDS and name != ccxt:
+        raise CannotStartError(f"[exchange.{name}]: {ccxt} has no client order ids, and must be named {ccxt}.")
+    return entry
+
+
+def _generic_entry(config: Configuration, name: str, ccxt: str, mode: Mode) -> ExchangeEntry:
+    try:
+        facts = ccxt_facts(ccxt)
+    except AccountRejectedError as error:
+        raise CannotStartError(f"[exchange.{name}]: {error}.") from None
+    fitness = fitness_of(ccxt, facts.has)
+    if fitness.reason is not None:
+        raise CannotStartError(f"{name} cannot be used: {fitness.reason}.")
+    if mode == "sandbox":
+        raise CannotStartError(f"{name} is reached through ccxt alone, which has no sandbox here.")
+    if mode == "live" and name not in config.generic_live:
+        raise CannotStartError(
+            f"{name} is reached through ccxt alone, which was never tried with money there; "
+            f'to trade on it all the same, set generic_live = ["{name}"].'
+        )
+    if mode == "live" and fitness.no_live_because is not None:
+        raise CannotStartError(f"{name} cannot be traded on: {fitness.no_live_because}.")
+    if mode == "live" and not facts.passes_client_ids and ccxt not in WITHOUT_CLIENT_IDS:
+        raise CannotStartError(
+            f"{name} cannot be traded on: ccxt passes no client order ids, by which an order could be found again."
+        )
+    return ExchangeEntry(ccxt, "generic", facts.rate_limit_ms)
+
+
+def _check_opt_in(config: Configuration, generic: Collection[str]) -> None:
+    """A name that is not generic is a slip of the pen."""
+    for name in config.generic_live:
+        if name not in generic:
+            raise CannotStartError(f"generic_live names {name}, which is not an exchange reached through ccxt alone.")
+
+
+def _check_simulated(entries: Mapping[str, ExchangeEntry]) -> None:
+    for name, entry in entries.items():
+        if name != entry.ccxt:
+            raise CannotStartError(
+                f'[exchange.{name}] ccxt = "{entry.ccxt}": simulated exchanges have one account each, under their own '
+                f"names."
+            )

@@ -1,0 +1,50 @@
+"""Which markets are compared with which: one asset, in currencies that convert, on different exchanges. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from market.instruments.assets import identity_fault
+from market.instruments.markets import FxRoute, Market, fx_route
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMarket:
+    """`reason`: why it is compared with none, in one sentence; None where it is."""
+
+    market: Market
+    route: FxRoute | None
+    """What converts its currency; None where nothing has to, or nothing can."""
+    others: tuple[str, ...] = ()
+    """The exchanges that it is compared with."""
+    reason: str | None = None
+
+
+def compared_markets(markets: Sequence[Market], settlement: str) -> tuple[ComparedMarket, ...]:
+    """Of all traded ones among `markets`, in their order."""
+    rows = [_alone(market, settlement, markets) for market in markets if not market.is_fx]
+    return tuple(_with_others(row, rows) for row in rows)
+
+
+def _alone(market: Market, settlement: str, markets: Sequence[Market]) -> ComparedMarket:
+    fault = identity_fault((market,))
+    if fault is not None:
+        return ComparedMarket(market, None, reason=fault)
+    try:
+        return ComparedMarket(market, fx_route(market.quote_currency, settlement, tuple(markets)))
+    except LookupError as error:
+        return ComparedMarket(market, None, reason=str(error))
+
+
+def _with_others(row: ComparedMarket, rows: Iterable[ComparedMarket]) -> ComparedMarket:
+    if row.reason is not None:
+        return row
+    others = dict.fromkeys(
+        other.market.exchange
+        for other in rows
+        if other.reason is None
+        and other.market.base == row.market.base
+        and other.market.exchange != row.market.exchange
+    )
+    if not others:
+        return ComparedMarket(row.market, row.route, reason=f"no other exchange trades {row.market.base}")
+    return ComparedMarket(row.market, row.route, tuple(others))

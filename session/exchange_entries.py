@@ -1,0 +1,21 @@
+"""How a session reaches each of its exchanges. Pure."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Adapter = Literal["verified", "generic"]
+"""A reader and an order API of our own, or the generic ones on ccxt."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeEntry:
+    """One exchange of a session: ccxt's name of it, and whose reader and orders serve it."""
+
+    ccxt: str
+    adapter: Adapter = "verified"
+    rate_limit_ms: float | None = None
+    """ccxt's pace of a generic one, for processes that do not load its class."""
+
+    @property
+    def is_generic(self) -> bool:
+        return self.adapter == "generic"

@@ -1,0 +1,40 @@
+"""Which markets of an exchange move in a turn: those that somebody looks at in each one, the others now and then."""
+
+from collections.abc import Collection, Sequence
+
+from simulators.matching.listings import Listing
+
+_FX_EVERY = 10
+_RESTING_EVERY = 256
+"""Turns: about ten seconds."""
+
+
+class MarketPace:
+    """Of one exchange. Markets of the `bases` always count as looked at."""
+
+    def __init__(self, listings: Sequence[Listing], bases: Collection[str]) -> None:
+        self._listings = tuple(listings)
+        self._bases = bases
+        self._watched: frozenset[str] = frozenset()
+
+    def watch(self, symbols: Collection[str]) -> None:
+        """From now on these are looked at, beside those of the bases."""
+        self._watched = frozenset(symbols)
+
+    def due(self, turn: int) -> list[tuple[Listing, int]]:
+        """The markets that move in this turn, in the order of the list, with the turns since they did so last."""
+        due = []
+        for number, listing in enumerate(self._listings):
+            every = self._every(listing)
+            # resting ones not all at once; in the first turn every market gets its book
+            place = number if every == _RESTING_EVERY else 0
+            if turn == 0 or (turn + place) % every == 0:
+                due.append((listing, 1 if every == _FX_EVERY else every))
+        return due
+
+    def _every(self, listing: Listing) -> int:
+        market = listing.market
+        if market.is_fx:
+            return _FX_EVERY
+        is_looked_at = market.base in self._bases or market.symbol in self._watched
+        return 1 if is_looked_at else _RESTING_EVERY

@@ -1,0 +1,170 @@
+"""Candles of one market, from its public trades."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, MutableSequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import takewhile
+
+from market.money import ZERO
+from market.time_units import MICROSECONDS
+from simulators.matching.order_records import PublicTrade
+
+_MINUTE_SECONDS, _HOUR_SECONDS = 60, 3_600
+_KEPT = 1_500
+"""Minutes, and hours: more than any exchange lists at once."""
+
+
+@dataclass(slots=True)
+class Candle:
+    """Prices in quote currency; `began` in microseconds. Without trades, `count` is 0 and prices are equal."""
+
+    began: int
+    open: Decimal
+    high: Decimal
+    low: Decimal
+    close: Decimal
+    volume: Decimal = ZERO
+    """In base currency."""
+    value: Decimal = ZERO
+    """In quote currency."""
+    bought: Decimal = ZERO
+    """The part of `volume` whose takers bought."""
+    bought_value: Decimal = ZERO
+    count: int = 0
+    first: int = -1
+    """Number of the first trade."""
+    last: int = -1
+
+    @classmethod
+    def of(cls, trade: PublicTrade) -> "Candle":
+        price, amount, value = trade.price, trade.amount, trade.price * trade.amount
+        bought = (amount, value) if trade.side == "buy" else (ZERO, ZERO)
+        numbers = (trade.number, trade.number)
+        return cls(trade.traded_at, price, price, price, price, amount, value, *bought, 1, *numbers)
+
+    @property
+    def average(self) -> Decimal:
+        """Weighted by volume; 0 where nothing was traded."""
+        return self.value / self.volume if self.volume else ZERO
+
+    def join(self, later: "Candle") -> None:
+        self.high = max(self.high, later.high)
+        self.low = min(self.low, later.low)
+        self.close = later.close
+        self.volume += later.volume
+        self.value += later.value
+        self.bought += later.bought
+        self.bought_value += later.bought_value
+        self.count += later.count
+        self.last = later.last
+
+    def flat_at(self, began: int) -> "Candle":
+        """A later one in which nothing was traded."""
+        return Candle(began, self.close, self.close, self.close, self.close)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The length of candles: so many seconds counted from 1970, or calendar months where `seconds` is 0."""
+
+    seconds: int
+    anchor: int = 0
+    """When the first one of 1970 began, seconds: its first Monday is day 5."""
+
+    def start(self, micros: int) -> int:
+        """When the interval began that has this time in it, microseconds."""
+        if not self.seconds:
+            day = datetime.fromtimestamp(micros // MICROSECONDS, UTC)
+            return int(datetime(day.year, day.month, 1, tzinfo=UTC).timestamp()) * MICROSECONDS
+        length, anchor = self.seconds * MICROSECONDS, self.anchor * MICROSECONDS
+        return (micros - anchor) // length * length + anchor
+
+    def after(self, began: int) -> int:
+        """When the interval begins that follows the one that began at `began`."""
+        if self.seconds:
+            return began + self.seconds * MICROSECONDS
+        return self.start(began + timedelta(days=32) // timedelta(microseconds=1))
+
+
+MONTH = Interval(0)
+WEEK_FROM_MONDAY = Interval(7 * 86_400, anchor=4 * 86_400)
+MINUTE, _HOUR = Interval(_MINUTE_SECONDS), Interval(_HOUR_SECONDS)
+
+
+class Candles:
+    """`trades`: the market's newest, oldest first; intervals shorter than a minute reach as far back as they do."""
+
+    def __init__(self, trades: deque[PublicTrade]) -> None:
+        self._trades = trades
+        self._minutes: deque[Candle] = deque(maxlen=_KEPT)
+        self._hours: deque[Candle] = deque(maxlen=_KEPT)
+
+    def add(self, trade: PublicTrade) -> None:
+        """Trades come in order of time."""
+        part = Candle.of(trade)
+        extend(self._minutes, MINUTE, part)
+        extend(self._hours, _HOUR, part)
+
+    def at(self, interval: Interval, began: int) -> Candle | None:
+        """The candle that began then, None where nothing was traded in it."""
+        parts = takewhile(lambda part: part.began >= began, self._newest_parts(interval))
+        found = _joined(interval, reversed(list(parts)))
+        return found[0] if found and found[0].began == began else None
+
+    def traded(self, interval: Interval) -> list[Candle]:
+        """Those in which something was traded, oldest first."""
+        candles = _joined(interval, reversed(list(self._newest_parts(interval))))
+        is_cut = len(self._source(interval)) == _KEPT
+        return candles[1:] if is_cut else candles
+
+    def unbroken(self, interval: Interval, now: int) -> list[Candle]:
+        """From the first trade to `now`, oldest first: flat ones stand where nothing was traded."""
+        filled: list[Candle] = []
+        for candle in self.traded(interval):
+            filled += _flat_after(filled, interval, candle.began)
+            filled.append(candle)
+        return filled + _flat_after(filled, interval, now + 1)
+
+    def _newest_parts(self, interval: Interval) -> Iterator[Candle]:
+        if 0 < interval.seconds < _MINUTE_SECONDS:
+            return (Candle.of(trade) for trade in reversed(self._trades))
+        return reversed(self._source(interval))
+
+    def _source(self, interval: Interval) -> deque[Candle]:
+        return self._minutes if interval.seconds % _HOUR_SECONDS else self._hours
+
+
+def page(candles: list[Candle], since: int, until: int, limit: int) -> list[Candle]:
+    """Those that began from `since` to `until`, microseconds: the first ones, or the last where `since` is 0."""
+    found = [candle for candle in candles if since <= candle.began <= until]
+    return found[:limit] if since else found[-limit:]
+
+
+def extend(candles: MutableSequence[Candle], interval: Interval, part: Candle) -> None:
+    """Join `part` to the last one, or begin the next. Parts come in order of time."""
+    began = interval.start(part.began)
+    if candles and candles[-1].began >= began:
+        candles[-1].join(part)
+    else:
+        candles.append(replace(part, began=began))
+
+
+def _joined(interval: Interval, parts: Iterable[Candle]) -> list[Candle]:
+    candles: list[Candle] = []
+    for part in parts:
+        extend(candles, interval, part)
+    return candles
+
+
+def _flat_after(candles: list[Candle], interval: Interval, until: int) -> list[Candle]:
+    """Flat ones that follow the last of `candles` and begin before `until`."""
+    flat: list[Candle] = []
+    if candles:
+        last = candles[-1]
+        began = interval.after(last.began)
+        while began < until:
+            flat.append(last.flat_at(began))
+            began = interval.after(began)
+    return flat

@@ -1,0 +1,53 @@
+"""The limits of an exchange of which ccxt knows one number."""
+
+import pytest
+
+from bots.decide.partner_budgets import partners_of
+from exchanges.errors import NotPostedError
+from exchanges.requests.rate_budget import account_budget
+from exchanges.requests.rate_limits import CountedRequest, entry_rules, generic_rules, rules_of
+from session.exchange_entries import ExchangeEntry
+
+
+@pytest.mark.parametrize(
+    ("rate_limit_ms", "legs"), [(1_000, 4), (100, 40), (20, 200), (6_000, 0)], ids=["kraken", "gemini", "bybit", "slow"]
+)
+def test_legs_at_once(rate_limit_ms: float, legs: int) -> None:
+    assert account_budget("somewhere", lambda: 0, generic_rules(rate_limit_ms)).legs_left() == legs
+
+
+@pytest.mark.parametrize(("cost", "weight"), [(1.0, 10), (0.4, 4), (0.01, 1), (0, 1), (2.55, 26)])
+def test_requests_weigh_what_ccxt_says(cost: float, weight: int) -> None:
+    asked = CountedRequest(is_private=True, method="GET", path="orders", parameters={}, cost=cost)
+    assert generic_rules(100).count(asked) == {"requests": weight}
+
+
+def test_orders_end_with_the_minutes_share_of_trades() -> None:
+    """Half of ten a second is the bot's, and three fifths of that are for trades."""
+    rules = generic_rules(100)
+    budget = account_budget("somewhere", lambda: 0, rules)
+    for _ in range(180):
+        budget.spend(rules.order)
+    with pytest.raises(NotPostedError, match="somewhere's rate limit is used up"):
+        budget.spend(rules.order)
+
+
+def test_an_entry_has_the_limits_of_its_adapter() -> None:
+    assert entry_rules(ExchangeEntry("kraken")) == rules_of("kraken")
+    told = entry_rules(ExchangeEntry("kraken", "generic", 1_000))
+    assert told is not None
+    assert told.limits == generic_rules(1_000).limits
+    assert entry_rules(ExchangeEntry("kraken", "generic")) is None
+    assert entry_rules(ExchangeEntry("okx")) is None
+
+
+def test_partners_have_the_budgets_of_their_entries() -> None:
+    entries = {
+        "kraken": ExchangeEntry("kraken"),
+        "kraken2": ExchangeEntry("kraken"),
+        "okx": ExchangeEntry("okx", "generic", 100),
+        "untold": ExchangeEntry("bybit", "generic"),
+    }
+    partners = partners_of("kraken", entries)
+    assert sorted(partners.budgets) == ["kraken2", "okx"]
+    assert [partners.legs_left(name, ()) for name in ("kraken2", "okx", "untold")] == [3, 40, None]

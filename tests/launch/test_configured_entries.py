@@ -1,0 +1,158 @@
+"""How the exchanges of a configuration are reached, and what no session may have."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from launch.config.configuration import Configuration
+from launch.config.configured_entries import session_entries
+from launch.errors import CannotStartError
+from launch.sessions.paper import PaperOptions, named_markets
+from launch.sessions.public_paper import check_public, public_session
+from session.exchange_entries import ExchangeEntry
+from session.session import Mode, Session
+
+ACCOUNTS = {"kraken": {"mode": "live"}, "kraken2": {"mode": "live", "ccxt": "kraken", "region": "eu"}}
+
+
+def configured(**document: object) -> Configuration:
+    return Configuration.model_validate(document)
+
+
+def test_our_own_exchanges_need_no_entry() -> None:
+    config = configured(exchange={"kraken": {"mode": "live"}, "bitstamp": {"adapter": "verified"}})
+    assert session_entries(config, "live") == {}
+
+
+def test_one_of_ours_goes_through_ccxt_where_it_is_said() -> None:
+    config = configured(exchange={"bitflyer": {"adapter": "generic"}})
+    assert session_entries(config, "paper") == {"bitflyer": ExchangeEntry("bitflyer", "generic", 1_000)}
+
+
+def test_two_accounts_at_one_exchange_have_a_name_each() -> None:
+    config = configured(exchange=ACCOUNTS)
+    assert session_entries(config, "live") == {"kraken2": ExchangeEntry("kraken")}
+
+
+def test_any_other_exchange_goes_through_ccxt() -> None:
+    config = configured(exchange={"okx": {"mode": "public"}})
+    assert session_entries(config, "public") == {"okx": ExchangeEntry("okx", "generic", 110)}
+
+
+def test_money_is_traded_through_ccxt_only_where_the_exchange_is_named() -> None:
+    okx = {"okx": {"mode": "live"}}
+    with pytest.raises(CannotStartError, match=r'set generic_live = \["okx"\]'):
+        session_entries(configured(exchange=okx), "live")
+    assert "okx" in session_entries(configured(exchange=okx, generic_live=["okx"]), "live")
+
+
+REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
+    "no name": ({}, "../Kraken", "live", "[exchange.../Kraken]: a name has small letters, digits and _ only"),
+    "nobody knows it": ({}, "mtgox", "public", "ccxt has no exchange mtgox"),
+    "futures alone": ({}, "binanceusdm", "public", "binanceusdm cannot be used: ccxt knows no spot market there"),
+    "no adapter of our own": (
+        {"exchange": {"okx": {"adapter": "verified"}}},
+        "okx",
+        "public",
+        'adapter = "verified": there is none for okx, only for coinbaseexchange',
+    ),
+    "no sandbox": ({"exchange": {"kraken": {"adapter": "generic"}}}, "kraken", "sandbox", "has no sandbox here"),
+    "a slip of the pen": ({"generic_live": ["okz"]}, "kraken", "live", "generic_live names okz, which is not"),
+    "verified needs no opt-in": ({"generic_live": ["kraken"]}, "kraken", "live", "generic_live names kraken"),
+    "orders without an id of ours": (
+        {"exchange": {"bitflyer2": {"ccxt": "bitflyer"}}},
+        "bitflyer2",
+        "live",
+        "bitflyer has no client order ids, and must be named bitflyer",
+    ),
+    "two names of one simulated account": (
+        {"exchange": {"kraken2": {"ccxt": "kraken"}}},
+        "kraken2",
+        "paper",
+        "simulated exchanges have one account each",
+    ),
+}
+
+
+@pytest.mark.parametrize(("document", "name", "mode", "said"), REFUSED.values(), ids=REFUSED)
+def test_refused_in_one_sentence(document: dict[str, object], name: str, mode: Mode, said: str) -> None:
+    with pytest.raises(CannotStartError) as refusal:
+        session_entries(configured(**{"exchanges": [name], **document}), mode)
+    assert said in str(refusal.value)
+    assert str(refusal.value).endswith(".")
+    assert "\n" not in str(refusal.value)
+
+
+def test_markets_stand_under_our_names_in_their_regions() -> None:
+    config = configured(exchange=ACCOUNTS | {"bitstamp": {"mode": "live"}})
+    markets = named_markets(("kraken", "kraken2", "bitstamp"), config)
+    assert [(one.exchange, one.region, one.symbol) for one in markets] == [
+        ("kraken", "us", "BTC/USD"),
+        ("kraken2", "eu", "BTC/USD"),
+        ("bitstamp", "eu", "BTC/EUR"),
+        ("kraken", "us", "EUR/USD"),
+    ]
+    assert {one.tick_size for one in markets if one.symbol == "BTC/USD"} == {Decimal("0.1")}
+
+
+OKX = {"okx": {"mode": "public", "region": "hk"}}
+
+
+def test_markets_of_another_exchange_are_those_that_are_named() -> None:
+    config = configured(exchange=OKX, markets={"okx": {"symbols": ["BTC/USDT", "BTC/EUR"]}})
+    markets = named_markets(("okx", "kraken"), config)
+    assert [(one.exchange, one.region, one.symbol) for one in markets] == [
+        ("okx", "hk", "BTC/USDT"),
+        ("okx", "hk", "BTC/EUR"),
+        ("kraken", "us", "BTC/USD"),
+        ("kraken", "us", "EUR/USD"),
+        ("kraken", "us", "USDT/USD"),
+    ]
+
+
+def test_a_session_at_public_prices_of_another_exchange(tmp_path: Path) -> None:
+    document = {"exchange": OKX | {"kraken": {"mode": "public"}}, "markets": {"okx": {"symbols": ["BTC/USDT"]}}}
+    check_public(tmp_path, configured(**document))
+    session = public_session(tmp_path, PaperOptions(None, None, None, None), configured(**document))
+    assert session.entries == {"okx": ExchangeEntry("okx", "generic", 110)}
+    assert session.paper_balances["okx"] == {"BTC": 1, "USDT": 100_000}
+    assert Session.from_json(session.to_json()) == session
+
+
+NO_MARKETS: dict[str, tuple[dict[str, object], str]] = {
+    "not named": ({"exchange": OKX}, 'set [markets.okx] symbols = ["BTC/USDT"]'),
+    "no region": (
+        {"exchange": {"okx": {"mode": "public"}}, "markets": {"okx": {"symbols": ["BTC/USDT"]}}},
+        'set its region, as in [exchange.okx] region = "us"',
+    ),
+    "no spot market": (
+        {"exchange": OKX, "markets": {"okx": {"symbols": ["BTC/USDT:USDT"]}}},
+        "'BTC/USDT:USDT' is not a spot market",
+    ),
+    "no rate": (
+        {"exchange": OKX, "markets": {"okx": {"symbols": ["BTC/KRW"]}}},
+        "okx BTC/KRW: no market converts KRW to USD",
+    ),
+    "not there": (
+        {"exchange": OKX, "markets": {"okx": {"symbols": ["BTC/USDT"]}, "kraken": {"symbols": ["BTC/XAU"]}}},
+        "[markets.kraken] symbols: 'BTC/XAU' is not a market there that is known",
+    ),
+}
+
+
+@pytest.mark.parametrize(("document", "said"), NO_MARKETS.values(), ids=NO_MARKETS)
+def test_markets_that_cannot_be(document: dict[str, object], said: str) -> None:
+    with pytest.raises(CannotStartError) as refusal:
+        named_markets(("okx", "kraken"), configured(**document))
+    assert said in str(refusal.value)
+
+
+def test_one_exchange_alone_is_no_arbitrage() -> None:
+    config = configured(exchange=OKX, markets={"okx": {"symbols": ["BTC/USDT"]}})
+    with pytest.raises(CannotStartError, match="at least two"):
+        named_markets(("okx",), config)
+
+
+def test_without_other_names_the_markets_are_as_ever() -> None:
+    assert named_markets((), configured()) == named_markets((), configured(exchange={"kraken": {"adapter": "generic"}}))
