@@ -6,8 +6,10 @@ from decimal import Decimal
 import pytest
 
 from market.instruments.orders import Side
+from simulators.matching.account_ledger import ledger_of
+from simulators.matching.candles import MINUTE
 from simulators.matching.listings import listings_of
-from simulators.matching.order_records import OrderRequest, SimulatedOrder
+from simulators.matching.order_records import OrderRequest, SimulatedOrder, Trigger
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Venue
 from tests.simulators.test_simulated_exchange import NAMES, SYMBOLS, ListJournal, TickingClock, opening, quoted
@@ -111,3 +113,41 @@ def test_an_owner_has_one_account() -> None:
     for owner in ("second", "maker"):
         with pytest.raises(ValueError, match="has an account of"):
             SimulatedExchange(two.first.venue, opening(NAME), ListJournal(), owner)
+
+
+def stop_below(exchange: SimulatedExchange, price: Decimal) -> SimulatedOrder:
+    """Sells at the market once somebody traded at `price` or below."""
+    request = OrderRequest(SYMBOL, "sell", Decimal("0.1"), None, immediate=False, trigger=Trigger(price, rises=False))
+    return exchange.place(request)
+
+
+def test_a_trade_of_one_account_triggers_the_stops_of_all_oldest_first() -> None:
+    two = Two()
+    quoted(two.first)
+    triggered: list[str] = []
+    for account in (two.first, two.second):
+        account.listen(lambda event: triggered.append(event.order.order_id) if event.kind == "triggered" else None)
+    stops = [stop_below(account, INSIDE) for account in (two.second, two.first, two.second)]
+    untouched = stop_below(two.first, FAR_BELOW)
+    two.first.place(OrderRequest(SYMBOL, "sell", Decimal("0.1"), None, immediate=True))
+    assert triggered == [stop.order_id for stop in stops]
+    sold = dict.fromkeys(fill.order_id for fill in two.second.customer.fills)
+    assert list(sold) == [stops[0].order_id, stops[2].order_id]
+    assert two.first.customer.open_orders() == [untouched]
+    again = Two(two.journals)
+    for before, after in ((two.first, again.first), (two.second, again.second)):
+        assert after.customer.orders == before.customer.orders
+
+
+def test_a_ledger_has_the_changes_of_its_own_account_and_candles_have_the_trades_of_all() -> None:
+    two = Two()
+    quoted(two.first)
+    for account in (two.first, two.first, two.second):
+        account.place(OrderRequest(SYMBOL, "buy", Decimal("0.1"), None, immediate=True))
+    rows = [ledger_of(account.customer, account.listings) for account in (two.first, two.second)]
+    assert [sum(row.fill is not None for row in changes) for changes in rows] == [4, 2]
+    for account, changes in zip((two.first, two.second), rows, strict=True):
+        assert {row.currency: row.balance for row in changes} == account.balances
+    candles = two.second.tape.candles[SYMBOL].traded(MINUTE)
+    assert sum(candle.count for candle in candles) == 3
+    assert sum(candle.volume for candle in candles) == Decimal("0.3")
