@@ -4,11 +4,12 @@ import argparse
 import asyncio
 import logging
 import signal
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from ssl import SSLContext
 
 from aiohttp import web
 
@@ -32,8 +33,10 @@ from simulators.market.market_pace import MarketPace
 from simulators.market.market_prices import MarketPrices
 from simulators.matching.exchange_journal import Journal
 from simulators.matching.listings import Listing, listings_of, opening_balances
-from simulators.matching.simulated_exchange import Names, SimulatedExchange
-from simulators.web.account_keys import ensure_credentials
+from simulators.matching.simulated_exchange import CUSTOMER, SimulatedExchange
+from simulators.matching.venue import Names, Venue
+from simulators.web.account_keys import account_names, ensure_credentials
+from simulators.web.account_routes import joined
 from simulators.web.crossed_book import Publisher
 from simulators.web.exchange_gateway import Gateway
 from simulators.web.fault_admin import admin_application, ensure_token
@@ -61,16 +64,41 @@ ACCOUNTS = "exchanges"
 """The folder of a session's accounts."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExchangesOptions:
+    """The exchanges to run, all where none is named; `faults` is the schedule."""
+
+    port: int
+    seed: int = 1
+    only: tuple[str, ...] = ()
+    faults: Iterable[ScheduledFault] = ()
+    folder: str = ACCOUNTS
+    is_limited: bool = True
+    """Whether the rate limits of the real exchanges apply."""
+    market: ChosenMarket = field(default_factory=ChosenMarket)
+    accounts: int = 1
+    """On each exchange."""
+    own_ports: Mapping[str, int] = field(default_factory=dict)
+    """Exchanges that are served at the root of a port of their own too."""
+    tls: SSLContext | None = None
+    """Of all ports; None: without TLS."""
+    bases: tuple[str, ...] = DEFAULT_BASES
+    """Assets whose markets move all the time; the others while a stream of theirs is subscribed."""
+
+
 @dataclass(slots=True)
 class _Turn:
-    """One exchange, its market maker's ladders, and its injected faults."""
+    """One exchange, its market maker's ladders, and its injected faults; of each account its gateway, its order
+    faults and what counts its requests."""
 
-    gateway: Gateway
+    venue: Venue
+    gateways: list[Gateway]
     ladders: dict[str, Ladder]
     pace: MarketPace
     symbol_of: SymbolOf
     publisher: Publisher
-    orders: OrderFaults
+    orders: list[OrderFaults]
+    limits: list[RateGuard]
     count: int = 0
 
 
@@ -79,103 +107,108 @@ class SimulatedExchanges:
     """Gateways, prices, ladders and faults of all exchanges; `step` advances one exchange, in turn."""
 
     gateways: dict[str, Gateway]
+    """Of each exchange's first account."""
     prices: MarketPrices
     market: ChosenMarket
     journals: list[Journal]
     clock: Clock
     faults: Faults
     is_limited: bool = True
-    _turns: list[_Turn] = field(default_factory=list)
+    _turns: dict[str, _Turn] = field(default_factory=dict)
     _next: int = 0
 
     @classmethod
-    def open(
-        cls,
-        home: Path,
-        seed: int,
-        clock: Clock,
-        only: Sequence[str] = (),
-        folder: str = ACCOUNTS,
-        *,
-        is_limited: bool = True,
-        market: ChosenMarket | None = None,
-        bases: Collection[str] = DEFAULT_BASES,
-    ) -> "SimulatedExchanges":
+    def open(cls, home: Path, clock: Clock, options: ExchangesOptions) -> "SimulatedExchanges":
         """Recover from the journals in `<home>/<folder>/`; the first start creates accounts and API keys.
 
-        `only` some of EXCHANGES; all where none is named. `is_limited`: with the real ones' rate limits. `market`:
-        the default one where none is given. `bases`: the assets whose markets move all the time; others do so while a
-        stream is subscribed. Raises KeyError where there is no such exchange, AccountRejectedError
-        where the file of the keys is damaged.
+        Raises KeyError where there is no such exchange, AccountRejectedError where the file of the keys is damaged.
         """
-        names, market = tuple(only) or EXCHANGES, market or ChosenMarket()
-        credentials = ensure_credentials(home, EXCHANGES)
+        names, market, seed = options.only or EXCHANGES, options.market, options.seed
+        credentials = ensure_credentials(
+            home, (own for name in EXCHANGES for own in account_names(name, options.accounts))
+        )
         listings = market.listed({name: listings_of(name) for name in names})
         faults = Faults(clock, listed_symbols(names), seed)
-        gateways, journals = {}, []
+        world = cls({}, market.prices(seed, listings), market, [], clock, faults, options.is_limited)
         for name in names:
             make, wording = _GATEWAYS[name]
-            journal = Journal(home / folder / f"{name}.jsonl")
-            journals.append(journal)
-            own_clock = SkewedClock(clock, faults.of(name))
-            exchange = SimulatedExchange(name, listings[name], opening_balances(name), wording, own_clock, journal)
-            gateways[name] = make(exchange, credentials[name])
-        world = cls(gateways, market.prices(seed, listings), market, journals, clock, faults, is_limited)
-        for gateway in gateways.values():
-            world._add(gateway, seed, bases)
-        for _ in gateways:
+            venue = Venue(name, listings[name], wording, SkewedClock(clock, faults.of(name)))
+            gateways = []
+            for own in account_names(name, options.accounts):
+                journal = Journal(home / options.folder / f"{own}.jsonl")
+                world.journals.append(journal)
+                owner = CUSTOMER if own == name else own
+                gateways.append(
+                    make(SimulatedExchange(venue, opening_balances(name), journal, owner), credentials[own])
+                )
+            world._add(venue, gateways, MarketPace(listings[name], options.bases), seed)
+        for _ in names:
             world.step()
         return world
 
-    def _add(self, gateway: Gateway, seed: int, bases: Collection[str]) -> None:
+    def _add(self, venue: Venue, gateways: list[Gateway], pace: MarketPace, seed: int) -> None:
         """Add an exchange and connect its faults."""
-        exchange = gateway.exchange
-        faults = self.faults.of(exchange.name)
-        orders = OrderFaults(faults, exchange)
-        exchange.order_faults = orders
-        listings = tuple(exchange.listings.values())
-        symbol_of = channel_symbols(listings)
-        gateway.subscribers.apply_faults(faults, symbol_of)
-        ladders = {symbol: Ladder(row, seed, self.market.shape(row)) for symbol, row in exchange.listings.items()}
-        publisher = Publisher(gateway, faults)
-        self._turns.append(_Turn(gateway, ladders, MarketPace(listings, bases), symbol_of, publisher, orders))
+        self.gateways[venue.name] = gateways[0]
+        faults = self.faults.of(venue.name)
+        symbol_of = channel_symbols(list(venue.listings.values()))
+        orders = [OrderFaults(faults, gateway.exchange) for gateway in gateways]
+        for gateway, own in zip(gateways, orders, strict=True):
+            gateway.exchange.order_faults = own
+            gateway.subscribers.apply_faults(faults, symbol_of)
+        ladders = {symbol: Ladder(row, seed, self.market.shape(row)) for symbol, row in venue.listings.items()}
+        limits = [RateGuard(venue.name, self.clock) for _ in gateways]
+        publisher = Publisher(gateways, faults)
+        self._turns[venue.name] = _Turn(venue, gateways, ladders, pace, symbol_of, publisher, orders, limits)
 
     def step(self) -> None:
         """One exchange's turn: prices move, the maker requotes, the crowd takes, and one message is published."""
-        turn = self._turns[self._next]
+        turn = list(self._turns.values())[self._next]
         self._next = (self._next + 1) % len(self._turns)
-        exchange = turn.gateway.exchange
+        venue = turn.venue
         self.prices.advance_latent(STEP_SECONDS / len(self._turns))
-        self.prices.advance_exchange(exchange.name, STEP_SECONDS)
-        turn.orders.release()
+        self.prices.advance_exchange(venue.name, STEP_SECONDS)
+        for orders in turn.orders:
+            orders.release()
         for listing, turns in turn.pace.due(turn.count):
             symbol, ladder = listing.market.symbol, turn.ladders[listing.market.symbol]
-            exchange.quote(symbol, *ladder.levels(self.prices.mid(listing)))
+            venue.quote(symbol, *ladder.levels(self.prices.mid(listing)))
             taker = ladder.taker(STEP_SECONDS * turns)
             if taker is not None:
-                exchange.take(symbol, *taker)
+                venue.take(symbol, *taker)
             for order in self.prices.orders(listing):
-                exchange.take(symbol, *order)
-            trades = exchange.tape.drain(symbol)
+                venue.take(symbol, *order)
+            trades = venue.tape.drain(symbol)
             self.prices.traded(listing, trades)
-            turn.publisher.publish(symbol, exchange.books[symbol].drain_changes(), trades)
+            turn.publisher.publish(symbol, venue.books[symbol].drain_changes(), trades)
         turn.count += 1
         if turn.count % _BEAT_EVERY == 0:
-            turn.pace.watch(turn.gateway.subscribers.symbols(turn.symbol_of))
-            turn.gateway.beat()
+            turn.pace.watch({name for row in turn.gateways for name in row.subscribers.symbols(turn.symbol_of)})
+            for gateway in turn.gateways:
+                gateway.beat()
+
+    def accounts_of(self, name: str) -> list[Gateway]:
+        """The gateways of all accounts of an exchange."""
+        return self._turns[name].gateways
 
     def application(self) -> web.Application:
         """All exchanges, each below its own name."""
         application = web.Application()
-        for name, gateway in self.gateways.items():
-            exchange = gateway.application()
+        for name in self.gateways:
+            application.add_subapp(f"/{name}", self.application_of(name))
+        return application
+
+    def application_of(self, name: str) -> web.Application:
+        """One exchange with its accounts; what is counted of their requests is counted once for all applications."""
+        turn, applications = self._turns[name], []
+        for gateway, limits in zip(turn.gateways, turn.limits, strict=True):
+            application = gateway.application()
             if self.is_limited:
-                RateGuard(name, self.clock).install_on(exchange)
+                limits.install_on(application)
             elif isinstance(gateway, binance.BinanceGateway):
                 gateway.lift_limits()
-            FaultGuard(gateway, self.faults.of(name), self.clock).install_on(exchange)
-            application.add_subapp(f"/{name}", exchange)
-        return application
+            FaultGuard(gateway, self.faults.of(name), self.clock).install_on(application)
+            applications.append(application)
+        return joined(turn.gateways, applications)
 
     async def run(
         self, clock: Clock, schedule: FaultSchedule | None = None, is_watched: Callable[[], bool] = lambda: True
@@ -200,8 +233,9 @@ class SimulatedExchanges:
             await clock.sleep(max(0, due - now) / MICROSECONDS)
 
     async def close(self) -> None:
-        for gateway in self.gateways.values():
-            await gateway.subscribers.close()
+        for turn in self._turns.values():
+            for gateway in turn.gateways:
+                await gateway.subscribers.close()
         for journal in self.journals:
             journal.close()
 
@@ -234,22 +268,6 @@ def _names_of(listing: Listing) -> tuple[str, str]:
     return listing.market.symbol, listing.market_id
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangesOptions:
-    """The exchanges to run, all where none is named; `faults` is the schedule."""
-
-    port: int
-    seed: int = 1
-    only: tuple[str, ...] = ()
-    faults: Iterable[ScheduledFault] = ()
-    folder: str = ACCOUNTS
-    is_limited: bool = True
-    """Whether the rate limits of the real exchanges apply."""
-    market: ChosenMarket = field(default_factory=ChosenMarket)
-    bases: tuple[str, ...] = DEFAULT_BASES
-    """Assets whose markets move all the time; the others while a stream of theirs is subscribed."""
-
-
 async def run_exchanges(
     home: Path, options: ExchangesOptions, ready: Callable[[], None], is_watched: Callable[[], bool] = lambda: True
 ) -> None:
@@ -257,32 +275,33 @@ async def run_exchanges(
     `is_watched`: whether detection is ready, which dislocations wait for.
 
     `http://127.0.0.1:<port>/<exchange>`, `ws://127.0.0.1:<port>/<exchange>/ws`, faults below `/admin`. Raises OSError
-    where the port is taken or a journal cannot be written: after a restart each exchange continues from its
-    journal.
+    where a port is taken or a journal cannot be written: after a restart each exchange continues from its journals.
     """
     clock = SystemClock()
-    world = SimulatedExchanges.open(
-        home,
-        options.seed,
-        clock,
-        options.only,
-        options.folder,
-        is_limited=options.is_limited,
-        market=options.market,
-        bases=options.bases,
-    )
+    world = SimulatedExchanges.open(home, clock, options)
     schedule = FaultSchedule(world.faults, clock, options.faults)
     application = world.application()
     application.add_subapp("/admin", admin_application(world.faults, clock, ensure_token(home)))
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", options.port).start()
+    places = [(application, options.port)]
+    places += [(world.application_of(name), port) for name, port in options.own_ports.items()]
+    async with AsyncExitStack() as open_ports:
+        for place in places:
+            await open_ports.enter_async_context(_listening(*place, options.tls))
+        # connections are closed before the ports are
+        open_ports.push_async_callback(world.close)
         log.info("simulated exchanges are open", extra={"port": options.port, "seed": options.seed})
         ready()
         await world.run(clock, schedule, is_watched)
+
+
+@asynccontextmanager
+async def _listening(application: web.Application, port: int, tls: SSLContext | None) -> AsyncIterator[None]:
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls).start()
+        yield
     finally:
-        await world.close()
         await runner.cleanup()
 
 

@@ -195,6 +195,11 @@ def add_exchanges(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="run only these exchanges (default: all)")
     parser.add_argument("--faults", metavar="SEED[:PER_MINUTE]|FILE", help="inject faults on a schedule")
     parser.add_argument("--no-limits", action="store_true", help="switch the rate limits off, for load tests")
+    parser.add_argument("--accounts", type=number_of_accounts, default=1, help="accounts on each exchange (default 1)")
+    parser.add_argument(
+        "--port-per-exchange", action="store_true", help="serve each exchange at a port of its own too: PORT+1, …"
+    )
+    parser.add_argument("--tls", action="store_true", help="serve with TLS, by a certificate made here")
     parser.add_argument("--session", action="store_true", help="serve the running session (used by the supervisor)")
 
 
@@ -255,6 +260,10 @@ def seed(text: str) -> int:
 
 def number_of_bot(text: str) -> int:
     return _whole_number(text, 1, 99, "a number between 1 and 99")
+
+
+def number_of_accounts(text: str) -> int:
+    return _whole_number(text, 1, 50, "a number between 1 and 50")
 
 
 def _whole_number(text: str, least: int, most: int, what: str) -> int:

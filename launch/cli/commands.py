@@ -227,8 +227,19 @@ def _exchanges(arguments: argparse.Namespace) -> int:
     home = home_folder()
     if arguments.session:
         return run_session_exchanges(read_session(home))
-    served = arguments.json, tuple(arguments.only), arguments.faults, not arguments.no_limits, arguments.market
-    return run_standalone(home, StandaloneOptions(arguments.port, arguments.seed, *served), echo)
+    options = StandaloneOptions(
+        port=arguments.port,
+        seed=arguments.seed,
+        json_file=arguments.json,
+        only=tuple(arguments.only),
+        faults=arguments.faults,
+        is_limited=not arguments.no_limits,
+        market=arguments.market,
+        accounts=arguments.accounts,
+        has_own_ports=arguments.port_per_exchange,
+        has_tls=arguments.tls,
+    )
+    return run_standalone(home, options, echo)
 
 
 def _feed(arguments: argparse.Namespace) -> int:

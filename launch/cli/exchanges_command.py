@@ -2,9 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable
+import socket
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from ssl import SSLContext
 from urllib.parse import urlsplit
 
 from exchanges.errors import AccountRejectedError
@@ -15,6 +18,7 @@ from launch.setup.data_dir import check_writable, process_lock, ready_file, writ
 from launch.supervisor.interruptible_wait import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_main import run_process
+from session.clock import wall_now
 from session.session import Session
 from session.simulated_market import DEFAULT_MARKET, MarketName
 from simulators.faults.fault_schedule import ScheduledFault, schedule_of
@@ -22,10 +26,13 @@ from simulators.faults.faults import FaultRejectedError
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.efficient_prices import Tape
 from simulators.simulator_server import EXCHANGES, ExchangesOptions, listed_symbols, run_exchanges
+from simulators.web.account_keys import account_names
 
 _HOST = "127.0.0.1"
 _ACCOUNTS = "exchanges-alone"
 """Separate accounts, so that no other bot trades on a session's."""
+_TLS = "exchange_tls"
+_LAST_PORT = 65_535
 
 Echo = Callable[[str], None]
 
@@ -41,6 +48,9 @@ class StandaloneOptions:
     faults: str | None
     is_limited: bool = True
     market: MarketName = DEFAULT_MARKET
+    accounts: int = 1
+    has_own_ports: bool = False
+    has_tls: bool = False
 
 
 def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
@@ -49,20 +59,44 @@ def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
     scheduled = _scheduled(options.faults, names)
     if options.json_file is not None:
         check_writable(options.json_file)
-    claim_web_port(_HOST, options.port)
-    served = ExchangesOptions(
-        options.port, options.seed, names, scheduled, _ACCOUNTS, options.is_limited, ChosenMarket(options.market)
-    )
-    url = f"http://{_HOST}:{options.port}"
-
-    def ready() -> None:
-        if options.json_file is not None:
-            content = json.dumps(ccxt_settings(home, url, names), indent=2)
-            write_atomically(options.json_file, content.encode())
-        echo(f"Simulated exchanges ({', '.join(names)}): {url}")
-
+    own_ports = _own_ports(options.port, names) if options.has_own_ports else {}
+    for port in (options.port, *own_ports.values()):
+        claim_web_port(_HOST, port)
     with process_lock(home, _ACCOUNTS):
+        tls, ca = _tls(home) if options.has_tls else (None, None)
+        served = ExchangesOptions(
+            port=options.port,
+            seed=options.seed,
+            only=names,
+            faults=scheduled,
+            folder=_ACCOUNTS,
+            is_limited=options.is_limited,
+            market=ChosenMarket(options.market),
+            accounts=options.accounts,
+            own_ports=own_ports,
+            tls=tls,
+        )
+        ready = partial(_announce, home, options, served, ca, echo)
         return asyncio.run(_until_stopped(home, served, ready))
+
+
+def _tls(home: Path) -> tuple[SSLContext, Path]:
+    """What the server needs, and the CA's file."""
+    # only now: it takes a library that nothing else here needs
+    from simulators.web.certificates import ensure_certificates
+
+    certificates = ensure_certificates(home / _TLS, [_own_host(name) for name in EXCHANGES], wall_now())
+    return certificates.server_context(), certificates.ca
+
+
+def _announce(home: Path, options: StandaloneOptions, served: ExchangesOptions, ca: Path | None, echo: Echo) -> None:
+    urls = _urls(served)
+    if options.json_file is not None:
+        content = json.dumps(ccxt_settings(home, urls, served.accounts, ca), indent=2)
+        write_atomically(options.json_file, content.encode())
+    echo(f"Simulated exchanges ({', '.join(urls)}): {_url(served, _HOST, served.port)}")
+    for name in served.own_ports:
+        echo(f"  {name}: {urls[name]}")
 
 
 def run_session_exchanges(session: Session) -> int:
@@ -93,15 +127,57 @@ def _tape(session: Session) -> Tape | None:
     return tape_in(folder, session.bases)
 
 
-def ccxt_settings(home: Path, url: str, names: Iterable[str]) -> dict[str, dict[str, object]]:
-    """Per exchange the arguments of ccxt's constructor: `id`, `urls` and the keys of a funded test account."""
+def ccxt_settings(
+    home: Path, urls: Mapping[str, str], accounts: int = 1, ca: Path | None = None
+) -> dict[str, dict[str, object]]:
+    """Per exchange the arguments of ccxt's constructor: `id`, `urls`, the keys of a funded test account, and with TLS
+    the file of the CA; those of the other accounts are in `other_accounts`."""
     settings: dict[str, dict[str, object]] = {}
-    for name in names:
-        keys = load_credentials(home, name)
-        options = {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}
-        settings[name] = {"id": name, "urls": {"api": simulated_addresses(name, f"{url}/{name}")}}
-        settings[name].update((key, value) for key, value in options.items() if value)
+    for name, url in urls.items():
+        shared: dict[str, object] = {"id": name, "urls": {"api": simulated_addresses(name, url)}}
+        if ca is not None:
+            shared["cafile"] = str(ca)
+        first, *others = (shared | _keys(home, account) for account in account_names(name, accounts))
+        settings[name] = first | ({"other_accounts": others} if others else {})
     return settings
+
+
+def _keys(home: Path, account: str) -> dict[str, str]:
+    keys = load_credentials(home, account)
+    named = {"apiKey": keys.api_key, "secret": keys.secret, "password": keys.password, "uid": keys.uid}
+    return {name: value for name, value in named.items() if value}
+
+
+def _urls(served: ExchangesOptions) -> dict[str, str]:
+    """Where each exchange answers: at the root of its own port, or below its name."""
+    shared = _url(served, _HOST, served.port)
+    urls = {name: f"{shared}/{name}" for name in served.only}
+    return urls | {name: _url(served, _resolved_host(name), port) for name, port in served.own_ports.items()}
+
+
+def _url(served: ExchangesOptions, host: str, port: int) -> str:
+    return f"{'http' if served.tls is None else 'https'}://{host}:{port}"
+
+
+def _resolved_host(name: str) -> str:
+    """Not every system resolves names below localhost."""
+    own = _own_host(name)
+    try:
+        found = socket.getaddrinfo(own, None, socket.AF_INET, socket.SOCK_STREAM)
+    except OSError:
+        return _HOST
+    return own if all(address[0] == _HOST for *_, address in found) else _HOST
+
+
+def _own_host(name: str) -> str:
+    return f"{name}.localhost"
+
+
+def _own_ports(port: int, names: tuple[str, ...]) -> dict[str, int]:
+    """Those after the shared one; an exchange has the same whichever others are served. Raises CannotStartError."""
+    if port + len(EXCHANGES) > _LAST_PORT:
+        raise CannotStartError(f"--port {port} leaves too few ports for an own one of each exchange.")
+    return {name: port + 1 + EXCHANGES.index(name) for name in names}
 
 
 async def _until_stopped(home: Path, options: ExchangesOptions, ready: Callable[[], None]) -> int:

@@ -15,7 +15,8 @@ from simulators.binance.binance_public import ORDERS_IN_TEN_SECONDS, WEIGHT_A_MI
 from simulators.binance.binance_rejections import NEW_ORDERS, ReplacementError, error_fields
 from simulators.binance.binance_stream import BinanceFeed, BinanceStream
 from simulators.matching.order_records import RequestRejectedError
-from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import MarketStep, guarded, json_reply
 from simulators.web.signatures import SignedRequest, check_binance
 from simulators.web.subscribers import SubscriberConnection, Subscribers
@@ -64,6 +65,9 @@ class BinanceGateway:
             ]
         )
         return application
+
+    def is_mine(self, word: str) -> bool:
+        return word == self._credentials.api_key
 
     def publish(self, step: MarketStep) -> None:
         name = self.exchange.listings[step.symbol].market_id

@@ -9,7 +9,8 @@ from simulators.bitflyer.bitflyer_public import BitflyerProducts, BitflyerPublic
 from simulators.bitflyer.bitflyer_rows import FIRST_EXECUTION, acceptance_id
 from simulators.bitflyer.bitflyer_stream import BitflyerStream
 from simulators.matching.order_records import Reason, RequestRejectedError
-from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import Call, MarketStep, guarded, json_fields, json_reply
 from simulators.web.signatures import SignedRequest, check_bitflyer
 from simulators.web.subscribers import Subscribers
@@ -61,6 +62,9 @@ class BitflyerGateway:
             ]
         )
         return application
+
+    def is_mine(self, word: str) -> bool:
+        return word == self._credentials.api_key
 
     def publish(self, step: MarketStep) -> None:
         self._products.add_step(step)

@@ -14,8 +14,9 @@ from simulators.bitstamp.bitstamp_stream import BitstampStream
 from simulators.matching.candles import Interval, page
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError
-from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
+from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import MarketStep, count_field, guarded, json_reply, levels_of, listing_named
 from simulators.web.signatures import BitstampNonces, SignedRequest
 
@@ -61,6 +62,9 @@ class BitstampGateway:
             ]
         )
         return application
+
+    def is_mine(self, word: str) -> bool:
+        return word == self._credentials.api_key or self._stream.knows_token(word)
 
     def publish(self, step: MarketStep) -> None:
         self._stream.publish(step)

@@ -119,6 +119,9 @@ class BitstampStream:
         """Good for one minute's subscribing."""
         return {"valid_sec": self._tokens.seconds, "token": self._tokens.issue(), "user_id": int(self._user_id)}
 
+    def knows_token(self, word: str) -> bool:
+        return self._tokens.is_valid(word)
+
     def publish(self, step: MarketStep) -> None:
         listing = self._exchange.listings[step.symbol]
         for trade in step.trades:

@@ -17,8 +17,9 @@ from simulators.coinbaseexchange.coinbaseexchange_stream import CoinbaseExchange
 from simulators.matching.candles import Interval
 from simulators.matching.listings import fixed_text
 from simulators.matching.order_records import RequestRejectedError
-from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
+from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import (
     MarketStep,
     best_texts,
@@ -64,6 +65,9 @@ class CoinbaseExchangeGateway:
             ]
         )
         return application
+
+    def is_mine(self, word: str) -> bool:
+        return word == self._credentials.api_key
 
     def _public_routes(self) -> list[web.RouteDef]:
         return [

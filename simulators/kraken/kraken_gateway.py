@@ -12,7 +12,8 @@ from simulators.kraken.kraken_rows import transaction_name
 from simulators.kraken.kraken_stream import KrakenStream
 from simulators.kraken.kraken_trading import KrakenTrading
 from simulators.matching.order_records import RequestRejectedError
-from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.venue import Names
 from simulators.web.exchange_gateway import Call, MarketStep, guarded, json_reply
 from simulators.web.signatures import SignedRequest, check_kraken, kraken_fields
 from simulators.web.stream_tokens import StreamTokens
@@ -36,14 +37,14 @@ class KrakenGateway:
         self._credentials = credentials
         self._last_nonce = 0
         self._days = {symbol: KrakenDay(exchange, listing) for symbol, listing in exchange.listings.items()}
-        tokens = StreamTokens(exchange.clock, _TOKEN_SECONDS, 32)
+        self._tokens = StreamTokens(exchange.clock, _TOKEN_SECONDS, 32)
         pairs = KrakenPairs(exchange.listings.values())
         self._public = KrakenPublic(exchange, pairs, self._days).calls()
         self._orders = KrakenOrders(exchange, pairs)
         orders = self._orders.calls()
-        self._private = KrakenAccount(exchange, pairs, tokens).calls() | orders
+        self._private = KrakenAccount(exchange, pairs, self._tokens).calls() | orders
         trading = KrakenTrading(exchange, orders)
-        self._stream = KrakenStream(exchange, self.subscribers, self._days, tokens, trading)
+        self._stream = KrakenStream(exchange, self.subscribers, self._days, self._tokens, trading)
 
     def application(self) -> web.Application:
         application = guarded(NAME, lambda path: path.startswith("/0/private/"), self._check, self.rejection)
@@ -56,6 +57,9 @@ class KrakenGateway:
             ]
         )
         return application
+
+    def is_mine(self, word: str) -> bool:
+        return word == self._credentials.api_key or self._tokens.is_valid(word)
 
     def publish(self, step: MarketStep) -> None:
         for trade in step.trades:

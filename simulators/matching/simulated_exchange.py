@@ -1,22 +1,17 @@
-"""One simulated exchange: books, the test account, and the market around it. No I/O but the journal."""
+"""One account of a simulated exchange: its orders, its journal and its events. No I/O but the journal."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Protocol
 
-from market.instruments.orders import Side, changes_of
 from market.money import ZERO
-from session.clock import Clock
 from simulators.matching.exchange_journal import Entry, EntryLog
 from simulators.matching.funded_account import FundedAccount
-from simulators.matching.listings import Listing
-from simulators.matching.matching_engine import BookOrder, Match, MatchingBook
-from simulators.matching.order_admission import ANY_PRICE, check_client_id, check_size, funds_needed, ticks_of
+from simulators.matching.matching_engine import BookOrder
+from simulators.matching.order_admission import check_client_id, check_size, funds_needed, ticks_of
 from simulators.matching.order_records import (
-    Liquidity,
     OrderRequest,
-    PublicTrade,
     RejectedOrder,
     RequestRejectedError,
     SimulatedAccountEvent,
@@ -24,15 +19,11 @@ from simulators.matching.order_records import (
     SimulatedOrder,
     Trigger,
 )
-from simulators.matching.trade_tape import TradeTape
+from simulators.matching.venue import Venue
 from simulators.matching.volume_tiers import assumed_volume, tier_at
 
 CUSTOMER = "customer"
-MAKER = "maker"
-CROWD = "crowd"
-FEES = "fees"
-_NUMBER_MICROSECONDS = 100_000
-"""Numbers start at ten per second since 1970: more than an exchange uses while it runs."""
+"""The owner of the first account, which every exchange has."""
 
 
 class OrderFaultPort(Protocol):
@@ -55,51 +46,32 @@ class OrderFaultPort(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The exchange's ids: (number, microseconds) → id.
-
-    `client_ids_reusable`: a client order id may come again once its order has ended.
-    """
-
-    order: Callable[[int, int], str]
-    fill: Callable[[int, int], str]
-    client_ids_reusable: bool = False
-
-
 class SimulatedExchange:
-    """Market maker and crowd are unlimited and pay no fees; the customer is the one test account."""
+    """An exchange as one account sees it; the rest of the exchange is the `venue`."""
 
-    def __init__(
-        self,
-        name: str,
-        listings: Sequence[Listing],
-        opening: dict[str, Decimal],
-        names: Names,
-        clock: Clock,
-        journal: EntryLog,
-    ) -> None:
-        self.name = name
-        self.listings = {listing.market.symbol: listing for listing in listings}
-        self.listings_by_id = {listing.market_id: listing for listing in listings}
-        """By the exchange's own name of the market."""
-        self.books = {symbol: MatchingBook() for symbol in self.listings}
+    def __init__(self, venue: Venue, opening: dict[str, Decimal], journal: EntryLog, owner: str = CUSTOMER) -> None:
+        self.venue = venue
+        self.name = venue.name
+        self.listings = venue.listings
+        self.listings_by_id = venue.listings_by_id
+        self.books = venue.books
+        self.tape = venue.tape
+        self.clock = venue.clock
         self.customer = FundedAccount(self.listings)
-        self.clock = clock
         self.order_faults: OrderFaultPort | None = None
-        self.tape = TradeTape(self.listings)
-        self.volume_30d = assumed_volume(name)
-        self.tier = tier_at(name, self.volume_30d)
-        self._names = names
+        self.volume_30d = assumed_volume(self.name)
+        self.tier = tier_at(self.name, self.volume_30d)
+        self._owner = owner
         self._journal = journal
-        self._house: dict[tuple[str, str], Decimal] = {}
-        self._maker_orders: dict[str, dict[tuple[Side, int], BookOrder]] = {symbol: {} for symbol in self.listings}
-        self._house_orders = 0
         self._listeners: list[Callable[[SimulatedAccountEvent], None]] = []
         self._events: list[SimulatedAccountEvent] = []
-        # public trades are not journalled: their numbers must not come again after a restart
-        self._numbers = clock.now() // _NUMBER_MICROSECONDS
+        venue.join(owner, self)
         self._recover(opening)
+
+    @property
+    def balances(self) -> Mapping[str, Decimal]:
+        """Total per currency."""
+        return self.customer.balances
 
     def listen(self, listener: Callable[[SimulatedAccountEvent], None]) -> None:
         """Call `listener` at each step of the test account's orders, in order, once the step is journalled."""
@@ -120,10 +92,10 @@ class SimulatedExchange:
             self._commit(Entry(orders=(order,)))
         else:
             at_once = lots if self.order_faults is None else self.order_faults.lots_at_once(order, lots)
-            self._match(order, BookOrder(order.order_id, CUSTOMER, order.side, ticks, at_once), at_once < lots)
+            self._match(order, BookOrder(order.order_id, self._owner, order.side, ticks, at_once), at_once < lots)
         if self.order_faults is not None:
             self.order_faults.take(order)
-        self._fire_stops(order.symbol)
+        self.venue.fire_stops(order.symbol)
         return self.customer.order(order.order_id)
 
     def checked(self, request: OrderRequest) -> SimulatedOrder:
@@ -159,7 +131,7 @@ class SimulatedExchange:
             self._commit(Entry(orders=(changed,)))
             return changed
         self._match(changed, resting, is_stuck=False)
-        self._fire_stops(order.symbol)
+        self.venue.fire_stops(order.symbol)
         return self.customer.order(order_id)
 
     def is_reached(self, symbol: str, trigger: Trigger) -> bool:
@@ -195,30 +167,39 @@ class SimulatedExchange:
         self.books[order.symbol].cancel(order_id)
         return self._end(order)
 
-    def quote(self, symbol: str, bids: Iterable[tuple[int, int]], asks: Iterable[tuple[int, int]]) -> None:
-        """Replace the market maker's orders; levels that stay as they are keep their place in the queue."""
-        book, current = self.books[symbol], self._maker_orders[symbol]
-        wanted: dict[tuple[Side, int], int] = {("buy", ticks): lots for ticks, lots in bids}
-        wanted.update({("sell", ticks): lots for ticks, lots in asks})
-        for key, standing in list(current.items()):
-            if wanted.get(key) != standing.lots:
-                book.cancel(standing.order_id)
-                del current[key]
-        for (side, ticks), lots in wanted.items():
-            if (side, ticks) not in current:
-                current[(side, ticks)] = self._submit_house(symbol, BookOrder("", MAKER, side, ticks, lots), rests=True)
-        self._fire_stops(symbol)
+    def book(self, fill: SimulatedFill) -> None:
+        """A match of one of the account's orders."""
+        self.customer.add_fill(fill)
+        order = self.customer.update_order(fill)
+        self._events.append(SimulatedAccountEvent("filled", order, fill))
+        if order.state == "done":
+            self._events.append(SimulatedAccountEvent("ended", order))
 
-    def take(self, symbol: str, side: Side, lots: int) -> None:
-        """A market order of another participant."""
-        ticks = ANY_PRICE if side == "buy" else 0
-        self._submit_house(symbol, BookOrder("", CROWD, side, ticks, lots), rests=False)
-        self._fire_stops(symbol)
+    def commit_fills(self, fills: Sequence[SimulatedFill]) -> None:
+        """Journal fills of resting orders, then publish them."""
+        changed = dict.fromkeys(fill.order_id for fill in fills)
+        orders = tuple(self.customer.order(order_id) for order_id in changed)
+        self._commit(Entry(orders=orders, fills=tuple(fills)))
 
-    def total_of(self, currency: str) -> Decimal:
-        """The total of the customer, the house and the fees charged, which never changes."""
-        house = sum((amount for (_, owned), amount in self._house.items() if owned == currency), ZERO)
-        return house + self.customer.balances.get(currency, ZERO)
+    def due_stop(self, symbol: str) -> SimulatedOrder | None:
+        """The oldest stop order whose price the last trade has reached."""
+        waiting = self.customer.waiting_orders(symbol)
+        return next((row for row in waiting if row.trigger is not None and self.is_reached(symbol, row.trigger)), None)
+
+    def trigger(self, order: SimulatedOrder) -> None:
+        """Send on a stop order that is due; it ends where the account has too little for it by now."""
+        order = replace(order, triggered_at=self.clock.now())
+        self.customer.store(order)
+        self._events.append(SimulatedAccountEvent("triggered", order))
+        resting = self._resting(order)
+        try:
+            if order.price is None:
+                # a limit order's funds are held already
+                self._check_funds(order, resting.ticks, resting.lots)
+        except RequestRejectedError:
+            self._end(order)
+        else:
+            self._match(order, resting, is_stuck=False)
 
     def _recover(self, opening: dict[str, Decimal]) -> None:
         entries = self._journal.entries()
@@ -231,22 +212,22 @@ class SimulatedExchange:
         for entry in entries:
             for order in entry.orders:
                 self.customer.store(order)
-                self._numbers = max(self._numbers, order.number)
+                self.venue.skip_to(order.number)
             for fill in entry.fills:
                 self.customer.add_fill(fill)
-                self._numbers = max(self._numbers, fill.number)
+                self.venue.skip_to(fill.number)
         for order in [order for order in self.customer.open_orders() if not order.is_waiting]:
-            book = self.books[order.symbol]
-            if not order.immediate:
-                book.submit(self._resting(order), rests=True)
-            if not book.rests(order.order_id):
-                # an order that was stuck when the exchange stopped may cross the account's own
+            book, resting = self.books[order.symbol], self._resting(order)
+            # an order that was stuck when the exchange stopped may cross others, of any account
+            if order.immediate or book.would_match(order.side, resting.ticks):
                 self._end(order)
+            else:
+                book.submit(resting, rests=True)
 
     def _resting(self, order: SimulatedOrder) -> BookOrder:
         listing = self.listings[order.symbol]
         ticks = ticks_of(listing, order.side, order.price)
-        return BookOrder(order.order_id, CUSTOMER, order.side, ticks, listing.lots(order.remaining))
+        return BookOrder(order.order_id, self._owner, order.side, ticks, listing.lots(order.remaining))
 
     def _open_order(self, order_id: str) -> SimulatedOrder:
         """Raises RequestRejectedError where there is no such open order."""
@@ -255,36 +236,17 @@ class SimulatedExchange:
             raise RequestRejectedError("order_ended", order_id)
         return order
 
-    def _fire_stops(self, symbol: str) -> None:
-        """Send on the stop orders whose price was reached, one by one: the trades of one may trigger the next."""
-        while True:
-            waiting = self.customer.waiting_orders(symbol)
-            due = [row for row in waiting if row.trigger is not None and self.is_reached(symbol, row.trigger)]
-            if not due:
-                return
-            order = replace(due[0], triggered_at=self.clock.now())
-            self.customer.store(order)
-            self._events.append(SimulatedAccountEvent("triggered", order))
-            resting = self._resting(order)
-            try:
-                if order.price is None:
-                    # a limit order's funds are held already
-                    self._check_funds(order, resting.ticks, resting.lots)
-            except RequestRejectedError:
-                self._end(order)
-            else:
-                self._match(order, resting, is_stuck=False)
-
     def _match(self, order: SimulatedOrder, book_order: BookOrder, is_stuck: bool) -> SimulatedOrder:
         """The order after its matches; `is_stuck`: its remainder neither rests nor is cancelled."""
         book = self.books[order.symbol]
         is_killed = order.whole and book.fillable(book_order) < book_order.lots
         matches = [] if is_killed else book.submit(book_order, rests=not order.immediate and not is_stuck)
-        fills = self._settle(self.listings[order.symbol], book_order, matches)
+        fills = self.venue.settle(order.symbol, book_order, matches)
         order = self.customer.order(order.order_id)
         if order.state == "open" and not is_stuck and not book.rests(order.order_id):
             order = self._ended(order, order.triggered_at or order.placed_at)
-        self._commit(Entry(orders=(order,), fills=tuple(fills)))
+        self._commit(Entry(orders=(order,), fills=tuple(fills.pop(self._owner, ()))))
+        self.venue.commit(fills)
         return order
 
     def _end(self, order: SimulatedOrder) -> SimulatedOrder:
@@ -315,7 +277,7 @@ class SimulatedExchange:
             raise RequestRejectedError("unknown_market", request.symbol)
         check_size(listing, request)
         used = self.customer.orders_by_client_id(request.client_order_id or "")
-        check_client_id(request.client_order_id, used, self._names.client_ids_reusable)
+        check_client_id(request.client_order_id, used, self.venue.names.client_ids_reusable)
         ticks, lots = ticks_of(listing, request.side, request.price), listing.lots(request.amount)
         at_most = (
             ticks if request.trigger is None or request.price is not None else listing.ticks(request.trigger.price)
@@ -324,11 +286,10 @@ class SimulatedExchange:
         return ticks, lots
 
     def _numbered(self, request: OrderRequest) -> SimulatedOrder:
-        now = self.clock.now()
-        self._numbers += 1
+        now, number = self.clock.now(), self.venue.next_number()
         return SimulatedOrder(
-            order_id=self._names.order(self._numbers, now),
-            number=self._numbers,
+            order_id=self.venue.names.order(number, now),
+            number=number,
             client_order_id=request.client_order_id,
             symbol=request.symbol,
             side=request.side,
@@ -355,16 +316,6 @@ class SimulatedExchange:
         if available < needed:
             raise RequestRejectedError("insufficient_funds", currency)
 
-    def _submit_house(self, symbol: str, order: BookOrder, rests: bool) -> BookOrder:
-        self._house_orders += 1
-        order.order_id = f"{order.owner}-{self._house_orders}"
-        fills = self._settle(self.listings[symbol], order, self.books[symbol].submit(order, rests))
-        if fills:
-            changed = dict.fromkeys(fill.order_id for fill in fills)
-            orders = tuple(self.customer.order(order_id) for order_id in changed)
-            self._commit(Entry(orders=orders, fills=tuple(fills)))
-        return order
-
     def _commit(self, entry: Entry) -> None:
         """Journal a step, then publish it."""
         self._journal.write(entry)
@@ -373,60 +324,6 @@ class SimulatedExchange:
             times = 1 if self.order_faults is None else self.order_faults.report_count(event)
             for listener in self._listeners * times:
                 listener(event)
-
-    def _settle(self, listing: Listing, taker: BookOrder, matches: list[Match]) -> list[SimulatedFill]:
-        """Move money and amounts between both sides of each match; the customer's fills among them."""
-        fills = []
-        for match in matches:
-            trade = self._traded(listing, taker, match)
-            for order in (taker, match.maker):
-                fill = self._fill(listing, order, match, trade)
-                if order.owner == CUSTOMER:
-                    self._book(fill)
-                    fills.append(fill)
-                else:
-                    for currency, change in changes_of(fill, listing.market.base, listing.market.quote_currency):
-                        self._earn(order.owner, currency, change)
-        return fills
-
-    def _traded(self, listing: Listing, taker: BookOrder, match: Match) -> PublicTrade:
-        self._numbers += 1
-        price, amount = listing.price(match.ticks), listing.amount(match.lots)
-        trade = PublicTrade(self._numbers, listing.market.symbol, taker.side, price, amount, self.clock.now())
-        self.tape.write(trade)
-        return trade
-
-    def _book(self, fill: SimulatedFill) -> None:
-        self.customer.add_fill(fill)
-        order = self.customer.update_order(fill)
-        self._earn(FEES, fill.fee_currency, fill.fee)
-        self._events.append(SimulatedAccountEvent("filled", order, fill))
-        if order.state == "done":
-            self._events.append(SimulatedAccountEvent("ended", order))
-
-    def _fill(self, listing: Listing, order: BookOrder, match: Match, trade: PublicTrade) -> SimulatedFill:
-        """One side of a match; of the customer's the fee is taken. It has the number of the public trade."""
-        cost = listing.cost(match.ticks, match.lots)
-        liquidity: Liquidity = "maker" if order is match.maker else "taker"
-        is_customers = order.owner == CUSTOMER
-        fee_currency, fee = listing.fee(order.side, cost, match.lots, liquidity)
-        return SimulatedFill(
-            fill_id=self._names.fill(trade.number, trade.traded_at) if is_customers else "",
-            number=trade.number,
-            order_id=order.order_id,
-            symbol=listing.market.symbol,
-            side=order.side,
-            price=trade.price,
-            amount=trade.amount,
-            cost=cost,
-            fee=fee if is_customers else ZERO,
-            fee_currency=fee_currency,
-            liquidity=liquidity,
-            filled_at=trade.traded_at,
-        )
-
-    def _earn(self, owner: str, currency: str, change: Decimal) -> None:
-        self._house[(owner, currency)] = self._house.get((owner, currency), ZERO) + change
 
 
 def _as_request(order: SimulatedOrder) -> OrderRequest:

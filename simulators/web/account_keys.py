@@ -4,24 +4,32 @@ import base64
 import json
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 from uuid import uuid4
 
 from exchanges.errors import AccountRejectedError
 from exchanges.exchange_credentials import Credentials, credentials_path, load_credentials
 
+_ACCOUNT = ".account-"
 
-def ensure_credentials(home: Path, exchanges: tuple[str, ...]) -> dict[str, Credentials]:
-    """The keys of each exchange, made where there are none yet; the file is written whole or not at all.
+
+def account_names(exchange: str, count: int) -> tuple[str, ...]:
+    """Names of an exchange's accounts, as its keys and journals have them: the first has the exchange's own."""
+    return exchange, *(f"{exchange}{_ACCOUNT}{number}" for number in range(2, count + 1))
+
+
+def ensure_credentials(home: Path, accounts: Iterable[str]) -> dict[str, Credentials]:
+    """The keys of each account, made where there are none yet; the file is written whole or not at all.
 
     Raises AccountRejectedError where it is damaged.
     """
-    path = credentials_path(home)
+    path, names = credentials_path(home), tuple(accounts)
     known = _known_keys(path)
-    if not all(exchange in known for exchange in exchanges):
-        new_keys = {exchange: _new_keys(exchange) for exchange in exchanges}
+    if not all(name in known for name in names):
+        new_keys = {name: _new_keys(name.partition(_ACCOUNT)[0]) for name in names}
         write_private(path, json.dumps(new_keys | known, indent=2))
-    return {exchange: load_credentials(home, exchange) for exchange in exchanges}
+    return {name: load_credentials(home, name) for name in names}
 
 
 def write_private(path: Path, text: str) -> None:

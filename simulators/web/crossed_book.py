@@ -1,5 +1,6 @@
 """A book that is crossed for one message and corrected by the next."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -31,16 +32,16 @@ class CrossedBook:
 
 @dataclass(slots=True)
 class Publisher:
-    """Passes one exchange's steps to its gateway, crossed while that fault is active."""
+    """Passes one exchange's steps to the gateways of its accounts, crossed while that fault is active."""
 
-    gateway: Gateway
+    gateways: Sequence[Gateway]
     faults: ExchangeFaults
     _crossed: dict[str, int] = field(default_factory=dict)
     """Symbol → ticks of the published bid that does not exist."""
 
     def publish(self, symbol: str, changes: list[Change], trades: list[PublicTrade]) -> None:
         """Does nothing without changes."""
-        exchange = self.gateway.exchange
+        exchange = self.gateways[0].exchange
         book = exchange.books[symbol]
         wrong = self._crossed.pop(symbol, None)
         if wrong is not None:
@@ -48,16 +49,20 @@ class Publisher:
         crossing = None if self.faults.is_quiet else self._crossing(symbol, book)
         if crossing is None:
             if changes or trades:
-                self.gateway.publish(MarketStep(symbol, changes, trades))
+                self._publish(MarketStep(symbol, changes, trades))
             return
         self._crossed[symbol] = crossing.ticks
         # gateways only read from books, and what is a book here is for none of them to match in
         exchange.books[symbol] = cast(MatchingBook, crossing)
         try:
             changes = [*changes, ("buy", crossing.ticks, crossing.lots)]
-            self.gateway.publish(MarketStep(symbol, changes, trades))
+            self._publish(MarketStep(symbol, changes, trades))
         finally:
             exchange.books[symbol] = book
+
+    def _publish(self, step: MarketStep) -> None:
+        for gateway in self.gateways:
+            gateway.publish(step)
 
     def _crossing(self, symbol: str, book: MatchingBook) -> CrossedBook | None:
         bid, ask = book.best("buy"), book.best("sell")

@@ -45,12 +45,16 @@ class MarketStep:
 
 
 class Gateway(Protocol):
-    """One exchange's wire protocol over one simulated exchange."""
+    """One exchange's wire protocol, as one account of it is served."""
 
     exchange: SimulatedExchange
     subscribers: Subscribers
 
     def application(self) -> web.Application: ...
+
+    def is_mine(self, word: str) -> bool:
+        """Whether a key, or a token that opens streams, is the account's."""
+        ...
 
     def publish(self, step: MarketStep) -> None:
         """Publish one market's step to subscribers, its book in one message."""

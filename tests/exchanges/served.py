@@ -18,7 +18,7 @@ from session.clock import Clock, SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry
 from simulators.faults.faults import Faults
 from simulators.market.chosen_market import STORM
-from simulators.simulator_server import SimulatedExchanges
+from simulators.simulator_server import ExchangesOptions, SimulatedExchanges
 from simulators.web.fault_admin import admin_application, ensure_token
 
 TRADED = tuple(market for market in simulated_markets() if not market.is_fx)
@@ -58,12 +58,19 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    home: Path, seed: int = 1, clock: Clock | None = None, only: tuple[str, ...] = (), *, is_limited: bool = False
+    home: Path,
+    seed: int = 1,
+    clock: Clock | None = None,
+    only: tuple[str, ...] = (),
+    *,
+    is_limited: bool = False,
+    accounts: int = 1,
 ) -> AsyncIterator[Served]:
     """`only` some of the exchanges, all where none is named. Without rate limits unless `is_limited`: most tests ask
     more than anybody may."""
     clock = clock or SystemClock()
-    world = SimulatedExchanges.open(home, seed, clock, only, is_limited=is_limited, market=STORM)
+    options = ExchangesOptions(0, seed, only, is_limited=is_limited, market=STORM, accounts=accounts)
+    world = SimulatedExchanges.open(home, clock, options)
     application, token = world.application(), ensure_token(home)
     application.add_subapp("/admin", admin_application(world.faults, clock, token))
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)

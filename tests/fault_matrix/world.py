@@ -22,7 +22,7 @@ from session.session import Session
 from simulators.faults.faults import Fault, FaultKind
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.simulator_server import STEP_SECONDS, SimulatedExchanges
+from simulators.simulator_server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges
 from tests.fault_matrix.trials import EXCHANGES
 from tests.fault_matrix.truth import Truth
 from tests.simulators.wire_clients import WIRE_CLIENTS
@@ -125,7 +125,7 @@ class World:
 @asynccontextmanager
 async def moving_world(home: Path, *, is_generic: bool = False, parties: int = len(EXCHANGES)) -> AsyncIterator[World]:
     """`is_generic`: feeds and accounts go through ccxt's unified methods."""
-    exchanges = SimulatedExchanges.open(home, 7, SystemClock(), is_limited=False, market=STORM)
+    exchanges = SimulatedExchanges.open(home, SystemClock(), ExchangesOptions(0, 7, is_limited=False, market=STORM))
     order_requests: Counter[str] = Counter()
     application = exchanges.application()
     application.middlewares.append(_counting(order_requests))

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import sys
 from asyncio import subprocess, timeout
 from collections.abc import AsyncIterator
@@ -13,12 +14,14 @@ from pathlib import Path
 
 import aiohttp
 import ccxt.async_support
+import ccxt.pro
 import pytest
 
 from exchanges.simulated_markets import paper_markets
 from launch.setup.data_dir import ready_file
 from session.session import Session
 from simulators.simulator_server import EXCHANGES
+from tests.clients.serving import free_ports
 
 DEADLINE = 60
 SYMBOLS = {
@@ -93,6 +96,86 @@ async def test_anybodys_ccxt_trades_with_what_the_file_says(tmp_path: Path) -> N
         assert (process.returncode, out, err) == (0, b"", b"")
 
 
+async def lines_of(process: subprocess.Process, count: int) -> list[str]:
+    assert process.stdout is not None
+    async with timeout(DEADLINE):
+        return [(await process.stdout.readline()).decode() for _ in range(count)]
+
+
+async def test_each_exchange_has_a_port_of_its_own_beside_the_shared_one(tmp_path: Path) -> None:
+    port, file = free_ports(), tmp_path / "exchanges.json"
+    words = ("--port", str(port), "--json", str(file), "--port-per-exchange", "--only", "bitflyer", "kraken")
+    async with exchanges(tmp_path, *words) as (process, line), aiohttp.ClientSession() as session:
+        assert f"http://127.0.0.1:{port}" in line
+        reported = json.loads(file.read_text())
+        own = {name: port + 1 + EXCHANGES.index(name) for name in ("bitflyer", "kraken")}
+        printed = await lines_of(process, 2)
+        assert all(
+            f"{name}: http://" in text and str(own[name]) in text for name, text in zip(own, printed, strict=True)
+        )
+        for name, address in (
+            ("kraken", reported["kraken"]["urls"]["api"]["public"]),
+            ("bitflyer", reported["bitflyer"]["urls"]["api"]["rest"]),
+        ):
+            assert address in (f"http://{name}.localhost:{own[name]}", f"http://127.0.0.1:{own[name]}")
+        for url, status in (
+            (f"http://127.0.0.1:{port}/kraken/0/public/Time", 200),
+            (f"http://127.0.0.1:{own['kraken']}/0/public/Time", 200),
+            (f"http://127.0.0.1:{own['bitflyer']}/v1/gethealth", 200),
+            (f"http://127.0.0.1:{own['kraken']}/admin/faults", 404),
+            (f"http://127.0.0.1:{own['kraken']}/kraken/0/public/Time", 404),
+        ):
+            async with session.get(url) as answer:
+                assert answer.status == status, url
+
+
+async def test_a_client_that_trusts_the_ca_trades_over_tls(tmp_path: Path) -> None:
+    port, file = free_ports(), tmp_path / "exchanges.json"
+    words = ("--port", str(port), "--json", str(file), "--tls", "--port-per-exchange", "--accounts", "2")
+    async with exchanges(tmp_path, *words) as (_, line):
+        assert f"https://127.0.0.1:{port}" in line
+        settings = json.loads(file.read_text())["kraken"]
+        assert settings["urls"]["api"]["ws"]["public"].startswith("wss://")
+        [other] = settings.pop("other_accounts")
+        assert other["apiKey"] != settings["apiKey"]
+        key = Path(settings["cafile"]).with_name("server_key.pem")
+        assert key.stat().st_mode & 0o777 == 0o600
+        for account in (settings, other):
+            client = ccxt.pro.kraken(account)
+            try:
+                assert (await client.fetch_balance())["total"]["BTC"] == 10
+                assert (await client.watch_order_book("BTC/USD"))["asks"]
+            finally:
+                await client.close()
+        async with aiohttp.ClientSession() as session:
+            for host in ("127.0.0.1", "localhost"):
+                with pytest.raises(aiohttp.ClientConnectorCertificateError):
+                    await session.get(f"https://{host}:{port}/kraken/0/public/Time")
+                trusted = ssl.create_default_context(cafile=settings["cafile"])
+                trusted.verify_flags |= ssl.VERIFY_X509_STRICT
+                async with session.get(f"https://{host}:{port}/kraken/0/public/Time", ssl=trusted) as answer:
+                    assert answer.status == 200
+
+
+async def test_accounts_come_back_with_a_data_folder_that_had_one(tmp_path: Path) -> None:
+    file, keys = tmp_path / "exchanges.json", []
+    for count in ("1", "3", "1"):
+        words = ("--port", str(free_port()), "--json", str(file), "--only", "kraken", "--accounts", count)
+        async with exchanges(tmp_path, *words) as (process, _):
+            settings = json.loads(file.read_text())["kraken"]
+            assert len(settings.get("other_accounts", [])) == int(count) - 1
+            keys.append(settings["apiKey"])
+            client = ccxt.async_support.kraken(settings)
+            try:
+                await client.create_order("BTC/USD", "limit", "buy", 0.01, 1_000)
+                assert len(await client.fetch_open_orders("BTC/USD")) == len(keys)
+            finally:
+                await client.close()
+            process.send_signal(signal.SIGINT)
+            await process.wait()
+    assert len(set(keys)) == 1
+
+
 async def test_only_those_that_are_named_with_their_faults(tmp_path: Path) -> None:
     port, plan = free_port(), tmp_path / "faults.json"
     plan.write_text(json.dumps([{"at": 0, "exchange": "kraken", "kind": "http_5xx", "seconds": 600, "status": 502}]))
@@ -150,6 +233,8 @@ async def test_a_session_has_its_own_exchanges_and_no_others(tmp_path: Path) -> 
         (("--faults", "no/such/file.json"), "cannot be read"),
         (("--json", "no/such/folder/file.json"), "is not a writable folder"),
         (("--session",), "no session runs"),
+        (("--accounts", "0"), "0 is not a number between 1 and 50"),
+        (("--port-per-exchange", "--port", "65533"), "leaves too few ports"),
     ],
 )
 async def test_a_mistake_gets_one_sentence(tmp_path: Path, words: tuple[str, ...], sentence: str) -> None:

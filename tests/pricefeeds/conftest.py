@@ -18,7 +18,7 @@ from session.clock import SystemClock
 from session.session import Session
 from simulators.market.chosen_market import STORM
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.simulator_server import SimulatedExchanges
+from simulators.simulator_server import ExchangesOptions, SimulatedExchanges
 
 SIDES: tuple[Side, Side] = ("buy", "sell")
 
@@ -61,7 +61,7 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    exchanges = SimulatedExchanges.open(tmp_path, 7, SystemClock(), is_limited=False, market=STORM)
+    exchanges = SimulatedExchanges.open(tmp_path, SystemClock(), ExchangesOptions(0, 7, is_limited=False, market=STORM))
     runner = web.AppRunner(exchanges.application(), access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

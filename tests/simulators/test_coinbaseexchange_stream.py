@@ -128,7 +128,7 @@ async def test_the_ticker_says_the_day_of_the_last_match(listener: Listener) -> 
 async def test_messages_have_the_shape_of_recorded_ones(listener: Listener) -> None:
     real = {message["type"]: message for message in recorded("COINBASE.ws.28.0")}
     assert {"snapshot", "l2update", "ticker", "match", "last_match", "subscriptions"} <= set(real)
-    listener.outside.world.gateways["coinbaseexchange"].exchange.take("BTC/USD", "buy", 1_000)
+    listener.outside.world.gateways["coinbaseexchange"].exchange.venue.take("BTC/USD", "buy", 1_000)
     await subscribed(listener, "level2", "ticker", "matches", **signed(listener.outside))
     wanted = set(real)
     while wanted:

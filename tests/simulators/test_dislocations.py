@@ -15,7 +15,7 @@ from simulators.market.market_prices import MarketOrder, MarketPrices
 from simulators.market.market_terms import MARKET_TERMS
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade
-from simulators.simulator_server import STEP_SECONDS, SimulatedExchanges
+from simulators.simulator_server import STEP_SECONDS, ExchangesOptions, SimulatedExchanges
 
 STEP = 0.04
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken")
@@ -126,7 +126,7 @@ class Watched:
 
 
 async def test_competitors_take_what_is_open_and_the_price_is_back(tmp_path: Path) -> None:
-    world = SimulatedExchanges.open(tmp_path, 1, SystemClock(), market=ChosenMarket("busy"))
+    world = SimulatedExchanges.open(tmp_path, SystemClock(), ExchangesOptions(0, market=ChosenMarket("busy")))
     watched = Watched(world.prices)
     world.prices = watched
     taken = 0

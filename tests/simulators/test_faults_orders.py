@@ -14,6 +14,7 @@ from simulators.matching.exchange_journal import Journal
 from simulators.matching.listings import listings_of, opening_balances
 from simulators.matching.order_records import SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.venue import Venue
 from tests.simulators.test_faults_http import EVERYWHERE, asleep
 from tests.simulators.test_simulated_exchange import NAMES
 from tests.simulators.visitor import Visitor, visiting
@@ -145,7 +146,7 @@ async def test_what_hung_when_the_exchange_died_is_gone_when_it_comes_back(visit
     name = visitor.wire.exchange
     order = only_order(visitor.exchange)
     journal = Journal(visitor.outside.home / "exchanges" / f"{name}.jsonl")
-    again = SimulatedExchange(name, listings_of(name), opening_balances(name), NAMES, visitor.clock, journal)
+    again = SimulatedExchange(Venue(name, listings_of(name), NAMES, visitor.clock), opening_balances(name), journal)
     journal.close()
     assert only_order(again).state == "cancelled"
     assert only_order(again).filled == order.filled

@@ -14,8 +14,9 @@ from simulators.bitstamp.bitstamp_stream import BitstampStream
 from simulators.coinbaseexchange.coinbaseexchange_gateway import CoinbaseExchangeGateway
 from simulators.matching.exchange_journal import MemoryJournal
 from simulators.matching.listings import listings_of, opening_balances
-from simulators.matching.simulated_exchange import Names, SimulatedExchange
-from simulators.web.subscribers import SubscriberConnection
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.venue import Names, Venue
+from simulators.web.subscribers import Outbox, SubscriberConnection
 
 NAMES = Names(order=lambda number, _micros: str(number), fill=lambda number, _micros: str(number))
 KEYS = Credentials("key", "c2VjcmV0", "password", "7")
@@ -41,7 +42,8 @@ frames = st.builds(lambda more, kind: json.dumps({**more, **kind}), st.dictionar
 
 
 def exchange_of(name: str) -> SimulatedExchange:
-    return SimulatedExchange(name, listings_of(name), opening_balances(name), NAMES, SystemClock(), MemoryJournal())
+    venue = Venue(name, listings_of(name), NAMES, SystemClock())
+    return SimulatedExchange(venue, opening_balances(name), MemoryJournal())
 
 
 def coinbaseexchange() -> Callable[[SubscriberConnection, str], None]:
@@ -61,7 +63,7 @@ def test_nothing_that_is_received_ends_the_stream(
     @settings(max_examples=300)
     @given(frames | st.text())
     def heard(text: str) -> None:
-        connection = SubscriberConnection(web.WebSocketResponse(), None, None)
+        connection = SubscriberConnection(Outbox(web.WebSocketResponse(), None), None)
         on_message(connection, text)
         assert all(isinstance(channel, str) for channel in connection.channels)
 

@@ -68,7 +68,7 @@ async def signed_status(visitor: Visitor, call: Call) -> tuple[int, bytes]:
 
 def check_books(exchange: SimulatedExchange, before: dict[str, object]) -> None:
     customer = exchange.customer
-    assert {currency: exchange.total_of(currency) for currency in before} == before
+    assert {currency: exchange.venue.total_of(currency) for currency in before} == before
     held = customer.held()
     assert all(0 <= held[currency] <= customer.balances[currency] for currency in held)
     for symbol, book in exchange.books.items():
@@ -78,7 +78,7 @@ def check_books(exchange: SimulatedExchange, before: dict[str, object]) -> None:
 
 async def test_every_request_is_answered_and_money_stays(visitor: Visitor) -> None:
     random, exchange = Random(visitor.wire.exchange), visitor.exchange
-    before: dict[str, object] = {name: exchange.total_of(name) for name in exchange.customer.balances}
+    before: dict[str, object] = {name: exchange.venue.total_of(name) for name in exchange.customer.balances}
     routes = routes_of(visitor)
     orders = [row for row in routes if row[0] == "POST" and row[1].startswith(ORDERS[visitor.wire.exchange][0])]
     for number in range(REQUESTS):

@@ -13,7 +13,8 @@ from market.instruments.orders import Side
 from simulators.matching.exchange_journal import Entry
 from simulators.matching.listings import listings_of
 from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedOrder
-from simulators.matching.simulated_exchange import Names, SimulatedExchange
+from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.matching.venue import Names, Venue
 
 NAMES = Names(order=lambda number, _micros: f"o{number}", fill=lambda number, _micros: f"f{number}")
 SYMBOLS = {
@@ -54,7 +55,8 @@ def opening(name: str) -> dict[str, Decimal]:
 
 
 def exchange_of(name: str, journal: ListJournal | None = None) -> SimulatedExchange:
-    return SimulatedExchange(name, listings_of(name), opening(name), NAMES, TickingClock(), journal or ListJournal())
+    venue = Venue(name, listings_of(name), NAMES, TickingClock())
+    return SimulatedExchange(venue, opening(name), journal or ListJournal())
 
 
 def quoted(exchange: SimulatedExchange, shift: int = 0) -> None:
@@ -65,7 +67,7 @@ def quoted(exchange: SimulatedExchange, shift: int = 0) -> None:
     mid = listing.ticks(Decimal(listing.start_price)) + shift * 10 * step
     bids = [(mid - step * n, 30_000_000 + n) for n in range(1, 6)]
     asks = [(mid + step * n, 30_000_000 + n) for n in range(1, 6)]
-    exchange.quote(symbol, bids, asks)
+    exchange.venue.quote(symbol, bids, asks)
 
 
 steps = st.lists(
@@ -91,7 +93,7 @@ def play(exchange: SimulatedExchange, step: tuple[object, ...]) -> None:
         case ("quote", int(shift)):
             quoted(exchange, shift)
         case ("take", ("buy" | "sell") as side, int(lots)):
-            exchange.take(symbol, side, lots)
+            exchange.venue.take(symbol, side, lots)
         case ("cancel", int(index)):
             for order in exchange.customer.open_orders()[index : index + 1]:
                 exchange.cancel(order.order_id)
@@ -126,7 +128,7 @@ def test_balances_are_opening_plus_fills_minus_fees(name: str, rows: list[tuple[
         assert exchange.customer.balances == expected
         held = exchange.customer.held()
         for currency in currencies:
-            assert exchange.total_of(currency) == opening(name)[currency]
+            assert exchange.venue.total_of(currency) == opening(name)[currency]
             assert 0 <= held[currency] <= expected[currency]
 
 
@@ -232,10 +234,10 @@ def test_a_hold_suffices_however_small_the_pieces(name: str, side: Side, off: in
     ticks = listing.ticks(Decimal(listing.start_price)) + off
     lots = max(sum(pieces), listing.lots(listing.market.minimum_amount), 100_000)
     currency, needed = listing.hold(side, ticks, lots)
-    exchange = SimulatedExchange(name, [listing], {currency: needed}, NAMES, TickingClock(), ListJournal())
+    exchange = SimulatedExchange(Venue(name, [listing], NAMES, TickingClock()), {currency: needed}, ListJournal())
     exchange.place(OrderRequest(symbol, side, listing.amount(lots), listing.price(ticks), False))
     for piece in (*pieces, lots):
-        exchange.take(symbol, "sell" if side == "buy" else "buy", piece)
+        exchange.venue.take(symbol, "sell" if side == "buy" else "buy", piece)
         held = exchange.customer.held()
         assert 0 <= held[currency] <= exchange.customer.balances[currency]
     assert [order.state for order in exchange.customer.orders.values()] == ["done"]
@@ -258,6 +260,6 @@ def test_an_account_is_paid_what_the_exchange_lists_since_it_was_opened() -> Non
     exchange_of("kraken", journal)
     later = {**opening("kraken"), "BTC": Decimal(9), "ETH": Decimal(20)}
     for _ in range(2):
-        grown = SimulatedExchange("kraken", listings_of("kraken"), later, NAMES, TickingClock(), journal)
+        grown = SimulatedExchange(Venue("kraken", listings_of("kraken"), NAMES, TickingClock()), later, journal)
         assert grown.customer.balances == {**opening("kraken"), "ETH": Decimal(20)}
     assert [entry.opening for entry in journal.lines] == [opening("kraken"), {"ETH": Decimal(20)}]

@@ -7,6 +7,7 @@ from simulators.matching.listings import listings_of
 from simulators.matching.order_records import OrderRequest, SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.trade_tape import KEPT
+from simulators.matching.venue import Venue
 from simulators.matching.volume_tiers import assumed_volume, tier_at, tiers_of
 from tests.simulators.test_simulated_exchange import NAMES, SYMBOLS, ListJournal, TickingClock, exchange_of, quoted
 
@@ -44,7 +45,7 @@ def test_a_resting_order_that_somebody_takes_pays_the_makers_rate() -> None:
     symbol = SYMBOLS["bitstamp"]
     price = exchange.listings[symbol].price(exchange.books[symbol].best("sell") or 0) - 1
     exchange.place(OrderRequest(symbol, "sell", Decimal("0.1"), price, immediate=False))
-    exchange.take(symbol, "buy", 5_000_000)
+    exchange.venue.take(symbol, "buy", 5_000_000)
     [fill] = [event.fill for event in events if event.fill]
     assert fill.liquidity == "maker"
     assert fill.fee == floor_to_step(fill.cost * exchange.tier.maker, Decimal("0.00001")) > 0
@@ -58,12 +59,11 @@ def test_numbers_do_not_come_again_after_a_restart() -> None:
     journal = ListJournal()
     before = exchange_of("kraken", journal)
     quoted(before)
-    before.take(SYMBOL, "buy", 1_000)
-    after = SimulatedExchange(
-        "kraken", listings_of("kraken"), {}, NAMES, TickingClock(before.clock.now() + 1_000_000), journal
-    )
+    before.venue.take(SYMBOL, "buy", 1_000)
+    clock = TickingClock(before.clock.now() + 1_000_000)
+    after = SimulatedExchange(Venue("kraken", listings_of("kraken"), NAMES, clock), {}, journal)
     quoted(after)
-    after.take(SYMBOL, "buy", 1_000)
+    after.venue.take(SYMBOL, "buy", 1_000)
     assert after.tape.newest(SYMBOL, 1)[0].number > before.tape.newest(SYMBOL, 1)[0].number
 
 
@@ -71,7 +71,7 @@ def test_the_tape_keeps_the_newest_trades_only() -> None:
     exchange = exchange_of("kraken")
     quoted(exchange)
     for _ in range(KEPT + 5):
-        exchange.take(SYMBOL, "buy", 1)
+        exchange.venue.take(SYMBOL, "buy", 1)
     numbers = [trade.number for trade in exchange.tape.newest(SYMBOL, 5_000)]
     assert len(numbers) == KEPT
     assert numbers == sorted(numbers, reverse=True)

@@ -39,8 +39,8 @@ def moved_to(bench: Bench, side: Side, price: Decimal) -> None:
     ticks, lots = bench.listing.ticks(price), bench.listing.lots(Decimal(1))
     ticks += 20 if side == "buy" else -20
     levels = [(ticks - 1 - depth, lots) for depth in range(5)], [(ticks + depth, lots) for depth in range(5)]
-    bench.exchange.quote(bench.symbol, *levels)
-    bench.exchange.take(bench.symbol, side, bench.listing.lots(AMOUNT))
+    bench.exchange.venue.quote(bench.symbol, *levels)
+    bench.exchange.venue.take(bench.symbol, side, bench.listing.lots(AMOUNT))
 
 
 @both_sides

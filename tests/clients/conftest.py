@@ -1,0 +1,14 @@
+"""Fixtures of the clients' tests."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.clients.serving import ServedExchanges, serving
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExchanges]:
+    words = ("--tls", "--port-per-exchange", "--accounts", "2")
+    with serving(tmp_path_factory.mktemp("secured"), *words) as exchanges:
+        yield exchanges
