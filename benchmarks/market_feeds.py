@@ -12,6 +12,7 @@ import orjson
 import psutil
 
 from exchanges.simulated_markets import simulated_bases, simulated_markets
+from market.instruments.markets import Market
 from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
@@ -44,9 +45,10 @@ class MarketsCost:
 async def fed(session: Session, exchange: str, seconds: float) -> MarketsCost:
     """From three seconds after every market has a quote."""
     clock = SystemClock()
-    feeds = [_feed_session(session, market.symbol, clock.now()) for market in session.markets_of(exchange)]
     async with source_of(session, exchange, clock, TIMEOUTS.rest_seconds) as source:
-        feeding = asyncio.create_task(_feed(source, feeds, clock))
+        timeouts = TIMEOUTS.of_many(source.compare_seconds)
+        feeds = [_feed_session(market, clock.now(), timeouts) for market in session.markets_of(exchange)]
+        feeding = asyncio.create_task(_feed(source, feeds, clock, timeouts))
         while any(feed.feed.state.quotes == 0 for feed in feeds):
             await SystemClock().sleep(ALIVE_SECONDS)
         await SystemClock().sleep(WARM_UP_SECONDS)
@@ -60,16 +62,15 @@ async def fed(session: Session, exchange: str, seconds: float) -> MarketsCost:
     return MarketsCost(cpu, took, quotes, requests, dropped, sockets)
 
 
-def _feed_session(session: Session, symbol: str, now: int) -> FeedSession:
-    market = next(row for row in session.markets if row.symbol == symbol)
-    return FeedSession(SymbolFeed(market, 0, now, TIMEOUTS.late_after), _ignore, NoRecorder(), TIMEOUTS.limits)
+def _feed_session(market: Market, now: int, timeouts: FeedTimeouts) -> FeedSession:
+    return FeedSession(SymbolFeed(market, 0, now, timeouts.late_after), _ignore, NoRecorder(), timeouts.limits)
 
 
 def _ignore(rows: list[Row]) -> None:
     """Rows go nowhere."""
 
 
-async def _feed(source: FeedSource, feeds: Sequence[FeedSession], clock: SystemClock) -> None:
+async def _feed(source: FeedSource, feeds: Sequence[FeedSession], clock: SystemClock, timeouts: FeedTimeouts) -> None:
     def correct(offset: int) -> None:
         for feed in feeds:
             feed.correct(offset, clock.now())
@@ -81,7 +82,7 @@ async def _feed(source: FeedSource, feeds: Sequence[FeedSession], clock: SystemC
                 feed.renew(clock.now())
 
     exchange_clock = ExchangeClock(source, clock, correct)
-    loops = [ConnectionLoop(source, feed, clock, TIMEOUTS, exchange_clock.recheck) for feed in feeds]
+    loops = [ConnectionLoop(source, feed, clock, timeouts, exchange_clock.recheck) for feed in feeds]
     await run_all(*(loop.run() for loop in loops), exchange_clock.run(), renew())
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import NoReturn
 
 from market.prices.feed_state import FeedState
@@ -59,9 +58,7 @@ async def run_feeder(
         settings = {"late_after": str(timeouts.late_after)}
         with recording(session, exchange, settings) as recorder:
             async with source_of(session, exchange, clock, timeouts.rest_seconds, environment) as endpoints:
-                # the last of many snapshots waits for the others
-                first_book = max(timeouts.first_book, endpoints.compare_seconds)
-                timeouts = replace(timeouts, first_book=first_book)
+                timeouts = timeouts.of_many(endpoints.compare_seconds)
                 feeder = Feeder(session, exchange, endpoints, writer, recorder, timeouts)
                 feeder.start(last)
                 try:
