@@ -92,7 +92,8 @@ class ConnectionLoop:
 
     async def _fetch(self, connection: StreamConnection, fetches: "asyncio.Queue[str]") -> None:
         while True:
-            answer = await self._endpoints.rest.get(await fetches.get())
+            # the snapshots of many symbols are asked for together
+            answer = await self._endpoints.rest.get(await fetches.get(), self._timeouts.first_book)
             await self._execute(self._feed_session.snapshot(answer.body, self._clock.now()), connection, fetches)
 
     async def _ping(self, connection: StreamConnection) -> None:

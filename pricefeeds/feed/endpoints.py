@@ -1,16 +1,18 @@
 """Where one exchange's books come from: a parser of our own with its addresses and API keys, or ccxt."""
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import SANDBOX_FEEDS
 from exchanges.exchange_credentials import Credentials, environment_credentials, load_credentials, own_key_fields
 from market.instruments.markets import Market
-from pricefeeds.feed.feed_source import FeedSource
+from pricefeeds.feed.feed_source import FeedSource, StreamConnection
+from pricefeeds.feed.rest_checks import seconds_between_comparisons
 from pricefeeds.feed.rest_reader import RestReader, rest_reader
-from pricefeeds.feed.websocket import WebSocketConnection, connected
+from pricefeeds.feed.shared_connections import SharedConnections, shared_connections
+from pricefeeds.feed.websocket import connected
 from pricefeeds.wire.wire_exchanges import wire_of
 from pricefeeds.wire.wire_port import Conversation, WireExchange
 from session.clock import Clock
@@ -27,10 +29,14 @@ class FeedEndpoints:
     credentials: Credentials | None
     streams: bool = True
     compare_seconds: float = 0.0
+    shared: SharedConnections | None = None
+    """None: a connection for each symbol."""
 
-    def connected(self, market: Market) -> AbstractAsyncContextManager[WebSocketConnection]:
-        """Raises FeedDroppedError where it cannot connect. Each symbol has a connection of its own."""
-        return connected(self.stream_address)
+    def connected(self, market: Market) -> AbstractAsyncContextManager[StreamConnection]:
+        """Raises FeedDroppedError where it cannot connect."""
+        if self.shared is None:
+            return connected(self.stream_address)
+        return self.shared.line(market, self.credentials)
 
     def conversation(self, market: Market) -> Conversation:
         """A Conversation for one connection. Raises FeedRejectedError where the stream needs API keys that are
@@ -62,8 +68,15 @@ async def endpoints_of(
     stream, rest = _addresses(session, exchange, wire)
     is_lifted = session.exchanges_url is not None and not session.rate_limits
     pace = 0.0 if is_lifted else wire.live_rest_pace
-    async with rest_reader(rest, clock, rest_seconds, pace) as reader:
-        yield FeedEndpoints(wire, stream, reader, _keys(session, exchange, environment or {}))
+    symbols = len(session.markets_of(exchange))
+    # a single market may have every turn
+    compare_seconds = seconds_between_comparisons(symbols, pace, rest_seconds) if symbols > 1 else 0.0
+    keys = _keys(session, exchange, environment or {})
+    async with AsyncExitStack() as stack:
+        reader = await stack.enter_async_context(rest_reader(rest, clock, rest_seconds, pace))
+        sharing = wire.sharing
+        shared = None if sharing is None else await stack.enter_async_context(shared_connections(stream, sharing))
+        yield FeedEndpoints(wire, stream, reader, keys, compare_seconds=compare_seconds, shared=shared)
 
 
 def _addresses(session: Session, exchange: str, wire: WireExchange) -> tuple[str, str]:

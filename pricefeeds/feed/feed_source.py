@@ -27,8 +27,8 @@ class StreamConnection(Protocol):
 
 
 class RestSource(Protocol):
-    async def get(self, path: str) -> RestAnswer:
-        """Raises RestFailedError."""
+    async def get(self, path: str, patience: float = 0.0) -> RestAnswer:
+        """`patience`: seconds that it may wait for its turn, beyond the usual. Raises RestFailedError."""
         ...
 
 

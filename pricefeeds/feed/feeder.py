@@ -60,6 +60,7 @@ async def run_feeder(
         settings = {"late_after": str(timeouts.late_after)}
         with recording(session, exchange, settings) as recorder:
             async with source_of(session, exchange, clock, timeouts.rest_seconds, environment) as endpoints:
+                timeouts = timeouts.of_many(endpoints.compare_seconds)
                 feeder = Feeder(session, exchange, endpoints, writer, recorder, timeouts)
                 feeder.start(last)
                 try:

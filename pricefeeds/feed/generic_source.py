@@ -12,6 +12,7 @@ from exchanges.generic.ccxt_books import BookSource, BookStream
 from market.instruments.markets import Market
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FeedStaleError, RestFailedError
 from pricefeeds.feed.feed_source import FeedSource, RestSource, StreamConnection
+from pricefeeds.feed.rest_checks import seconds_between_comparisons
 from pricefeeds.feed.rest_reader import RestAnswer, RestTurns
 from pricefeeds.wire.generic_books import GenericWire
 from pricefeeds.wire.wire_port import Conversation
@@ -20,8 +21,6 @@ from session.session import Session
 
 FEEDS_SHARE = 2
 """The bot on the same address has the other half of ccxt's pace."""
-COMPARISONS = 2
-"""At most one request in so many is for a comparison: quiet markets are live only while others confirm them."""
 PINGS = 4 / 3
 """Within `rest_seconds`: often enough that an answer comes within half the limit."""
 
@@ -35,9 +34,9 @@ class GenericRest:
         self._seconds = seconds
         self._turns = RestTurns("ccxt", seconds, pace)
 
-    async def get(self, path: str) -> RestAnswer:
+    async def get(self, path: str, patience: float = 0.0) -> RestAnswer:
         """`path`: the symbol."""
-        await self._turns.wait()
+        await self._turns.wait(patience)
         sent = self._clock.now()
         try:
             async with asyncio.timeout(self._seconds):
@@ -144,7 +143,7 @@ async def generic_source(
                 f"too seldom; trade fewer of its markets"
             )
         rest = GenericRest(books, clock, rest_seconds, pace)
-        compare_seconds = pace * symbols * COMPARISONS
+        compare_seconds = seconds_between_comparisons(symbols, pace, rest_seconds)
         yield GenericSource(GenericWire(), rest, books, rest_seconds, poll_seconds, compare_seconds, keys)
     finally:
         await books.close()

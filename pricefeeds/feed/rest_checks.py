@@ -15,6 +15,15 @@ from pricefeeds.quoting.book_comparison import Doubt, doubts, is_same
 from session.backoff import jittered
 from session.clock import Clock, SystemClock
 
+COMPARISONS = 2
+"""At most one request in so many is for a comparison: quiet markets are live only while others confirm them."""
+
+
+def seconds_between_comparisons(symbols: int, pace: float, rest_seconds: float) -> float:
+    """The least interval of one symbol's comparisons. Whatever the number of symbols, an exchange gets one such request
+    every `rest_seconds / 2` at most."""
+    return symbols * max(rest_seconds / 2, pace * COMPARISONS)
+
 
 @dataclass(frozen=True, slots=True)
 class _BookCheck:
@@ -61,12 +70,18 @@ class BookChecks:
 
     async def compare(self) -> None:
         """Runs for ever at intervals. Raises BookMismatchError where two checks in a row find the same difference."""
+        timeouts = self._timeouts
+        usual = timeouts.compare_every if self._endpoints.wire.detects_loss else timeouts.compare_often
+        interval = max(usual, self._endpoints.compare_seconds)
+        # the symbols of an exchange begin together, and are not to be compared together
+        pause = self._chance.uniform(usual, interval)
         while True:
-            await SystemClock().sleep(jittered(self._interval(), self._chance))
+            await SystemClock().sleep(jittered(pause, self._chance))
+            pause = interval
             first = await self._check()
             if first is None or not first.doubts:
                 continue
-            await SystemClock().sleep(self._timeouts.compare_again)
+            await SystemClock().sleep(timeouts.compare_again)
             second = await self._check(first.since)
             if second is not None and first.doubts & second.doubts:
                 self._feed_session.feed.count("rest_mismatches")
@@ -97,8 +112,3 @@ class BookChecks:
             return None
         feed.count("rest_checks")
         return answer, top
-
-    def _interval(self) -> float:
-        timeouts = self._timeouts
-        usual = timeouts.compare_every if self._endpoints.wire.detects_loss else timeouts.compare_often
-        return max(usual, self._endpoints.compare_seconds)

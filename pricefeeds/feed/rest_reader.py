@@ -35,11 +35,11 @@ class RestTurns:
         self._pace = pace
         self._next_at = 0.0
 
-    async def wait(self) -> None:
+    async def wait(self, patience: float = 0.0) -> None:
         """Raises RestFailedError where so many requests wait that the answer would come too late."""
         now = _now()
         turn = max(now, self._next_at)
-        if turn - now > max(self._seconds, self._pace):
+        if turn - now > max(self._seconds, self._pace, patience):
             raise RestFailedError(f"{self._address} has too many requests waiting")
         self._next_at = turn + self._pace
         if turn > now:
@@ -62,8 +62,8 @@ class RestReader:
         self._turns = RestTurns(address, seconds, pace)
         self._paused_until = 0.0
 
-    async def get(self, path: str) -> RestAnswer:
-        await self._turns.wait()
+    async def get(self, path: str, patience: float = 0.0) -> RestAnswer:
+        await self._turns.wait(patience)
         if _now() < self._paused_until:
             raise RestFailedError(f"{self._address} asked for a pause")
         sent = self._clock.now()

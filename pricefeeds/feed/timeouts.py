@@ -1,6 +1,6 @@
 """Timeouts and intervals of a feeder."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from market.time_units import MICROSECONDS
 from pricefeeds.feed.feed_session import FeedLimits
@@ -27,6 +27,10 @@ class FeedTimeouts:
     def of_limit(cls, stale_after: float) -> "FeedTimeouts":
         """Timeouts that all fit into the staleness limit."""
         return cls(stale_after, rest_lag=min(REST_LAG, stale_after / 3))
+
+    def of_many(self, compare_seconds: float) -> "FeedTimeouts":
+        """For symbols of which each is compared so seldom: the last of their snapshots waits for all the others."""
+        return replace(self, first_book=max(self.first_book, compare_seconds))
 
     @property
     def check_seconds(self) -> float:

@@ -1,6 +1,7 @@
 """Binance spot: `<symbol>@depth@100ms` sends changes with their first and last update id; the snapshot comes by
 REST."""
 
+import re
 from dataclasses import dataclass
 
 import orjson
@@ -13,7 +14,8 @@ from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
 from pricefeeds.wire.book_snapshots import SnapshotFetches
-from pricefeeds.wire.frames import Fields, as_fields, count_in, fields_of, levels_in, malformed, text_in
+from pricefeeds.wire.frames import REST_LEVELS, Fields, as_fields, count_in, fields_of, levels_in, malformed, text_in
+from pricefeeds.wire.stream_sharing import StreamSharing
 from pricefeeds.wire.wire_port import Heartbeat, Send, ServerTime, WireExchange, WireOutput
 
 _MICROS_OF_MS = 1_000
@@ -38,7 +40,7 @@ class BinanceBook:
 
     def __init__(self, market: Market, _keys: Credentials | None) -> None:
         self._symbol = binance_symbol(market)
-        self._fetches = SnapshotFetches(rest_book(market))
+        self._fetches = SnapshotFetches(f"/api/v3/depth?symbol={self._symbol}&limit=1000")
         self._book = OrderBook()
         self._last_id: int | None = None
         """The last update id in the book; None before the snapshot."""
@@ -47,8 +49,7 @@ class BinanceBook:
         self._waiting: list[_Change] = []
 
     def open(self, now: int) -> list[WireOutput]:
-        stream = f"{self._symbol.lower()}@depth@100ms"
-        return [Send(orjson.dumps({"method": "SUBSCRIBE", "params": [stream], "id": 1}).decode())]
+        return [Send(_request("SUBSCRIBE", self._symbol))]
 
     def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
         fields = fields_of(frame)
@@ -113,8 +114,16 @@ class BinanceBook:
         return _Change(first, last, count_in(fields, "E"), levels_in(fields, "b"), levels_in(fields, "a"))
 
 
+def _request(method: str, symbol: str) -> str:
+    return orjson.dumps({"method": method, "params": [f"{symbol.lower()}@depth@100ms"], "id": 1}).decode()
+
+
+def leave(market: Market, _keys: Credentials | None) -> list[str]:
+    return [_request("UNSUBSCRIBE", binance_symbol(market))]
+
+
 def rest_book(market: Market) -> str:
-    return f"/api/v3/depth?symbol={binance_symbol(market)}&limit=1000"
+    return f"/api/v3/depth?symbol={binance_symbol(market)}&limit={REST_LEVELS}"
 
 
 def parse_rest_book(body: bytes) -> BookTop:
@@ -163,8 +172,17 @@ WIRE = WireExchange(
     conversation=BinanceBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
+    # 1,024 streams a connection, which may send 5 messages a second, pings among them
+    sharing=StreamSharing(
+        re.compile(rb'"s":\s*"([^"]+)"'),
+        binance_symbol,
+        leave,
+        symbols=500,
+        symbols_field=("params",),
+        seconds_between_requests=0.3,
+    ),
     server_time=ServerTime("/api/v3/time", parse_server_time),
     detects_loss=True,
-    # 6,000 request weight a minute from one address, half of it for the bot; a book has weight 50
+    # 6,000 request weight a minute from one address, half of it for the bot; a snapshot has weight 50
     live_rest_pace=1.0,
 )

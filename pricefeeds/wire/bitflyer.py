@@ -1,6 +1,9 @@
 """bitFlyer's Lightstream: JSON-RPC with periodic book snapshots ("board") and changes in between; neither time nor
 sequence."""
 
+import re
+from collections.abc import Iterable
+
 import orjson
 
 from exchanges.exchange_credentials import Credentials
@@ -10,7 +13,17 @@ from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError
-from pricefeeds.wire.frames import Fields, as_fields, as_rows, exact_fields_of, level_of, malformed, text_in
+from pricefeeds.wire.frames import (
+    REST_LEVELS,
+    Fields,
+    as_fields,
+    as_rows,
+    exact_fields_of,
+    level_of,
+    malformed,
+    text_in,
+)
+from pricefeeds.wire.stream_sharing import StreamSharing
 from pricefeeds.wire.wire_port import Send, WireExchange, WireOutput
 
 # JSON-RPC's own codes for a request that is wrong in itself; others are server errors.
@@ -22,19 +35,13 @@ class BitflyerBook:
 
     def __init__(self, market: Market, _keys: Credentials | None) -> None:
         self._product = bitflyer_product(market)
-        self._snapshots = f"lightning_board_snapshot_{self._product}"
-        self._changes = f"lightning_board_{self._product}"
+        self._changes, self._snapshots = _channels_of(self._product)
         self._book = OrderBook()
         self._has_snapshot = False
 
     def open(self, now: int) -> list[WireOutput]:
         # Snapshots come seconds apart, changes at once: subscribing to changes first leaves no gap between them.
-        channels = (self._changes, self._snapshots)
-        requests = [
-            {"jsonrpc": "2.0", "method": "subscribe", "params": {"channel": channel}, "id": number}
-            for number, channel in enumerate(channels, start=1)
-        ]
-        return [Send(orjson.dumps(request).decode()) for request in requests]
+        return [Send(text) for text in _requests("subscribe", self._product)]
 
     def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
         fields = exact_fields_of(frame)
@@ -64,6 +71,23 @@ class BitflyerBook:
         return []
 
 
+def _channels_of(product: str) -> tuple[str, str]:
+    """Of changes, and of snapshots."""
+    return f"lightning_board_{product}", f"lightning_board_snapshot_{product}"
+
+
+def _requests(method: str, product: str) -> list[str]:
+    requests = [
+        {"jsonrpc": "2.0", "method": method, "params": {"channel": channel}, "id": number}
+        for number, channel in enumerate(_channels_of(product), start=1)
+    ]
+    return [orjson.dumps(request).decode() for request in requests]
+
+
+def leave(market: Market, _keys: Credentials | None) -> list[str]:
+    return _requests("unsubscribe", bitflyer_product(market))
+
+
 def rest_book(market: Market) -> str:
     return f"/v1/getboard?product_code={bitflyer_product(market)}"
 
@@ -73,12 +97,17 @@ def parse_rest_book(body: bytes) -> BookTop:
     fields = exact_fields_of(body)
     if "error_message" in fields:
         raise FeedDroppedError(f"bitflyer error: {str(fields['error_message'])[:200]}")
-    return top_of(_levels_in(fields, "bids"), _levels_in(fields, "asks"))
+    bids, asks = (_levels(as_rows(fields.get(side))[:REST_LEVELS]) for side in ("bids", "asks"))
+    return top_of(bids, asks)
 
 
 def _levels_in(board: Fields, name: str) -> list[Level]:
+    return _levels(as_rows(board.get(name)))
+
+
+def _levels(rows: Iterable[object]) -> list[Level]:
     levels = []
-    for row in map(as_fields, as_rows(board.get(name))):
+    for row in map(as_fields, rows):
         # Price 0 collects market orders during a halt (bitFlyer's docs, "board"): it is not a level to trade at.
         if row.get("price") not in ("0", "0.0"):
             levels.append(level_of(row.get("price"), row.get("size")))
@@ -106,6 +135,9 @@ WIRE = WireExchange(
     conversation=BitflyerBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
+    sharing=StreamSharing(
+        re.compile(rb'"channel":\s*"lightning_board_(?:snapshot_)?([^"]+)"'), bitflyer_product, leave, symbols=50
+    ),
     # 500 in five minutes from one address, of which the bot has half; the rest is for restarted processes
     live_rest_pace=1.5,
 )

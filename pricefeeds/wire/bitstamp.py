@@ -1,5 +1,7 @@
 """Bitstamp: `diff_order_book` sends changes only, each with its time in microseconds; the snapshot comes by REST."""
 
+import re
+
 import orjson
 
 from exchanges.exchange_credentials import Credentials
@@ -10,7 +12,18 @@ from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
 from pricefeeds.errors import FeedDroppedError, FrameRejectedError
 from pricefeeds.wire.book_snapshots import SnapshotFetches
-from pricefeeds.wire.frames import Fields, as_fields, count_in, exchange_error, fields_of, levels_in, malformed, text_in
+from pricefeeds.wire.frames import (
+    Fields,
+    as_fields,
+    best_levels_in,
+    count_in,
+    exchange_error,
+    fields_of,
+    levels_in,
+    malformed,
+    text_in,
+)
+from pricefeeds.wire.stream_sharing import StreamSharing
 from pricefeeds.wire.wire_port import Heartbeat, Send, WireExchange, WireOutput
 
 _FINAL_WORDS = ("bad subscription", "unauthorized", "invalid market", "not found", "invalid currency pair")
@@ -33,7 +46,7 @@ class BitstampBook:
     """One pair. A snapshot is used where it is not older than the first change received: then nothing is missing."""
 
     def __init__(self, market: Market, _keys: Credentials | None) -> None:
-        self._channel = f"diff_order_book_{bitstamp_pair(market)}"
+        self._channel = _channel_of(market)
         self._fetches = SnapshotFetches(rest_book(market))
         self._book = OrderBook()
         self._book_time: int | None = None
@@ -43,8 +56,7 @@ class BitstampBook:
         self._waiting: list[_Change] = []
 
     def open(self, now: int) -> list[WireOutput]:
-        subscribe = {"event": "bts:subscribe", "data": {"channel": self._channel}}
-        return [Send(orjson.dumps(subscribe).decode())]
+        return [Send(_request("bts:subscribe", self._channel))]
 
     def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
         fields = fields_of(frame)
@@ -104,14 +116,27 @@ class BitstampBook:
         return self._fetches.due(now, len(self._waiting))
 
 
+def _channel_of(market: Market) -> str:
+    return f"diff_order_book_{bitstamp_pair(market)}"
+
+
+def _request(event: str, channel: str) -> str:
+    return orjson.dumps({"event": event, "data": {"channel": channel}}).decode()
+
+
+def leave(market: Market, _keys: Credentials | None) -> list[str]:
+    return [_request("bts:unsubscribe", _channel_of(market))]
+
+
 def rest_book(market: Market) -> str:
     return f"/api/v2/order_book/{bitstamp_pair(market)}/"
 
 
 def parse_rest_book(body: bytes) -> BookTop:
     """Raises FrameRejectedError, FeedDroppedError, FeedRejectedError."""
-    moment, bids, asks = _change_in(_book_fields(body))
-    return top_of(bids, asks, moment)
+    fields = _book_fields(body)
+    moment = count_in(fields, "microtimestamp")
+    return top_of(best_levels_in(fields, "bids"), best_levels_in(fields, "asks"), moment)
 
 
 def _book_fields(body: bytes) -> Fields:
@@ -134,4 +159,5 @@ WIRE = WireExchange(
     conversation=BitstampBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
+    sharing=StreamSharing(re.compile(rb'"channel":\s*"([^"]+)"'), _channel_of, leave, symbols=50),
 )

@@ -4,6 +4,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import re
 from collections.abc import Callable
 
 import orjson
@@ -20,6 +21,7 @@ from pricefeeds.wire.frames import (
     Fields,
     as_fields,
     as_rows,
+    best_levels_in,
     count_in,
     exact_json,
     exchange_error,
@@ -30,11 +32,9 @@ from pricefeeds.wire.frames import (
     micros_of_iso,
     text_in,
 )
+from pricefeeds.wire.stream_sharing import StreamSharing
 from pricefeeds.wire.wire_port import Heartbeat, Send, ServerTime, WireExchange, WireOutput
 
-REST_LEVELS = 100
-"""Levels parsed per side, best first, of a REST book with tens of thousands: parsing all of them several times within
-the staleness limit would block the feeds."""
 _SIGNED_PATH = "/users/self/verify"
 # Errors that a retry does not change. A timestamp out of range is not one: the clocks may agree next time.
 _FINAL_WORDS = ("api key", "passphrase", "invalid signature", "product", "not found", "notfound", "forbidden")
@@ -60,12 +60,10 @@ class CoinbaseExchangeBook:
         }
 
     def open(self, now: int) -> list[WireOutput]:
-        channel = "level2" if self._keys else "level2_batch"
-        channels = [channel, "heartbeat"]
         request: dict[str, object] = {
             "type": "subscribe",
             "product_ids": [self._product],
-            "channels": channels,
+            "channels": _channels(self._keys),
         }
         if self._keys is not None:
             request |= _signature(self._keys, now)
@@ -119,6 +117,15 @@ class CoinbaseExchangeBook:
         return moment
 
 
+def _channels(keys: Credentials | None) -> list[str]:
+    return ["level2" if keys else "level2_batch", "heartbeat"]
+
+
+def leave(market: Market, keys: Credentials | None) -> list[str]:
+    products = [coinbaseexchange_product(market)]
+    return [orjson.dumps({"type": "unsubscribe", "product_ids": products, "channels": _channels(keys)}).decode()]
+
+
 def rest_book(market: Market) -> str:
     return f"/products/{coinbaseexchange_product(market)}/book?level=2"
 
@@ -129,11 +136,7 @@ def parse_rest_book(body: bytes) -> BookTop:
     if "message" in fields:
         raise exchange_error("coinbaseexchange", str(fields["message"]), _FINAL_WORDS)
     moment = micros_of_iso(text_in(fields, "time")) if "time" in fields else None
-    return top_of(_best_in(fields, "bids"), _best_in(fields, "asks"), moment)
-
-
-def _best_in(fields: Fields, name: str) -> list[Level]:
-    return levels_in({name: as_rows(fields.get(name))[:REST_LEVELS]}, name)
+    return top_of(best_levels_in(fields, "bids"), best_levels_in(fields, "asks"), moment)
 
 
 def parse_server_time(body: bytes) -> int:
@@ -171,5 +174,13 @@ WIRE = WireExchange(
     conversation=CoinbaseExchangeBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
+    # 8 connections a second, and 100 messages
+    sharing=StreamSharing(
+        re.compile(rb'"product_id":\s*"([^"]+)"'),
+        coinbaseexchange_product,
+        leave,
+        symbols=50,
+        symbols_field=("product_ids",),
+    ),
     server_time=ServerTime("/time", parse_server_time),
 )

@@ -20,6 +20,9 @@ Fields = Mapping[str, object]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SHOWN = 200
+REST_LEVELS = 100
+"""Levels parsed per side, best first, of a REST book that is only compared. Some have tens of thousands: parsing all of
+them several times within the staleness limit would block the feeds."""
 _is_count = re.compile(r"[0-9]{1,18}", re.ASCII).fullmatch
 
 
@@ -94,6 +97,11 @@ def level_of(price: object, amount: object) -> Level:
 def levels_in(fields: Fields, name: str) -> list[Level]:
     """Levels from `[[price, amount, …], …]` texts; anything behind the first two is ignored."""
     return [_level_of_row(row) for row in as_rows(fields.get(name))]
+
+
+def best_levels_in(fields: Fields, name: str) -> list[Level]:
+    """As `levels_in`, but of the first REST_LEVELS rows alone."""
+    return [_level_of_row(row) for row in as_rows(fields.get(name))[:REST_LEVELS]]
 
 
 def named_levels_in(fields: Fields, name: str, price: str, amount: str) -> list[Level]:

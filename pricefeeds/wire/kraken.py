@@ -1,5 +1,6 @@
 """Kraken's WebSocket v2 `book`: a snapshot and its changes, each with a CRC32 of the ten best levels."""
 
+import re
 from collections.abc import Iterable
 from zlib import crc32
 
@@ -26,6 +27,7 @@ from pricefeeds.wire.frames import (
     named_levels_in,
     text_in,
 )
+from pricefeeds.wire.stream_sharing import StreamSharing
 from pricefeeds.wire.wire_port import Heartbeat, Send, ServerTime, WireExchange, WireOutput
 
 DEPTH = 10
@@ -179,6 +181,11 @@ def _check_answer(fields: Fields) -> None:
         raise malformed(f"unknown message: {str(fields)[:100]}")
 
 
+def leave(market: Market, _keys: Credentials | None) -> list[str]:
+    parameters = {"channel": "book", "symbol": [market.symbol], "depth": DEPTH}
+    return [orjson.dumps({"method": "unsubscribe", "params": parameters}).decode()]
+
+
 WIRE = WireExchange(
     name="kraken",
     live_ws="wss://ws.kraken.com/v2",
@@ -188,6 +195,13 @@ WIRE = WireExchange(
     conversation=KrakenBook,
     rest_book=rest_book,
     parse_rest_book=parse_rest_book,
+    sharing=StreamSharing(
+        re.compile(rb'"symbol":\s*"([^"]+)"'),
+        lambda market: market.symbol,
+        leave,
+        symbols=100,
+        symbols_field=("params", "symbol"),
+    ),
     server_time=ServerTime("/0/public/Time", parse_server_time, MICROSECONDS),
     detects_loss=True,
     # Kraken allows one public request a second from one address; a fifth is reserved for the bot

@@ -7,6 +7,7 @@ from typing import Protocol
 from exchanges.exchange_credentials import Credentials
 from market.instruments.markets import Market
 from market.prices.book_top import BookTop
+from pricefeeds.wire.stream_sharing import StreamSharing
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ class WireExchange:
     """Path of the REST order book."""
     parse_rest_book: Callable[[bytes], BookTop]
     """Raises FrameRejectedError, FeedDroppedError."""
+    sharing: StreamSharing | None = None
+    """None where each symbol needs a connection of its own."""
     server_time: ServerTime | None = None
     """None where the exchange publishes no time."""
     detects_loss: bool = False

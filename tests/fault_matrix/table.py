@@ -26,7 +26,8 @@ On every line and every exchange, the tests compare the published rows with the 
 *at once*: with the message, or the end of the connection, that shows the fault, without a row in between.
 *within the limit*: by the watchdog, or by the comparison with the REST book. In brackets: the counter or the reject
 reason that reports it; then the feed's status. A stream without sequence or checksum does not show a lost message: the
-comparison with REST finds the wrong book, unless it is crossed or corrected by the next messages before.
+comparison with REST finds the wrong book, unless it is crossed or corrected by the next messages before. The
+limit then holds where the exchange has one market; of many, each [has its turn](exchanges.md#feeds-of-many-markets).
 """
 _ORDERS = """
 ## Orders

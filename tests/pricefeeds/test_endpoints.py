@@ -80,6 +80,32 @@ async def test_real_keys_come_from_the_environment(mode: Mode, is_sandbox: bool)
             assert ("signature" in subscription.text) is is_signed
 
 
+@pytest.mark.parametrize(
+    ("exchange", "bases", "seconds"),
+    [
+        ("coinbaseexchange", ("BTC",), 0.0),
+        ("coinbaseexchange", ("BTC", "ETH", "SOL", "XRP"), 2.0),
+        ("binance", ("BTC",), 0.0),
+        # a request a second, every other one for a comparison
+        ("binance", ("BTC", "ETH", "SOL", "XRP"), 8.0),
+    ],
+)
+async def test_the_more_markets_the_rarer_the_comparisons_of_each(
+    exchange: str, bases: tuple[str, ...], seconds: float
+) -> None:
+    markets = tuple(row for row in simulated_markets(bases) if not row.is_fx)
+    session = replace(session_of("live", None), markets=markets)
+    async with endpoints_of(session, exchange, SystemClock(), 1.0) as source:
+        assert source.compare_seconds == seconds
+
+
+async def test_markets_share_connections_at_every_exchange_of_our_own_readers() -> None:
+    session = session_of("live", None)
+    for exchange in session.exchanges:
+        async with endpoints_of(session, exchange, SystemClock(), 1.0) as source:
+            assert source.shared is not None
+
+
 def test_an_exchange_that_nobody_reads() -> None:
     with pytest.raises(FeedRejectedError, match="no feed for mtgox"):
         wire_of("mtgox")

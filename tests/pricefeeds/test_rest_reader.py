@@ -110,6 +110,16 @@ async def test_a_server_that_is_not_there_is_a_failure() -> None:
             await reader.get("/book")
 
 
+async def test_a_snapshot_waits_for_its_turn_longer_than_a_question_may(answers: Answers, address: str) -> None:
+    async with rest_reader(address, SystemClock(), seconds=2.0, pace=0.7) as reader:
+        asked = [asyncio.ensure_future(reader.get("/book", patience=SECONDS)) for _ in range(4)]
+        await asyncio.sleep(0)
+        with pytest.raises(RestFailedError, match="too many requests waiting"):
+            await reader.get("/book")
+        await asyncio.wait(asked)
+    assert [one.exception() for one in asked] == [None] * 4
+
+
 async def test_questions_keep_the_pace_of_the_exchange(answers: Answers, address: str) -> None:
     seconds, pace = 2.0, 2.0 / 3
     async with rest_reader(address, SystemClock(), seconds, pace) as reader:

@@ -17,3 +17,9 @@ def test_a_lost_message_is_found_within_the_limit(stale_after: float) -> None:
 def test_rest_is_never_thought_slower_than_it_is() -> None:
     assert FeedTimeouts.of_limit(60.0).rest_lag == FeedTimeouts().rest_lag == 1.0
     assert FeedTimeouts.of_limit(0.9).rest_lag == pytest.approx(0.3)
+
+
+def test_the_first_books_of_many_symbols_may_wait_for_one_another() -> None:
+    usual = FeedTimeouts()
+    assert usual.of_many(2.0) == usual
+    assert usual.of_many(50.0).first_book == 50.0

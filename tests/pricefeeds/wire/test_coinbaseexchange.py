@@ -10,7 +10,8 @@ import pytest
 from exchanges.exchange_credentials import Credentials
 from market.prices.book_top import BookTop
 from pricefeeds.errors import FeedDroppedError, FeedRejectedError, FrameRejectedError
-from pricefeeds.wire.coinbaseexchange import REST_LEVELS, parse_rest_book, parse_server_time
+from pricefeeds.wire.coinbaseexchange import parse_rest_book, parse_server_time
+from pricefeeds.wire.frames import REST_LEVELS
 from pricefeeds.wire.wire_port import Heartbeat
 from tests.pricefeeds.wire.samples import (
     ASKS,
