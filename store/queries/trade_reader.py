@@ -251,7 +251,7 @@ class TradeReader:
         for any number of changes. Of those, hundreds a second would hold up the trades in `watch`.
         """
         while True:
-            # opened again each time, which skips what changed while the caller read or waited
+            # a new stream each time, which skips what changed while the caller read or waited
             pipeline = [_of_collections(*WATCHED[what]), ID_ALONE]
             async with ChangeFollower(self._database, pipeline, with_documents=False) as changes:
                 await changes.next()
