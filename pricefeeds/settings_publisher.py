@@ -7,12 +7,11 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 
 from market.decide.settings import Settings
+from pricefeeds.feed.followed_settings import follow_settings
 from pricefeeds.feed.startup_retry import retry_until_available
-from session.backoff import backoff
 from session.clock import Clock, SystemClock
 from session.session import Session
 from session.tasks import run_all
-from store.errors import HistoryLostError, StoreUnavailableError
 from store.mongo.mongo_store import open_store
 from store.queries.trade_reader import TradeReader, open_reader
 from store.store_port import TradeStore
@@ -113,15 +112,7 @@ class SettingsPublisher:
 
     async def follow(self) -> None:
         """Write each version as it is stored; continues after outages of the store."""
-        delays = backoff()
-        while True:
-            try:
-                async for settings in self._store.settings.watch():
-                    delays = backoff()
-                    await self._take(settings)
-            except (StoreUnavailableError, HistoryLostError) as error:
-                log.warning("settings changes cannot be read; retrying", extra={"error": str(error)})
-            await SystemClock().sleep(next(delays))
+        await follow_settings(self._store, self._take)
 
     async def repeat(self) -> None:
         """Write the newest version again each second."""

@@ -6,10 +6,9 @@ from typing import NoReturn
 
 from market.decide.settings import Settings
 from market.instruments.markets import Market
-from session.backoff import backoff
-from session.clock import SystemClock
+from pricefeeds.feed.followed_settings import follow_settings
+from pricefeeds.feed.startup_retry import retry_until_available
 from session.session import Session
-from store.errors import HistoryLostError, StoreUnavailableError
 from store.mongo.mongo_store import open_store
 
 log = logging.getLogger("pricefeeds")
@@ -27,7 +26,7 @@ class StandbyAssets:
         """Whether it is fed only once its asset was added."""
         return not market.is_fx and market.base in self._added
 
-    def take(self, settings: Settings) -> None:
+    async def _take(self, settings: Settings) -> None:
         for base in settings.enabled_assets:
             if base in self._added and not self._added[base].is_set():
                 log.info("asset added", extra={"base": base, "settings_version": settings.version})
@@ -38,13 +37,5 @@ class StandbyAssets:
 
     async def follow(self) -> NoReturn:
         """Runs for ever, through outages of the store; what was added before goes on being fed."""
-        delays = backoff()
-        while True:
-            try:
-                async with await open_store(self._session) as store:
-                    async for settings in store.settings.watch():
-                        delays = backoff()
-                        self.take(settings)
-            except (StoreUnavailableError, HistoryLostError) as error:
-                log.warning("added assets cannot be read; retrying", extra={"error": str(error)})
-            await SystemClock().sleep(next(delays))
+        async with await retry_until_available(lambda: open_store(self._session)) as store:
+            await follow_settings(store, self._take)
