@@ -1,6 +1,7 @@
 """One scripted list of orders through our own order API and through ccxt's unified methods: the same fills, balances
 and books, to the last digit."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -65,11 +66,10 @@ async def _played(market: Market, home: Path, *, is_generic: bool) -> Ending:
                 order = _order(outside, market, side, Decimal(multiple), Decimal(reach))
                 try:
                     report = await account.place(order)
-                    reports.append((report.is_final, report.filled, [_plain(fill) for fill in report.fills]))
+                    reports.append((report.is_final, report.filled, _plain(report.fills)))
                 except ExchangeError as error:
                     reports.append(type(error).__name__)
-            # those of one moment come in any order
-            listed = sorted((_plain(one.fill) for one in await account.fills_since(began)), key=repr)
+            listed = _plain([one.fill for one in await account.fills_since(began)])
             balances = await account.balances()
         finally:
             await account.close()
@@ -84,5 +84,6 @@ def _order(outside: Served, market: Market, side: Side, multiple: Decimal, reach
     return order_on(market, side, amount, floor_to_step(limit, market.tick_size))
 
 
-def _plain(fill: Fill) -> Fill:
-    return replace(fill, fill_id="", filled_at=0)
+def _plain(fills: Sequence[Fill]) -> list[Fill]:
+    """Without ids and times, in an order of their own: an exchange lists those of one moment in any order."""
+    return sorted((replace(fill, fill_id="", filled_at=0) for fill in fills), key=repr)
