@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterable, Sequence
 from exchanges.simulated_markets import paper_markets, simulated_bases, simulated_markets
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
-from market.instruments.assets import identity_fault
+from market.instruments.comparisons import compared_markets
 from market.instruments.markets import Market
 
 
-def chosen_markets(names: Sequence[str], config: Configuration) -> tuple[Market, ...]:
+def chosen_markets(names: Sequence[str], config: Configuration, settlement: str) -> tuple[Market, ...]:
     """Of the named exchanges, or of those of paper mode if none is named; always with FX rates. Raises
     CannotStartError."""
     assets = config.known_assets
@@ -23,10 +23,7 @@ def chosen_markets(names: Sequence[str], config: Configuration) -> tuple[Market,
     markets = usual if set(names) <= {market.exchange for market in usual} else listed
     chosen = [market for market in markets if not names or market.is_fx or market.exchange in names]
     chosen = _with_symbols(chosen, config)
-    _check_pairs(chosen, assets)
-    fault = identity_fault(chosen)
-    if fault is not None:
-        raise CannotStartError(f"{fault}.")
+    _check_compared(chosen, assets, settlement)
     return tuple(chosen)
 
 
@@ -72,15 +69,12 @@ def _with_symbols(markets: list[Market], config: Configuration) -> list[Market]:
     return [market for market in markets if market.is_fx or (market.exchange, market.symbol) not in left_out]
 
 
-def _check_pairs(markets: Iterable[Market], assets: Iterable[str]) -> None:
-    """Each asset needs two exchanges."""
-    exchanges: dict[str, set[str]] = {}
-    for market in markets:
-        if not market.is_fx:
-            exchanges.setdefault(market.base, set()).add(market.exchange)
-    for asset in assets:
-        if len(exchanges.get(asset, ())) < 2:
-            where = ", ".join(exchanges.get(asset, ())) or "none"
-            raise CannotStartError(
-                f"asset {asset} has a market on {where} of the exchanges; an arbitrage needs it on at least two."
-            )
+def _check_compared(markets: Sequence[Market], assets: Iterable[str], settlement: str) -> None:
+    """Each market is compared with another, and each asset has one."""
+    rows = compared_markets(markets, settlement)
+    for row in rows:
+        if row.reason is not None:
+            raise CannotStartError(f"asset {row.market.base} on {row.market.exchange}: {row.reason}.")
+    compared = {row.market.base for row in rows}
+    if lacking := [asset for asset in assets if asset not in compared]:
+        raise CannotStartError(f"asset {lacking[0]}: none of the exchanges trades it.")

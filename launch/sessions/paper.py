@@ -223,7 +223,7 @@ def named_markets(names: tuple[str, ...], config: Configuration) -> tuple[Market
     """Also of exchanges that have a name of their own, or are not simulated. Raises CannotStartError."""
     if has_own_names(names, config):
         return entry_markets(names, config, SETTLEMENT_CURRENCY)
-    return chosen_markets(names, config)
+    return chosen_markets(names, config, SETTLEMENT_CURRENCY)
 
 
 def paper_settings(config: Configuration) -> Settings:

@@ -12,11 +12,12 @@ from launch.sessions.paper import paper_settings
 from market.instruments.markets import Market, fx_route
 
 ALL_EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
+NO_SYMBOLS: dict[str, tuple[str, ...]] = {"symbols": ()}
 
 
 def chosen(**given: Any) -> tuple[Market, ...]:
     config = Configuration(**given)
-    return chosen_markets(config.exchanges, config)
+    return chosen_markets(config.exchanges, config, "USD")
 
 
 def test_none_named_means_bitcoin_on_those_of_paper_mode() -> None:
@@ -73,8 +74,12 @@ def test_named_symbols_are_the_only_ones_of_their_exchange() -> None:
         ({"markets": {"binance": {"symbols": ("BTC/USDT",)}}}, r"\[markets.binance\]: binance takes no part"),
         ({"markets": {"kraken": {"symbols": ("ETH/USD",)}}}, r"\[markets.kraken\] symbols: 'ETH/USD' is not"),
         (
-            {"exchanges": ("kraken", "bitstamp"), "markets": {"kraken": {"symbols": ()}}},
-            "asset BTC has a market on bitstamp of the exchanges",
+            {"exchanges": ("kraken", "bitstamp"), "markets": {"kraken": NO_SYMBOLS}},
+            "asset BTC on bitstamp: no other exchange trades BTC",
+        ),
+        (
+            {"exchanges": ("kraken", "bitstamp"), "markets": {"kraken": NO_SYMBOLS, "bitstamp": NO_SYMBOLS}},
+            "asset BTC: none of the exchanges trades it",
         ),
     ],
 )
