@@ -6,7 +6,7 @@ Every node has the place where it begins. Times are milliseconds, as in the lang
 from dataclasses import dataclass
 from typing import Literal
 
-from cep.language.expression_tree import Attribute, FunctionCall, Expression, Mark, Place, ValueType
+from cep.language.expression_tree import Attribute, Expression, FunctionCall, Mark, Place, ValueType
 
 EventKind = Literal["current", "expired", "all"]
 Scope = Literal["global", "local"]
