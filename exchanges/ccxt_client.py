@@ -73,7 +73,7 @@ def live_config(
     """A real exchange or its sandbox. Raises AccountRejectedError unless `environment` arms live trading and has
     API keys."""
     _check_armed(exchange, environment)
-    if mode == "sandbox" and exchange not in SANDBOXES:
+    if mode == "sandbox" and (entry or ExchangeEntry(exchange)).ccxt not in SANDBOXES:
         raise AccountRejectedError(f"{exchange} has no sandbox, only {' and '.join(SANDBOXES)} have")
     fields = _key_fields(entry or ExchangeEntry(exchange))
     keys = environment_credentials(exchange, environment, mode == "sandbox", fields)

@@ -8,7 +8,7 @@ from typing import Any
 import ccxt
 
 from exchanges.ccxt_client import ExchangeConfig, make_exchange
-from exchanges.error_mapping import read_error
+from exchanges.error_mapping import UNEXPECTED, read_error
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.exchange_credentials import Credentials
 from exchanges.exchange_symbols import bitflyer_product, bitstamp_pair
@@ -46,10 +46,10 @@ async def exchange_rules(
         _check_precision(client)
         name = config.entry.ccxt
         own = tuple(market_as_listed(market, listed.get(market.symbol), name) for market in markets)
-        return ExchangeRules(own, await _taker_rate(client, markets[0]))
+        return ExchangeRules(own, await _taker_rate(client, markets))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, config.credentials) from None
-    except AnswerNotUnderstoodError as error:
+    except (AnswerNotUnderstoodError, *UNEXPECTED) as error:
         raise ExchangeUnavailableError(_hidden(config.credentials, f"{config.exchange}: {error}")) from None
     finally:
         await client.close()
@@ -74,10 +74,10 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Sta
         name = config.entry.ccxt
         own = tuple(market_as_listed(market, rows[market.symbol], name) for market in markets)
         rates = [_listed_rate(rows[market.symbol] or {}) for market in markets if not market.is_fx]
-        return StaticRules(own, next(iter(rates), None))
+        return StaticRules(own, max((rate for rate in rates if rate is not None), default=None))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, None) from None
-    except AnswerNotUnderstoodError as error:
+    except (AnswerNotUnderstoodError, *UNEXPECTED) as error:
         raise ExchangeUnavailableError(f"{config.exchange}: {error}") from None
     finally:
         await client.close()
@@ -138,8 +138,9 @@ def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
             )
 
 
-async def _taker_rate(client: Any, market: Market) -> Decimal:
-    return _checked_rate(await _ASKED_FEES.get(client.id, _unified_rate)(client, market))
+async def _taker_rate(client: Any, markets: Sequence[Market]) -> Decimal:
+    asked = _ASKED_FEES.get(client.id)
+    return _checked_rate(await (_highest_rate(client, markets) if asked is None else asked(client, markets[0])))
 
 
 def _listed_rate(row: Mapping[str, Any]) -> Decimal | None:
@@ -182,15 +183,18 @@ async def _binance_rate(client: Any, _market: Market) -> Decimal:
     return number_in(row_of(row_of(await client.privateGetAccount()).get("commissionRates")), "taker")
 
 
-async def _unified_rate(client: Any, market: Market) -> Decimal:
-    """Ours by ccxt where it can ask for it, otherwise the listed one."""
-    if client.has.get("fetchTradingFee"):
-        row = row_of(await client.fetch_trading_fee(market.symbol))
-    elif client.has.get("fetchTradingFees"):
-        row = row_of(row_of(await client.fetch_trading_fees()).get(market.symbol))
+async def _highest_rate(client: Any, markets: Sequence[Market]) -> Decimal:
+    """Ours by ccxt where it can ask for it, otherwise the listed one: the highest of the markets, since some have a
+    promotion."""
+    symbols = [market.symbol for market in markets if not market.is_fx] or [markets[0].symbol]
+    if client.has.get("fetchTradingFees"):
+        fees = row_of(await client.fetch_trading_fees())
+        rows = [row_of(fees.get(symbol)) for symbol in symbols]
+    elif client.has.get("fetchTradingFee"):
+        rows = [row_of(await client.fetch_trading_fee(symbol)) for symbol in symbols]
     else:
-        row = row_of(client.market(market.symbol))
-    return number_in(row, "taker")
+        rows = [row_of(client.market(symbol)) for symbol in symbols]
+    return max(number_in(row, "taker") for row in rows)
 
 
 _ASKED_FEES: dict[str, Callable[[Any, Market], Awaitable[Decimal]]] = {
