@@ -4,16 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
 import ccxt
 
-from exchanges.error_mapping import UNEXPECTED, is_clock_fault, is_not_found
+from exchanges.error_mapping import is_clock_fault, is_not_found
 from exchanges.errors import OutcomeUnknownError
 from exchanges.generic.order_quirks import OrderQuirks
 from exchanges.order_port import (
     SEARCH_MARGIN,
     AnswerNotUnderstoodError,
+    Result,
     number_in,
     on_exchange_clock,
     report_of,
@@ -21,6 +22,7 @@ from exchanges.order_port import (
     rows_of,
     side_in,
     text_in,
+    understood,
 )
 from market.instruments.fees import fee_currency
 from market.instruments.markets import Market
@@ -37,7 +39,6 @@ _TRIES_FOR_A_NONCE = 10
 _NEXT_NONCE_SECONDS = 0.002
 
 Rows = list[Mapping[str, Any]]
-Result = TypeVar("Result")
 
 
 class SharedMarkets:
@@ -51,13 +52,9 @@ class SharedMarkets:
     async def load(self) -> None:
         """Raises ccxt's errors, AnswerNotUnderstoodError."""
         async with self._turn:
-            if self._orders.markets:
-                return
-            try:
-                await self._reads.load_markets()
-            except UNEXPECTED as error:
-                raise AnswerNotUnderstoodError(f"its markets: {type(error).__name__}") from error
-            self._orders.set_markets_from_exchange(self._reads)
+            if not self._orders.markets:
+                await understood(self._reads.load_markets())
+                self._orders.set_markets_from_exchange(self._reads)
 
 
 class GenericOrderApi:
@@ -237,13 +234,11 @@ class GenericOrderApi:
         async with self._turn:
             for tries_left in reversed(range(_TRIES_FOR_A_NONCE)):
                 try:
-                    return await method(*arguments)
+                    # where it fails, an order may have been accepted all the same
+                    return await understood(method(*arguments))
                 except ccxt.InvalidNonce as error:
                     if tries_left == 0 or is_clock_fault(error):
                         raise
-                except UNEXPECTED as error:
-                    # an order may have been accepted by then; ccxt's own text may have a signature in it
-                    raise AnswerNotUnderstoodError(f"ccxt cannot read it: {type(error).__name__}") from error
                 await SystemClock().sleep(_NEXT_NONCE_SECONDS)
             raise AssertionError("the last try returns or raises")
 

@@ -8,11 +8,11 @@ from typing import Any
 import ccxt
 
 from exchanges.ccxt_client import ExchangeConfig, make_exchange
-from exchanges.error_mapping import UNEXPECTED, read_error
+from exchanges.error_mapping import read_error
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.exchange_credentials import Credentials
 from exchanges.exchange_symbols import bitflyer_product, bitstamp_pair
-from exchanges.order_port import AnswerNotUnderstoodError, number_in, row_of, rows_of
+from exchanges.order_port import AnswerNotUnderstoodError, number_in, row_of, rows_of, understood
 from exchanges.requests.measured_clock import MeasuredClock
 from market.instruments.assets import asset_of, assets_of, has_codes
 from market.instruments.markets import FeeSide, Market
@@ -42,14 +42,14 @@ async def exchange_rules(
     client = make_exchange(config, environment)
     try:
         await MeasuredClock(client).measure()
-        listed: Mapping[str, Any] = await client.load_markets()
+        listed: Mapping[str, Any] = await understood(client.load_markets())
         _check_precision(client)
         name = config.entry.ccxt
         own = tuple(market_as_listed(market, listed.get(market.symbol), name) for market in markets)
         return ExchangeRules(own, await _taker_rate(client, markets))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, config.credentials) from None
-    except (AnswerNotUnderstoodError, *UNEXPECTED) as error:
+    except AnswerNotUnderstoodError as error:
         raise ExchangeUnavailableError(_hidden(config.credentials, f"{config.exchange}: {error}")) from None
     finally:
         await client.close()
@@ -68,7 +68,7 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Sta
     ExchangeUnavailableError."""
     client = make_exchange(config)
     try:
-        listed: Mapping[str, Any] = await client.load_markets()
+        listed: Mapping[str, Any] = await understood(client.load_markets())
         _check_precision(client)
         rows = {market.symbol: listed.get(market.symbol) for market in markets}
         name = config.entry.ccxt
@@ -77,7 +77,7 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Sta
         return StaticRules(own, max((rate for rate in rates if rate is not None), default=None))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, None) from None
-    except (AnswerNotUnderstoodError, *UNEXPECTED) as error:
+    except AnswerNotUnderstoodError as error:
         raise ExchangeUnavailableError(f"{config.exchange}: {error}") from None
     finally:
         await client.close()
@@ -140,7 +140,8 @@ def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
 
 async def _taker_rate(client: Any, markets: Sequence[Market]) -> Decimal:
     asked = _ASKED_FEES.get(client.id)
-    return _checked_rate(await (_highest_rate(client, markets) if asked is None else asked(client, markets[0])))
+    rate = _highest_rate(client, markets) if asked is None else asked(client, markets[0])
+    return _checked_rate(await understood(rate))
 
 
 def _listed_rate(row: Mapping[str, Any]) -> Decimal | None:
