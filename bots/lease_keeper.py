@@ -122,3 +122,8 @@ class LeaseKeeper:
 def holder_name(exchange: str) -> str:
     """A unique name with machine and process id, which the history of arbitrages shows."""
     return f"{exchange}@{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:6]}"
+
+
+def holder_process(holder: str) -> int:
+    """The process id in such a name."""
+    return int(holder.split(":")[-2])

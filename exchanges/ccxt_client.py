@@ -73,9 +73,10 @@ def live_config(
     """A real exchange or its sandbox. Raises AccountRejectedError unless `environment` arms live trading and has
     API keys."""
     _check_armed(exchange, environment)
-    if mode == "sandbox" and exchange not in SANDBOXES:
+    own = entry or ExchangeEntry(exchange)
+    if mode == "sandbox" and own.ccxt not in SANDBOXES:
         raise AccountRejectedError(f"{exchange} has no sandbox, only {' and '.join(SANDBOXES)} have")
-    fields = _key_fields(entry or ExchangeEntry(exchange))
+    fields = _key_fields(own)
     keys = environment_credentials(exchange, environment, mode == "sandbox", fields)
     return ExchangeConfig(exchange, mode, base_url, keys, listed_as=entry)
 

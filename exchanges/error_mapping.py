@@ -22,6 +22,18 @@ from exchanges.errors import (
 )
 from exchanges.exchange_credentials import Credentials
 
+UNEXPECTED = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    NameError,
+    ArithmeticError,
+    AssertionError,
+    RecursionError,
+)
+"""What ccxt raises, beside its own errors, for an answer that it does not expect."""
+
 Fault = Literal["account", "clock", "rejected", "used", "not_found", "unavailable", "unknown"]
 
 _CLOCK_TEXTS = (

@@ -1,10 +1,11 @@
 """The port of an exchange's order API, and helpers to parse its answers."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from exchanges.error_mapping import UNEXPECTED
 from exchanges.errors import ExchangeError
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side
@@ -21,8 +22,19 @@ orders, and misses none that the exchange accepted, up to a minute off; other kn
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+Result = TypeVar("Result")
+
+
 class AnswerNotUnderstoodError(ExchangeError):
     """The exchange's answer is not as documented."""
+
+
+async def understood(answer: Awaitable[Result]) -> Result:
+    """Raises AnswerNotUnderstoodError without ccxt's own text, in which a signature may stand."""
+    try:
+        return await answer
+    except UNEXPECTED as error:
+        raise AnswerNotUnderstoodError(f"ccxt cannot read it: {type(error).__name__}") from error
 
 
 class OrderApi(Protocol):

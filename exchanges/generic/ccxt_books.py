@@ -16,7 +16,7 @@ from aiohttp import WSMsgType
 from ccxt.async_support.base.ws.order_book import OrderBook
 
 from exchanges.ccxt_client import ExchangeConfig, limit_rules, make_exchange
-from exchanges.error_mapping import read_error
+from exchanges.error_mapping import UNEXPECTED, read_error
 from exchanges.errors import AccountRejectedError, ExchangeError, ExchangeUnavailableError, StreamSilentError
 from exchanges.order_port import AnswerNotUnderstoodError
 from exchanges.requests.rate_budget import full_budget
@@ -28,17 +28,7 @@ BookFault = Literal["malformed", "checksum"]
 _FINAL = (ccxt.BadSymbol, ccxt.NotSupported, ccxt.ArgumentsRequired)
 _LACKS_KEYS = 'requires "apiKey" credential'
 """ccxt's own words before it signs a subscription."""
-_UNEXPECTED = (
-    ccxt.BaseError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    AssertionError,
-    RecursionError,
-)
-"""What ccxt's handlers raise for a message that they do not expect."""
+_UNEXPECTED = (ccxt.BaseError, *UNEXPECTED)
 
 
 class BookSource:

@@ -22,6 +22,9 @@ _ORDERS_NEED = {
     ("fetchMyTrades", "fetchOrderTrades"): "ccxt cannot read fills there",
     ("fetchMyTrades",): "ccxt cannot list the account's fills there, so that the ledger could not be compared",
     ("fetchOpenOrders",): "ccxt cannot list open orders there",
+    ("fetchOrders", "fetchCanceledAndClosedOrders", "fetchClosedOrders"): (
+        "ccxt cannot list ended orders there, so that one without an answer could not be found again"
+    ),
 }
 
 

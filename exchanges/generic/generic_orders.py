@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
 import ccxt
 
@@ -14,6 +14,7 @@ from exchanges.generic.order_quirks import OrderQuirks
 from exchanges.order_port import (
     SEARCH_MARGIN,
     AnswerNotUnderstoodError,
+    Result,
     number_in,
     on_exchange_clock,
     report_of,
@@ -21,6 +22,7 @@ from exchanges.order_port import (
     rows_of,
     side_in,
     text_in,
+    understood,
 )
 from market.instruments.fees import fee_currency
 from market.instruments.markets import Market
@@ -35,11 +37,8 @@ _LEAST_PAGE = 20
 _MAX_PAGES = 50
 _TRIES_FOR_A_NONCE = 10
 _NEXT_NONCE_SECONDS = 0.002
-_UNEXPECTED = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, AssertionError)
-"""What ccxt raises for an answer that it does not expect; an order may have been accepted by then."""
 
 Rows = list[Mapping[str, Any]]
-Result = TypeVar("Result")
 
 
 class SharedMarkets:
@@ -51,10 +50,10 @@ class SharedMarkets:
         self._turn = asyncio.Lock()
 
     async def load(self) -> None:
-        """Raises ccxt's errors."""
+        """Raises ccxt's errors, AnswerNotUnderstoodError."""
         async with self._turn:
             if not self._orders.markets:
-                await self._reads.load_markets()
+                await understood(self._reads.load_markets())
                 self._orders.set_markets_from_exchange(self._reads)
 
 
@@ -79,7 +78,7 @@ class GenericOrderApi:
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
         """An order that rests although it should not is cancelled."""
         row = await self._order_row(market, exchange_order_id, {})
-        if row is not None and row.get("status") == "open" and not self._quirks.is_immediate:
+        if row is not None and row.get("status") not in _ENDED and not self._quirks.is_immediate:
             # what cannot be cancelled has ended meanwhile
             with suppress(ccxt.InvalidOrder):
                 await self._call(self._client.cancel_order, exchange_order_id, market.symbol)
@@ -104,7 +103,10 @@ class GenericOrderApi:
             raise OutcomeUnknownError(
                 f"{len(ids)} orders on {market.exchange} match {order.client_order_id}: {', '.join(ids)}"
             )
-        return await self.report(order, market, ids[0]) if ids else None
+        if not ids:
+            return None
+        # a list may know an order before the exchange finds it by its id
+        return await self.report(order, market, ids[0]) or report_of(ids[0], False, ZERO, [])
 
     async def balances(self) -> dict[str, Decimal]:
         totals = row_of((await self._row("fetch_balance")).get("total"))
@@ -120,7 +122,7 @@ class GenericOrderApi:
         began = on_exchange_clock(self._client, since)
         found = []
         for market in markets:
-            for row in await self._trades_since(market, began // _MICROS_OF_MS):
+            for row in await self._all_since("fetch_my_trades", market, began // _MICROS_OF_MS):
                 fill = self._fill(row, side_in(row, "side"), market)
                 if fill.filled_at >= began:
                     found.append(AccountFill(fill, text_in(row, "order")))
@@ -150,7 +152,9 @@ class GenericOrderApi:
         elif not trades:
             since = on_exchange_clock(self._client, order.intended_at, SEARCH_MARGIN)
             trades = [
-                one for one in await self._trades_since(market, since // _MICROS_OF_MS) if one.get("order") == name
+                one
+                for one in await self._all_since("fetch_my_trades", market, since // _MICROS_OF_MS)
+                if one.get("order") == name
             ]
         once = {text_in(one, "id"): one for one in trades}
         return [self._fill(one, order.side, market) for one in once.values()]
@@ -159,7 +163,7 @@ class GenericOrderApi:
         """Open orders first: one that ends in between is then found among the ended."""
         has = self._client.has
         if has.get("fetchOrders"):
-            return await self._rows("fetch_orders", market.symbol, since_ms)
+            return await self._all_since("fetch_orders", market, since_ms)
         methods = ["fetch_open_orders"]
         if has.get("fetchCanceledAndClosedOrders"):
             methods.append("fetch_canceled_and_closed_orders")
@@ -168,23 +172,23 @@ class GenericOrderApi:
             methods += ["fetch_canceled_orders"] if has.get("fetchCanceledOrders") else []
         found: Rows = []
         for method in methods:
-            found += await self._rows(method, market.symbol, since_ms)
+            found += await self._all_since(method, market, since_ms)
         return found
 
-    async def _trades_since(self, market: Market, since_ms: int) -> Rows:
+    async def _all_since(self, method: str, market: Market, since_ms: int) -> Rows:
         """A full page may be the oldest or the newest one, so it is read on in both directions until nothing is new."""
-        found = {text_in(row, "id"): row for row in await self._rows("fetch_my_trades", market.symbol, since_ms)}
+        found = {text_in(row, "id"): row for row in await self._rows(method, market.symbol, since_ms)}
         for _ in range(_MAX_PAGES):
             if len(found) < _LEAST_PAGE:
                 return list(found.values())
             times = [int(number_in(row, "timestamp")) for row in found.values()]
-            later = await self._rows("fetch_my_trades", market.symbol, max(times))
-            earlier = await self._rows("fetch_my_trades", market.symbol, since_ms, None, {"until": min(times)})
+            later = await self._rows(method, market.symbol, max(times))
+            earlier = await self._rows(method, market.symbol, since_ms, None, {"until": min(times)})
             new = {text_in(row, "id"): row for row in (*later, *earlier)}
             if new.keys() <= found.keys():
                 return list(found.values())
             found |= new
-        raise AnswerNotUnderstoodError(f"{market.exchange} has more fills than {_MAX_PAGES} pages")
+        raise AnswerNotUnderstoodError(f"{market.exchange} has more rows of {method} than {_MAX_PAGES} pages")
 
     def _fill(self, row: Mapping[str, Any], side: Side, market: Market) -> Fill:
         price, amount = Price(number_in(row, "price")), Amount(number_in(row, "amount"))
@@ -210,9 +214,11 @@ class GenericOrderApi:
         usual = fee_currency(market, side)
         if self._quirks.fee_field is not None:
             return number_in(row_of(row.get("info")), self._quirks.fee_field), usual
-        stated = [one for one in (row.get("fee"), *(row.get("fees") or ())) if one and one.get("cost") is not None]
+        stated = [one for one in row.get("fees") or (row.get("fee"),) if one and one.get("cost") is not None]
         if stated:
-            return number_in(stated[0], "cost"), str(stated[0].get("currency") or usual)
+            currency = stated[0].get("currency")
+            costs = [number_in(one, "cost") for one in stated if one.get("currency") == currency]
+            return total(costs), str(currency or usual)
         rate = decimal_of(self._client.market(market.symbol).get("taker") or ZERO)
         return rate * (number_in(row, "amount") if usual == market.base else cost), usual
 
@@ -228,12 +234,11 @@ class GenericOrderApi:
         async with self._turn:
             for tries_left in reversed(range(_TRIES_FOR_A_NONCE)):
                 try:
-                    return await method(*arguments)
+                    # where it fails, an order may have been accepted all the same
+                    return await understood(method(*arguments))
                 except ccxt.InvalidNonce as error:
                     if tries_left == 0 or is_clock_fault(error):
                         raise
-                except _UNEXPECTED as error:
-                    raise AnswerNotUnderstoodError(f"{type(error).__name__}: {error}") from error
                 await SystemClock().sleep(_NEXT_NONCE_SECONDS)
             raise AssertionError("the last try returns or raises")
 

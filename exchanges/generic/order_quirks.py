@@ -43,6 +43,11 @@ ORDER_QUIRKS: Mapping[str, OrderQuirks] = {
     "binance": OrderQuirks(is_immediate=True, finds_by_client_id=True),
 }
 
+KEEPS_UUIDS = frozenset({"binanceus", "bybit", "coinbase", "kucoin"})
+"""Exchanges without an adapter of our own that take a UUID as the client's order id and show it again, by their
+documents and ccxt's code. Others cut it, reject it or drop it, so that an order without an answer could not be
+found."""
+
 
 def order_quirks(ccxt_id: str) -> OrderQuirks:
     return ORDER_QUIRKS.get(ccxt_id) or OrderQuirks()

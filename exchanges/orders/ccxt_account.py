@@ -110,6 +110,8 @@ class CcxtAccount:
                 if isinstance(unsent, AccountRejectedError):
                     raise unsent from None
                 raise OrderRejectedError(f"the order was not sent: {unsent}") from None
+            except AnswerNotUnderstoodError as error:
+                raise OrderRejectedError(f"the order was not sent: {self._exchange}: {error}") from None
             exchange_order_id = await self._post(order, market, permit)
             return await self._poll_report(order, market, exchange_order_id)
 

@@ -12,7 +12,7 @@ from exchanges.error_mapping import read_error
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.exchange_credentials import Credentials
 from exchanges.exchange_symbols import bitflyer_product, bitstamp_pair
-from exchanges.order_port import AnswerNotUnderstoodError, number_in, row_of, rows_of
+from exchanges.order_port import AnswerNotUnderstoodError, number_in, row_of, rows_of, understood
 from exchanges.requests.measured_clock import MeasuredClock
 from market.instruments.assets import asset_of, assets_of, has_codes
 from market.instruments.markets import FeeSide, Market
@@ -42,11 +42,11 @@ async def exchange_rules(
     client = make_exchange(config, environment)
     try:
         await MeasuredClock(client).measure()
-        listed: Mapping[str, Any] = await client.load_markets()
+        listed: Mapping[str, Any] = await understood(client.load_markets())
         _check_precision(client)
         name = config.entry.ccxt
         own = tuple(market_as_listed(market, listed.get(market.symbol), name) for market in markets)
-        return ExchangeRules(own, await _taker_rate(client, markets[0]))
+        return ExchangeRules(own, await _taker_rate(client, markets))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, config.credentials) from None
     except AnswerNotUnderstoodError as error:
@@ -68,13 +68,13 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Sta
     ExchangeUnavailableError."""
     client = make_exchange(config)
     try:
-        listed: Mapping[str, Any] = await client.load_markets()
+        listed: Mapping[str, Any] = await understood(client.load_markets())
         _check_precision(client)
         rows = {market.symbol: listed.get(market.symbol) for market in markets}
         name = config.entry.ccxt
         own = tuple(market_as_listed(market, rows[market.symbol], name) for market in markets)
         rates = [_listed_rate(rows[market.symbol] or {}) for market in markets if not market.is_fx]
-        return StaticRules(own, next(iter(rates), None))
+        return StaticRules(own, max((rate for rate in rates if rate is not None), default=None))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, None) from None
     except AnswerNotUnderstoodError as error:
@@ -138,8 +138,10 @@ def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
             )
 
 
-async def _taker_rate(client: Any, market: Market) -> Decimal:
-    return _checked_rate(await _ASKED_FEES.get(client.id, _unified_rate)(client, market))
+async def _taker_rate(client: Any, markets: Sequence[Market]) -> Decimal:
+    asked = _ASKED_FEES.get(client.id)
+    rate = _highest_rate(client, markets) if asked is None else asked(client, markets[0])
+    return _checked_rate(await understood(rate))
 
 
 def _listed_rate(row: Mapping[str, Any]) -> Decimal | None:
@@ -182,15 +184,18 @@ async def _binance_rate(client: Any, _market: Market) -> Decimal:
     return number_in(row_of(row_of(await client.privateGetAccount()).get("commissionRates")), "taker")
 
 
-async def _unified_rate(client: Any, market: Market) -> Decimal:
-    """Ours by ccxt where it can ask for it, otherwise the listed one."""
-    if client.has.get("fetchTradingFee"):
-        row = row_of(await client.fetch_trading_fee(market.symbol))
-    elif client.has.get("fetchTradingFees"):
-        row = row_of(row_of(await client.fetch_trading_fees()).get(market.symbol))
+async def _highest_rate(client: Any, markets: Sequence[Market]) -> Decimal:
+    """Ours by ccxt where it can ask for it, otherwise the listed one: the highest of the markets, since some have a
+    promotion."""
+    symbols = [market.symbol for market in markets if not market.is_fx] or [markets[0].symbol]
+    if client.has.get("fetchTradingFees"):
+        fees = row_of(await client.fetch_trading_fees())
+        rows = [row_of(fees.get(symbol)) for symbol in symbols]
+    elif client.has.get("fetchTradingFee"):
+        rows = [row_of(await client.fetch_trading_fee(symbol)) for symbol in symbols]
     else:
-        row = row_of(client.market(market.symbol))
-    return number_in(row, "taker")
+        rows = [row_of(client.market(symbol)) for symbol in symbols]
+    return max(number_in(row, "taker") for row in rows)
 
 
 _ASKED_FEES: dict[str, Callable[[Any, Market], Awaitable[Decimal]]] = {

@@ -26,6 +26,7 @@ ViolationKind = Literal[
     "reservation_left",
     "liquidity_differs",
     "illegal_history",
+    "step_after_takeover",
     "day_net_differs",
     "balance_missing",
     "balance_differs",

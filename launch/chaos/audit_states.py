@@ -6,8 +6,10 @@ from decimal import Decimal
 from launch.chaos.audit_records import Evidence, Violation
 from market.instruments.markets import Market
 from market.money import total
+from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
 from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES
+from store.queries.store_snapshot import TakenStep
 
 
 def state_violations(evidence: Evidence) -> Iterator[Violation]:
@@ -19,6 +21,19 @@ def state_violations(evidence: Evidence) -> Iterator[Violation]:
             yield Violation("single_leg_undecided", detail, arbitrage.arbitrage_id)
         for detail in _history_faults(arbitrage):
             yield Violation("illegal_history", detail, arbitrage.arbitrage_id)
+
+
+def step_violations(evidence: Evidence) -> Iterator[Violation]:
+    """Nobody takes a step after a later holder of the same lease has taken one."""
+    newest: dict[str | None, TakenStep] = {}
+    for step in sorted(evidence.snapshot.steps, key=lambda one: (one.at, one.by.token)):
+        last = newest.setdefault(step.by.exchange, step)
+        if step.by.token < last.by.token:
+            after = f"{(step.at - last.at) / MICROSECONDS:.3f} s after one with token {last.by.token}"
+            detail = f"step {step.number} by {step.by.name} with token {step.by.token}, {after}"
+            yield Violation("step_after_takeover", detail, step.arbitrage_id)
+        else:
+            newest[step.by.exchange] = step
 
 
 def _unfinished(arbitrage: Arbitrage) -> Iterator[str]:

@@ -12,7 +12,7 @@ from decimal import Decimal
 from launch.chaos.audit_lateness import late_violations
 from launch.chaos.audit_orders import order_violations
 from launch.chaos.audit_records import AuditedAccount, Evidence, Stopped, Violation
-from launch.chaos.audit_states import state_violations
+from launch.chaos.audit_states import state_violations, step_violations
 from market.instruments.markets import Market
 from market.money import ZERO, decimal_of_whole, text_of, total
 from market.time_units import MICROSECONDS
@@ -42,6 +42,7 @@ def violations_of(evidence: Evidence) -> list[Violation]:
         *order_violations(evidence),
         *late_violations(evidence),
         *state_violations(evidence),
+        *step_violations(evidence),
         *_reservation_violations(snapshot),
         *_liquidity_violations(snapshot),
         *_day_violations(snapshot),

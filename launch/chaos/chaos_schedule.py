@@ -42,6 +42,23 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
+class KillAtOrder:
+    """kill -9 of the bot that acts for `exchange`, at the moment when the exchange has its next order: after the post
+    and before anything of it is in the store. A kill at a random moment seldom hits that one."""
+
+    at: float
+    exchange: str
+
+    @property
+    def kind(self) -> str:
+        return "kill bot at order"
+
+    @property
+    def description(self) -> str:
+        return f"kill -9 the bot of {self.exchange} at its next order"
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
     """SIGSTOP of a whole process group, and SIGCONT after `seconds`."""
 
@@ -95,10 +112,10 @@ class InjectedSetting:
         return f"settings for {self.seconds} s: {changed}"
 
 
-Injection = Kill | Pause | InjectedFault | InjectedSetting
+Injection = Kill | KillAtOrder | Pause | InjectedFault | InjectedSetting
 
 KILL_EVERY: dict[ProcessRole, float] = {
-    "bot": 10,
+    "bot": 20,
     "feed": 30,
     "mongodb": 60,
     "ui": 60,
@@ -116,6 +133,7 @@ PAUSE_EVERY: dict[ProcessRole, float] = {
     "kafka": 170,
     "cep": 170,
 }
+KILL_AT_ORDER_EVERY = 15.0
 FAULT_EVERY: dict[FaultKind, float] = {
     "lost_acknowledgement": 5,
     "disconnect_during_order": 7,
@@ -171,6 +189,7 @@ def schedule_of(seed: int, seconds: float, exchanges: Sequence[str], bots: Seque
     victims["bot"] = tuple(bots)
     injections: list[Injection] = [
         *_kills(seed, seconds, victims),
+        *_kills_at_orders(seed, seconds, exchanges),
         *_pauses(seed, seconds, victims),
         *_exchange_faults(seed, seconds, exchanges),
         *_faults_on_each_exchange(seed, seconds, exchanges),
@@ -196,6 +215,12 @@ def _kills(seed: int, seconds: float, victims: dict[ProcessRole, tuple[str, ...]
         for at in _times(random, every, seconds):
             target: KillTarget = random.choice(KILL_TARGETS) if role == "cep" else "python"
             yield Kill(at, random.choice(victims[role]), target)
+
+
+def _kills_at_orders(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[KillAtOrder]:
+    random = _random(seed, "kill at order")
+    for at in _times(random, KILL_AT_ORDER_EVERY, seconds):
+        yield KillAtOrder(at, random.choice(exchanges))
 
 
 def _pauses(seed: int, seconds: float, victims: dict[ProcessRole, tuple[str, ...]]) -> Iterator[Pause]:

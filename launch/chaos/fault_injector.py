@@ -11,12 +11,14 @@ from dataclasses import asdict, replace
 import aiohttp
 import psutil
 
+from bots.lease_keeper import holder_process
 from launch.chaos.audit_records import Stopped
 from launch.chaos.chaos_schedule import (
     InjectedFault,
     InjectedSetting,
     Injection,
     Kill,
+    KillAtOrder,
     Pause,
     exchange_of,
     role_of,
@@ -26,11 +28,17 @@ from launch.errors import LaunchError
 from launch.supervisor.process_groups import signal_group
 from launch.supervisor.supervisor import Supervisor
 from market.time_units import MICROSECONDS
-from session.clock import SystemClock, wall_now
+from session.clock import SystemClock, steady_now, wall_now
 from session.session import Session
+from simulators.simulator_server import ACCOUNTS
 from simulators.web.fault_admin import token_path
+from store.errors import StoreUnavailableError
+from store.mongo.mongo_store import open_store
 
 _ADMIN_SECONDS = 30.0
+_ORDER_SECONDS = 12.0
+"""How long a kill waits for an order."""
+_LOOK_SECONDS = 0.002
 
 Echo = Callable[[str], None]
 
@@ -39,7 +47,7 @@ class FaultInjector:
     """Injects faults into the processes of one session; `injected` counts those that were carried out, by kind."""
 
     def __init__(self, session: Session, supervisor: Supervisor, tuner: SettingsTuner, echo: Echo) -> None:
-        self._session = session
+        self.session = session
         self._supervisor = supervisor
         self._tuner = tuner
         self._say = echo
@@ -86,6 +94,10 @@ class FaultInjector:
             self._say(f"{injection.at:7.2f} s  {injection.description}")
             await self._change_settings(injection)
             self.injected[injection.kind] += 1
+        elif isinstance(injection, KillAtOrder):
+            is_injected = await self._kill_at_order(injection)
+            self._say(f"{injection.at:7.2f} s  {injection.description}{'' if is_injected else ' (none came)'}")
+            self.injected[injection.kind] += is_injected
         else:
             is_injected = self._kill(injection) if isinstance(injection, Kill) else self._pause(injection)
             self._say(f"{injection.at:7.2f} s  {injection.description}{'' if is_injected else ' (already down)'}")
@@ -103,6 +115,34 @@ class FaultInjector:
                 os.kill(victim, signal.SIGKILL)
                 return True
         return False
+
+    async def _kill_at_order(self, injection: KillAtOrder) -> bool:
+        """False where nobody acts for the exchange, or no order comes soon."""
+        journal = self.session.home / ACCOUNTS / f"{injection.exchange}.jsonl"
+        bot = await self._bot_acting_for(injection.exchange)
+        if bot is None or not journal.exists():
+            return False
+        began, size = steady_now(), journal.stat().st_size
+        while journal.stat().st_size == size:
+            if steady_now() - began > _ORDER_SECONDS * MICROSECONDS:
+                return False
+            await SystemClock().sleep(_LOOK_SECONDS)
+        with suppress(psutil.NoSuchProcess):
+            bot.kill()
+            return True
+        return False
+
+    async def _bot_acting_for(self, exchange: str) -> psutil.Process | None:
+        """The process that has the exchange's lease, as the store says now; None without, or without a store."""
+        with suppress(StoreUnavailableError, psutil.NoSuchProcess):
+            async with await open_store(self.session) as store:
+                leases = await store.leases.all()
+            for lease in leases:
+                if lease.exchange == exchange and lease.holder:
+                    bot = psutil.Process(holder_process(lease.holder))
+                    # the number may be another program's by now
+                    return bot if bot.ppid() == os.getpid() else None
+        return None
 
     def _pause(self, injection: Pause) -> bool:
         group = self._supervisor.group_of(injection.process)
@@ -145,11 +185,11 @@ class FaultInjector:
             raise LaunchError(f"the simulated exchanges do not answer: {error or type(error).__name__}.") from error
 
     async def _request(self, method: str, body: dict[str, object] | None) -> dict[str, object]:
-        token = token_path(self._session.home).read_text().strip()
+        token = token_path(self.session.home).read_text().strip()
         limit = aiohttp.ClientTimeout(total=_ADMIN_SECONDS)
         async with (
             aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}, timeout=limit) as client,
-            client.request(method, f"{self._session.exchanges_url}/admin/faults", json=body) as answer,
+            client.request(method, f"{self.session.exchanges_url}/admin/faults", json=body) as answer,
         ):
             if answer.status >= 400:
                 raise LaunchError(f"the simulated exchanges rejected a fault: {await answer.text()}")

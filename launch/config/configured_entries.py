@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection, Mapping
 
 from exchanges.errors import AccountRejectedError
-from exchanges.generic.ccxt_facts import ccxt_facts
+from exchanges.generic.ccxt_facts import CcxtFacts, ccxt_facts
 from exchanges.generic.exchange_fitness import VERIFIED, fitness_of
+from exchanges.generic.order_quirks import KEEPS_UUIDS
 from launch.config.configuration import Configuration, ExchangeConfiguration
 from launch.errors import CannotStartError
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
@@ -35,6 +36,8 @@ def _entry(config: Configuration, name: str, mode: Mode) -> ExchangeEntry:
     one, ccxt = config.exchange.get(name, ExchangeConfiguration()), ccxt_id(config, name)
     if _NAME.fullmatch(name) is None:
         raise CannotStartError(f"[exchange.{name}]: a name has small letters, digits and _ only, a letter first.")
+    if name in VERIFIED and ccxt != name:
+        raise CannotStartError(f'[exchange.{name}] ccxt = "{ccxt}": {name} is an exchange itself; choose another name.')
     adapter: Adapter = one.adapter or ("verified" if ccxt in VERIFIED else "generic")
     if adapter == "verified":
         if ccxt not in VERIFIED:
@@ -66,11 +69,15 @@ def _generic_entry(config: Configuration, name: str, ccxt: str, mode: Mode) -> E
         )
     if mode == "live" and fitness.no_live_because is not None:
         raise CannotStartError(f"{name} cannot be traded on: {fitness.no_live_because}.")
-    if mode == "live" and not facts.passes_client_ids and ccxt not in WITHOUT_CLIENT_IDS:
+    if mode == "live" and not _finds_orders(ccxt, facts):
         raise CannotStartError(
-            f"{name} cannot be traded on: ccxt passes no client order ids, by which an order could be found again."
+            f"{name} cannot be traded on: it is not known to keep our order ids, by which an order is found again."
         )
     return ExchangeEntry(ccxt, "generic", facts.rate_limit_ms)
+
+
+def _finds_orders(ccxt: str, facts: CcxtFacts) -> bool:
+    return ccxt in WITHOUT_CLIENT_IDS or (facts.passes_client_ids and ccxt in (*VERIFIED, *KEEPS_UUIDS))
 
 
 def _check_opt_in(config: Configuration, generic: Collection[str]) -> None:

@@ -8,6 +8,7 @@ from exchanges.simulated_markets import simulated_markets, taker_fees
 from launch.config.configuration import Configuration, ExchangeConfiguration
 from launch.config.configured_entries import ccxt_id
 from launch.errors import CannotStartError
+from launch.sessions.chosen_markets import check_standby
 from market.instruments.markets import Market, fx_route
 from market.money import decimal_of
 
@@ -22,6 +23,7 @@ def entry_markets(names: Sequence[str], config: Configuration, settlement: str) 
 
     Raises CannotStartError.
     """
+    check_standby(config)
     known = simulated_markets(config.known_assets)
     names = names or tuple(taker_fees())
     traded = [market for name in dict.fromkeys(names) for market in _traded_at(name, config, known)]

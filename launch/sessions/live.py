@@ -12,7 +12,7 @@ from exchanges.ccxt_client import SANDBOXES, make_exchange, session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.orders.exchange_rules import exchange_rules
 from launch.config.configuration import Configuration, first_settings
-from launch.config.configured_entries import session_entries
+from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
 from launch.sessions.paper import (
@@ -129,7 +129,7 @@ def real_mode(config: Configuration) -> RealMode:
     """The one mode of all exchanges. Raises CannotStartError if they differ, or if none trades for real."""
     mode = one_mode(config)
     if mode == "sandbox":
-        lacking = [name for name in named_exchanges(config) if name not in SANDBOXES]
+        lacking = [name for name in named_exchanges(config) if ccxt_id(config, name) not in SANDBOXES]
         if lacking:
             raise CannotStartError(f"{lacking[0]} has no sandbox, only {' and '.join(SANDBOXES)} have.")
         return "sandbox"

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from market.instruments.markets import Market
 from market.prices.feed_state import FeedState
+from pricefeeds.errors import FeedRejectedError
 from pricefeeds.feed.connection_loop import ConnectionLoop
 from pricefeeds.feed.endpoints import source_of
 from pricefeeds.feed.exchange_clock import ExchangeClock
@@ -125,7 +126,15 @@ class Feeder:
 
         async def run_once_added(market: Market) -> None:
             await self._standby.until_added(market)
-            await connections(self._begin(market)).run()
+            feed_session = self._begin(market)
+            try:
+                await connections(feed_session).run()
+            except FeedRejectedError as error:
+                # the other markets go on
+                feed_session.withdraw("down", self._clock.now())
+                log.error(
+                    "feed rejected", extra={"exchange": market.exchange, "symbol": market.symbol, "error": str(error)}
+                )
 
         later = [one for one in self._session.markets_of(self._exchange) if self._standby.begins_later(one)]
         await run_all(

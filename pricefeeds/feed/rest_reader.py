@@ -34,16 +34,24 @@ class RestTurns:
         self._seconds = seconds
         self._pace = pace
         self._next_at = 0.0
+        self._waiting = 0
+        self._turn = asyncio.Lock()
 
     async def wait(self, patience: float = 0.0) -> None:
         """Raises RestFailedError where so many requests wait that the answer would come too late."""
-        now = _now()
-        turn = max(now, self._next_at)
-        if turn - now > max(self._seconds, self._pace, patience):
+        seconds_left = max(0.0, self._next_at - _now()) + self._waiting * self._pace
+        if seconds_left > max(self._seconds, self._pace, patience):
             raise RestFailedError(f"{self._address} has too many requests waiting")
-        self._next_at = turn + self._pace
-        if turn > now:
-            await SystemClock().sleep(turn - now)
+        self._waiting += 1
+        try:
+            # one that is cancelled while it waits takes no turn
+            async with self._turn:
+                seconds_left = self._next_at - _now()
+                if seconds_left > 0:
+                    await SystemClock().sleep(seconds_left)
+                self._next_at = max(self._next_at, _now()) + self._pace
+        finally:
+            self._waiting -= 1
 
 
 class RestReader:

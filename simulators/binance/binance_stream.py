@@ -271,6 +271,8 @@ class BinanceStream:
             self._publish_event(f"{name.lower()}@ticker", feed.ticker)
             self._publish_event(f"{name.lower()}@miniTicker", feed.mini_ticker)
             self._publish_depth(feed, "depth", "1000ms")
+            # the last change of a market that has become quiet does not wait for the next one
+            self._publish_depth(feed, "depth@100ms", "100ms")
             self._publish_klines(feed)
 
     def join(self, connection: SubscriberConnection, path: str, streams: str) -> None:

@@ -7,6 +7,8 @@ from decimal import Decimal
 from market.instruments.orders import Fill
 from market.money import ZERO
 from market.trade.arbitrages import Arbitrage
+from market.trade.decision_record import step_of
+from market.trade.leases import Actor
 from market.trade.reservation_state import BalanceRow
 from session.session import Session as MarketSession
 from store.mongo.mongo_arbitrages import OLDEST_FIRST
@@ -19,6 +21,7 @@ from store.server.documents import (
     LEASES,
     SESSION_BALANCES,
     SESSION_CLAIM,
+    STEPS,
     amount_of,
     amounts_of,
     arbitrage_of,
@@ -41,10 +44,21 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class TakenStep:
+    """One transaction that changed an arbitrage: by whom, and when by the server's clock, microseconds."""
+
+    arbitrage_id: str
+    number: int
+    by: Actor
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoreSnapshot:
     """Of all sessions of one database; balances before and after are the last session's."""
 
     arbitrages: Sequence[Arbitrage] = ()
+    steps: Sequence[TakenStep] = ()
     ledger: Sequence[LedgerEntry] = ()
     balances: Sequence[BalanceRow] = ()
     before: Balances = field(default_factory=dict)
@@ -80,6 +94,7 @@ async def _in_one_read(database: Database, session_id: str) -> StoreSnapshot:
         counter = claims.get(SESSION_CLAIM, {})
         return StoreSnapshot(
             arbitrages=[arbitrage_of(row) for row in _all(transaction, ARBITRAGES)],
+            steps=[_taken_step(row) for row in _all(transaction, STEPS)],
             ledger=[LedgerEntry(str(row["arbitrage_id"]), fill_of(row)) for row in _all(transaction, FILLS)],
             balances=[balance_of(row) for row in _all(transaction, BALANCES)],
             before=_taken(records, "before"),
@@ -101,6 +116,11 @@ async def _in_one_read(database: Database, session_id: str) -> StoreSnapshot:
 
 def _all(transaction: Transaction, collection: str) -> list[Document]:
     return transaction.find(collection, {}, OLDEST_FIRST if collection in (ARBITRAGES, FILLS) else [("_id", 1)])
+
+
+def _taken_step(row: Document) -> TakenStep:
+    read = step_of(str(row["text"])).read
+    return TakenStep(str(row["arbitrage_id"]), integer_of(row["number"]), read.by, read.now)
 
 
 def _taken(records: Sequence[Document], moment: str) -> Balances:

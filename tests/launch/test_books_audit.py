@@ -14,9 +14,10 @@ from launch.chaos.audit_replacements import SEARCH_TIME
 from launch.chaos.books_audit import account_of
 from market.money import Amount, Price
 from market.trade.arbitrages import Arbitrage, Transition
+from market.trade.leases import Actor
 from simulators.matching.exchange_journal import Entry
 from simulators.matching.order_records import OrderRequest, RejectedOrder, SimulatedOrder
-from store.queries.store_snapshot import LedgerEntry
+from store.queries.store_snapshot import LedgerEntry, TakenStep
 from tests.launch.audited_world import AMOUNT, NOON, World, clean_world
 
 
@@ -53,6 +54,20 @@ def without_leave(world: World) -> World:
 
 def other_size(world: World) -> World:
     return world.with_account("alpha", orders=(replace(order_on(world, "alpha"), amount=AMOUNT * 2),))
+
+
+def steps_by(*tokens: int) -> tuple[TakenStep, ...]:
+    """One after the other, all on one partition but the last."""
+    decided = [TakenStep("one", number, decider(token), NOON + number) for number, token in enumerate(tokens)]
+    return (*decided, TakenStep("one", len(tokens), Actor("bot", "alpha", 1), NOON + len(tokens)))
+
+
+def decider(token: int) -> Actor:
+    return Actor(f"holder {token}", "decision|0", token)
+
+
+def decided_by_the_last_holder(world: World) -> World:
+    return world.with_snapshot(steps=steps_by(1, 2, 1))
 
 
 def order_on_no_leg(world: World) -> World:
@@ -245,6 +260,7 @@ CASES: tuple[tuple[str, Tampering], ...] = (
     ("illegal_history", state_skipped),
     ("illegal_history", time_went_back),
     ("illegal_history", history_of_another_end),
+    ("step_after_takeover", decided_by_the_last_holder),
     ("day_net_differs", lambda world: world.with_snapshot(day_net=("2023-11-14", Decimal("0.01")))),
     ("balance_missing", lambda world: world.with_snapshot(after={})),
     ("balance_differs", off_by_the_last_digit),
@@ -256,6 +272,15 @@ CASES: tuple[tuple[str, Tampering], ...] = (
 @pytest.mark.parametrize("has_client_ids", [True, False])
 def test_nothing_is_wrong_where_nothing_is(has_client_ids: bool) -> None:
     assert clean_world(has_client_ids).violations() == []
+
+
+def test_a_lease_that_passes_on_is_no_violation() -> None:
+    assert clean_world().with_snapshot(steps=steps_by(1, 1, 2, 2, 4)).violations() == []
+
+
+def test_two_steps_of_one_moment_are_in_no_order() -> None:
+    together = (TakenStep("one", 1, decider(2), NOON), TakenStep("another", 1, decider(1), NOON))
+    assert clean_world().with_snapshot(steps=together).violations() == []
 
 
 @pytest.mark.parametrize(("kind", "tamper"), CASES, ids=[f"{kind}-{number}" for number, (kind, _) in enumerate(CASES)])

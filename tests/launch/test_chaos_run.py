@@ -18,7 +18,7 @@ from exchanges.simulated_markets import paper_markets
 from launch.chaos.audit_records import Violation
 from launch.chaos.chaos_report import AuditReport, ChaosRun
 from launch.chaos.chaos_run import SETTINGS, ChaosOptions, chaos_home, empty_home, not_recovered, report
-from launch.chaos.chaos_schedule import InjectedFault, InjectedSetting, Injection, Kill, Pause, schedule_of
+from launch.chaos.chaos_schedule import InjectedFault, InjectedSetting, Injection, Kill, KillAtOrder, Pause, schedule_of
 from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.cli.main import run
@@ -30,6 +30,7 @@ from launch.supervisor.supervisor import Supervisor
 from session.clock import SystemClock, wall_now
 from session.session import Session
 from simulators.faults.faults import Fault
+from simulators.simulator_server import ACCOUNTS
 from store.mongo.mongo_store import open_store
 from streams.broker.embedded_broker import free_ports
 from tests.exchanges.served import Served, served
@@ -57,13 +58,15 @@ def session_of(home: Path, exchanges_url: str | None = None, mongodb: str = "mon
 
 
 @asynccontextmanager
-async def running_targets(home: Path) -> AsyncIterator[tuple[Supervisor, FaultInjector]]:
+async def running_targets(
+    home: Path, mongodb: str = "mongodb://127.0.0.1:1"
+) -> AsyncIterator[tuple[Supervisor, FaultInjector]]:
     """Two sleeping processes, to inject faults into."""
     supervisor = Supervisor(home, [sleeper(home, "bot-kraken"), sleeper(home, "ui")], lambda _: None)
     await supervisor.start()
     try:
         await supervisor.all_ready(WAIT_SECONDS)
-        session = session_of(home)
+        session = session_of(home, mongodb=mongodb)
         yield supervisor, FaultInjector(session, supervisor, SettingsTuner(session, BASE), lambda _: None)
     finally:
         await supervisor.stop()
@@ -84,6 +87,27 @@ async def test_a_kill_is_a_kill_and_the_part_comes_back(tmp_path: Path) -> None:
         assert process_of(tmp_path, "ui") == other
         assert injector.injected == {"kill bot": 1}
         assert supervisor.restarts == {"bot-kraken": 1}
+
+
+async def test_a_bot_is_killed_when_its_exchange_has_an_order(tmp_path: Path, mongodb_uri: str) -> None:
+    async with running_targets(tmp_path, mongodb_uri) as (supervisor, injector):
+        bot, other = process_of(tmp_path, "bot-kraken"), process_of(tmp_path, "ui")
+        journal = tmp_path / ACCOUNTS / "kraken.jsonl"
+        journal.parent.mkdir(exist_ok=True)
+        journal.write_text("opening\n")
+        async with await open_store(injector.session) as store:
+            assert await store.leases.acquire("kraken", f"kraken@here:{bot}:abcdef") is not None
+        injecting = asyncio.create_task(injector.run([KillAtOrder(0.0, "kraken"), KillAtOrder(0.0, "bitstamp")]))
+        # it looks at the size from time to time, so an order that came before its first look is none
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not injecting.done() and supervisor.restarts == {}:
+                with journal.open("a") as file:
+                    file.write("order\n")
+                await SystemClock().sleep(0.05)
+        await injecting
+        assert await eventually_restarted(tmp_path, "bot-kraken", bot) != bot
+        assert process_of(tmp_path, "ui") == other
+        assert +injector.injected == {"kill bot at order": 1}, "nobody acts for the other exchange"
 
 
 async def test_a_fault_for_a_process_that_is_down_is_not_counted(tmp_path: Path) -> None:

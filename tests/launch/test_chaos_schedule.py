@@ -5,6 +5,7 @@ import pytest
 from launch.chaos.chaos_run import SETTINGS
 from launch.chaos.chaos_schedule import (
     FAULT_EVERY,
+    KILL_AT_ORDER_EVERY,
     KILL_TARGETS,
     LOST_ACKNOWLEDGEMENT_EVERY,
     PROCESS_ROLES,
@@ -14,6 +15,7 @@ from launch.chaos.chaos_schedule import (
     InjectedSetting,
     Injection,
     Kill,
+    KillAtOrder,
     Pause,
     role_of,
     schedule_of,
@@ -51,6 +53,8 @@ def test_three_minutes_have_everything(seed: int) -> None:
     assert {injection.fault.kind for injection in injections if isinstance(injection, InjectedFault)} == set(
         FAULT_EVERY
     )
+    assert {injection.exchange for injection in injections if isinstance(injection, KillAtOrder)} <= set(EXCHANGES)
+    assert sum(isinstance(injection, KillAtOrder) for injection in injections) == SECONDS // KILL_AT_ORDER_EVERY
     changed = {
         change for injection in injections if isinstance(injection, InjectedSetting) for change in injection.changes
     }

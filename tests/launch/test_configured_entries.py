@@ -41,10 +41,10 @@ def test_any_other_exchange_goes_through_ccxt() -> None:
 
 
 def test_money_is_traded_through_ccxt_only_where_the_exchange_is_named() -> None:
-    okx = {"okx": {"mode": "live"}}
-    with pytest.raises(CannotStartError, match=r'set generic_live = \["okx"\]'):
-        session_entries(configured(exchange=okx), "live")
-    assert "okx" in session_entries(configured(exchange=okx, generic_live=["okx"]), "live")
+    bybit = {"bybit": {"mode": "live"}}
+    with pytest.raises(CannotStartError, match=r'set generic_live = \["bybit"\]'):
+        session_entries(configured(exchange=bybit), "live")
+    assert "bybit" in session_entries(configured(exchange=bybit, generic_live=["bybit"]), "live")
 
 
 REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
@@ -65,6 +65,24 @@ REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
         "bitflyer2",
         "live",
         "bitflyer has no client order ids, and must be named bitflyer",
+    ),
+    "it takes no ids as long as ours": (
+        {"exchange": {"okx": {"mode": "live"}}, "generic_live": ["okx"]},
+        "okx",
+        "live",
+        "okx cannot be traded on: it is not known to keep our order ids",
+    ),
+    "ended orders cannot be listed": (
+        {"exchange": {"gemini": {"mode": "live"}}, "generic_live": ["gemini"]},
+        "gemini",
+        "live",
+        "gemini cannot be traded on: ccxt cannot list ended orders there",
+    ),
+    "an exchange under the name of another": (
+        {"exchange": {"binance": {"ccxt": "kraken"}}},
+        "binance",
+        "live",
+        "binance is an exchange itself; choose another name",
     ),
     "two names of one simulated account": (
         {"exchange": {"kraken2": {"ccxt": "kraken"}}},

@@ -52,6 +52,11 @@ class World:
         """Move on for ever at the exchanges' own pace."""
         await self.exchanges.run(SystemClock())
 
+    def send_what_waits(self) -> None:
+        """Changes that an exchange keeps for its next message, which in a world that stands still never comes."""
+        for gateway in self.exchanges.gateways.values():
+            gateway.beat()
+
     async def step(self, times: int = 1) -> None:
         """Move every exchange on so many times, and let its messages leave."""
         for _ in range(times * len(self.exchanges.gateways)):

@@ -16,7 +16,7 @@ from pricefeeds.feed.feed_source import FeedSource
 from pricefeeds.feed.timeouts import FeedTimeouts
 from pricefeeds.quoting.symbol_feed import RejectedQuote, Row, SymbolFeed
 from pricefeeds.recording.feed_recorder import NoRecorder, Recorder
-from session.clock import Clock, SystemClock, wall_now
+from session.clock import Clock, SystemClock
 from session.session import Session
 from session.tasks import run_all
 
@@ -63,18 +63,6 @@ class Watched:
                 if self.task.done():
                     await self.task
                 await SystemClock().sleep(LOOK_SECONDS)
-
-    async def until_steady(self, micros: int) -> None:
-        """Until it was live that long on one connection. One that drops for a pause of this machine begins again."""
-        since, reconnects = wall_now(), self.state.reconnects
-
-        def is_steady() -> bool:
-            nonlocal since, reconnects
-            if self.state.status != "live" or self.state.reconnects != reconnects:
-                since, reconnects = wall_now(), self.state.reconnects
-            return wall_now() - since > micros
-
-        await self.until(is_steady, 2 * DEADLINE_SECONDS)
 
     async def until_quotes(self, number: int) -> None:
         """That many more."""

@@ -114,6 +114,21 @@ async def test_what_was_subscribed_is_listed_until_it_is_not(ear: Ear) -> None:
     assert (await ear.answer_to({"method": "LIST_SUBSCRIPTIONS", "id": 4}))["result"] == streams[1:]
 
 
+async def test_the_last_change_of_a_market_that_becomes_quiet_leaves_with_the_next_beat(ear: Ear) -> None:
+    world = ear.outside.world
+    await ear.answer_to({"method": "SUBSCRIBE", "params": ["btcusdt@depth@100ms"], "id": 1})
+    # a round of all exchanges each; not all of these changes can fill whole messages
+    for rounds in (1, 1, 2):
+        for _ in range(rounds * len(world.gateways)):
+            world.step()
+        world.gateways["binance"].beat()
+        last = (await ear.depth())["lastUpdateId"]
+        update = await ear.having("e", "depthUpdate")
+        while update["u"] < last:
+            update = await ear.having("e", "depthUpdate")
+        assert update["u"] == last
+
+
 @pytest.mark.parametrize("stream", ["depth@100ms", "depth"])
 async def test_update_ids_leave_no_gap_and_the_book_is_rebuilt(ear: Ear, stream: str) -> None:
     """As the exchange's own docs require: buffer, fetch, drop what is old, then U is always the last u + 1."""

@@ -49,14 +49,19 @@ class AssetForm {
   // cannot do this.
   show(model) {
     const settings = model.settings;
-    if (!settings?.disabled_assets || settings.version === this.version) return;
-    this.version = settings.version;
-    this.read();
+    if (!settings?.disabled_assets || settings.version === this.version || this.isReading) return;
+    this.read(settings.version);
   }
 
-  async read() {
+  // A read that failed is done again with the next settings.
+  async read(version) {
+    this.isReading = true;
     const answer = await ask("GET", ADDRESS);
-    if (answer.isDone) this.assets = answer.body;
+    this.isReading = false;
+    if (answer.isDone) {
+      this.assets = answer.body;
+      this.version = version;
+    }
     this.root.hidden = !this.assets.length;
     this.draw();
   }

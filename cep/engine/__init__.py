@@ -1,0 +1,1 @@
+"""Runs a compiled stream app event by event: pure, deterministic, by the clock of its log."""

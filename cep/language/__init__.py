@@ -1,0 +1,1 @@
+"""The text of a stream app: its tree, its grammar, and what is wrong with it and where."""
