@@ -1,6 +1,6 @@
 """The exchange's size rules and our fee there, as Decimals; from our own table where ccxt has none (bitFlyer)."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -13,9 +13,11 @@ from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.exchange_credentials import Credentials
 from exchanges.exchange_symbols import bitflyer_product, bitstamp_pair
 from exchanges.order_port import AnswerNotUnderstoodError, number_in, row_of, rows_of, understood
+from exchanges.orders.stated_contracts import stated_tokens
 from exchanges.requests.measured_clock import MeasuredClock
 from market.instruments.assets import asset_of, assets_of, has_codes
 from market.instruments.markets import FeeSide, Market
+from market.instruments.token_contracts import Token
 from market.money import decimal_of
 
 _PERCENT = Decimal(100)
@@ -26,10 +28,12 @@ _FEE_SIDES: dict[object, FeeSide] = {"get": "received", "base": "base", "quote":
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRules:
-    """Markets with the sizes in force, and our account's taker fee as a fraction of the notional."""
+    """Markets with the sizes in force, our account's taker fee as a fraction of the notional, and the tokens whose
+    contracts the exchange states."""
 
     markets: tuple[Market, ...]
     taker_rate: Decimal
+    tokens: tuple[Token, ...]
 
 
 async def exchange_rules(
@@ -44,9 +48,8 @@ async def exchange_rules(
         await MeasuredClock(client).measure()
         listed: Mapping[str, Any] = await understood(client.load_markets())
         _check_precision(client)
-        name = config.entry.ccxt
-        own = tuple(market_as_listed(market, listed.get(market.symbol), name) for market in markets)
-        return ExchangeRules(own, await _taker_rate(client, markets))
+        own = _as_listed(config, markets, listed)
+        return ExchangeRules(own, await _taker_rate(client, markets), stated_tokens(own, client.currencies))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, config.credentials) from None
     except AnswerNotUnderstoodError as error:
@@ -57,10 +60,12 @@ async def exchange_rules(
 
 @dataclass(frozen=True, slots=True)
 class StaticRules:
-    """Markets with the sizes in force, and the taker fee of the lowest tier; None where none is listed."""
+    """Markets with the sizes in force, the taker fee of the lowest tier (None where none is listed), and the tokens
+    whose contracts the exchange states."""
 
     markets: tuple[Market, ...]
     taker_rate: Decimal | None
+    tokens: tuple[Token, ...]
 
 
 async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> StaticRules:
@@ -71,16 +76,23 @@ async def listed_rules(config: ExchangeConfig, markets: Sequence[Market]) -> Sta
         listed: Mapping[str, Any] = await understood(client.load_markets())
         _check_precision(client)
         rows = {market.symbol: listed.get(market.symbol) for market in markets}
-        name = config.entry.ccxt
-        own = tuple(market_as_listed(market, rows[market.symbol], name) for market in markets)
+        own = _as_listed(config, markets, listed)
         rates = [_listed_rate(rows[market.symbol] or {}) for market in markets if not market.is_fx]
-        return StaticRules(own, max((rate for rate in rates if rate is not None), default=None))
+        rate = max((rate for rate in rates if rate is not None), default=None)
+        return StaticRules(own, rate, stated_tokens(own, client.currencies))
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, None) from None
     except AnswerNotUnderstoodError as error:
         raise ExchangeUnavailableError(f"{config.exchange}: {error}") from None
     finally:
         await client.close()
+
+
+def _as_listed(config: ExchangeConfig, markets: Sequence[Market], listed: Mapping[str, Any]) -> tuple[Market, ...]:
+    entry = config.entry
+    return tuple(
+        market_as_listed(market, listed.get(market.symbol), entry.ccxt, entry.said_codes) for market in markets
+    )
 
 
 def _check_precision(client: Any) -> None:
@@ -90,16 +102,19 @@ def _check_precision(client: Any) -> None:
         raise AccountRejectedError(f"{client.id} has no fixed price step in ccxt, which is not supported")
 
 
-def market_as_listed(market: Market, row: Mapping[str, Any] | None, ccxt_id: str | None = None) -> Market:
+def market_as_listed(
+    market: Market, row: Mapping[str, Any] | None, ccxt_id: str | None = None, said: Collection[str] = ()
+) -> Market:
     """`market` with ccxt's sizes. Raises AccountRejectedError where it is not traded or has another asset.
 
-    `ccxt_id`: ccxt's name of the exchange where the market has another one of ours.
+    `ccxt_id`: ccxt's name of the exchange where the market has another one of ours. `said`: codes that our lists need
+    not know.
 
     ccxt's steps are floats made from the exchange's decimals, so their shortest text is the exchange's own.
     """
     if row is None or row.get("active") is False:
         raise AccountRejectedError(f"{market.exchange} does not trade {market.symbol}")
-    _check_assets(replace(market, exchange=ccxt_id or market.exchange), row)
+    _check_assets(replace(market, exchange=ccxt_id or market.exchange), row, said)
     precision, limits = row.get("precision") or {}, row.get("limits") or {}
     fee_side = market.fee_side
     if not has_codes(ccxt_id or market.exchange):
@@ -122,7 +137,7 @@ def _stated(value: float | str | None) -> Decimal | None:
     return number if number is not None and number > 0 else None
 
 
-def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
+def _check_assets(market: Market, row: Mapping[str, Any], said: Collection[str]) -> None:
     """Checks that the exchange's base and quote currencies are the ones we compare."""
     if not has_codes(market.exchange):
         if (row.get("base"), row.get("quote")) != (market.base, market.quote_currency):
@@ -131,7 +146,11 @@ def _check_assets(market: Market, row: Mapping[str, Any]) -> None:
     info = row.get("info")
     # ccxt translates Kraken's codes.
     codes = (info["base"], info["quote"]) if market.exchange == "kraken" and isinstance(info, Mapping) else None
-    for code, asset in zip(codes or (row.get("baseId"), row.get("quoteId")), assets_of(market), strict=True):
+    ccxt_codes = ((row.get("base"), market.base), (row.get("quote"), market.quote_currency))
+    own_codes = codes or (row.get("baseId"), row.get("quoteId"))
+    for code, asset, (listed, ours) in zip(own_codes, assets_of(market), ccxt_codes, strict=True):
+        if asset is None and ours in said and listed == ours:
+            continue
         if asset is None or asset_of(market.exchange, str(code)) != asset:
             raise AccountRejectedError(
                 f"{market.exchange} {market.symbol} trades {code}, which is not known to be the same asset"

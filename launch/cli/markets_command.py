@@ -5,17 +5,21 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from exchanges.simulated_markets import simulated_bases, simulated_markets, simulated_taker_fees
-from launch.config.configuration import Configuration
+from launch.config.configuration import Configuration, first_settings
+from launch.config.configured_entries import ccxt_id, session_codes
 from launch.errors import CannotStartError
-from launch.sessions.paper import SETTLEMENT_CURRENCY, paper_settings
+from launch.sessions.entry_markets import has_own_names, has_stated_sizes, listed_entry_markets
+from launch.sessions.paper import SETTLEMENT_CURRENCY
 from market.instruments.comparisons import ComparedMarket, compared_markets
-from market.instruments.markets import FxRoute
+from market.instruments.markets import FxRoute, Market
 from market.money import text_of
 
 Echo = Callable[[str], None]
 
 _TITLES = ("asset", "exchange", "symbol", "converted by", "fee", "price step", "amount step", "least", "compared with")
 _HUNDRED = Decimal(100)
+_ASKED = "asked"
+"""Of the exchange, when a session starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +32,36 @@ class MarketsOptions:
 
 def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> int:
     """Prints a table. Raises CannotStartError for an unknown asset or exchange."""
-    bases = simulated_bases()
-    markets = simulated_markets(bases)
-    exchanges = tuple(dict.fromkeys(market.exchange for market in markets))
+    markets = _listed(config)
+    bases = tuple(dict.fromkeys((*simulated_bases(), *(market.base for market in markets if not market.is_fx))))
+    exchanges = dict.fromkeys(market.exchange for market in markets if not market.is_fx)
     _check_known("--asset", options.asset, bases)
     _check_known("--exchange", options.exchange, exchanges)
-    named = config.exchanges or exchanges
     rows = [
         row
-        for row in compared_markets([one for one in markets if one.is_fx or one.exchange in named], SETTLEMENT_CURRENCY)
+        for row in compared_markets(markets, SETTLEMENT_CURRENCY, session_codes(config))
         if options.asset in (None, row.market.base) and options.exchange in (None, row.market.exchange)
     ]
     rows.sort(key=lambda row: bases.index(row.market.base))
-    fees = simulated_taker_fees() | paper_settings(config).taker_fees
+    fees = _fees(exchanges, config)
     echo("\n".join(_aligned([_TITLES, *(_cells(row, fees) for row in rows)])))
     return 0
+
+
+def _listed(config: Configuration) -> tuple[Market, ...]:
+    """All that the exchanges have, but where the configuration says it: of an exchange that is not simulated nobody
+    knows them all."""
+    names = config.exchanges or tuple(name for name, one in config.exchange.items() if one.mode != "simulated")
+    if has_own_names(names, config):
+        return listed_entry_markets(names, config)
+    markets = simulated_markets(simulated_bases())
+    return tuple(market for market in markets if market.is_fx or not names or market.exchange in names)
+
+
+def _fees(exchanges: Iterable[str], config: Configuration) -> Mapping[str, Decimal]:
+    listed = simulated_taker_fees()
+    usual = {name: listed[ccxt] for name in exchanges if (ccxt := ccxt_id(config, name)) in listed}
+    return first_settings(config, {"enabled_exchanges": tuple(usual), "taker_fees": usual}).taker_fees
 
 
 def _check_known(option: str, name: str | None, known: Iterable[str]) -> None:
@@ -51,17 +70,23 @@ def _check_known(option: str, name: str | None, known: Iterable[str]) -> None:
 
 
 def _cells(row: ComparedMarket, fees: Mapping[str, Decimal]) -> tuple[str, ...]:
-    market = row.market
+    market, fee = row.market, fees.get(row.market.exchange)
     return (
         market.base,
         market.exchange,
         market.symbol,
         _route(row.route),
-        f"{text_of(fees[market.exchange] * _HUNDRED)} %",
+        _ASKED if fee is None else f"{text_of(fee * _HUNDRED)} %",
+        *(_sizes(market) if has_stated_sizes(market) else (_ASKED,) * 3),
+        ", ".join(row.others) or f"nothing: {row.reason}",
+    )
+
+
+def _sizes(market: Market) -> tuple[str, str, str]:
+    return (
         f"{text_of(market.tick_size)} {market.quote_currency}",
         text_of(market.lot_step),
         f"{text_of(market.minimum_amount)} and {text_of(market.minimum_notional)} {market.quote_currency}",
-        ", ".join(row.others) or f"nothing: {row.reason}",
     )
 
 

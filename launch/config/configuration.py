@@ -67,6 +67,22 @@ class MarketsConfiguration(BaseModel):
     """As in "ETH/USD"."""
 
 
+class AssetConfiguration(BaseModel):
+    """What is one asset although no list of ours knows it: `[asset.NAME]`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    compare: tuple[str, ...]
+    """The exchanges on which ccxt's code NAME is one asset, as the user says."""
+
+    @field_validator("compare")
+    @classmethod
+    def _compares(cls, compare: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(compare)) < 2:
+            raise ValueError("must name two exchanges or more")
+        return compare
+
+
 class PaperConfiguration(BaseModel):
     """Local paper accounts, at live or at recorded prices: `[paper]`."""
 
@@ -100,6 +116,8 @@ class Configuration(BaseModel):
     markets: dict[str, MarketsConfiguration] = Field(default_factory=dict)
     """`[markets.NAME]`: the only symbols of an exchange; where it is not named, all of the assets. Needed for
     exchanges that are not simulated."""
+    asset: dict[str, AssetConfiguration] = Field(default_factory=dict)
+    """By ccxt's code: codes that no list of ours knows, or knows as more than one asset."""
     exchange: dict[str, ExchangeConfiguration] = Field(default_factory=dict)
     """By name; all exchanges of a session have one mode."""
     generic_live: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from exchanges.errors import AccountRejectedError
 from exchanges.generic.ccxt_facts import CcxtFacts, ccxt_facts
@@ -9,6 +10,7 @@ from exchanges.generic.exchange_fitness import VERIFIED, fitness_of
 from exchanges.generic.order_quirks import KEEPS_UUIDS
 from launch.config.configuration import Configuration, ExchangeConfiguration
 from launch.errors import CannotStartError
+from market.instruments.assets import SessionCodes
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from session.exchange_entries import Adapter, ExchangeEntry
 from session.session import Mode
@@ -19,6 +21,18 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}", re.ASCII)
 
 def ccxt_id(config: Configuration, name: str) -> str:
     return config.exchange.get(name, ExchangeConfiguration()).ccxt or name
+
+
+def session_codes(config: Configuration) -> SessionCodes:
+    """What the configuration says of codes."""
+    names = dict.fromkeys((*config.exchanges, *config.exchange))
+    return SessionCodes(
+        {name: ccxt_id(config, name) for name in names}, {name: frozenset(_said_codes(config, name)) for name in names}
+    )
+
+
+def _said_codes(config: Configuration, name: str) -> tuple[str, ...]:
+    return tuple(code for code, one in config.asset.items() if name in one.compare)
 
 
 def session_entries(config: Configuration, mode: Mode) -> dict[str, ExchangeEntry]:
@@ -47,6 +61,7 @@ def _entry(config: Configuration, name: str, mode: Mode) -> ExchangeEntry:
         entry = ExchangeEntry(ccxt)
     else:
         entry = _generic_entry(config, name, ccxt, mode)
+    entry = replace(entry, said_codes=_said_codes(config, name))
     if ccxt in WITHOUT_CLIENT_IDS and name != ccxt:
         raise CannotStartError(f"[exchange.{name}]: {ccxt} has no client order ids, and must be named {ccxt}.")
     return entry

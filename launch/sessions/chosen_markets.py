@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from exchanges.simulated_markets import paper_markets, simulated_bases, simulated_markets
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
+from market.instruments.assets import SessionCodes
 from market.instruments.comparisons import compared_markets
 from market.instruments.markets import Market
 
@@ -23,7 +24,7 @@ def chosen_markets(names: Sequence[str], config: Configuration, settlement: str)
     markets = usual if set(names) <= {market.exchange for market in usual} else listed
     chosen = [market for market in markets if not names or market.is_fx or market.exchange in names]
     chosen = _with_symbols(chosen, config)
-    _check_compared(chosen, assets, settlement)
+    check_compared(chosen, assets, settlement)
     return tuple(chosen)
 
 
@@ -69,12 +70,14 @@ def _with_symbols(markets: list[Market], config: Configuration) -> list[Market]:
     return [market for market in markets if market.is_fx or (market.exchange, market.symbol) not in left_out]
 
 
-def _check_compared(markets: Sequence[Market], assets: Iterable[str], settlement: str) -> None:
-    """Each market is compared with another, and each asset has one."""
-    rows = compared_markets(markets, settlement)
+def check_compared(
+    markets: Sequence[Market], assets: Iterable[str], settlement: str, codes: SessionCodes | None = None
+) -> None:
+    """Raises CannotStartError for a market that is compared with none, and for an asset that has no market."""
+    rows = compared_markets(markets, settlement, codes)
     for row in rows:
         if row.reason is not None:
-            raise CannotStartError(f"asset {row.market.base} on {row.market.exchange}: {row.reason}.")
+            raise CannotStartError(f"{row.market.exchange} {row.market.symbol}: {row.reason}.")
     compared = {row.market.base for row in rows}
     if lacking := [asset for asset in assets if asset not in compared]:
         raise CannotStartError(f"asset {lacking[0]}: none of the exchanges trades it.")

@@ -4,16 +4,17 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from exchanges.simulated_markets import simulated_markets, taker_fees
+from exchanges.simulated_markets import simulated_bases, simulated_markets, taker_fees
 from launch.config.configuration import Configuration, ExchangeConfiguration
-from launch.config.configured_entries import ccxt_id
+from launch.config.configured_entries import ccxt_id, session_codes
 from launch.errors import CannotStartError
-from launch.sessions.chosen_markets import check_standby
+from launch.sessions.chosen_markets import check_compared, check_standby
+from market.instruments.assets import said_fault
 from market.instruments.markets import Market, fx_route
 from market.money import decimal_of
 
 _SYMBOL = re.compile(r"[A-Z0-9]+/[A-Z0-9]+", re.ASCII)
-_UNKNOWN_SIZE = decimal_of("0.00000001")
+_UNKNOWN_SIZES = (decimal_of("0.00000001"),) * 4
 """Until the exchange is asked for its markets."""
 
 
@@ -24,31 +25,63 @@ def entry_markets(names: Sequence[str], config: Configuration, settlement: str) 
     Raises CannotStartError.
     """
     check_standby(config)
-    known = simulated_markets(config.known_assets)
-    names = names or tuple(taker_fees())
-    traded = [market for name in dict.fromkeys(names) for market in _traded_at(name, config, known)]
+    markets = listed_entry_markets(names, config)
+    traded = [market for market in markets if not market.is_fx]
     if len({market.exchange for market in traded}) < 2:
         raise CannotStartError("`exchanges` names only one exchange; an arbitrage needs at least two.")
-    fx = tuple(market for market in known if market.is_fx)
-    needed = {symbol for market in traded if (symbol := _fx_symbol(market, settlement, fx)) is not None}
+    _check_said(traded, config)
+    codes = session_codes(config)
+    if fault := said_fault(traded, codes):
+        raise CannotStartError(f"{fault}.")
+    # by default the one asset is Bitcoin, which those who name their symbols need not want
+    assets = config.known_assets if "assets" in config.model_fields_set else config.standby_assets
+    check_compared(markets, assets, settlement, codes)
+    fx = tuple(market for market in markets if market.is_fx)
+    routes = [fx_route(market.quote_currency, settlement, fx) for market in traded]
+    needed = {route.symbol for route in routes if route is not None}
     return (*traded, *(market for market in fx if market.symbol in needed))
+
+
+def listed_entry_markets(names: Sequence[str], config: Configuration) -> tuple[Market, ...]:
+    """As `entry_markets`, whether they can be compared or not, and with all FX markets. Raises CannotStartError."""
+    known = simulated_markets(config.known_assets)
+    traded = [
+        market for name in dict.fromkeys(names or tuple(taker_fees())) for market in _traded_at(name, config, known)
+    ]
+    return (*traded, *(market for market in known if market.is_fx))
 
 
 def has_own_names(names: Iterable[str], config: Configuration) -> bool:
     """Whether any is not simply a simulated exchange under its own name."""
     known = {market.exchange for market in simulated_markets()}
-    return any(name not in known and name in config.exchange for name in names)
+    return bool(config.asset) or any(name not in known and name in config.exchange for name in names)
+
+
+def _check_said(markets: Sequence[Market], config: Configuration) -> None:
+    """Raises CannotStartError for what `[asset.NAME]` says of no market: a slip of the pen would have no effect."""
+    traded: dict[str, set[str]] = {}
+    for market in markets:
+        traded.setdefault(market.exchange, set()).update(market.symbol.split("/"))
+    for code, said in config.asset.items():
+        for exchange in said.compare:
+            place = f"[asset.{code}] compare"
+            if exchange not in traded:
+                raise CannotStartError(f"{place}: {exchange} takes no part; the exchanges are {', '.join(traded)}.")
+            if code not in traded[exchange]:
+                raise CannotStartError(
+                    f"{place}: {exchange} has no market of {code} here; name one in [markets.{exchange}] symbols."
+                )
 
 
 def _traded_at(name: str, config: Configuration, known: Iterable[Market]) -> list[Market]:
     one, ccxt = config.exchange.get(name, ExchangeConfiguration()), ccxt_id(config, name)
-    listed = [market for market in known if market.exchange == ccxt and not market.is_fx]
-    if listed:
-        named = config.markets.get(name)
-        if named and (unknown := set(named.symbols) - {market.symbol for market in listed}):
-            raise CannotStartError(f"[markets.{name}] symbols: {min(unknown)!r} is not a market there that is known.")
-        listed = [market for market in listed if named is None or market.symbol in named.symbols]
-        return [replace(market, exchange=name, region=one.region or market.region) for market in listed]
+    template = next((market for market in simulated_markets() if market.exchange == ccxt), None)
+    if template is not None:
+        region = one.region or template.region
+        listed = [market for market in known if market.exchange == ccxt and not market.is_fx]
+        own = [replace(market, exchange=name, region=region) for market in listed]
+        said = [] if one.mode == "simulated" else _said_markets(replace(template, exchange=name, region=region), config)
+        return _only_named(name, [*own, *said], config)
     if name not in config.markets:
         raise CannotStartError(
             f'{name}: which markets it has is not known; set [markets.{name}] symbols = ["BTC/USDT"].'
@@ -58,20 +91,37 @@ def _traded_at(name: str, config: Configuration, known: Iterable[Market]) -> lis
     return [_named_market(name, one.region, symbol) for symbol in config.markets[name].symbols]
 
 
+def _only_named(name: str, markets: list[Market], config: Configuration) -> list[Market]:
+    named = config.markets.get(name)
+    if named is None:
+        return markets
+    if unknown := set(named.symbols) - {market.symbol for market in markets}:
+        raise CannotStartError(f"[markets.{name}] symbols: {min(unknown)!r} is not a market there that is known.")
+    return [market for market in markets if market.symbol in named.symbols]
+
+
+def _said_markets(template: Market, config: Configuration) -> list[Market]:
+    """Those that are named at an exchange of ours of assets that are not on our list, but that the user says are one
+    with others."""
+    name = template.exchange
+    symbols = config.markets[name].symbols if name in config.markets else ()
+    said = {code for code, one in config.asset.items() if name in one.compare}
+    return [
+        replace(_named_market(name, template.region, symbol), fee_side=template.fee_side)
+        for symbol in symbols
+        if symbol.partition("/")[0] in said - set(simulated_bases())
+    ]
+
+
 def _named_market(exchange: str, region: str, symbol: str) -> Market:
     """Its sizes and the side of its fee are the exchange's own once that is asked."""
     if _SYMBOL.fullmatch(symbol) is None:
         raise CannotStartError(f"[markets.{exchange}] symbols: {symbol!r} is not a spot market as in BTC/USDT.")
     base, quote_currency = symbol.split("/")
-    sizes = (_UNKNOWN_SIZE,) * 4
-    return Market(exchange, region, symbol, base, quote_currency, *sizes, fee_side="quote")
+    return Market(exchange, region, symbol, base, quote_currency, *_UNKNOWN_SIZES, fee_side="quote")
 
 
-def _fx_symbol(market: Market, settlement: str, fx: tuple[Market, ...]) -> str | None:
-    try:
-        route = fx_route(market.quote_currency, settlement, fx)
-    except LookupError:
-        raise CannotStartError(
-            f"{market.exchange} {market.symbol}: no market converts {market.quote_currency} to {settlement}."
-        ) from None
-    return None if route is None else route.symbol
+def has_stated_sizes(market: Market) -> bool:
+    """Whether its sizes are known before the exchange is asked."""
+    sizes = (market.tick_size, market.lot_step, market.minimum_amount, market.minimum_notional)
+    return sizes != _UNKNOWN_SIZES

@@ -15,6 +15,7 @@ from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
+from launch.sessions.contract_check import check_contracts
 from launch.sessions.paper import (
     SETTLEMENT_CURRENCY,
     Echo,
@@ -26,6 +27,7 @@ from launch.sessions.paper import (
 from launch.setup.data_dir import check_writable
 from launch.setup.data_layout import database_name
 from market.decide.settings import Settings
+from market.instruments.token_contracts import Token
 from session.clock import wall_now
 from session.session import Mode, Session
 from streams.broker.embedded_broker import free_ports
@@ -153,8 +155,10 @@ def check_accounts(session: Session, environment: Mapping[str, str]) -> None:
 
 
 async def with_exchange_rules(session: Session, environment: Mapping[str, str]) -> tuple[Session, dict[str, Decimal]]:
-    """The session with the order sizes in force, and our taker fees. Raises CannotStartError if an exchange refuses."""
+    """The session with the order sizes in force, and our taker fees. Raises CannotStartError if an exchange refuses,
+    or two coins have one ticker."""
     markets, fees = list(session.markets), {}
+    tokens: list[Token] = []
     for exchange in _traded(session):
         traded = [market for market in session.traded if market.exchange == exchange]
         try:
@@ -164,6 +168,8 @@ async def with_exchange_rules(session: Session, environment: Mapping[str, str]) 
         stated = {market.symbol: market for market in rules.markets}
         markets = [stated.get(one.symbol, one) if one.exchange == exchange else one for one in markets]
         fees[exchange] = rules.taker_rate
+        tokens += rules.tokens
+    check_contracts(session, tokens)
     return replace(session, markets=tuple(markets)), fees
 
 

@@ -13,11 +13,13 @@ from exchanges.simulated_markets import simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings
 from launch.config.currency_tables import check_named, currencies_of
 from launch.errors import CannotStartError
+from launch.sessions.contract_check import check_contracts
 from launch.sessions.live import make_own_home, one_mode, session_at_exchanges
 from launch.sessions.paper import Echo, PaperOptions, run_session
 from launch.setup.data_dir import check_writable
 from market.decide.settings import Settings
 from market.instruments.markets import Market
+from market.instruments.token_contracts import Token
 from session.session import Session
 
 OPENING = {
@@ -88,16 +90,19 @@ def opening_balances(
 
 async def with_listed_rules(session: Session) -> tuple[Session, dict[str, Decimal]]:
     """The session with the order sizes in force, and the taker fees of the entry tier. Raises CannotStartError if an
-    exchange cannot be reached or does not list one of our markets."""
+    exchange cannot be reached or does not list one of our markets, or two coins have one ticker."""
     markets: list[Market] = []
     fees: dict[str, Decimal] = {}
+    tokens: list[Token] = []
     for exchange in session.exchanges:
         try:
             rules = await listed_rules(public_config(session, exchange), session.markets_of(exchange))
         except (AccountRejectedError, ExchangeUnavailableError) as error:
             raise CannotStartError(f"{_place(session, exchange)}: {error}.") from None
         markets += rules.markets
+        tokens += rules.tokens
         fees[exchange] = _usual_fee(session, exchange) if rules.taker_rate is None else rules.taker_rate
+    check_contracts(session, tokens)
     ours = {(market.exchange, market.symbol): market for market in markets}
     traded = {market.exchange for market in session.traded}
     return (

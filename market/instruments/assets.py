@@ -3,11 +3,12 @@
 What is not listed here is not known, and not traded. Pure.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from market.instruments.markets import Market
+from market.instruments.token_contracts import Token, known_contracts
 
 Kind = Literal["coin", "fiat", "stable coin", "wrapped coin", "contract"]
 
@@ -30,6 +31,22 @@ class Assumption:
     asset_id: str
     counts_as: str
     said: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCodes:
+    """How the codes of a session's exchanges are known beyond our lists."""
+
+    listed_as: Mapping[str, str] = field(default_factory=dict)
+    """ccxt's name of an exchange that has another one in the session."""
+    said: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Exchange → codes that are, as the user says, the assets of that name."""
+
+    def ccxt_id(self, exchange: str) -> str:
+        return self.listed_as.get(exchange, exchange)
+
+    def are_said(self, exchange: str, code: str) -> bool:
+        return code in self.said.get(exchange, ())
 
 
 _COINS = {
@@ -107,12 +124,22 @@ _OWN_CODES: dict[str, dict[str, str]] = {
     "coinbase": {"BTC": "BTC", "USD": "USD"},
     "coinbase-eur": {"BTC": "BTC", "EUR": "EUR"},
     "fxcm": {"EUR": "EUR", "USD": "USD"},
-    # Tickers that made users see 11,021 % and more (ccxt 25500, 23965, 13582); not traded here.
+}
+
+_SINGLE_CODES = {
+    # Tickers that made users see 11,021 % and more (ccxt 25500, 23965, 13582).
     "bybit": {"NEIRO": "NEIROETH", "NEIROCTO": "NEIROCTO"},
     "bitget": {"EPIK": "EPIK (Solana)"},
     "kucoin": {"EPIK": "EPIK (Ethereum)"},
     "bitfinex": {"UST": "USDT", "LUNA": "LUNC", "LUNA2": "LUNA"},
 }
+"""Exchanges of which only these codes were looked at."""
+
+_FIATS = frozenset(
+    {"AUD", "BRL", "CAD", "CHF", "CZK", "DKK", "HKD", "IDR", "INR", "KRW", "MXN", "NOK", "NZD", "PLN", "SEK", "SGD"}
+    | {"THB", "TRY", "TWD", "UAH", "VND", "ZAR"}
+)
+"""Codes of ISO 4217 beside those above; they mean one currency everywhere."""
 
 _SYMBOL_CODES = {
     "kraken": {"BTC": "XXBT", "DOGE": "XXDG", "LUNA": "LUNA2", "LUNC": "LUNA", "USTC": "UST"},
@@ -124,19 +151,21 @@ _SYMBOL_CODES = {
 
 def asset_of(exchange: str, code: str) -> Asset | None:
     """The asset of an exchange's own code, case-sensitive; None if unknown."""
-    asset_id = _OWN_CODES.get(exchange, {}).get(code)
+    codes = _OWN_CODES.get(exchange) or _SINGLE_CODES.get(exchange, {})
+    asset_id = codes.get(code)
     return None if asset_id is None else _ASSETS[asset_id]
 
 
 def has_codes(exchange: str) -> bool:
-    """Whether the codes of this exchange are listed here. Of the others, only the symbols that a user names are
-    traded, by ccxt's common codes."""
+    """Whether all codes that may be traded at this exchange are listed here. Of the others, only the symbols that a
+    user names are traded, by ccxt's common codes."""
     return exchange in _OWN_CODES
 
 
 def meanings(code: str) -> frozenset[str]:
     """Ids of all assets that exchanges are known to call by this code."""
-    return frozenset(codes[code] for codes in _OWN_CODES.values() if code in codes)
+    lists = (*_OWN_CODES.values(), *_SINGLE_CODES.values())
+    return frozenset(codes[code] for codes in lists if code in codes)
 
 
 def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:
@@ -150,23 +179,86 @@ def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:
     return base_asset, quote_asset
 
 
-def identity_fault(markets: Iterable[Market], assumptions: Iterable[Assumption] = ()) -> str | None:
-    """The first market that is not what it would be compared as, in one sentence; None where all are."""
-    assumed = {one.asset_id: one.counts_as for one in assumptions}
+def identity_fault(
+    markets: Iterable[Market], assumptions: Iterable[Assumption] = (), codes: SessionCodes | None = None
+) -> str | None:
+    """The first market that is not what it would be compared as, in one sentence; None where all are.
+
+    `codes`: of a session that may trade where nobody has listed the codes; None: only listed ones are known.
+    """
+    assumed = tuple(assumptions)
     for market in markets:
-        names = market.symbol.partition(":")[0].split("/")
-        for name, asset, compared_as in zip(
-            names, assets_of(market), (market.base, market.quote_currency), strict=False
-        ):
-            place = f"{market.exchange} {market.symbol}"
-            if asset is None:
-                return f"{place} is not traded: the asset {name} on {market.exchange} is not known"
-            if assumed.get(asset.asset_id, asset.asset_id) != compared_as:
+        reason = not_compared_because(market, assumed, codes)
+        if reason is not None:
+            return f"{market.exchange} {market.symbol} is not traded: {reason}"
+    return None
+
+
+def not_compared_because(
+    market: Market, assumptions: Iterable[Assumption] = (), codes: SessionCodes | None = None
+) -> str | None:
+    """Why a market is not what it would be compared as; None where it is."""
+    assumed = {one.asset_id: one.counts_as for one in assumptions}
+    for name, asset, compared_as in _sides(market, codes):
+        if codes is not None and codes.are_said(market.exchange, name):
+            continue
+        reason = _side_fault(market, name, asset, compared_as, assumed, codes)
+        if reason is not None:
+            return reason
+    return None
+
+
+def said_fault(markets: Iterable[Market], codes: SessionCodes) -> str | None:
+    """The first code that a user says is one asset, while our lists know two, in one sentence."""
+    known: dict[str, tuple[str, Asset]] = {}
+    for market in markets:
+        for name, asset, _ in _sides(market, codes):
+            if asset is None or not codes.are_said(market.exchange, name):
+                continue
+            exchange, first = known.setdefault(name, (market.exchange, asset))
+            if first != asset:
                 return (
-                    f"{place} is not traded: it would be compared as {compared_as}, but it is "
-                    f"{_described(asset)}, another asset"
+                    f"[asset.{name}] compare: {name} on {exchange} is {_described(first)}, but on {market.exchange} it "
+                    f"is {_described(asset)}; two assets are never compared"
                 )
     return None
+
+
+def known_tokens(market: Market, codes: SessionCodes | None = None) -> tuple[Token, ...]:
+    """Base and quote of it by our list of contracts."""
+    source = f"our list for {market.exchange}"
+    return tuple(
+        Token(compared_as, source, known_contracts(compared_as if asset is None else asset.asset_id))
+        for _, asset, compared_as in _sides(market, codes)
+    )
+
+
+def _sides(market: Market, codes: SessionCodes | None) -> Iterable[tuple[str, Asset | None, str]]:
+    """Base and quote: ccxt's code there, our asset of it, and what it is compared as."""
+    names = market.symbol.partition(":")[0].split("/")
+    listed = market if codes is None else replace(market, exchange=codes.ccxt_id(market.exchange))
+    return zip(names, assets_of(listed), (market.base, market.quote_currency), strict=False)
+
+
+def _side_fault(
+    market: Market,
+    name: str,
+    asset: Asset | None,
+    compared_as: str,
+    assumed: Mapping[str, str],
+    codes: SessionCodes | None,
+) -> str | None:
+    if asset is not None:
+        if assumed.get(asset.asset_id, asset.asset_id) == compared_as:
+            return None
+        return f"it would be compared as {compared_as}, but it is {_described(asset)}, another asset"
+    if codes is None or has_codes(codes.ccxt_id(market.exchange)):
+        return f"the asset {name} on {market.exchange} is not known"
+    known = meanings(name)
+    if known == {name} or name in _FIATS:
+        return None
+    may_be = f"{name} there may be {' or '.join(sorted(known))}" if known else f"the asset {name} there is not known"
+    return f"{may_be}; name the exchanges where it is one asset in [asset.{name}] compare"
 
 
 def _described(asset: Asset) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from market.instruments.assets import identity_fault
+from market.instruments.assets import SessionCodes, not_compared_because
 from market.instruments.markets import FxRoute, Market, fx_route
 
 
@@ -19,14 +19,16 @@ class ComparedMarket:
     reason: str | None = None
 
 
-def compared_markets(markets: Sequence[Market], settlement: str) -> tuple[ComparedMarket, ...]:
-    """Of all traded ones among `markets`, in their order."""
-    rows = [_alone(market, settlement, markets) for market in markets if not market.is_fx]
+def compared_markets(
+    markets: Sequence[Market], settlement: str, codes: SessionCodes | None = None
+) -> tuple[ComparedMarket, ...]:
+    """Of all traded ones among `markets`, in their order. `codes`: as `identity_fault` takes them."""
+    rows = [_alone(market, settlement, markets, codes) for market in markets if not market.is_fx]
     return tuple(_with_others(row, rows) for row in rows)
 
 
-def _alone(market: Market, settlement: str, markets: Sequence[Market]) -> ComparedMarket:
-    fault = identity_fault((market,))
+def _alone(market: Market, settlement: str, markets: Sequence[Market], codes: SessionCodes | None) -> ComparedMarket:
+    fault = not_compared_because(market, codes=codes)
     if fault is not None:
         return ComparedMarket(market, None, reason=fault)
     try:

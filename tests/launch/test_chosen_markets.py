@@ -75,7 +75,7 @@ def test_named_symbols_are_the_only_ones_of_their_exchange() -> None:
         ({"markets": {"kraken": {"symbols": ("ETH/USD",)}}}, r"\[markets.kraken\] symbols: 'ETH/USD' is not"),
         (
             {"exchanges": ("kraken", "bitstamp"), "markets": {"kraken": NO_SYMBOLS}},
-            "asset BTC on bitstamp: no other exchange trades BTC",
+            "bitstamp BTC/EUR: no other exchange trades BTC",
         ),
         (
             {"exchanges": ("kraken", "bitstamp"), "markets": {"kraken": NO_SYMBOLS, "bitstamp": NO_SYMBOLS}},

@@ -4,7 +4,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
+from launch.cli.markets_command import MarketsOptions, list_markets
 from launch.config.configuration import Configuration
 from launch.config.configured_entries import session_entries
 from launch.errors import CannotStartError
@@ -150,7 +152,36 @@ NO_MARKETS: dict[str, tuple[dict[str, object], str]] = {
     ),
     "no rate": (
         {"exchange": OKX, "markets": {"okx": {"symbols": ["BTC/KRW"]}}},
-        "okx BTC/KRW: no market converts KRW to USD",
+        "okx BTC/KRW: no FX market converts KRW to USD",
+    ),
+    "unknown code": (
+        {"exchange": OKX, "markets": {"okx": {"symbols": ["PEPE/USDT"]}}},
+        "okx PEPE/USDT: the asset PEPE there is not known; name the exchanges where it is one asset in [asset.PEPE] "
+        "compare",
+    ),
+    "compared with none": (
+        {"exchange": OKX, "markets": {"okx": {"symbols": ["BTC/USDT", "ETH/USDT"]}}},
+        "okx ETH/USDT: no other exchange trades ETH",
+    ),
+    "asset that none has": (
+        {"exchange": OKX, "assets": ["BTC", "PEPE"], "markets": {"okx": {"symbols": ["BTC/USDT"]}}},
+        "asset PEPE: none of the exchanges trades it",
+    ),
+    "said of an exchange that takes no part": (
+        {
+            "exchange": OKX,
+            "markets": {"okx": {"symbols": ["BTC/USDT"]}},
+            "asset": {"BTC": {"compare": ["okx", "gate"]}},
+        },
+        "[asset.BTC] compare: gate takes no part; the exchanges are okx, kraken",
+    ),
+    "said of a code that is not traded": (
+        {
+            "exchange": OKX,
+            "markets": {"okx": {"symbols": ["BTC/USDT"]}},
+            "asset": {"ABC": {"compare": ["okx", "kraken"]}},
+        },
+        "[asset.ABC] compare: okx has no market of ABC here; name one in [markets.okx] symbols",
     ),
     "not there": (
         {"exchange": OKX, "markets": {"okx": {"symbols": ["BTC/USDT"]}, "kraken": {"symbols": ["BTC/XAU"]}}},
@@ -174,3 +205,43 @@ def test_one_exchange_alone_is_no_arbitrage() -> None:
 
 def test_without_other_names_the_markets_are_as_ever() -> None:
     assert named_markets((), configured()) == named_markets((), configured(exchange={"kraken": {"adapter": "generic"}}))
+
+
+def test_a_code_that_nobody_listed_is_compared_where_the_user_says_so() -> None:
+    config = configured(
+        exchange=OKX | {"kraken": {"mode": "public"}},
+        asset={"PEPE": {"compare": ["okx", "kraken"]}},
+        markets={"okx": {"symbols": ["PEPE/USDT"]}, "kraken": {"symbols": ["PEPE/USD"]}},
+    )
+    markets = named_markets(("okx", "kraken"), config)
+    assert [(one.exchange, one.symbol) for one in markets] == [
+        ("okx", "PEPE/USDT"),
+        ("kraken", "PEPE/USD"),
+        ("kraken", "USDT/USD"),
+    ]
+    entries = session_entries(config, "public")
+    assert {name: entry.said_codes for name, entry in entries.items()} == {"okx": ("PEPE",), "kraken": ("PEPE",)}
+
+
+def test_two_exchanges_or_more_are_compared() -> None:
+    with pytest.raises(ValidationError, match="must name two exchanges or more"):
+        configured(asset={"PEPE": {"compare": ["okx", "okx"]}})
+
+
+LISTED = {"okx": {"symbols": ["BTC/USDT", "PEPE/USDT", "BTC/KRW"]}}
+
+
+def test_the_list_of_markets_says_why_something_is_not_compared() -> None:
+    config = configured(exchange=OKX, exchanges=["okx", "kraken"], markets=LISTED)
+    said: list[str] = []
+    assert list_markets(MarketsOptions(None, None), config, said.append) == 0
+    rows = [line.split() for line in said[0].splitlines()]
+    of_okx = {row[2]: " ".join(row[3:]) for row in rows if row[1] == "okx"}
+    assert of_okx == {
+        "BTC/USDT": "USDT/USD asked asked asked asked kraken",
+        "PEPE/USDT": "– asked asked asked asked nothing: the asset PEPE there is not known; name the exchanges where "
+        "it is one asset in [asset.PEPE] compare",
+        "BTC/KRW": "– asked asked asked asked nothing: no FX market converts KRW to USD",
+    }
+    (of_kraken,) = [row for row in rows if row[1] == "kraken"]
+    assert " ".join(of_kraken[3:]) == "– 0.1 % 0.1 USD 0.00000001 0.00005 and 0.5 USD okx"

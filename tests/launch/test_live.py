@@ -11,6 +11,7 @@ from exchanges.exchange_credentials import key_variables
 from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
+from launch.sessions.contract_check import check_contracts
 from launch.sessions.live import (
     check_accounts,
     live_session,
@@ -23,6 +24,7 @@ from launch.sessions.live import (
 from launch.sessions.paper import PaperOptions, check_simulated, run_paper
 from launch.setup.data_layout import database_name
 from launch.supervisor.process_groups import child_environment
+from market.instruments.token_contracts import Token
 from tests.exchanges.served import served
 
 OPTIONS = PaperOptions(None, None, None, None)
@@ -217,6 +219,18 @@ async def test_what_the_exchanges_say_goes_into_the_session(tmp_path: Path) -> N
         asked, fees = await with_exchange_rules(replace(stand_in, markets=coarse), {})
     assert [market for market in asked.markets if not market.is_fx] == list(session.traded)
     assert fees == {"bitstamp": Decimal("0.0012"), "kraken": Decimal("0.001")}
+
+
+def test_two_coins_with_one_ticker_end_the_start(tmp_path: Path) -> None:
+    session = live_session(tmp_path, OPTIONS, LIVE)
+    stated = [
+        Token("BTC", f"stated by {name}", {"ethereum": f"0x{digit * 20}"})
+        for name, digit in zip(BOTH, ("12", "34"), strict=True)
+    ]
+    check_contracts(session, stated[:1])
+    with pytest.raises(CannotStartError, match="BTC is not compared: its contract on ethereum is 0x12") as refused:
+        check_contracts(session, stated)
+    assert "\n" not in str(refused.value)
 
 
 async def test_an_exchange_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:

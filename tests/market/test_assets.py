@@ -6,7 +6,7 @@ import pytest
 
 from backtest.replay_profiles import PROFILES, ReplayProfile
 from exchanges.simulated_markets import paper_markets, simulated_markets
-from market.instruments.assets import Assumption, asset_of, assets_of, identity_fault
+from market.instruments.assets import Assumption, SessionCodes, asset_of, assets_of, identity_fault, said_fault
 from market.instruments.markets import Market
 from tests.market.samples import USD_MARKET
 
@@ -103,3 +103,46 @@ def test_a_profile_assumes_what_it_compares_and_says_so(profile: ReplayProfile) 
         assert one.said in profile.all_assumptions
         fewer = [other for other in profile.alike if other != one]
         assert identity_fault(profile.markets, fewer) is not None
+
+
+def codes(**said: str) -> SessionCodes:
+    """Exchange → the code that the user says of it; kraken2 is a second account at kraken."""
+    return SessionCodes({"kraken2": "kraken"}, {exchange: frozenset({code}) for exchange, code in said.items()})
+
+
+@pytest.mark.parametrize(
+    ("one", "said", "fault"),
+    [
+        (market("okx", "BTC/USDT"), codes(), None),
+        (market("upbit", "BTC/KRW"), codes(), None),
+        (market("okx", "PEPE/USDT"), codes(), "the asset PEPE there is not known; name the exchanges where it is one"),
+        (market("okx", "PEPE/USDT"), codes(okx="PEPE"), None),
+        (market("okx", "PEPE/USDT"), codes(bybit="PEPE"), "the asset PEPE there is not known"),
+        (market("okx", "NEIRO/USDT"), codes(), "NEIRO there may be NEIROCTO or NEIROETH; name the exchanges"),
+        (market("bybit", "BTC/USDT"), codes(), None),
+        (market("kucoin", "ETH/USDT"), codes(), None),
+        (market("bitfinex", "ETH/USDT"), codes(), None),
+        (market("bybit", "NEIRO/USDT"), codes(), "it would be compared as NEIRO, but it is NEIROETH"),
+        (market("bybit", "NEIRO/USDT"), codes(bybit="NEIRO"), None),
+        (market("kraken2", "BTC/USD"), codes(), None),
+        (market("kraken2", "PEPE/USD"), codes(), "the asset PEPE on kraken2 is not known"),
+        (market("kraken2", "PEPE/USD"), codes(kraken2="PEPE"), None),
+    ],
+)
+def test_a_code_that_nobody_listed_is_compared_where_the_user_says_so(
+    one: Market, said: SessionCodes, fault: str | None
+) -> None:
+    found = identity_fault([one], codes=said)
+    assert (found is None) is (fault is None)
+    assert (fault or "") in (found or "")
+
+
+def test_what_our_lists_know_to_be_two_assets_is_not_said_to_be_one() -> None:
+    said = codes(bybit="NEIRO", binance="NEIRO")
+    markets = [market("bybit", "NEIRO/USDT"), market("binance", "NEIRO/USDT")]
+    assert said_fault(markets, said) == (
+        "[asset.NEIRO] compare: NEIRO on bybit is NEIROETH, a coin on ethereum, but on binance it is NEIROCTO, a coin "
+        "on ethereum; two assets are never compared"
+    )
+    assert said_fault(markets[:1], said) is None
+    assert said_fault(markets, codes(bybit="NEIRO")) is None
