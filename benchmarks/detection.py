@@ -20,7 +20,7 @@ import psutil
 
 from benchmarks.generated_ticks import SETTINGS, GeneratedTicks, markets
 from benchmarks.percentiles import percentiles_text
-from benchmarks.processes import cpu_seconds, running
+from benchmarks.processes import running, used_by
 from launch.setup.data_dir import home_folder, write_atomically
 from launch.setup.jars import broker_classpath
 from launch.setup.login_files import own_logins, write_logins
@@ -127,18 +127,14 @@ async def measure(session: Session, kafka: psutil.Process, rates: list[int], sec
         parts = {"Spark": [cep, *cep.children(recursive=True)], "Kafka": [kafka]}
         await write(session, ticks, min(rates), WARM_UP_SECONDS)
         for rate in rates:
-            measured, before = Measured(), _used(parts)
+            measured, before = Measured(), used_by(parts)
             async with TopicReader(session.kafka, (TICKS, OPPORTUNITIES), "latest") as reader:
                 reading = asyncio.create_task(read(reader, measured))
                 written = await write(session, ticks, rate, seconds)
                 reading.cancel()
-            cores = {name: (used - before[name]) / seconds for name, used in _used(parts).items()}
+            cores = {name: (used - before[name]) / seconds for name, used in used_by(parts).items()}
             _print(written / seconds, seconds, measured, cores)
     print("load average", *(f"{load:.2f}" for load in os.getloadavg()), f"on {os.cpu_count()} cores")
-
-
-def _used(parts: dict[str, list[psutil.Process]]) -> dict[str, float]:
-    return {name: sum(map(cpu_seconds, processes)) for name, processes in parts.items()}
 
 
 def _print(rate: float, seconds: float, measured: Measured, cores: dict[str, float]) -> None:

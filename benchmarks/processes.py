@@ -1,7 +1,7 @@
 """Processes that a benchmark starts, and what they take of a core."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -23,3 +23,8 @@ def running(*command: str, log: Path | None = None) -> Iterator[psutil.Process]:
 def cpu_seconds(process: psutil.Process) -> float:
     times = process.cpu_times()
     return times.user + times.system
+
+
+def used_by(parts: Mapping[str, list[psutil.Process]]) -> dict[str, float]:
+    """CPU seconds of each part so far."""
+    return {name: sum(map(cpu_seconds, processes)) for name, processes in parts.items()}

@@ -6,7 +6,7 @@ A chaos run has its own data folder, emptied at each start; a user's paper sessi
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from launch.chaos.audit_lateness import late_while_stopped
@@ -19,7 +19,7 @@ from launch.chaos.settings_tuner import SettingsTuner
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.live import make_own_home
-from launch.sessions.paper import Echo, PaperOptions, paper_session, paper_settings
+from launch.sessions.paper import Echo, PaperOptions, check_paper, paper_session, paper_settings
 from launch.sessions.shutdown import retry_while_store_is_down, until
 from launch.setup.data_dir import check_writable, write_atomically
 from launch.setup.login_files import supervisors_session
@@ -75,6 +75,18 @@ class ChaosOptions:
     json: Path | None = None
     port: int | None = None
     market: MarketName = "storm"
+    config: Configuration = field(default_factory=Configuration)
+
+
+def chaos_configuration(config: Configuration) -> Configuration:
+    """The user's assets and exchanges under a chaos run's settings. Raises CannotStartError for what such a run cannot
+    have."""
+    check_paper(config)
+    if config.kafka is not None or config.mongodb is not None:
+        raise CannotStartError(
+            "`kafka` or `mongodb` is set: a chaos run kills both, so it starts its own; remove them from its file."
+        )
+    return config.model_copy(update={"bots_per_exchange": BOTS, "settings": SETTINGS})
 
 
 def chaos_home(home: Path) -> Path:
@@ -95,7 +107,7 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     if options.json is not None:
         check_writable(options.json)
     empty_home(home)
-    config = Configuration(bots_per_exchange=BOTS, settings=SETTINGS)
+    config = chaos_configuration(options.config)
     (free,) = free_ports(1)
     asked = PaperOptions(None, None, options.port or free, options.seed, market=options.market)
     session = paper_session(home, asked, config)

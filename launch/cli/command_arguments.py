@@ -173,6 +173,9 @@ def add_chaos(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--market", choices=MARKETS, default="storm", help="simulated market (default storm)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--port", type=port, help="port of the dashboard (default: a free one)")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="TOML configuration of its assets and exchanges (default: none)"
+    )
 
 
 def add_keys(parser: argparse.ArgumentParser) -> None:

@@ -26,7 +26,7 @@ from launch.cli.command_arguments import (
 from launch.cli.command_parser import CommandLine
 from launch.cli.import_arguments import add_imports, add_sets, run_imports, run_sets_command
 from launch.cli.notice_commands import add_notices, run_notices, run_notifier_process
-from launch.config.configuration import read_configuration
+from launch.config.configuration import Configuration, read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import bot_name, home_folder, locked, read_session
 from launch.setup.login_files import running_session
@@ -201,9 +201,11 @@ def _raw_replay(arguments: argparse.Namespace) -> int:
 
 
 def _chaos(arguments: argparse.Namespace) -> int:
-    from launch.chaos.chaos_run import ChaosOptions, chaos_home, run_chaos
+    from launch.chaos.chaos_run import ChaosOptions, chaos_configuration, chaos_home, run_chaos
 
-    options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port, arguments.market)
+    config = Configuration() if arguments.config is None else read_configuration(arguments.config, os.environ)
+    options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port, arguments.market, config)
+    chaos_configuration(config)
     home = chaos_home(home_folder())
     with locked(home):
         return asyncio.run(run_chaos(home, options, echo))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -17,13 +18,22 @@ import pytest
 from exchanges.simulated_markets import paper_markets
 from launch.chaos.audit_records import Violation
 from launch.chaos.chaos_report import AuditReport, ChaosRun
-from launch.chaos.chaos_run import SETTINGS, ChaosOptions, chaos_home, empty_home, not_recovered, report
+from launch.chaos.chaos_run import (
+    BOTS,
+    SETTINGS,
+    ChaosOptions,
+    chaos_configuration,
+    chaos_home,
+    empty_home,
+    not_recovered,
+    report,
+)
 from launch.chaos.chaos_schedule import InjectedFault, InjectedSetting, Injection, Kill, KillAtOrder, Pause, schedule_of
 from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.cli.main import run
 from launch.config.configuration import Configuration
-from launch.errors import LaunchError
+from launch.errors import CannotStartError, LaunchError
 from launch.sessions.paper import paper_settings
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
@@ -276,3 +286,24 @@ def test_without_a_place_for_the_document_nothing_starts(
     monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
     assert run(["chaos", "--json", str(tmp_path / "no" / "out.json")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_run_has_the_users_exchanges_and_its_own_settings() -> None:
+    asked = {"assets": ["BTC", "ETH"], "exchange": {"kraken": {"adapter": "generic"}}, "settings": {"max_notional": 5}}
+    config = chaos_configuration(Configuration.model_validate(asked))
+    assert (config.assets, config.exchange["kraken"].adapter) == (("BTC", "ETH"), "generic")
+    assert (config.bots_per_exchange, config.settings) == (BOTS, SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"mongodb": "mongodb://127.0.0.1/?replicaSet=rs0"}, "a chaos run kills both, so it starts its own"),
+        ({"kafka": "127.0.0.1:9092"}, "a chaos run kills both, so it starts its own"),
+        ({"exchange": {"kraken": {"mode": "live"}}}, "is not paper trading"),
+        ({"assets": ["XYZ"]}, "unknown asset 'XYZ'"),
+    ],
+)
+def test_what_no_chaos_run_can_have(asked: dict[str, object], said: str) -> None:
+    with pytest.raises(CannotStartError, match=re.escape(said)):
+        chaos_configuration(Configuration.model_validate(asked))
