@@ -19,8 +19,9 @@ import psutil
 from packaging.requirements import Requirement
 
 from launch.config.configuration import Configuration, read_configuration
+from launch.config.expected_load import PARTITION_QUOTES, ExpectedLoad, expected_load
 from launch.errors import CannotStartError
-from launch.sessions.paper import check_paper
+from launch.sessions.paper import check_paper, named_markets
 from launch.setup.data_dir import is_private, read_session
 from launch.setup.environment import PINS
 from launch.setup.jar_pins import JAR_SETS
@@ -90,6 +91,8 @@ def examined(home: Path) -> Iterator[CheckResult]:
         return
     source = "arbitrage.toml" if Path("arbitrage.toml").exists() else "the defaults"
     yield CheckResult("ok", "configuration", f"{source}, for {kind}")
+    load = expected_load(named_markets(config.session_exchanges, config))
+    yield load_finding(load, config.partitions, config.bots_per_exchange)
     yield from session_findings(home, config)
 
 
@@ -200,6 +203,31 @@ def rights_finding(home: Path) -> CheckResult:
             f"{open_to_others[0]} is readable by others; `chmod 700 {open_to_others[0]}`, or let the next start do it.",
         )
     return CheckResult("ok", "data folder", f"{home}, private to this user")
+
+
+def load_finding(load: ExpectedLoad, partitions: int, bots_per_exchange: int) -> CheckResult:
+    """Whether the log has as many partitions as the markets ask for, and how many bots trade on it."""
+    text = (
+        f"{load.markets} markets of {load.assets} assets on {load.exchanges} exchanges, {load.pairs} pairs, some "
+        f"{load.quotes:,} quotes a second; {load.exchanges * bots_per_exchange} bot processes, {bots_per_exchange} per "
+        "exchange"
+    )
+    if partitions < load.partitions:
+        carried = "one partition of the log carries" if partitions == 1 else f"{partitions} partitions carry"
+        return CheckResult(
+            "advice",
+            "load",
+            f"{text}; {carried} some {partitions * PARTITION_QUOTES:,}: set partitions = {load.partitions}.",
+        )
+    if partitions > load.assets:
+        return CheckResult(
+            "advice",
+            "load",
+            f"{text}; {partitions} partitions, but {load.assets} assets, each of which lives in one: set partitions = "
+            f"{load.partitions}.",
+        )
+    carry = "1 partition of the log carries" if partitions == 1 else f"{partitions} partitions of the log carry"
+    return CheckResult("ok", "load", f"{text}; {carry} some {partitions * PARTITION_QUOTES:,}")
 
 
 def room_finding(subject: str, free: int, needed: int) -> CheckResult:

@@ -51,7 +51,7 @@ def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> 
 def _listed(config: Configuration) -> tuple[Market, ...]:
     """All that the exchanges have, but where the configuration says it: of an exchange that is not simulated nobody
     knows them all."""
-    names = config.exchanges or tuple(name for name, one in config.exchange.items() if one.mode != "simulated")
+    names = config.session_exchanges
     if has_own_names(names, config):
         return listed_entry_markets(names, config)
     markets = simulated_markets(simulated_bases())

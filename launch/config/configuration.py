@@ -168,6 +168,11 @@ class Configuration(BaseModel):
         return access_terms(self.require_key, self.limits, self.oidc)
 
     @property
+    def session_exchanges(self) -> tuple[str, ...]:
+        """Those that are named, else the real ones; with none, all simulated ones take part."""
+        return self.exchanges or tuple(name for name, one in self.exchange.items() if one.mode != "simulated")
+
+    @property
     def is_public(self) -> bool:
         """Whether `arbitrage paper` is to trade at the live prices of real exchanges."""
         return any(exchange.mode == "public" for exchange in self.exchange.values())

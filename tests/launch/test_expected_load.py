@@ -1,0 +1,44 @@
+"""How many partitions the markets of a configuration ask for."""
+
+import pytest
+
+from exchanges.simulated_markets import simulated_bases, simulated_markets
+from launch.cli.doctor import load_finding
+from launch.config.expected_load import ExpectedLoad, expected_load
+
+
+@pytest.mark.parametrize(
+    ("assets", "load", "partitions"),
+    [(1, ExpectedLoad(1, 5, 5, 10), 1), (5, ExpectedLoad(5, 5, 25, 50), 1), (50, ExpectedLoad(50, 5, 250, 500), 2)],
+)
+def test_of_so_many_assets_on_five_exchanges(assets: int, load: ExpectedLoad, partitions: int) -> None:
+    found = expected_load(simulated_markets(simulated_bases()[:assets]))
+    assert found == load
+    assert found.partitions == partitions
+
+
+def test_an_asset_lives_in_one_partition() -> None:
+    assert ExpectedLoad(assets=2, exchanges=400, markets=800, pairs=1).partitions == 2
+
+
+@pytest.mark.parametrize(
+    ("partitions", "bots", "state", "said"),
+    [
+        (1, 1, "advice", "one partition of the log carries some 4,000: set partitions = 2"),
+        (2, 1, "ok", "2 partitions of the log carry some 8,000"),
+        (8, 1, "ok", "8 partitions of the log carry some 32,000"),
+        (64, 1, "advice", "64 partitions, but 50 assets, each of which lives in one: set partitions = 2"),
+    ],
+)
+def test_the_doctors_line(partitions: int, bots: int, state: str, said: str) -> None:
+    finding = load_finding(expected_load(simulated_markets(simulated_bases()[:50])), partitions, bots)
+    assert (finding.state, finding.subject) == (state, "load")
+    assert "250 markets of 50 assets on 5 exchanges, 500 pairs, some 6,250 quotes a second" in finding.text
+    assert said in finding.text
+
+
+@pytest.mark.parametrize(
+    ("bots", "said"), [(1, "5 bot processes, 1 per exchange"), (2, "10 bot processes, 2 per exchange")]
+)
+def test_the_number_of_bot_processes_is_said(bots: int, said: str) -> None:
+    assert said in load_finding(ExpectedLoad(1, 5, 5, 10), 1, bots).text
