@@ -207,8 +207,9 @@ def rights_finding(home: Path) -> CheckResult:
 
 def load_finding(load: ExpectedLoad, partitions: int, bots_per_exchange: int) -> CheckResult:
     """Whether the log has as many partitions as the markets ask for, and how many bots trade on it."""
+    assets = "1 asset" if load.assets == 1 else f"{load.assets} assets"
     text = (
-        f"{load.markets} markets of {load.assets} assets on {load.exchanges} exchanges, {load.pairs} pairs, some "
+        f"{load.markets} markets of {assets} on {load.exchanges} exchanges, {load.pairs} pairs, some "
         f"{load.quotes:,} quotes a second; {load.exchanges * bots_per_exchange} bot processes, {bots_per_exchange} per "
         "exchange"
     )

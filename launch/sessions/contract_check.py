@@ -10,8 +10,17 @@ from session.session import Session
 
 def check_contracts(session: Session, stated: Iterable[Token]) -> None:
     """Compares what the exchanges state with each other and with our list. Raises CannotStartError."""
-    codes = SessionCodes({name: session.entry_of(name).ccxt for name in session.exchanges})
+    codes = codes_of(session)
     known = [token for market in session.traded for token in known_tokens(market, codes)]
     fault = contract_fault([*known, *stated])
     if fault is not None:
         raise CannotStartError(f"{fault}.")
+
+
+def codes_of(session: Session) -> SessionCodes:
+    """How the codes of its exchanges are known."""
+    entries = {name: session.entry_of(name) for name in session.exchanges}
+    return SessionCodes(
+        {name: entry.ccxt for name, entry in entries.items()},
+        {name: frozenset(entry.said_codes) for name, entry in entries.items()},
+    )

@@ -1,5 +1,6 @@
 """`arbitrage paper` at the live prices of real exchanges: reads no API key, calls no private API, sends no order."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from exchanges.ccxt_client import public_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
-from exchanges.orders.exchange_rules import listed_rules
+from exchanges.orders.exchange_rules import StaticRules, listed_rules
 from exchanges.simulated_coins import amount_worth, listed_coins
 from exchanges.simulated_markets import simulated_markets, simulated_taker_fees
 from launch.config.configuration import Configuration, first_settings
@@ -16,10 +17,10 @@ from launch.errors import CannotStartError
 from launch.sessions.contract_check import check_contracts
 from launch.sessions.live import make_own_home, one_mode, session_at_exchanges
 from launch.sessions.paper import Echo, PaperOptions, run_session
+from launch.sessions.silent_exchanges import without_silent
 from launch.setup.data_dir import check_writable
 from market.decide.settings import Settings
 from market.instruments.markets import Market
-from market.instruments.token_contracts import Token
 from session.session import Session
 
 OPENING = {
@@ -35,13 +36,13 @@ USUAL_FEE = Decimal("0.002")
 
 
 async def run_public(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
-    """Trade until stopped. Raises CannotStartError for an impossible configuration or an exchange that does not
+    """Trade until stopped. Raises CannotStartError for an impossible configuration, or where too few exchanges
     answer."""
     if options.json is not None:
         check_writable(options.json)
     session = public_session(home, options, config)
     echo(f"asking {', '.join(session.exchanges)} for their markets and fees; no API key is needed and none is read")
-    session, fees = await with_listed_rules(session)
+    session, fees = await with_listed_rules(session, echo)
     settings = public_settings(config, fees)
     make_own_home(home, session.home)
     accounts = session.home / "paper"
@@ -88,33 +89,55 @@ def opening_balances(
     return balances
 
 
-async def with_listed_rules(session: Session) -> tuple[Session, dict[str, Decimal]]:
-    """The session with the order sizes in force, and the taker fees of the entry tier. Raises CannotStartError if an
-    exchange cannot be reached or does not list one of our markets, or two coins have one ticker."""
-    markets: list[Market] = []
-    fees: dict[str, Decimal] = {}
-    tokens: list[Token] = []
-    for exchange in session.exchanges:
-        try:
-            rules = await listed_rules(public_config(session, exchange), session.markets_of(exchange))
-        except (AccountRejectedError, ExchangeUnavailableError) as error:
-            raise CannotStartError(f"{_place(session, exchange)}: {error}.") from None
-        markets += rules.markets
-        tokens += rules.tokens
-        fees[exchange] = _usual_fee(session, exchange) if rules.taker_rate is None else rules.taker_rate
-    check_contracts(session, tokens)
-    ours = {(market.exchange, market.symbol): market for market in markets}
+async def with_listed_rules(session: Session, echo: Echo) -> tuple[Session, dict[str, Decimal]]:
+    """The session with the order sizes in force, and the taker fees of the entry tier. An exchange that does not answer
+    is left out, with a sentence. Raises CannotStartError where too few answer, where one does not list one of our
+    markets, or where two coins have one ticker."""
+    asked = await asyncio.gather(*(_answer(session, exchange) for exchange in session.exchanges))
+    answers = dict(zip(session.exchanges, asked, strict=True))
+    silent = {exchange: answer for exchange, answer in answers.items() if isinstance(answer, str)}
+    if silent:
+        session = _without(session, silent, echo)
+    rules = {name: one for name, one in answers.items() if name in session.exchanges and not isinstance(one, str)}
+    check_contracts(session, [token for one in rules.values() for token in one.tokens])
+    ours = {(market.exchange, market.symbol): market for one in rules.values() for market in one.markets}
     traded = {market.exchange for market in session.traded}
     return (
         replace(session, markets=tuple(ours[market.exchange, market.symbol] for market in session.markets)),
-        {exchange: fee for exchange, fee in fees.items() if exchange in traded},
+        {name: _fee(session, name, one) for name, one in rules.items() if name in traded},
     )
+
+
+async def _answer(session: Session, exchange: str) -> StaticRules | str:
+    """A sentence where there is none. Raises CannotStartError where it is not what was expected."""
+    try:
+        return await listed_rules(public_config(session, exchange), session.markets_of(exchange))
+    except AccountRejectedError as error:
+        raise CannotStartError(f"{_place(session, exchange)}: {error}.") from None
+    except ExchangeUnavailableError as error:
+        return f"{_place(session, exchange)}: {error}."
+
+
+def _without(session: Session, silent: Mapping[str, str], echo: Echo) -> Session:
+    try:
+        rest, lost = without_silent(session, silent)
+    except CannotStartError as error:
+        raise CannotStartError(" ".join((*silent.values(), str(error)))) from None
+    for sentence in silent.values():
+        echo(f"{sentence} The session goes on without it.")
+    for sentence in lost:
+        echo(sentence)
+    return rest
 
 
 def public_settings(config: Configuration, fees: Mapping[str, Decimal]) -> Settings:
     """The settings of a new database. Raises CannotStartError for values out of range."""
     first: dict[str, object] = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees)}
     return first_settings(config, first)
+
+
+def _fee(session: Session, exchange: str, rules: StaticRules) -> Decimal:
+    return _usual_fee(session, exchange) if rules.taker_rate is None else rules.taker_rate
 
 
 def _usual_fee(session: Session, exchange: str) -> Decimal:

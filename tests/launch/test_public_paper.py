@@ -16,6 +16,7 @@ from launch.errors import CannotStartError
 from launch.sessions.live import live_session
 from launch.sessions.paper import PaperOptions, check_simulated
 from launch.sessions.public_paper import OPENING, public_session, public_settings, run_public, with_listed_rules
+from launch.sessions.silent_exchanges import without_silent
 from launch.setup.data_layout import database_name
 from pricefeeds.feed.endpoints import endpoints_of
 from session.clock import SystemClock
@@ -81,7 +82,8 @@ BOTH = dict.fromkeys(("kraken", "bitstamp"), PUBLIC)
         ),
         (
             reported({name: PUBLIC | {"url": "http://127.0.0.1:9"} for name in BOTH}),
-            r"\[exchange.bitstamp\] url = http://127.0.0.1:9: bitstamp did not answer",
+            r"\[exchange.bitstamp\] url = http://127.0.0.1:9: bitstamp did not answer.* kraken did not answer.* no two "
+            "of the exchanges that answered",
         ),
     ],
 )
@@ -151,7 +153,7 @@ async def test_sizes_and_fees_are_those_that_anybody_is_shown(tmp_path: Path) ->
     """Through a gateway; each exchange answers without a key."""
     async with served(tmp_path / "outside") as outside:
         session = public_session(tmp_path, OPTIONS, through(outside.url, PARTS))
-        listed, fees = await with_listed_rules(session)
+        listed, fees = await with_listed_rules(session, echo)
         assert [market.symbol for market in listed.markets] == [market.symbol for market in session.markets]
         settings = public_settings(through(outside.url), fees)
         assert not any(gateway.exchange.customer.orders for gateway in outside.world.gateways.values())
@@ -160,6 +162,46 @@ async def test_sizes_and_fees_are_those_that_anybody_is_shown(tmp_path: Path) ->
     assert fees.keys() == set(PARTS)
     assert all(Decimal(0) < fee < Decimal("0.01") for fee in fees.values())
     assert public_settings(reported({}, settings={"min_net_bps": 9}), fees).min_net_bps == 9
+
+
+def partly_silent(home: Path, url: str, silent: tuple[str, ...]) -> Session:
+    places = {name: "http://127.0.0.1:9" if name in silent else url for name in NAMES}
+    return public_session(home, OPTIONS, reported({name: PUBLIC | {"url": place} for name, place in places.items()}))
+
+
+@pytest.mark.parametrize("silent", [("bitflyer",), ("bitstamp", "bitflyer")])
+async def test_an_exchange_that_does_not_answer_is_left_out(tmp_path: Path, silent: tuple[str, ...]) -> None:
+    said: list[str] = []
+    async with served(tmp_path / "outside") as outside:
+        listed, fees = await with_listed_rules(partly_silent(tmp_path, outside.url, silent), said.append)
+    assert {market.exchange for market in listed.traded} == set(NAMES) - set(silent)
+    assert fees.keys() == listed.paper_balances.keys() == listed.gateways.keys() == set(NAMES) - set(silent)
+    assert [line.endswith("The session goes on without it.") for line in said] == [True] * len(silent)
+
+
+# kraken has the rates that the others need
+@pytest.mark.parametrize("silent", [("kraken", "coinbaseexchange"), ("kraken", "bitstamp")])
+async def test_with_too_few_that_answer_nothing_starts(tmp_path: Path, silent: tuple[str, ...]) -> None:
+    async with served(tmp_path / "outside") as outside:
+        session = partly_silent(tmp_path, outside.url, silent)
+        with pytest.raises(CannotStartError, match="no two of the exchanges that answered have a market") as refused:
+            await with_listed_rules(session, echo)
+    assert [f"{name} did not answer" in str(refused.value) for name in silent] == [True, True]
+    assert "\n" not in str(refused.value)
+
+
+def test_a_market_that_is_compared_with_none_any_more_goes_too(tmp_path: Path) -> None:
+    config = reported(
+        dict.fromkeys(("kraken", "bitstamp", "coinbaseexchange"), PUBLIC),
+        assets=("BTC", "ETH"),
+        standby_assets=("SOL",),
+        markets={"bitstamp": {"symbols": ("BTC/EUR",)}, "kraken": {"symbols": ("BTC/USD", "ETH/USD", "SOL/USD")}},
+    )
+    session = public_session(tmp_path, OPTIONS, config)
+    rest, said = without_silent(session, ("coinbaseexchange",))
+    assert said == tuple(f"kraken {one}/USD is left out: no other exchange trades {one}." for one in ("ETH", "SOL"))
+    assert [(one.exchange, one.symbol) for one in rest.traded] == [("bitstamp", "BTC/EUR"), ("kraken", "BTC/USD")]
+    assert rest.standby_assets == ()
 
 
 async def test_no_key_is_read_though_there_are_some(tmp_path: Path) -> None:
