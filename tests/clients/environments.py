@@ -4,6 +4,7 @@ import hashlib
 import re
 import subprocess
 import sys
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,6 +27,19 @@ def environment(cache: pytest.Cache, requirements: Sequence[str]) -> Path:
         _pip(python, "install", *requirements)
         complete.touch()
     return python
+
+
+def source(cache: pytest.Cache, python: Path, requirement: str) -> Path:
+    """The unpacked source distribution of a package, which has what its wheel leaves out."""
+    folder = Path(cache.mkdir("clients")) / requirement.replace("==", "-")
+    if not folder.exists():
+        archives = folder.with_name(f"{folder.name}.archive")
+        name = requirement.partition("==")[0]
+        _pip(python, "download", "--no-deps", "--no-binary", name, "--dest", str(archives), requirement)
+        with tarfile.open(next(archives.glob("*.tar.gz"))) as archive:
+            archive.extractall(archives, filter="data")
+        next(path for path in archives.iterdir() if path.is_dir()).rename(folder)
+    return folder
 
 
 def _pip(python: Path, *words: str) -> None:

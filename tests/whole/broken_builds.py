@@ -1,0 +1,83 @@
+"""Copies of this program that lack one rule each, to show that a chaos run would notice."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.whole.running import ROOT
+
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "docs", "benchmarks", "tests", "*.egg-info", "docker")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One guard, as it is written and as the broken build has it."""
+
+    file: str
+    guard: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenBuild:
+    """A rule, and every guard of it. `kinds`: of the violations, one of which the audit must report."""
+
+    rule: str
+    edits: tuple[Edit, ...]
+    kinds: frozenset[str]
+
+
+LATE = Edit(
+    "bots/execute/leg_executor.py",
+    'if now is None or abs(now - leg.times["granted"]) > SEND_WITHIN:',
+    "if now is None:",
+)
+ANY_TOKEN = (
+    Edit("bots/execute/leg_executor.py", "if leg.token != executor.by.token:", "if leg.token is None:"),
+    Edit("bots/execute/due_actions.py", "is_mine = leg.token == own.token and leg", "is_mine = leg"),
+)
+ORDERS = frozenset({"posted_twice", "posted_late", "order_unbooked", "unknown_order", "fill_missing", "fill_misfiled"})
+BOOKS = frozenset({"balance_differs", "liquidity_differs", "reservation_left", "day_net_differs", "left_open"})
+
+BROKEN_BUILDS = (
+    # three guards: the list of what is due, the look before the post, and the second within which a grant counts,
+    # which is over before another process can have the lease
+    BrokenBuild("a grant is posted by whoever finds it", (*ANY_TOKEN, LATE), ORDERS),
+    # three guards: the process's own clock, the answer to a renewal, and the lease that each transaction reads
+    BrokenBuild(
+        "who has decided goes on deciding",
+        (
+            Edit(
+                "bots/decide/decision_turns.py",
+                "return turn.actor if turn.lease.is_held() else None",
+                "return turn.actor",
+            ),
+            Edit(
+                "bots/lease_keeper.py",
+                "        if renewed is None:\n",
+                '        if renewed is None and self.exchange.startswith("decision|"):\n'
+                "            return\n"
+                "        if renewed is None:\n",
+            ),
+            Edit(
+                "store/preconditions.py",
+                "    if is_fenced_out(current, by):\n",
+                '    if is_fenced_out(current, by) and not str(by.exchange).startswith("decision|"):\n',
+            ),
+        ),
+        ORDERS | BOOKS | {"step_after_takeover"},
+    ),
+)
+"""Of the rules that a chaos run was seen to miss. That an order is posted within its second is not among them: only a
+bot that was stopped is ever late, and the audit does not count that."""
+
+
+def make_build(folder: Path, broken: BrokenBuild) -> Path:
+    """The source tree, without that rule. Fails where a guard is not there exactly once."""
+    shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
+    for edit in broken.edits:
+        path = folder / edit.file
+        text = path.read_text()
+        assert text.count(edit.guard) == 1, f"{edit.file} has {text.count(edit.guard)} times: {edit.guard}"
+        path.write_text(text.replace(edit.guard, edit.without))
+    return folder
