@@ -149,9 +149,15 @@ def _sum_difference(rejection: Rejection) -> FirstDifference | None:
 
 
 def _count_difference(session: RecordedSession, messages: Counter[Pair]) -> FirstDifference | None:
-    """A bot cannot have rejected more opportunities than it received."""
+    """Nobody can have rejected more opportunities than there were.
+
+    Those that expired while nobody decided are left out: each process that takes over counts what came since the last
+    one stored how far it had looked, so two in a row can count the same.
+    """
     counts: Counter[tuple[str, Pair]] = Counter()
     for rejection in session.rejections():
+        if rejection.reason == NO_DECIDER:
+            continue
         counts[rejection.exchange, (rejection.base, rejection.buy_exchange, rejection.sell_exchange)] += rejection.count
     for (exchange, pair), count in counts.items():
         most = messages[pair]

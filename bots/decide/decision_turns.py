@@ -138,11 +138,10 @@ class DecisionTurns:
             log.info("decides on partition %d", partition)
             if not self._is_leaving:
                 await begin(partition, looked_at)
-            while True:
-                await SystemClock().sleep(RENEW_SECONDS)
-                if turn.actor is None:
-                    return
+            while turn.actor is not None:
+                # at once: a successor counts again what came after the progress that is stored
                 await turn.lease.renew()
+                await SystemClock().sleep(RENEW_SECONDS)
         except FencedOutError as error:
             log.warning("decides no more on partition %d: %s", partition, error)
         finally:

@@ -58,12 +58,16 @@ class Process:
     begun: list[tuple[int, int]] = field(default_factory=list)
     """Each turn: its partition, and up to when that was looked at."""
     task: asyncio.Task[None] | None = None
+    at_begin: int = 0
+    """When what it looks at as it begins was detected; 0: nothing."""
 
     def start(self) -> None:
         self.task = asyncio.create_task(self.turns.run(self._begin))
 
     async def _begin(self, partition: int, looked_at: int) -> None:
         self.begun.append((partition, looked_at))
+        if self.at_begin:
+            self.turns.record_seen(opportunity(self.at_begin))
 
     async def kill(self) -> None:
         assert self.task is not None
@@ -83,9 +87,9 @@ class Bench:
         self.store = MemoryTradeStore(self.clock)
         self.store.leases = self.leases = LeasesWithOutages(self.clock)
 
-    async def start(self, name: str, partitions: int = 1) -> Process:
+    async def start(self, name: str, partitions: int = 1, at_begin: int = 0) -> Process:
         """It has had time to take what is free."""
-        process = Process(name, DecisionTurns(self.store, name, partitions, self.clock.now))
+        process = Process(name, DecisionTurns(self.store, name, partitions, self.clock.now), at_begin=at_begin)
         self.processes.append(process)
         process.start()
         await asyncio.sleep(0.1)
@@ -177,6 +181,15 @@ async def test_what_a_dead_one_looked_at_is_known_up_to_its_last_renewal(bench: 
     first.turns.record_seen(opportunity(700))
     await asyncio.sleep(RENEW_SECONDS)
     first.turns.record_seen(opportunity(900))
+    await first.kill()
+    await asyncio.sleep(LEASE_SECONDS + POLL_SECONDS)
+    assert second.begun == [(0, 700)]
+
+
+async def test_what_a_turn_begins_with_is_known_at_once(bench: Bench) -> None:
+    """It counts what came while nobody decided; the next one shall not count it again."""
+    first = await bench.start("one", at_begin=700)
+    second = await bench.start("two")
     await first.kill()
     await asyncio.sleep(LEASE_SECONDS + POLL_SECONDS)
     assert second.begun == [(0, 700)]

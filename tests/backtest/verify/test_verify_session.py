@@ -23,6 +23,7 @@ from backtest.verify.recorded_session import (
     open_session,
 )
 from backtest.verify.verify_session import Verified, verified
+from bots.decide.reserver import NO_DECIDER
 from tests.backtest.verify.derivation import plainly_derived
 from tests.backtest.verify.made_up import made_up_session, write_messages
 
@@ -372,6 +373,11 @@ def test_what_is_altered_is_found_and_named(session: Path, case: Altered) -> Non
     found = outcome(session).difference
     assert found is not None
     assert [name for name in case.named if name not in str(found)] == [], str(found)
+
+
+def test_two_that_take_over_in_a_row_can_both_count_what_nobody_decided(session: Path) -> None:
+    line(REJECTIONS, 0, lambda rejection: rejection.update(count=90, reason=NO_DECIDER))(session)
+    assert outcome(session).difference is None
 
 
 @pytest.mark.parametrize(
