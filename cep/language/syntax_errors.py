@@ -1,0 +1,141 @@
+"""What the parser stumbled over, in the words of the person who wrote the text."""
+
+import re
+from difflib import get_close_matches
+
+from lark import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.lexer import PatternStr
+
+from cep.language.expression_tree import Place
+from cep.language.grammar_parser import terminals
+from cep.language.language_errors import AppTextError
+
+WORD = re.compile(r"\w+|\S")
+MOST_NAMED = 10
+WORDS = {
+    "ID": "a name",
+    "QUOTED_ID": "a name",
+    "STRING": "a string",
+    "INT": "a whole number",
+    "LONG": "a number",
+    "FLOAT": "a number",
+    "DOUBLE": "a number",
+    "SCRIPT": "the function's body in braces",
+    "$END": "the end of the text",
+}
+TYPES = ["string", "int", "long", "float", "double", "decimal", "bool", "object"]
+UNITS = ["MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR"]
+UNIT_WORDS = ["milliseconds", "sec", "seconds", "min", "minutes", "hours", "days", "weeks", "months", "years"]
+GROUPS: dict[str, frozenset[str]] = {
+    "an expression": frozenset(
+        [
+            "ID",
+            "QUOTED_ID",
+            "STRING",
+            "INT",
+            "LONG",
+            "FLOAT",
+            "DOUBLE",
+            "TRUE",
+            "FALSE",
+            "NOT",
+            "MINUS",
+            "PLUS",
+            "HASH",
+            "BANG",
+            "LPAR",
+        ]
+    ),
+    "an operator": frozenset(
+        [
+            "PLUS",
+            "MINUS",
+            "STAR",
+            "SLASH",
+            "PERCENT",
+            "AT_LEAST",
+            "AT_MOST",
+            "LESS",
+            "MORE",
+            "IS_EQUAL",
+            "IS_UNEQUAL",
+            "AND",
+            "OR",
+            "_IN",
+            "_IS",
+        ]
+    ),
+    "a type (" + ", ".join(TYPES) + ")": frozenset(f"{name.upper()}_TYPE" for name in TYPES),
+    "a unit of time": frozenset(UNITS),
+    "a number": frozenset(["INT", "LONG", "FLOAT", "DOUBLE"]),
+}
+"""Where a whole group is expected, its name stands for it."""
+
+
+def place_at(text: str, offset: int) -> Place:
+    before = text[:offset]
+    return Place(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1)
+
+
+def syntax_error(text: str, error: UnexpectedInput) -> AppTextError:
+    offset = _offset(text, error)
+    found = WORD.match(text, offset)
+    word = found.group()[:30] if found else ""
+    at = place_at(text, offset)
+    if isinstance(error, UnexpectedCharacters) and word in ("'", '"', "`", "{"):
+        return AppTextError(at, f"what {word} begins has no end: the closing {'}' if word == '{' else word} is missing")
+    expected = _expected(error)
+    what = f"`{word}` is unexpected" if word else "the text ends too early"
+    nearest = get_close_matches(word.lower(), _known_words(expected), n=1, cutoff=0.7) if word else []
+    advice = f" (did you mean `{nearest[0]}`?)" if nearest else ""
+    return AppTextError(at, f"{what}{advice}: expected {_in_words(expected)}")
+
+
+def _offset(text: str, error: UnexpectedInput) -> int:
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        return len(text.rstrip())
+    return error.pos_in_stream or 0
+
+
+def _expected(error: UnexpectedInput) -> set[str]:
+    """Terminals' names: what the parser would really take, where it can say so."""
+    parser = getattr(error, "interactive_parser", None)
+    if parser is not None:
+        return set(parser.accepts())
+    return set(error.expected if isinstance(error, UnexpectedToken) else getattr(error, "allowed", ()))
+
+
+def _known_words(expected: set[str]) -> list[str]:
+    types = [name for name in TYPES if f"{name.upper()}_TYPE" in expected]
+    units = UNIT_WORDS if expected & set(UNITS) else []
+    keywords = [name.strip("_").lower() for name in expected if _is_keyword(name)]
+    return sorted([*types, *units, *keywords])
+
+
+def _is_keyword(name: str) -> bool:
+    is_word = name not in WORDS and name not in UNITS and not name.endswith("_TYPE")
+    terminal = terminals().get(name)
+    return is_word and terminal is not None and not isinstance(terminal.pattern, PatternStr)
+
+
+def _in_words(expected: set[str]) -> str:
+    rest = set(expected)
+    named = []
+    for words, group in GROUPS.items():
+        if group <= rest:
+            named.append(words)
+            rest -= group
+    named += sorted({_word(name) for name in rest} - set(named))
+    shown = named[:MOST_NAMED]
+    if len(shown) < len(named):
+        return ", ".join([*shown, "…"])
+    return " or ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
+def _word(name: str) -> str:
+    if name in WORDS:
+        return WORDS[name]
+    terminal = terminals().get(name)
+    if terminal is not None and isinstance(terminal.pattern, PatternStr):
+        return f"`{terminal.pattern.value}`"
+    return f"`{name.removesuffix('_TYPE').strip('_').lower()}`"
