@@ -1,5 +1,6 @@
 """From the parse tree's nodes to annotations and definitions: one function for each rule of the grammar."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -210,7 +211,7 @@ def create_aggregation(
     return AggregationDefinition(at, name, source, selection, *aggregate, properties=items_of(with_))
 
 
-DEFINITION_BUILDERS = {
+DEFINITION_BUILDERS: dict[str, Callable[..., Any]] = {
     "literal": literal,
     "negative_literal": negative_literal,
     "property_key": property_key,

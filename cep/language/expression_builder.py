@@ -1,5 +1,6 @@
 """From the parse tree's nodes to an expression: one function for each rule of the grammar that makes a part of one."""
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from lark import Token
@@ -150,7 +151,7 @@ def index_from_last(at: Place, _: Token, offset: Token | None) -> EventIndex:
     return EventIndex(whole_number(at, offset or "0", "int"), is_from_last=True)
 
 
-EXPRESSION_BUILDERS = {
+EXPRESSION_BUILDERS: dict[str, Callable[..., Any]] = {
     "name": name,
     "type": type_name,
     "string": string,

@@ -1,5 +1,6 @@
 """From the parse tree's nodes to inputs, selections, outputs and queries: one function for each rule of the grammar."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -392,15 +393,15 @@ def on_demand_output(at: Place, output: Output) -> OnDemandQuery:
     return on_demand_write(at, None, output)
 
 
-_AS_THE_RULE_IS_CALLED = [
-    source, count_exactly, count_between, count_at_most, count_any, count_some, count_optional, stream_step, absent_step,
-    logical_step, every_step, step_group, every_group, within, single_chain, pattern, sequence, aliased, outer_join,
-    full_join, inner_join, reading, join, select_all, select, output_column, tail, selection, order_item, order_by,
-    event_count, rate, event_kind, insert_into, delete_from, update_table, update_or_insert, return_rows, assignment,
-    assignments, siddhi_query, worker_query, worker_query_of_all, select_first_query, inner_query, value_key, range_key,
+_AS_THE_RULE_IS_CALLED: list[Callable[..., Any]] = [
+    source, count_exactly, count_between, count_at_most, count_any, count_some, count_optional, stream_step,
+    absent_step, logical_step, every_step, step_group, every_group, within, single_chain, pattern, sequence, aliased,
+    outer_join, full_join, inner_join, reading, join, select_all, select, output_column, tail, selection, order_item,
+    order_by, event_count, rate, event_kind, insert_into, delete_from, update_table, update_or_insert, return_rows,
+    assignment, assignments, siddhi_query, worker_query, worker_query_of_all, select_first_query, inner_query, value_key, range_key,
     partition, stored, on_demand_from, on_demand_select, on_demand_write, on_demand_write_first, on_demand_output,
 ]  # fmt: skip
-QUERY_BUILDERS = {builder.__name__: builder for builder in _AS_THE_RULE_IS_CALLED} | {
+QUERY_BUILDERS: dict[str, Callable[..., Any]] = {builder.__name__: builder for builder in _AS_THE_RULE_IS_CALLED} | {
     "filter": filter_,
     "stream_function": StreamFunction,
     "window": Window,

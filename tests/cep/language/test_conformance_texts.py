@@ -14,7 +14,7 @@ NOT_OF_THE_LANGUAGE = {
     "select symbol bid insert into",
     "select (bid +",
     "form Feed",
-    "Feed[bid > ",
+    "Feed[bid > 7 select",
     "every a=Feed, select",
     "a=Feed<3:1",
     "output every",
