@@ -398,8 +398,9 @@ _AS_THE_RULE_IS_CALLED: list[Callable[..., Any]] = [
     absent_step, logical_step, every_step, step_group, every_group, within, single_chain, pattern, sequence, aliased,
     outer_join, full_join, inner_join, reading, join, select_all, select, output_column, tail, selection, order_item,
     order_by, event_count, rate, event_kind, insert_into, delete_from, update_table, update_or_insert, return_rows,
-    assignment, assignments, siddhi_query, worker_query, worker_query_of_all, select_first_query, inner_query, value_key, range_key,
-    partition, stored, on_demand_from, on_demand_select, on_demand_write, on_demand_write_first, on_demand_output,
+    assignment, assignments, siddhi_query, worker_query, worker_query_of_all, select_first_query, inner_query,
+    value_key, range_key, partition, stored, on_demand_from, on_demand_select, on_demand_write, on_demand_write_first,
+    on_demand_output,
 ]  # fmt: skip
 QUERY_BUILDERS: dict[str, Callable[..., Any]] = {builder.__name__: builder for builder in _AS_THE_RULE_IS_CALLED} | {
     "filter": filter_,
