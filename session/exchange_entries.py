@@ -15,6 +15,8 @@ class ExchangeEntry:
     adapter: Adapter = "verified"
     rate_limit_ms: float | None = None
     """ccxt's pace of a generic one, for processes that do not load its class."""
+    leg_units: float | None = None
+    """What a leg costs there in ccxt's units, likewise."""
     said_codes: tuple[str, ...] = ()
     """Codes that are the assets of that name there because the user says so, whatever our lists know."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from bots.execute.due_actions import has_leg_at
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeError
+from exchanges.requests.rate_budget import requests_for
 from market.trade.leases import Actor
 from store.errors import StoreError
 from store.store_port import TradeStore
@@ -54,8 +55,7 @@ class BalanceSnapshots:
         # a change during the request resets this
         self.closed = True
         try:
-            balances = await self.account.balances()
-            await self.store.balances.replace(self.account.exchange, balances, "after", self.by)
+            await self._store_closing()
         except (StoreError, ExchangeError):
             self.closed = False
             raise
@@ -67,5 +67,10 @@ class BalanceSnapshots:
         """
         before, _ = await self.store.balances.of_session()
         if self.account.exchange in before:
+            await self._store_closing()
+
+    async def _store_closing(self) -> None:
+        # nothing is traded any more, so what trades left of the rate limits is free for it
+        with requests_for("follow"):
             balances = await self.account.balances()
-            await self.store.balances.replace(self.account.exchange, balances, "after", self.by)
+        await self.store.balances.replace(self.account.exchange, balances, "after", self.by)

@@ -33,8 +33,8 @@ POLLS_AT_ONCE = Fraction(1, 5)
 little."""
 OPEN_TRADES_SHARE = Fraction(1, 3)
 """Share of the trades' part that is reserved for open trades."""
-RESERVED_LEGS = 2
-"""Legs whose weights are reserved for the orders that close a trade: reads cannot use them."""
+RESERVED_ORDERS = 2
+"""Orders that close a trade, whose weights reads cannot use."""
 
 PAUSE_SECONDS = 1.0
 MAX_PAUSE_SECONDS = 120.0
@@ -144,7 +144,7 @@ class RateBudget:
             await SystemClock().sleep(max(waits))
 
     def _reserved_for_orders(self) -> Weights:
-        return {name: RESERVED_LEGS * self.rules.leg[name] for name in self.rules.order}
+        return {name: RESERVED_ORDERS * weight for name, weight in self.rules.order.items()}
 
     def pause(self, seconds: float | None) -> None:
         """Send nothing for `seconds` after "too many requests". With None the pause doubles each time until the

@@ -85,8 +85,8 @@ _GENERIC = "requests"
 _GENERIC_SECONDS = 60
 _TENTHS = 10
 """ccxt's costs have fractions; ours are whole numbers."""
-_GENERIC_REQUESTS_OF_A_LEG = 3
-"""The order, its state, its fills."""
+_GENERIC_LEG_UNITS = 3.0
+"""The order, its state, its fills, where the cost of none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +126,23 @@ def rules_of(exchange: str) -> LimitRules:
     )
 
 
-def generic_rules(rate_limit_ms: float) -> LimitRules:
+def generic_rules(rate_limit_ms: float, leg_units: float | None = None) -> LimitRules:
     """The one limit that ccxt knows of an exchange: milliseconds per unit of its own costs, for all requests together.
 
-    Counted over a minute, as ccxt's own rolling window does.
+    Counted over a minute, as ccxt's own rolling window does. `leg_units`: what an order and its reads cost, in the same
+    units.
     """
     units = int(_GENERIC_SECONDS * 1_000 / rate_limit_ms)
     order = {_GENERIC: _TENTHS}
     limits = {_GENERIC: window(units * _TENTHS, _GENERIC_SECONDS)}
-    return LimitRules(limits, frozenset(limits), order, {_GENERIC: _GENERIC_REQUESTS_OF_A_LEG * _TENTHS}, _on_any)
+    leg = {_GENERIC: math.ceil((leg_units or _GENERIC_LEG_UNITS) * _TENTHS)}
+    return LimitRules(limits, frozenset(limits), order, leg, _on_any)
 
 
 def entry_rules(entry: ExchangeEntry) -> LimitRules | None:
     """None where its limits are unknown."""
     if entry.is_generic:
-        return None if entry.rate_limit_ms is None else generic_rules(entry.rate_limit_ms)
+        return None if entry.rate_limit_ms is None else generic_rules(entry.rate_limit_ms, entry.leg_units)
     return rules_of(entry.ccxt) if entry.ccxt in LIMITS else None
 
 

@@ -88,7 +88,7 @@ def _generic_entry(config: Configuration, name: str, ccxt: str, mode: Mode) -> E
         raise CannotStartError(
             f"{name} cannot be traded on: it is not known to keep our order ids, by which an order is found again."
         )
-    return ExchangeEntry(ccxt, "generic", facts.rate_limit_ms)
+    return ExchangeEntry(ccxt, "generic", facts.rate_limit_ms, facts.leg_units)
 
 
 def _finds_orders(ccxt: str, facts: CcxtFacts) -> bool:

@@ -86,7 +86,8 @@ def balance_differences(
 ) -> list[dict[str, str]]:
     """Where `before` + fills − fees is not `after`, to the last digit; both are as the exchanges reported them.
 
-    A currency that an exchange does not name counts as zero. `markets` say which currencies a symbol moves: a replay
+    A currency that an exchange does not name counts as zero. An exchange of which one of the two is unknown is left
+    out: it is not checked at all. `markets` say which currencies a symbol moves: a replay
     may settle BTC/USDT in USD.
     """
     currencies = {(market.exchange, market.symbol): (market.base, market.quote_currency) for market in markets}
@@ -96,6 +97,7 @@ def balance_differences(
             key = (fill.exchange, currency)
             expected[key] = expected.get(key, ZERO) + change
     reported = {(exchange, currency): amount for exchange, row in after.items() for currency, amount in row.items()}
+    unchecked = before.keys() ^ after.keys()
     return [
         {
             "exchange": exchange,
@@ -104,7 +106,8 @@ def balance_differences(
             "reported": text_of(reported.get((exchange, currency), ZERO)),
         }
         for exchange, currency in sorted(expected.keys() | reported.keys())
-        if expected.get((exchange, currency), ZERO) != reported.get((exchange, currency), ZERO)
+        if exchange not in unchecked
+        and expected.get((exchange, currency), ZERO) != reported.get((exchange, currency), ZERO)
     ]
 
 

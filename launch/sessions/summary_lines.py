@@ -34,11 +34,12 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
 def _verdict(summary: Mapping[str, object]) -> str:
     if summary["balanced"]:
         return "ledger reconciled"
-    if summary["balance_differences"]:
-        return f"LEDGER NOT RECONCILED: {summary['balance_differences']}"
     before, after = (_names(summary[when]) for when in ("balances_before", "balances_after"))
-    unknown = ", ".join(sorted(exchange_name(name) for name in before ^ after)) or "all exchanges"
-    return f"LEDGER NOT CHECKED: the balances of {unknown} are unknown"
+    unknown = ", ".join(sorted(exchange_name(name) for name in before ^ after))
+    if summary["balance_differences"]:
+        also = f"; the balances of {unknown} are unknown" if unknown else ""
+        return f"LEDGER NOT RECONCILED: {summary['balance_differences']}{also}"
+    return f"LEDGER NOT CHECKED: the balances of {unknown or 'all exchanges'} are unknown"
 
 
 def _names(rows: object) -> set[str]:

@@ -89,5 +89,12 @@ def test_whether_ccxt_passes_our_ids(name: str, passes: bool) -> None:
     assert ccxt_facts(name).passes_client_ids is passes
 
 
+@pytest.mark.parametrize(("name", "units"), [("kraken", 9), ("bitflyer", 3), ("okx", 4), ("htx", 2.4)])
+def test_what_a_leg_costs_by_the_requests_in_ccxts_code(name: str, units: float) -> None:
+    assert ccxt_facts(name).leg_units == pytest.approx(units)
+    # what ccxt lists is read from the class, on which the first client of it replaces the requests
+    assert ccxt_facts(name).leg_units == pytest.approx(units)
+
+
 def test_an_exchange_of_futures_alone_is_unfit() -> None:
     assert fitness_of("binanceusdm", ccxt.pro.binanceusdm().has).kind == "unfit"

@@ -1,10 +1,12 @@
 """The limits of an exchange of which ccxt knows one number."""
 
+import asyncio
+
 import pytest
 
 from bots.decide.partner_budgets import partners_of
 from exchanges.errors import NotPostedError
-from exchanges.requests.rate_budget import account_budget
+from exchanges.requests.rate_budget import account_budget, requests_for
 from exchanges.requests.rate_limits import CountedRequest, entry_rules, generic_rules, rules_of
 from session.exchange_entries import ExchangeEntry
 
@@ -32,11 +34,28 @@ def test_orders_end_with_the_minutes_share_of_trades() -> None:
         budget.spend(rules.order)
 
 
+@pytest.mark.parametrize(("rate_limit_ms", "reads"), [(1_000, (30, 60)), (1_000, (10, 10)), (110, (10, 40))])
+async def test_no_leg_begins_whose_reads_would_wait(rate_limit_ms: float, reads: tuple[int, ...]) -> None:
+    """kraken through ccxt: reading an order and its fills costs nine units, of the eighteen a minute for trades."""
+    rules = generic_rules(rate_limit_ms, sum(reads) / 10)
+    budget = account_budget("somewhere", lambda: 0, rules)
+    begun = 0
+    async with asyncio.timeout(20):
+        while budget.legs_left():
+            budget.spend(rules.order)
+            begun += 1
+            with requests_for("follow"):
+                for weight in reads:
+                    await budget.wait_for({"requests": weight})
+    assert begun > 0
+
+
 def test_an_entry_has_the_limits_of_its_adapter() -> None:
     assert entry_rules(ExchangeEntry("kraken")) == rules_of("kraken")
-    told = entry_rules(ExchangeEntry("kraken", "generic", 1_000))
+    told = entry_rules(ExchangeEntry("kraken", "generic", 1_000, 9))
     assert told is not None
     assert told.limits == generic_rules(1_000).limits
+    assert told.leg == {"requests": 90}
     assert entry_rules(ExchangeEntry("kraken", "generic")) is None
     assert entry_rules(ExchangeEntry("okx")) is None
 

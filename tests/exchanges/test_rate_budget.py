@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from exchanges.errors import ExchangeUnavailableError, NotPostedError
-from exchanges.requests.rate_budget import RESERVED_LEGS, Purpose, RateBudget, account_budget, requests_for
+from exchanges.requests.rate_budget import RESERVED_ORDERS, Purpose, RateBudget, account_budget, requests_for
 from exchanges.requests.rate_limits import (
     BOTS_SHARE,
     BOTS_SHARES,
@@ -100,7 +100,7 @@ async def test_new_trades_leave_room_for_those_that_are_open(exchange: str) -> N
         # what is over half done is not rejected for what is kept from new trades
         budget.spend(post)
         unwound += 1
-    assert unwound >= RESERVED_LEGS
+    assert unwound >= RESERVED_ORDERS
     assert all(used.left(0) >= 0 for used in budget.trades.values())
     with pytest.raises(NotPostedError, match=exchange):
         budget.spend(post)
@@ -121,7 +121,7 @@ async def test_no_row_of_look_ups_keeps_an_order_from_leaving(exchange: str) -> 
     await asyncio.sleep(0)
     assert not looking.done(), "the clock stands still, so that it waits for ever"
     post = rules_of(exchange).count(POSTS[exchange])
-    for _ in range(RESERVED_LEGS):
+    for _ in range(RESERVED_ORDERS):
         budget.spend(post)
     looking.cancel()
 

@@ -53,6 +53,12 @@ def test_the_last_digit_counts(difference: Decimal) -> None:
     assert Decimal(row["reported"]) - Decimal(row["expected"]) == difference
 
 
+def test_an_exchange_whose_closing_balances_are_missing_is_not_compared() -> None:
+    both = {"kraken": {"BTC": Decimal(1)}, "bitstamp": {"BTC": Decimal(1)}}
+    assert balance_differences(both, {"bitstamp": {"BTC": Decimal(1)}}, [], []) == []
+    assert balance_differences(both, {"bitstamp": {"BTC": Decimal(2)}}, [], [])
+
+
 def test_a_currency_that_vanished_is_a_difference() -> None:
     assert balance_differences({"kraken": {"BTC": Decimal(1)}}, {"kraken": {}}, [], [])
 

@@ -49,9 +49,13 @@ def test_no_line_has_a_name_of_the_program_or_more_digits_than_a_cent() -> None:
 
 def test_nothing_is_said_to_be_nothing_and_books_that_differ_are_named() -> None:
     empty = SUMMARY | {"quotes": {}, "arbitrages": {}, "rejections": {}, "rejected_profit": {}, "balanced": False}
+    both: dict[str, object] = {"kraken": {}, "bitflyer": {}}
+    empty |= {"balances_before": both, "balances_after": both}
     lines = summary_lines(empty | {"balance_differences": [{"exchange": "kraken"}]})
     assert lines[0] == "quotes since ready          none"
     assert lines[-1] == "LEDGER NOT RECONCILED: [{'exchange': 'kraken'}]"
+    lines = summary_lines(empty | {"balance_differences": [{"exchange": "kraken"}], "balances_after": {"kraken": {}}})
+    assert lines[-1] == "LEDGER NOT RECONCILED: [{'exchange': 'kraken'}]; the balances of bitFlyer are unknown"
 
 
 @pytest.mark.parametrize(
