@@ -1,0 +1,326 @@
+"""Aggregators: each keeps one value over the rows that entered and have not left. Semantics are Siddhi 5.1's.
+
+A value that enters is added, one that leaves is removed; a reset forgets all. The functions that keep numbers leave
+nulls out, but `count` counts rows. Without a row, sum, average and deviation are null.
+"""
+
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Protocol
+
+from cep.engine.scope import Code
+from cep.engine.values import NUMERIC, Value, as_long
+from cep.language.expression_tree import FunctionCall, ValueType
+from cep.language.language_errors import AppTextError
+
+
+class Aggregator(Protocol):
+    """The state of one aggregator in one group."""
+
+    def add(self, value: Value) -> None: ...
+    def remove(self, value: Value) -> None: ...
+    def reset(self) -> None: ...
+    @property
+    def value(self) -> Value: ...
+
+
+class Count:
+    def __init__(self) -> None:
+        self.value: int = 0
+
+    def add(self, value: Value) -> None:
+        self.value += 1
+
+    def remove(self, value: Value) -> None:
+        self.value -= 1
+
+    def reset(self) -> None:
+        self.value = 0
+
+
+class Sum:
+    """`rounded`: to the type of the sum, of every addition."""
+
+    def __init__(self, zero: Any, rounded: Callable[[Any], Any]) -> None:
+        self._zero, self._rounded = zero, rounded
+        self.reset()
+
+    def reset(self) -> None:
+        self._count, self._total = 0, self._zero
+
+    def add(self, value: Value) -> None:
+        if value is not None:
+            self._count += 1
+            self._total = self._rounded(self._total + value)
+
+    def remove(self, value: Value) -> None:
+        if value is not None:
+            self._count -= 1
+            self._total = self._rounded(self._total - value)
+
+    @property
+    def value(self) -> Value:
+        return self._total if self._count else None
+
+
+class Average(Sum):
+    @property
+    def value(self) -> Value:
+        return self._total / self._count if self._count else None
+
+
+class Deviation:
+    """Of the whole population, by Welford's method (https://doi.org/10.1080/00401706.1962.10490022)."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._count, self._mean, self._squares, self._sum = 0, 0.0, 0.0, 0.0
+
+    def add(self, value: Value) -> None:
+        if value is None:
+            return
+        self._count += 1
+        self._sum += value
+        before, self._mean = self._mean, self._sum / self._count
+        self._squares += (value - before) * (value - self._mean) if self._count > 1 else 0.0
+
+    def remove(self, value: Value) -> None:
+        if value is None:
+            return
+        self._count -= 1
+        if self._count == 0:
+            self.reset()
+            return
+        self._sum -= value
+        before, self._mean = self._mean, self._sum / self._count
+        self._squares -= (value - before) * (value - self._mean)
+
+    @property
+    def value(self) -> float | None:
+        if self._count == 0:
+            return None
+        return 0.0 if self._count == 1 else math.sqrt(max(0.0, self._squares / self._count))
+
+
+class Extreme:
+    """The least or the largest of the values that have not left. What a later value beats is forgotten at once, so that
+    the best is always first."""
+
+    def __init__(self, beats: Callable[[Value, Value], bool]) -> None:
+        self._beats = beats
+        self._kept: deque[Value] = deque()
+
+    def add(self, value: Value) -> None:
+        if value is not None:
+            while self._kept and self._beats(value, self._kept[-1]):
+                self._kept.pop()
+            self._kept.append(value)
+
+    def remove(self, value: Value) -> None:
+        if value is None:
+            return
+        for position, kept in enumerate(self._kept):
+            if kept == value:
+                del self._kept[position]
+                return
+            if self._beats(value, kept):
+                return
+
+    def reset(self) -> None:
+        self._kept.clear()
+
+    @property
+    def value(self) -> Value:
+        return self._kept[0] if self._kept else None
+
+
+class ForeverExtreme:
+    """The least or the largest value that ever came; what leaves or is reset changes nothing."""
+
+    def __init__(self, beats: Callable[[Value, Value], bool]) -> None:
+        self._beats = beats
+        self.value: Value = None
+
+    def add(self, value: Value) -> None:
+        if value is not None and (self.value is None or self._beats(value, self.value)):
+            self.value = value
+
+    def remove(self, value: Value) -> None:
+        self.add(value)
+
+    def reset(self) -> None:
+        """Keeps its value: it is for ever."""
+
+
+class DistinctCount:
+    def __init__(self) -> None:
+        self._counts: Counter[Value] = Counter()
+
+    def add(self, value: Value) -> None:
+        self._counts[value] += 1
+
+    def remove(self, value: Value) -> None:
+        self._counts[value] -= 1
+        if self._counts[value] <= 0:
+            del self._counts[value]
+
+    def reset(self) -> None:
+        self._counts.clear()
+
+    @property
+    def value(self) -> int:
+        return len(self._counts)
+
+
+class AllTrue:
+    """`and`, or with `of_any` `or`, of conditions."""
+
+    def __init__(self, *, of_any: bool) -> None:
+        self._of_any = of_any
+        self.reset()
+
+    def reset(self) -> None:
+        self._true, self._false = 0, 0
+
+    def add(self, value: Value) -> None:
+        if value:
+            self._true += 1
+        else:
+            self._false += 1
+
+    def remove(self, value: Value) -> None:
+        if value:
+            self._true -= 1
+        else:
+            self._false -= 1
+
+    @property
+    def value(self) -> bool:
+        return self._true > 0 if self._of_any else self._true > 0 and self._false == 0
+
+
+class UnionSet:
+    def __init__(self) -> None:
+        self._counts: Counter[Value] = Counter()
+
+    def add(self, value: Value) -> None:
+        self._counts.update(value or ())
+
+    def remove(self, value: Value) -> None:
+        self._counts.subtract(value or ())
+        self._counts = +self._counts
+
+    def reset(self) -> None:
+        self._counts.clear()
+
+    @property
+    def value(self) -> frozenset[Value]:
+        return frozenset(self._counts)
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatorKind:
+    """An aggregator as a query has it: the type of its value, and what makes its state for each group."""
+
+    type: ValueType
+    make: Callable[[], Aggregator]
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _numeric(call: FunctionCall, arguments: Sequence[Code]) -> ValueType:
+    if len(arguments) != 1:
+        raise AppTextError(call.at, f"{call.name}() takes one argument, and has {len(arguments)}")
+    if arguments[0].type not in NUMERIC:
+        raise AppTextError(call.arguments[0].at, f"{call.name}() takes a number, and this is {arguments[0].type}")
+    return arguments[0].type
+
+
+def _sum(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
+    type_ = _numeric(call, arguments)
+    if type_ in ("int", "long"):
+        return AggregatorKind("long", lambda: Sum(0, as_long))
+    if type_ == "decimal":
+        return AggregatorKind("decimal", lambda: Sum(Decimal(0), _same))
+    return AggregatorKind("double", lambda: Sum(0.0, _same))
+
+
+def _average(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
+    if _numeric(call, arguments) == "decimal":
+        return AggregatorKind("decimal", lambda: Average(Decimal(0), _same))
+    return AggregatorKind("double", lambda: Average(0.0, _same))
+
+
+def _deviation(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
+    if _numeric(call, arguments) == "decimal":
+        raise AppTextError(call.arguments[0].at, "stdDev() takes no decimal: convert it to double")
+    return AggregatorKind("double", Deviation)
+
+
+def _extreme(
+    make: Callable[[Callable[[Value, Value], bool]], Aggregator], beats: Callable[[Value, Value], bool]
+) -> Callable[[FunctionCall, Sequence[Code]], AggregatorKind]:
+    def kind(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
+        return AggregatorKind(_numeric(call, arguments), lambda: make(beats))
+
+    return kind
+
+
+def _count(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
+    if len(arguments) > 1:
+        raise AppTextError(call.at, f"count() takes at most one argument, and has {len(arguments)}")
+    return AggregatorKind("long", Count)
+
+
+def _distinct_count(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
+    if len(arguments) != 1:
+        raise AppTextError(call.at, f"distinctCount() takes one argument, and has {len(arguments)}")
+    return AggregatorKind("long", DistinctCount)
+
+
+def _condition(*, of_any: bool) -> Callable[[FunctionCall, Sequence[Code]], AggregatorKind]:
+    def kind(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
+        if len(arguments) != 1 or arguments[0].type != "bool":
+            raise AppTextError(call.at, f"{call.name}() takes one condition")
+        return AggregatorKind("bool", lambda: AllTrue(of_any=of_any))
+
+    return kind
+
+
+def _union_set(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
+    if len(arguments) != 1 or arguments[0].type != "object":
+        raise AppTextError(call.at, "unionSet() takes one set, as createSet() makes it")
+    return AggregatorKind("object", UnionSet)
+
+
+def _less(left: Value, right: Value) -> bool:
+    return bool(left < right)
+
+
+def _more(left: Value, right: Value) -> bool:
+    return bool(left > right)
+
+
+AGGREGATORS: Mapping[str, Callable[[FunctionCall, Sequence[Code]], AggregatorKind]] = {
+    "count": _count,
+    "sum": _sum,
+    "avg": _average,
+    "stdDev": _deviation,
+    "min": _extreme(Extreme, _less),
+    "max": _extreme(Extreme, _more),
+    "minForever": _extreme(ForeverExtreme, _less),
+    "maxForever": _extreme(ForeverExtreme, _more),
+    "distinctCount": _distinct_count,
+    "and": _condition(of_any=False),
+    "or": _condition(of_any=True),
+    "unionSet": _union_set,
+}
+"""By the name in the language. Each raises AppTextError where its arguments are wrong."""
+

@@ -1,0 +1,129 @@
+"""Windows that fill and are emptied: what was in the last batch expires, aggregators begin anew, then the new batch
+comes. Semantics are Siddhi 5.1's.
+"""
+
+from collections.abc import Iterable
+
+from cep.engine.chunks import CURRENT, EXPIRED, RESET, Chunk, Clock, Event, Receiver
+
+
+class _Batches:
+    """The batch that fills, and the one before it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.filling: Chunk = []
+        self.expiring: Chunk = []
+
+    def flushed(self) -> Chunk:
+        """The chunk of a full batch, which may be empty."""
+        now = self._clock.now
+        out: Chunk = [(EXPIRED, now, row) for _, _, row in self.expiring]
+        if self.filling:
+            out.append((RESET, now, self.filling[0][2]))
+        out += self.filling
+        self.expiring, self.filling = self.filling, []
+        return out
+
+    def rows(self) -> Iterable[Event]:
+        return self.expiring
+
+
+class LengthBatchWindow:
+    """Batches of `length` events."""
+
+    def __init__(self, clock: Clock, emit: Receiver, length: int) -> None:
+        self._emit, self._length = emit, length
+        self._batches = _Batches(clock)
+
+    def receive(self, chunk: Chunk) -> None:
+        for event in chunk:
+            self._batches.filling.append(event)
+            if len(self._batches.filling) == self._length:
+                self._emit(self._batches.flushed())
+
+    def rows(self) -> Iterable[Event]:
+        return self._batches.rows()
+
+
+class StreamedLengthBatchWindow:
+    """Batches of `length` events, each passed on as it comes; the batch expires with the first of the next."""
+
+    def __init__(self, clock: Clock, emit: Receiver, length: int) -> None:
+        self._clock, self._emit, self._length = clock, emit, length
+        self._kept: Chunk = []
+
+    def receive(self, chunk: Chunk) -> None:
+        for event in chunk:
+            out: Chunk = []
+            if len(self._kept) == self._length:
+                now = self._clock.now
+                out = [(EXPIRED, now, row) for _, _, row in self._kept]
+                out.append((RESET, now, self._kept[0][2]))
+                self._kept = []
+            self._kept.append(event)
+            self._emit([*out, event])
+
+    def rows(self) -> Iterable[Event]:
+        return self._kept
+
+
+class TimeBatchWindow:
+    """A batch every `milliseconds`, from the first event or from a start that is given. With `streams` the events are
+    passed on as they come, and expire with the batch."""
+
+    def __init__(
+        self, clock: Clock, emit: Receiver, milliseconds: int, start: int | None = None, *, streams: bool = False
+    ) -> None:
+        self._clock, self._emit, self._milliseconds, self._start = clock, emit, milliseconds, start
+        self._streams = streams
+        self._batches = _Batches(clock)
+        self._next: int | None = None
+
+    def receive(self, chunk: Chunk) -> None:
+        if self._next is None:
+            now = self._clock.now
+            into = 0 if self._start is None else (now - self._start) % self._milliseconds
+            self._schedule(now - into + self._milliseconds)
+        if self._streams:
+            self._batches.expiring += chunk
+            self._emit(chunk)
+        else:
+            self._batches.filling += chunk
+
+    def _schedule(self, due: int) -> None:
+        self._next = due
+        self._clock.call_at(due, self._on_time)
+
+    def _on_time(self) -> None:
+        if self._next is None or self._clock.now < self._next:
+            return
+        self._schedule(self._next + self._milliseconds)
+        out = self._expired() if self._streams else self._batches.flushed()
+        if out:
+            self._emit(out)
+
+    def _expired(self) -> Chunk:
+        rows, now = self._batches.expiring, self._clock.now
+        self._batches.expiring = []
+        return [*((EXPIRED, now, row) for _, _, row in rows), *((RESET, now, row) for _, _, row in rows[:1])]
+
+    def rows(self) -> Iterable[Event]:
+        return self._batches.rows()
+
+
+class ChunkBatchWindow:
+    """A batch is what came in one chunk, or at most `length` of it."""
+
+    def __init__(self, clock: Clock, emit: Receiver, length: int | None = None) -> None:
+        self._emit, self._length = emit, length
+        self._batches = _Batches(clock)
+
+    def receive(self, chunk: Chunk) -> None:
+        length = self._length or len(chunk)
+        for start in range(0, len(chunk), length):
+            self._batches.filling = [(CURRENT, at, row) for _, at, row in chunk[start : start + length]]
+            self._emit(self._batches.flushed())
+
+    def rows(self) -> Iterable[Event]:
+        return self._batches.rows()

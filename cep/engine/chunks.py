@@ -1,0 +1,44 @@
+"""What flows between the parts of a query: events in chunks, as Siddhi groups them.
+
+A chunk is what one arriving event, batch or timer brings to the next part; a query with aggregators has one output for
+each of its chunks.
+"""
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+
+
+class Kind(IntEnum):
+    """What an event is to the part that it comes to."""
+
+    CURRENT = 0
+    EXPIRED = 1
+    """It leaves a window."""
+    RESET = 2
+    """Aggregators begin anew; it is no row."""
+
+
+Event = tuple[Kind, int, Row]
+"""Kind, time in milliseconds, values."""
+Chunk = list[Event]
+Receiver = Callable[[Chunk], None]
+
+CURRENT, EXPIRED, RESET = Kind.CURRENT, Kind.EXPIRED, Kind.RESET
+
+
+class Clock(Protocol):
+    """The app's clock: the time of its log, and calls at later times of it."""
+
+    @property
+    def now(self) -> int: ...
+
+    def call_at(self, due: int, call: Callable[[], None]) -> None:
+        """`call` once the clock has reached `due`, before any event of a later time or of that time."""
+
+
+def as_current(chunk: Chunk) -> Chunk:
+    """The rows as they enter another stream."""
+    return [(CURRENT, at, row) for kind, at, row in chunk if kind is not RESET]

@@ -1,0 +1,158 @@
+"""An expression to Python source: names looked up, types checked, nothing run.
+
+Null in arithmetic gives null; a comparison with null is false, but `!=` is true; `and`, `or` and `not` take null for
+false.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from cep.engine.scope import Code, Environment, Scope, unknown
+from cep.engine.value_functions import FUNCTIONS
+from cep.engine.values import NUMERIC, wider
+from cep.language.expression_tree import (
+    Attribute,
+    Constant,
+    Duration,
+    Expression,
+    FunctionCall,
+    InTable,
+    IsNull,
+    Negative,
+    Not,
+    Operation,
+    ValueType,
+)
+from cep.language.language_errors import AppTextError, AppUnsupportedError
+
+AggregateCode = Callable[[FunctionCall], Code | None]
+"""The Python of an aggregator's value; None where the call is of no aggregator."""
+TableCode = Callable[[InTable, Scope], Code]
+
+_ROUNDED: Mapping[ValueType, str] = {"int": "as_int", "long": "as_long", "float": "as_float"}
+_COMPARISONS = ("<", "<=", ">", ">=")
+
+
+def _no_aggregate(_: FunctionCall) -> None:
+    return None
+
+
+def _no_table(node: InTable, _: Scope) -> Code:
+    raise AppUnsupportedError(node.at, "`in` a table is not supported here")
+
+
+@dataclass(slots=True)
+class ExpressionCompiler:
+    """Makes the Python of expressions that stand in one scope."""
+
+    scope: Scope
+    aggregate: AggregateCode = _no_aggregate
+    in_table: TableCode = _no_table
+    _temporary: int = field(default=0)
+
+    def code_of(self, node: Expression) -> Code:
+        """Raises AppTextError."""
+        match node:
+            case Constant():
+                return Code(repr(node.value), node.type, node.value)
+            case Duration():
+                return Code(repr(node.milliseconds), "long", node.milliseconds)
+            case Attribute():
+                return self.scope.code_of(node)
+            case FunctionCall():
+                return self._call(node)
+            case Operation(operator="and" | "or"):
+                return self._logical(node)
+            case Operation(operator="==" | "!="):
+                return self._equality(node)
+            case Operation():
+                return self._comparison(node) if node.operator in _COMPARISONS else self._arithmetic(node)
+            case Not():
+                return Code(f"(not {self.condition_of(node.operand)})", "bool")
+            case Negative():
+                return self._negative(node)
+            case IsNull():
+                return Code(f"({self.code_of(node.operand).source} is None)", "bool")
+            case InTable():
+                return self.in_table(node, self.scope)
+            case _:
+                assert_never(node)
+
+    def condition_of(self, node: Expression) -> str:
+        """Source of a condition, where null is false. Raises AppTextError where it is no condition."""
+        code = self.code_of(node)
+        if code.type != "bool":
+            raise AppTextError(node.at, f"a condition is expected here, and this is {code.type}")
+        return f"({code.source} is True)" if isinstance(node, Attribute | FunctionCall) else code.source
+
+    def _call(self, node: FunctionCall) -> Code:
+        aggregated = self.aggregate(node)
+        if aggregated is not None:
+            return aggregated
+        name = node.name if node.namespace is None else f"{node.namespace}:{node.name}"
+        if name not in FUNCTIONS:
+            raise unknown(node.at, f"there is no function {name}()", name, list(FUNCTIONS))
+        return FUNCTIONS[name](node, [self.code_of(argument) for argument in node.arguments])
+
+    def _logical(self, node: Operation) -> Code:
+        return Code(f"({self.condition_of(node.left)} {node.operator} {self.condition_of(node.right)})", "bool")
+
+    def _equality(self, node: Operation) -> Code:
+        left, right = self.code_of(node.left), self.code_of(node.right)
+        numbers = left.type in NUMERIC and right.type in NUMERIC
+        if not numbers and left.type != right.type and "object" not in (left.type, right.type):
+            raise AppTextError(node.at, f"{left.type} cannot be compared with {right.type}")
+        is_null, a, b = self._bound(left, right)
+        if node.operator == "==":
+            return Code(f"(not ({is_null}) and {a} == {b})", "bool")
+        return Code(f"({is_null} or {a} != {b})", "bool")
+
+    def _comparison(self, node: Operation) -> Code:
+        left, right = self.code_of(node.left), self.code_of(node.right)
+        if left.type not in NUMERIC or right.type not in NUMERIC:
+            raise AppTextError(node.at, f"{node.operator} compares numbers, and these are {left.type} and {right.type}")
+        is_null, a, b = self._bound(left, right)
+        return Code(f"(not ({is_null}) and {a} {node.operator} {b})", "bool")
+
+    def _arithmetic(self, node: Operation) -> Code:
+        left, right = self.code_of(node.left), self.code_of(node.right)
+        type_ = wider(left.type, right.type) if left.type in NUMERIC and right.type in NUMERIC else None
+        if type_ is None:
+            raise AppTextError(node.at, f"{node.operator} cannot be applied to {left.type} and {right.type}")
+        is_null, a, b = self._bound(left, right)
+        value = {"/": f"quotient({a}, {b})", "%": f"remainder({a}, {b})"}.get(node.operator, f"{a} {node.operator} {b}")
+        if type_ in _ROUNDED and node.operator not in ("/", "%"):
+            value = f"{_ROUNDED[type_]}({value})"
+        elif type_ == "float":
+            value = f"converted({value}, 'float')"
+        return Code(f"(None if {is_null} else {value})", type_)
+
+    def _negative(self, node: Negative) -> Code:
+        code = self.code_of(node.operand)
+        if code.type not in NUMERIC:
+            raise AppTextError(node.at, f"a number is expected here, and this is {code.type}")
+        name = self._name()
+        negative = f"-{name}" if code.type not in ("int", "long") else f"{_ROUNDED[code.type]}(-{name})"
+        return Code(f"(None if ({name} := {code.source}) is None else {negative})", code.type)
+
+    def _bound(self, left: Code, right: Code) -> tuple[str, str, str]:
+        """Whether one of both is null, and both where they are used then: each is computed once."""
+        tests, values = [], []
+        for code in (left, right):
+            name = code.source if code.is_constant else self._name()
+            values.append(name)
+            if not code.is_constant:
+                tests.append(f"({name} := {code.source}) is None")
+        return " or ".join(tests) or "False", values[0], values[1]
+
+    def _name(self) -> str:
+        self._temporary += 1
+        return f"v{self._temporary}"
+
+
+def function_of(source: str, parameters: str, environment: Environment) -> Callable[..., object]:
+    """A Python function of generated source. The source is made of our own words, positions and literals alone: no
+    name or text of an app is in it but as a literal."""
+    made: Callable[..., object] = eval(f"lambda {parameters}: {source}", dict(environment.names))  # noqa: S307
+    return made

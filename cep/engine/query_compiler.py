@@ -1,0 +1,200 @@
+"""From a query's tree to the parts that it is made of: stages, a selection, and where the rows go."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from cep.engine.aggregators import AGGREGATORS, AggregatorKind
+from cep.engine.chunks import CURRENT, EXPIRED, Chunk, Clock, Kind, Receiver, Row
+from cep.engine.expression_code import ExpressionCompiler, function_of
+from cep.engine.scope import Code, Column, Columns, Environment, RowScope, unknown
+from cep.engine.selector import SelectorPlan
+from cep.engine.stream_functions import stream_function
+from cep.engine.window_plans import window_plan
+from cep.language.app_tree import (
+    EventKind,
+    Filter,
+    Handler,
+    InsertInto,
+    OutputColumn,
+    Query,
+    Return,
+    Selection,
+    StreamFunction,
+    StreamInput,
+    Window,
+)
+from cep.language.expression_tree import Attribute, Expression, FunctionCall, Place
+from cep.language.language_errors import AppTextError, AppUnsupportedError
+
+MakeStage = Callable[[Clock, Receiver], Receiver]
+"""A part of a query with nothing in it yet, which passes what it makes on."""
+WANTED: Mapping[EventKind, frozenset[Kind]] = {
+    "current": frozenset((CURRENT,)),
+    "expired": frozenset((EXPIRED,)),
+    "all": frozenset((CURRENT, EXPIRED)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """A compiled query over one stream or named window. `target` is None where only listeners get the rows."""
+
+    at: Place
+    name: str | None
+    source: str
+    stages: tuple[MakeStage, ...]
+    selection: SelectorPlan
+    columns: Columns
+    target: str | None
+
+
+def query_plan(query: Query, sources: Mapping[str, Columns], environment: Environment) -> QueryPlan:
+    """`sources`: what may be read, by name. Raises AppTextError, AppUnsupportedError."""
+    if not isinstance(query.input, StreamInput):
+        raise AppUnsupportedError(query.at, "joins, patterns and sequences are not supported yet")
+    if query.rate is not None:
+        raise AppUnsupportedError(query.rate.at, "output rates are not supported yet")
+    read = query.input
+    if read.source.mark:
+        raise AppUnsupportedError(read.at, f"{read.source.mark}{read.source.name}: such streams are not supported yet")
+    if read.source.name not in sources:
+        raise unknown(read.at, f"there is no stream {read.source.name!r}", read.source.name, list(sources))
+    names = frozenset(name for name in (read.source.name, read.alias) if name is not None)
+    scope = RowScope(sources[read.source.name], names)
+    stages = []
+    for handler in read.handlers:
+        stage, scope = _stage(handler, scope, environment)
+        stages.append(stage)
+    selection, columns = _Selecting(scope, environment).plan(query.selection, WANTED[query.output.kind])
+    return QueryPlan(
+        query.at, _name_of(query), read.source.name, tuple(stages), selection, columns, _target(query.output)
+    )
+
+
+def _name_of(query: Query) -> str | None:
+    for annotation in query.annotations:
+        if annotation.name.lower() in ("info", "query"):
+            return next((item.value for item in annotation.items if item.key == "name"), None)
+    return None
+
+
+def _target(output: object) -> str | None:
+    match output:
+        case InsertInto(target=target) if not target.mark:
+            return target.name
+        case Return():
+            return None
+        case _:
+            at = cast(InsertInto, output).at
+            raise AppUnsupportedError(at, "tables and inner streams are not supported yet")
+
+
+def _stage(handler: Handler, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
+    match handler:
+        case Filter(condition=condition):
+            return _filter(condition, scope, environment), scope
+        case StreamFunction(call=call):
+            return stream_function(call, scope, environment)
+        case Window(window=call):
+            make = window_plan(call, scope, environment)
+            return lambda clock, emit: make(clock, emit).receive, scope
+
+
+def _filter(condition: Expression, scope: RowScope, environment: Environment) -> MakeStage:
+    source = ExpressionCompiler(scope).condition_of(condition)
+    passes = cast(Callable[[Row, int], bool], function_of(source, "row, at", environment))
+
+    def make(_: Clock, emit: Receiver) -> Receiver:
+        def receive(chunk: Chunk) -> None:
+            passed = [event for event in chunk if passes(event[2], event[1])]
+            if passed:
+                emit(passed)
+
+        return receive
+
+    return make
+
+
+@dataclass(slots=True)
+class _Selecting:
+    """Compiles one selection; the aggregators are numbered as they are met."""
+
+    scope: RowScope
+    environment: Environment
+    kinds: list[AggregatorKind] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+    _of_arguments: ExpressionCompiler = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._of_arguments = ExpressionCompiler(self.scope)
+
+    def plan(self, selection: Selection, wanted: frozenset[Kind]) -> tuple[SelectorPlan, Columns]:
+        sources, columns = self._outputs(selection.columns)
+        having = None if selection.having is None else self._having(selection.having, columns)
+        plan = SelectorPlan(
+            outputs=self._function(sources, "row, at, aggregated"),
+            having=cast(Callable[[Row, Row, int, Sequence[object]], bool] | None, having),
+            arguments=self._function(self.arguments, "row, at"),
+            kinds=tuple(self.kinds),
+            group=self._group(selection.group_by),
+            order=tuple((_position(one.attribute, columns), one.is_descending) for one in selection.order_by),
+            limit=None if selection.limit is None else _number(selection.limit, "limit"),
+            offset=0 if selection.offset is None else _number(selection.offset, "offset"),
+            wanted=wanted,
+        )
+        return plan, columns
+
+    def _function(self, sources: Sequence[str], parameters: str) -> Callable[..., Row]:
+        tuple_source = f"({''.join(f'{source}, ' for source in sources)})"
+        return cast(Callable[..., Row], function_of(tuple_source, parameters, self.environment))
+
+    def _outputs(self, selected: tuple[OutputColumn, ...] | None) -> tuple[list[str], Columns]:
+        if selected is None:
+            return [f"row[{position}]" for position in range(len(self.scope.columns))], self.scope.columns
+        compiler = ExpressionCompiler(self.scope, self._aggregated)
+        sources, columns = list[str](), list[Column]()
+        for one in selected:
+            code = compiler.code_of(one.expression)
+            if one.name is None:
+                raise AppTextError(one.at, "this value needs a name: write `as` and one after it")
+            if any(column.name == one.name for column in columns):
+                raise AppTextError(one.at, f"there is a column {one.name!r} before")
+            sources.append(code.source)
+            columns.append(Column(one.name, code.type))
+        return sources, tuple(columns)
+
+    def _aggregated(self, call: FunctionCall) -> Code | None:
+        if call.namespace is not None or call.name not in AGGREGATORS:
+            return None
+        arguments = [self._of_arguments.code_of(argument) for argument in call.arguments]
+        kind = AGGREGATORS[call.name](call, arguments)
+        self.kinds.append(kind)
+        self.arguments.append(arguments[0].source if arguments else "None")
+        return Code(f"aggregated[{len(self.kinds) - 1}]", kind.type)
+
+    def _having(self, condition: Expression, columns: Columns) -> Callable[..., object]:
+        scope = RowScope(columns, frozenset(), "out", outer=self.scope)
+        source = ExpressionCompiler(scope, self._aggregated).condition_of(condition)
+        return function_of(source, "out, row, at, aggregated", self.environment)
+
+    def _group(self, attributes: Sequence[Attribute]) -> Callable[[Row, int], Hashable] | None:
+        if not attributes:
+            return None
+        sources = [self.scope.code_of(attribute).source for attribute in attributes]
+        return self._function(sources, "row, at")
+
+
+def _position(attribute: Attribute, columns: Columns) -> int:
+    for position, column in enumerate(columns):
+        if column.name == attribute.name:
+            return position
+    names = [column.name for column in columns]
+    raise unknown(attribute.at, f"{attribute.name!r} is not selected, so nothing can be ordered by it", attribute.name, names)
+
+
+def _number(node: Expression, word: str) -> int:
+    value = getattr(node, "value", None)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise AppTextError(node.at, f"{word} takes a number of rows, 0 or more")
+    return value

@@ -1,0 +1,98 @@
+"""What a query selects of each chunk: grouped, aggregated, filtered by `having`, in order, limited.
+
+With aggregators a chunk has one output, or one for each group in the order in which the groups were first met: the last
+event of it that is of a wanted kind and passes `having`. Order, limit and offset are per chunk. As in Siddhi 5.1.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cmp_to_key
+
+from cep.engine.aggregators import Aggregator, AggregatorKind
+from cep.engine.chunks import CURRENT, RESET, Chunk, Event, Kind, Receiver, Row
+from cep.engine.windows import compared
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorPlan:
+    """A compiled selection; the functions are generated."""
+
+    outputs: Callable[[Row, int, Sequence[object]], Row]
+    """Of a row, its time and the aggregators' values."""
+    arguments: Callable[[Row, int], Row]
+    """What each aggregator is given."""
+    kinds: tuple[AggregatorKind, ...] = ()
+    group: Callable[[Row, int], Hashable] | None = None
+    having: Callable[[Row, Row, int, Sequence[object]], bool] | None = None
+    """Of an output, the row that it was made of, its time and the aggregators' values."""
+    order: tuple[tuple[int, bool], ...] = ()
+    """Positions of outputs, and whether they descend."""
+    limit: int | None = None
+    offset: int = 0
+    wanted: frozenset[Kind] = frozenset((CURRENT,))
+
+
+class Selector:
+    """The state of one selection: the aggregators of each group."""
+
+    def __init__(self, plan: SelectorPlan, emit: Receiver) -> None:
+        self._plan, self._emit = plan, emit
+        self._groups: dict[Hashable, list[Aggregator]] = {}
+
+    def receive(self, chunk: Chunk) -> None:
+        selected = self._aggregated(chunk) if self._plan.kinds else self._plain(chunk)
+        if not selected:
+            return
+        if self._plan.order:
+            selected.sort(key=cmp_to_key(self._ordered))
+        if self._plan.limit is not None or self._plan.offset:
+            end = None if self._plan.limit is None else self._plan.offset + self._plan.limit
+            selected = selected[self._plan.offset : end]
+        self._emit(selected)
+
+    def _plain(self, chunk: Chunk) -> Chunk:
+        plan, out = self._plan, list[Event]()
+        for kind, at, row in chunk:
+            if kind in plan.wanted:
+                values = plan.outputs(row, at, ())
+                if plan.having is None or plan.having(values, row, at, ()):
+                    out.append((kind, at, values))
+        return out
+
+    def _aggregated(self, chunk: Chunk) -> Chunk:
+        plan, last = self._plan, dict[Hashable, Event]()
+        for kind, at, row in chunk:
+            if kind is RESET:
+                self._reset()
+                continue
+            key = None if plan.group is None else plan.group(row, at)
+            aggregated = self._moved(key, kind, plan.arguments(row, at))
+            if kind in plan.wanted:
+                values = plan.outputs(row, at, aggregated)
+                if plan.having is None or plan.having(values, row, at, aggregated):
+                    last[key] = (kind, at, values)
+        return list(last.values())
+
+    def _reset(self) -> None:
+        for aggregators in self._groups.values():
+            for aggregator in aggregators:
+                aggregator.reset()
+
+    def _moved(self, key: Hashable, kind: Kind, arguments: Row) -> list[object]:
+        """The values of the group's aggregators, once the event has entered or left."""
+        aggregators = self._groups.get(key)
+        if aggregators is None:
+            aggregators = self._groups[key] = [one.make() for one in self._plan.kinds]
+        for aggregator, argument in zip(aggregators, arguments, strict=True):
+            if kind is CURRENT:
+                aggregator.add(argument)
+            else:
+                aggregator.remove(argument)
+        return [aggregator.value for aggregator in aggregators]
+
+    def _ordered(self, left: Event, right: Event) -> int:
+        for position, is_descending in self._plan.order:
+            order = compared(left[2][position], right[2][position])
+            if order:
+                return -order if is_descending else order
+        return 0

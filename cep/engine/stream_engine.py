@@ -1,0 +1,110 @@
+"""A running app: rows of its log come in, rows of its streams go out. No input or output, no threads; the clock is the
+log's, so the same log always gives the same rows."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from cep.engine.app_clock import AppClock
+from cep.engine.app_compiler import AppPlan, NamedWindowPlan, compile_app
+from cep.engine.chunks import CURRENT, Chunk, Event, Receiver, Row, as_current
+from cep.engine.query_compiler import QueryPlan
+from cep.engine.selector import Selector
+from cep.engine.windows import Window
+from cep.language.app_tree import App
+
+RowListener = Callable[[int, Row], None]
+"""Of a row's time and values."""
+
+
+@dataclass(slots=True)
+class _Junction:
+    """Where a stream's or named window's rows go, in the order in which the app's text has the readers."""
+
+    readers: list[Receiver] = field(default_factory=list)
+    listeners: list[RowListener] = field(default_factory=list)
+
+    def send(self, chunk: Chunk) -> None:
+        for reader in self.readers:
+            reader(chunk)
+        for listener in self.listeners:
+            for _, at, row in chunk:
+                listener(at, row)
+
+
+class StreamEngine:
+    """One app. Raises AppTextError, AppUnsupportedError where it cannot run as it is written."""
+
+    def __init__(self, app: App) -> None:
+        self._clock = AppClock()
+        self._plan: AppPlan = compile_app(app, self._clock)
+        self._junctions = {name: _Junction() for name in (*self._plan.streams, *self._plan.windows)}
+        self._windows: dict[str, Window] = {
+            name: self._named_window(name, plan) for name, plan in self._plan.windows.items()
+        }
+        self._query_listeners: dict[str, list[Receiver]] = {}
+        for query in self._plan.queries:
+            self._junctions[query.source].readers.append(self._built(query))
+
+    @property
+    def now(self) -> int:
+        return self._clock.now
+
+    @property
+    def next_due(self) -> int | None:
+        """When the clock has something to do next, though no row comes; None where it has nothing."""
+        return self._clock.next_due
+
+    def listen(self, stream: str, listener: RowListener) -> None:
+        """Call `listener` with every row that enters `stream`. Raises KeyError where the app has no such stream."""
+        self._junctions[stream].listeners.append(listener)
+
+    def listen_to_query(self, name: str, listener: Receiver) -> None:
+        """Call `listener` with every chunk of the query `name`."""
+        self._query_listeners.setdefault(name, []).append(listener)
+
+    def send(self, stream: str, at: int, row: Row) -> None:
+        """A row of the log, with its time in milliseconds. Raises KeyError where the app has no such stream."""
+        junction = self._junctions[stream]
+        self._clock.advance(at)
+        junction.send([(CURRENT, at, row)])
+
+    def advance(self, at: int) -> None:
+        """The log's clock, where no row comes."""
+        self._clock.advance(at)
+
+    def rows_of_window(self, name: str) -> Iterable[Event]:
+        return self._windows[name].rows()
+
+    def _named_window(self, name: str, plan: NamedWindowPlan) -> Window:
+        junction = self._junctions[name]
+
+        def emit(chunk: Chunk) -> None:
+            wanted = [event for event in chunk if event[0] in plan.wanted]
+            if wanted:
+                junction.send(wanted)
+
+        return plan.make(self._clock, emit)
+
+    def _built(self, query: QueryPlan) -> Receiver:
+        receiver: Receiver = Selector(query.selection, self._output(query)).receive
+        for make in reversed(query.stages):
+            receiver = make(self._clock, receiver)
+        return receiver
+
+    def _output(self, query: QueryPlan) -> Receiver:
+        if query.target in self._windows:
+            deliver = self._windows[query.target].receive
+        elif query.target is not None:
+            deliver = self._junctions[query.target].send
+        else:
+            deliver = None
+        listeners = self._query_listeners.setdefault(query.name, []) if query.name is not None else []
+
+        def output(chunk: Chunk) -> None:
+            for listener in listeners:
+                listener(chunk)
+            rows = as_current(chunk)
+            if rows and deliver is not None:
+                deliver(rows)
+
+        return output

@@ -1,0 +1,47 @@
+"""Stream functions: `#name(…)` after a stream, which change its rows."""
+
+import math
+from collections.abc import Callable
+from typing import cast
+
+from cep.engine.chunks import Chunk, Clock, Event, Receiver, Row
+from cep.engine.expression_code import ExpressionCompiler, function_of
+from cep.engine.scope import Column, Environment, RowScope
+from cep.engine.values import NUMERIC
+from cep.language.expression_tree import FunctionCall
+from cep.language.language_errors import AppTextError, AppUnsupportedError
+
+MakeStage = Callable[[Clock, Receiver], Receiver]
+
+
+def stream_function(call: FunctionCall, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
+    """The stage, and the scope with its columns. Raises AppTextError, AppUnsupportedError."""
+    if call.namespace is None and call.name == "pol2Cart":
+        return _polar_to_cartesian(call, scope, environment)
+    raise AppUnsupportedError(call.at, f"the stream function #{call.name}() is not supported")
+
+
+def _polar_to_cartesian(call: FunctionCall, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
+    """`#pol2Cart(theta, rho)`: columns x and y of an angle in degrees. A row without one of both is dropped."""
+    compiler = ExpressionCompiler(scope)
+    codes = [compiler.code_of(argument) for argument in call.arguments]
+    if len(codes) != 2 or any(code.type not in NUMERIC for code in codes):  # noqa: PLR2004 – an angle and a radius
+        raise AppTextError(call.at, "#pol2Cart() takes two numbers: an angle in degrees and a radius")
+    source = f"({codes[0].source}, {codes[1].source})"
+    polar = cast(Callable[[Row, int], Row], function_of(source, "row, at", environment))
+
+    def make(_: Clock, emit: Receiver) -> Receiver:
+        def receive(chunk: Chunk) -> None:
+            out = list[Event]()
+            for kind, at, row in chunk:
+                theta, rho = polar(row, at)
+                if theta is not None and rho is not None:
+                    angle = math.radians(theta)
+                    out.append((kind, at, (*row, rho * math.cos(angle), rho * math.sin(angle))))
+            if out:
+                emit(out)
+
+        return receive
+
+    wider = (*scope.columns, Column("x", "double"), Column("y", "double"))
+    return make, RowScope(wider, scope.names)

@@ -1,0 +1,110 @@
+"""Arithmetic and conversions of the language's types, which are Java's.
+
+An int has 32 bits and a long 64, and both wrap; a float has 32 bits; whole numbers are divided towards zero; a division
+by zero is null. `decimal` is an extension of ours: exact, and never mixed with float or double.
+"""
+
+import math
+import struct
+from decimal import Decimal, DivisionByZero, InvalidOperation
+from typing import Any
+
+from cep.language.expression_tree import ValueType
+
+Value = Any
+"""None, str, bool, int, float, Decimal, or any object: what a row has in a column."""
+
+_INT_HALF, _INT_ALL = 2**31, 2**32
+_LONG_HALF, _LONG_ALL = 2**63, 2**64
+NUMERIC: tuple[ValueType, ...] = ("int", "long", "float", "double", "decimal")
+_PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
+"""Java prints numbers of this range without an exponent."""
+
+
+def as_int(value: int) -> int:
+    return (value + _INT_HALF) % _INT_ALL - _INT_HALF
+
+
+def as_long(value: int) -> int:
+    return (value + _LONG_HALF) % _LONG_ALL - _LONG_HALF
+
+
+def as_float(value: float) -> float:
+    """The nearest number of 32 bits; infinite where there is none."""
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def quotient(left: Value, right: Value) -> Value:
+    """Of whole numbers towards zero; of others as they divide. None where `right` is zero."""
+    if right == 0:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        size = abs(left) // abs(right)
+        return size if (left < 0) == (right < 0) else -size
+    return left / right
+
+
+def remainder(left: Value, right: Value) -> Value:
+    """With the sign of `left`. None where `right` is zero."""
+    if right == 0:
+        return None
+    if isinstance(left, int) and isinstance(right, int):
+        size = abs(left) % abs(right)
+        return size if left >= 0 else -size
+    if isinstance(left, Decimal) or isinstance(right, Decimal):
+        return left % right
+    return math.fmod(left, right) if math.isfinite(left) else math.nan
+
+
+def wider(left: ValueType, right: ValueType) -> ValueType | None:
+    """The type of what two numbers make together; None where they cannot be mixed."""
+    both = {left, right}
+    if "decimal" in both:
+        return None if both & {"float", "double"} else "decimal"
+    return next(one for one in ("double", "float", "long", "int") if one in both)
+
+
+def text_of(value: Value) -> str:
+    """As Java prints it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
+        return repr(value)
+    digits, exponent = f"{Decimal(repr(value)):E}".split("E")
+    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+
+
+def converted(value: Value, wanted: ValueType) -> Value:
+    """`value` as another type; None where it has no such value."""
+    if value is None:
+        return None
+    if wanted == "string":
+        return text_of(value)
+    if wanted == "bool":
+        return value.lower() == "true" if isinstance(value, str) else bool(value)
+    try:
+        return _number(value, wanted)
+    except (ValueError, OverflowError, InvalidOperation, DivisionByZero):
+        return None
+
+
+def _number(value: Value, wanted: ValueType) -> Value:
+    if wanted == "decimal":
+        return Decimal(text_of(value) if isinstance(value, float) else value)
+    if wanted in ("float", "double"):
+        return as_float(float(value)) if wanted == "float" else float(value)
+    whole = int(value) if not isinstance(value, float) else int(_within_long(value))
+    return as_int(whole) if wanted == "int" else as_long(whole)
+
+
+def _within_long(value: float) -> float:
+    return 0.0 if math.isnan(value) else max(-float(_LONG_HALF), min(float(_LONG_HALF - 1), value))
