@@ -140,7 +140,7 @@ class Extreme:
 
 
 class ForeverExtreme:
-    """The least or the largest value that ever came; what leaves or is reset changes nothing."""
+    """The least or the largest value since the last reset; what leaves changes nothing."""
 
     def __init__(self, beats: Callable[[Value, Value], bool]) -> None:
         self._beats = beats
@@ -154,7 +154,7 @@ class ForeverExtreme:
         self.add(value)
 
     def reset(self) -> None:
-        """Keeps its value: it is for ever."""
+        self.value = None
 
 
 class DistinctCount:

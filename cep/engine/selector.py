@@ -46,9 +46,16 @@ class Selector:
         if self._plan.order:
             selected.sort(key=cmp_to_key(self._ordered))
         if self._plan.limit is not None or self._plan.offset:
-            end = None if self._plan.limit is None else self._plan.offset + self._plan.limit
-            selected = selected[self._plan.offset : end]
-        self._emit(selected)
+            selected = self._limited(selected)
+        if selected:
+            self._emit(selected)
+
+    def _limited(self, selected: Chunk) -> Chunk:
+        """Limit and offset count current rows alone."""
+        current = [event for event in selected if event[0] is CURRENT]
+        end = len(current) if self._plan.limit is None else self._plan.offset + self._plan.limit
+        left_out = {id(event) for event in (*current[: self._plan.offset], *current[end:])}
+        return [event for event in selected if id(event) not in left_out]
 
     def _plain(self, chunk: Chunk) -> Chunk:
         plan, out = self._plan, list[Event]()
@@ -92,7 +99,9 @@ class Selector:
 
     def _ordered(self, left: Event, right: Event) -> int:
         for position, is_descending in self._plan.order:
-            order = compared(left[2][position], right[2][position])
+            first, second = left[2][position], right[2][position]
+            order = compared(first, second)
             if order:
-                return -order if is_descending else order
+                # null comes last in either direction
+                return -order if is_descending and first is not None and second is not None else order
         return 0

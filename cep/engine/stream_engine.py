@@ -9,6 +9,7 @@ from cep.engine.app_compiler import AppPlan, NamedWindowPlan, compile_app
 from cep.engine.chunks import CURRENT, Chunk, Event, Receiver, Row, as_current
 from cep.engine.query_compiler import QueryPlan
 from cep.engine.selector import Selector
+from cep.engine.values import as_float
 from cep.engine.windows import Window
 from cep.language.app_tree import App
 
@@ -41,6 +42,10 @@ class StreamEngine:
         self._windows: dict[str, Window] = {
             name: self._named_window(name, plan) for name, plan in self._plan.windows.items()
         }
+        self._floats = {
+            name: frozenset(place for place, one in enumerate(columns) if one.type == "float")
+            for name, columns in self._plan.streams.items()
+        }
         self._query_listeners: dict[str, list[Receiver]] = {}
         for query in self._plan.queries:
             self._junctions[query.source].readers.append(self._built(query))
@@ -66,7 +71,14 @@ class StreamEngine:
         """A row of the log, with its time in milliseconds. Raises KeyError where the app has no such stream."""
         junction = self._junctions[stream]
         self._clock.advance(at)
-        junction.send([(CURRENT, at, row)])
+        junction.send([(CURRENT, at, self._rounded(stream, row))])
+
+    def _rounded(self, stream: str, row: Row) -> Row:
+        """With floats of 32 bits, as every part of the app computes them."""
+        floats = self._floats.get(stream)
+        if not floats:
+            return row
+        return tuple(as_float(one) if place in floats and one is not None else one for place, one in enumerate(row))
 
     def advance(self, at: int) -> None:
         """The log's clock, where no row comes."""

@@ -53,7 +53,7 @@ def smallest(*values: Value) -> Value:
 
 
 def set_of(value: Value) -> frozenset[Value]:
-    return frozenset() if value is None else frozenset((value,))
+    return frozenset((value,))
 
 
 def size_of(values: Value) -> int | None:

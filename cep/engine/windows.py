@@ -173,9 +173,9 @@ class DelayWindow:
 
 
 def compared(left: Any, right: Any) -> int:
-    """-1, 0 or 1; null comes first."""
+    """-1, 0 or 1; null comes last."""
     if left is None or right is None:
-        return (left is not None) - (right is not None)
+        return (left is None) - (right is None)
     return int(left > right) - int(left < right)
 
 
