@@ -20,7 +20,7 @@ class _Batches:
         now = self._clock.now
         out: Chunk = [(EXPIRED, now, row) for _, _, row in self.expiring]
         if self.filling:
-            out.append((RESET, now, self.filling[0][2]))
+            out.append((RESET, *self.filling[-1][1:]))
         out += self.filling
         self.expiring, self.filling = self.filling, []
         return out
@@ -59,7 +59,7 @@ class StreamedLengthBatchWindow:
             if len(self._kept) == self._length:
                 now = self._clock.now
                 out = [(EXPIRED, now, row) for _, _, row in self._kept]
-                out.append((RESET, now, self._kept[0][2]))
+                out.append((RESET, now, self._kept[-1][2]))
                 self._kept = []
             self._kept.append(event)
             self._emit([*out, event])
@@ -106,7 +106,7 @@ class TimeBatchWindow:
     def _expired(self) -> Chunk:
         rows, now = self._batches.expiring, self._clock.now
         self._batches.expiring = []
-        return [*((EXPIRED, now, row) for _, _, row in rows), *((RESET, now, row) for _, _, row in rows[:1])]
+        return [*((EXPIRED, now, row) for _, _, row in rows), *((RESET, at, row) for _, at, row in rows[-1:])]
 
     def rows(self) -> Iterable[Event]:
         return self._batches.rows()

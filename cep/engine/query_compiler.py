@@ -7,6 +7,7 @@ from typing import cast
 from cep.engine.aggregators import AGGREGATORS, AggregatorKind
 from cep.engine.chunks import CURRENT, EXPIRED, Chunk, Clock, Kind, Receiver, Row
 from cep.engine.expression_code import ExpressionCompiler, function_of
+from cep.engine.output_rates import MakeRate, rate_plan
 from cep.engine.scope import Code, Column, Columns, Environment, RowScope, unknown
 from cep.engine.selector import SelectorPlan
 from cep.engine.stream_functions import stream_function
@@ -45,6 +46,7 @@ class QueryPlan:
     source: str
     stages: tuple[MakeStage, ...]
     selection: SelectorPlan
+    rate: MakeRate
     columns: Columns
     target: str | None
 
@@ -53,8 +55,6 @@ def query_plan(query: Query, sources: Mapping[str, Columns], environment: Enviro
     """`sources`: what may be read, by name. Raises AppTextError, AppUnsupportedError."""
     if not isinstance(query.input, StreamInput):
         raise AppUnsupportedError(query.at, "joins, patterns and sequences are not supported yet")
-    if query.rate is not None:
-        raise AppUnsupportedError(query.rate.at, "output rates are not supported yet")
     read = query.input
     if read.source.mark:
         raise AppUnsupportedError(read.at, f"{read.source.mark}{read.source.name}: such streams are not supported yet")
@@ -68,7 +68,14 @@ def query_plan(query: Query, sources: Mapping[str, Columns], environment: Enviro
         stages.append(stage)
     selection, columns = _Selecting(scope, environment).plan(query.selection, WANTED[query.output.kind])
     return QueryPlan(
-        query.at, _name_of(query), read.source.name, tuple(stages), selection, columns, _target(query.output)
+        query.at,
+        _name_of(query),
+        read.source.name,
+        tuple(stages),
+        selection,
+        rate_plan(query.rate),
+        columns,
+        _target(query.output),
     )
 
 

@@ -7,10 +7,16 @@ event of it that is of a wanted kind and passes `having`. Order, limit and offse
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
+from itertools import groupby
+from operator import itemgetter
 
 from cep.engine.aggregators import Aggregator, AggregatorKind
-from cep.engine.chunks import CURRENT, RESET, Chunk, Event, Kind, Receiver, Row
+from cep.engine.chunks import CURRENT, RESET, Chunk, Kind, Row
 from cep.engine.windows import compared
+
+Selected = tuple[Kind, int, Row, Hashable]
+"""An output with its group."""
+SelectedReceiver = Callable[[list[Selected]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,39 +41,46 @@ class SelectorPlan:
 class Selector:
     """The state of one selection: the aggregators of each group."""
 
-    def __init__(self, plan: SelectorPlan, emit: Receiver) -> None:
+    def __init__(self, plan: SelectorPlan, emit: SelectedReceiver) -> None:
         self._plan, self._emit = plan, emit
         self._groups: dict[Hashable, list[Aggregator]] = {}
 
     def receive(self, chunk: Chunk) -> None:
         selected = self._aggregated(chunk) if self._plan.kinds else self._plain(chunk)
-        if not selected:
-            return
-        if self._plan.order:
-            selected.sort(key=cmp_to_key(self._ordered))
-        if self._plan.limit is not None or self._plan.offset:
-            selected = self._limited(selected)
+        if selected and (self._plan.order or self._plan.limit is not None or self._plan.offset):
+            selected = self._limited(self._ordered(selected))
         if selected:
             self._emit(selected)
 
-    def _limited(self, selected: Chunk) -> Chunk:
-        """Limit and offset count current rows alone."""
-        current = [event for event in selected if event[0] is CURRENT]
-        end = len(current) if self._plan.limit is None else self._plan.offset + self._plan.limit
-        left_out = {id(event) for event in (*current[: self._plan.offset], *current[end:])}
-        return [event for event in selected if id(event) not in left_out]
-
-    def _plain(self, chunk: Chunk) -> Chunk:
-        plan, out = self._plan, list[Event]()
-        for kind, at, row in chunk:
-            if kind in plan.wanted:
-                values = plan.outputs(row, at, ())
-                if plan.having is None or plan.having(values, row, at, ()):
-                    out.append((kind, at, values))
+    def _ordered(self, selected: list[Selected]) -> list[Selected]:
+        """Rows of one kind that follow each other are ordered among themselves; resets go."""
+        out = list[Selected]()
+        for kind, run in groupby(selected, key=itemgetter(0)):
+            if kind is not RESET:
+                out += sorted(run, key=cmp_to_key(self._compared)) if self._plan.order else run
         return out
 
-    def _aggregated(self, chunk: Chunk) -> Chunk:
-        plan, last = self._plan, dict[Hashable, Event]()
+    def _limited(self, rows: list[Selected]) -> list[Selected]:
+        """All rows count, but past the limit only current ones are left out."""
+        rows, limit = rows[self._plan.offset :], self._plan.limit
+        if limit is None:
+            return rows
+        return [row for place, row in enumerate(rows) if place < limit or row[0] is not CURRENT]
+
+    def _plain(self, chunk: Chunk) -> list[Selected]:
+        plan, out = self._plan, list[Selected]()
+        for kind, at, row in chunk:
+            if kind is RESET:
+                # no row, but listeners to the query see its time
+                out.append((kind, at, (), None))
+            elif kind in plan.wanted:
+                values = plan.outputs(row, at, ())
+                if plan.having is None or plan.having(values, row, at, ()):
+                    out.append((kind, at, values, None if plan.group is None else plan.group(row, at)))
+        return out
+
+    def _aggregated(self, chunk: Chunk) -> list[Selected]:
+        plan, last = self._plan, dict[Hashable, Selected]()
         for kind, at, row in chunk:
             if kind is RESET:
                 self._reset()
@@ -77,7 +90,7 @@ class Selector:
             if kind in plan.wanted:
                 values = plan.outputs(row, at, aggregated)
                 if plan.having is None or plan.having(values, row, at, aggregated):
-                    last[key] = (kind, at, values)
+                    last[key] = (kind, at, values, key)
         return list(last.values())
 
     def _reset(self) -> None:
@@ -97,7 +110,7 @@ class Selector:
                 aggregator.remove(argument)
         return [aggregator.value for aggregator in aggregators]
 
-    def _ordered(self, left: Event, right: Event) -> int:
+    def _compared(self, left: Selected, right: Selected) -> int:
         for position, is_descending in self._plan.order:
             first, second = left[2][position], right[2][position]
             order = compared(first, second)

@@ -95,12 +95,14 @@ class StreamEngine:
             if wanted:
                 junction.send(wanted)
 
-        return plan.make(self._clock, emit)
+        return plan.make(self._clock.part(), emit)
 
     def _built(self, query: QueryPlan) -> Receiver:
-        receiver: Receiver = Selector(query.selection, self._output(query)).receive
-        for make in reversed(query.stages):
-            receiver = make(self._clock, receiver)
+        # in the order of the text, though the last part is made first
+        *clocks, of_rate = (self._clock.part() for _ in range(len(query.stages) + 1))
+        receiver: Receiver = Selector(query.selection, query.rate(of_rate, self._output(query))).receive
+        for make, clock in zip(reversed(query.stages), reversed(clocks), strict=True):
+            receiver = make(clock, receiver)
         return receiver
 
     def _output(self, query: QueryPlan) -> Receiver:

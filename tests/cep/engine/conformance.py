@@ -43,6 +43,7 @@ def differences(case: Case) -> list[str]:
     if case.get("times") is not False:
         expected = [chunk for chunk in case["expected"].get("query", []) if chunk[2] or chunk[3]]
         for name, chunks in queries.items():
+            chunks = [chunk for chunk in chunks if chunk[2] or chunk[3]]
             found += _different(f"query {name}", chunks, [one for one in expected if one[0] == name], case)
     return found
 
