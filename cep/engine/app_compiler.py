@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cep.engine.chunks import Clock, Kind
+from cep.engine.partitions import PartitionPlan, partition_key
 from cep.engine.query_compiler import WANTED, QueryPlan, query_plan
 from cep.engine.scope import Columns, Environment, RowScope, columns_of
 from cep.engine.value_functions import RUNTIME_NAMES
@@ -33,7 +34,13 @@ class AppPlan:
 
     streams: dict[str, Columns] = field(default_factory=dict)
     windows: dict[str, NamedWindowPlan] = field(default_factory=dict)
-    queries: list[QueryPlan] = field(default_factory=list)
+    elements: list[QueryPlan | PartitionPlan] = field(default_factory=list)
+
+    @property
+    def queries(self) -> list[QueryPlan]:
+        """All of them, those of partitions too."""
+        grouped = (one.queries if isinstance(one, PartitionPlan) else (one,) for one in self.elements)
+        return [query for queries in grouped for query in queries]
 
 
 def compile_app(app: App, clock: Clock) -> AppPlan:
@@ -43,9 +50,33 @@ def compile_app(app: App, clock: Clock) -> AppPlan:
         _define(plan, definition, environment)
     for element in app.elements:
         if isinstance(element, PartitionBlock):
-            raise AppUnsupportedError(element.at, "partitions are not supported yet")
-        _add(plan, query_plan(element, _readable(plan), environment))
+            plan.elements.append(_partition(plan, element, environment))
+        else:
+            query = query_plan(element, _readable(plan), frozenset(plan.windows), environment)
+            _add_stream(plan, query, plan.streams)
+            plan.elements.append(query)
+    _check_names(plan)
     return plan
+
+
+def _partition(plan: AppPlan, block: PartitionBlock, environment: Environment) -> PartitionPlan:
+    if block.annotations:
+        raise AppUnsupportedError(block.at, "annotations of a partition are not supported yet")
+    keys = dict(partition_key(key, _readable(plan), environment) for key in block.keys)
+    inner: dict[str, Columns] = {}
+    queries = []
+    for element in block.queries:
+        query = query_plan(element, _readable(plan) | inner, frozenset(plan.windows), environment)
+        _add_stream(plan, query, inner if query.target is not None and query.target.startswith("#") else plan.streams)
+        queries.append(query)
+    return PartitionPlan(keys, tuple(queries), tuple(inner))
+
+
+def _check_names(plan: AppPlan) -> None:
+    names = [query.name for query in plan.queries]
+    for query in plan.queries:
+        if query.name is not None and names.count(query.name) > 1:
+            raise AppTextError(query.at, f"there are two queries {query.name!r}")
 
 
 def _readable(plan: AppPlan) -> dict[str, Columns]:
@@ -77,15 +108,14 @@ def _check_new(plan: AppPlan, at: Place, name: str, columns: Sequence[ColumnDefi
             raise AppTextError(column.at, f"{name!r} has two attributes {column.name!r}")
 
 
-def _add(plan: AppPlan, query: QueryPlan) -> None:
-    if query.name is not None and any(other.name == query.name for other in plan.queries):
-        raise AppTextError(query.at, f"there is a query {query.name!r} before")
-    if query.target is not None:
-        wanted = _readable(plan).get(query.target)
-        if wanted is None:
-            plan.streams[query.target] = query.columns
-        elif [one.type for one in wanted] != [one.type for one in query.columns]:
-            expected = ", ".join(f"{one.name} {one.type}" for one in wanted)
-            given = ", ".join(f"{one.name} {one.type}" for one in query.columns)
-            raise AppTextError(query.at, f"{query.target!r} has the columns {expected}, and this query gives {given}")
-    plan.queries.append(query)
+def _add_stream(plan: AppPlan, query: QueryPlan, streams: dict[str, Columns]) -> None:
+    """The stream that the query writes to, where nothing else has it yet."""
+    if query.target is None:
+        return
+    wanted = (_readable(plan) | streams).get(query.target)
+    if wanted is None:
+        streams[query.target] = query.columns
+    elif [one.type for one in wanted] != [one.type for one in query.columns]:
+        expected = ", ".join(f"{one.name} {one.type}" for one in wanted)
+        given = ", ".join(f"{one.name} {one.type}" for one in query.columns)
+        raise AppTextError(query.at, f"{query.target!r} has the columns {expected}, and this query gives {given}")

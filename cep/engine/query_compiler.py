@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from cep.engine.aggregators import AGGREGATORS, AggregatorKind
-from cep.engine.chunks import CURRENT, EXPIRED, Chunk, Clock, Kind, Receiver, Row
+from cep.engine.chunks import CURRENT, EXPIRED, Kind, Row
 from cep.engine.expression_code import ExpressionCompiler, function_of
+from cep.engine.join_compiler import JoinPlan, JoinScope, join_plan
 from cep.engine.output_rates import MakeRate, rate_plan
-from cep.engine.scope import Code, Column, Columns, Environment, RowScope, unknown
+from cep.engine.scope import Code, Column, Columns, Environment, RowScope, Scope, unknown
 from cep.engine.selector import SelectorPlan
+from cep.engine.stages import MakeStage, filter_stage, source_columns
 from cep.engine.stream_functions import stream_function
 from cep.engine.window_plans import window_plan
 from cep.language.app_tree import (
@@ -17,6 +19,7 @@ from cep.language.app_tree import (
     Filter,
     Handler,
     InsertInto,
+    JoinInput,
     OutputColumn,
     Query,
     Return,
@@ -28,8 +31,6 @@ from cep.language.app_tree import (
 from cep.language.expression_tree import Attribute, Expression, FunctionCall, Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 
-MakeStage = Callable[[Clock, Receiver], Receiver]
-"""A part of a query with nothing in it yet, which passes what it makes on."""
 WANTED: Mapping[EventKind, frozenset[Kind]] = {
     "current": frozenset((CURRENT,)),
     "expired": frozenset((EXPIRED,)),
@@ -38,45 +39,57 @@ WANTED: Mapping[EventKind, frozenset[Kind]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class StreamPlan:
+    """A query's one stream or named window, and what it goes through."""
+
+    source: str
+    stages: tuple[MakeStage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """A compiled query over one stream or named window. `target` is None where only listeners get the rows."""
+    """A compiled query. `target` is None where only listeners get the rows."""
 
     at: Place
     name: str | None
-    source: str
-    stages: tuple[MakeStage, ...]
+    input: StreamPlan | JoinPlan
     selection: SelectorPlan
     rate: MakeRate
     columns: Columns
     target: str | None
 
 
-def query_plan(query: Query, sources: Mapping[str, Columns], environment: Environment) -> QueryPlan:
-    """`sources`: what may be read, by name. Raises AppTextError, AppUnsupportedError."""
-    if not isinstance(query.input, StreamInput):
-        raise AppUnsupportedError(query.at, "joins, patterns and sequences are not supported yet")
-    read = query.input
-    if read.source.mark:
-        raise AppUnsupportedError(read.at, f"{read.source.mark}{read.source.name}: such streams are not supported yet")
-    if read.source.name not in sources:
-        raise unknown(read.at, f"there is no stream {read.source.name!r}", read.source.name, list(sources))
-    names = frozenset(name for name in (read.source.name, read.alias) if name is not None)
-    scope = RowScope(sources[read.source.name], names)
+def query_plan(
+    query: Query, sources: Mapping[str, Columns], kept: frozenset[str], environment: Environment
+) -> QueryPlan:
+    """`sources`: what may be read, by name; `kept`: those of it that are named windows.
+
+    Raises AppTextError, AppUnsupportedError.
+    """
+    read: StreamPlan | JoinPlan
+    scope: RowScope | JoinScope
+    match query.input:
+        case StreamInput():
+            read, scope = _stream_plan(query.input, sources, environment)
+        case JoinInput():
+            read, scope = join_plan(query.input, sources, kept, environment)
+        case _:
+            raise AppUnsupportedError(query.at, "patterns and sequences are not supported yet")
+    selection, columns = _Selecting(scope, environment).plan(query.selection, WANTED[query.output.kind])
+    target = _target(query.output)
+    return QueryPlan(query.at, _name_of(query), read, selection, rate_plan(query.rate), columns, target)
+
+
+def _stream_plan(
+    read: StreamInput, sources: Mapping[str, Columns], environment: Environment
+) -> tuple[StreamPlan, RowScope]:
+    columns = source_columns(read, sources)
+    scope = RowScope(columns, frozenset(name for name in (read.source.name, read.alias) if name is not None))
     stages = []
     for handler in read.handlers:
         stage, scope = _stage(handler, scope, environment)
         stages.append(stage)
-    selection, columns = _Selecting(scope, environment).plan(query.selection, WANTED[query.output.kind])
-    return QueryPlan(
-        query.at,
-        _name_of(query),
-        read.source.name,
-        tuple(stages),
-        selection,
-        rate_plan(query.rate),
-        columns,
-        _target(query.output),
-    )
+    return StreamPlan(read.source.mark + read.source.name, tuple(stages)), scope
 
 
 def _name_of(query: Query) -> str | None:
@@ -88,19 +101,19 @@ def _name_of(query: Query) -> str | None:
 
 def _target(output: object) -> str | None:
     match output:
-        case InsertInto(target=target) if not target.mark:
-            return target.name
+        case InsertInto(target=target) if target.mark != "!":
+            return target.mark + target.name
         case Return():
             return None
         case _:
             at = cast(InsertInto, output).at
-            raise AppUnsupportedError(at, "tables and inner streams are not supported yet")
+            raise AppUnsupportedError(at, "tables are not supported yet")
 
 
 def _stage(handler: Handler, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
     match handler:
         case Filter(condition=condition):
-            return _filter(condition, scope, environment), scope
+            return filter_stage(condition, scope, environment), scope
         case StreamFunction(call=call):
             return stream_function(call, scope, environment)
         case Window(window=call):
@@ -108,26 +121,11 @@ def _stage(handler: Handler, scope: RowScope, environment: Environment) -> tuple
             return lambda clock, emit: make(clock, emit).receive, scope
 
 
-def _filter(condition: Expression, scope: RowScope, environment: Environment) -> MakeStage:
-    source = ExpressionCompiler(scope).condition_of(condition)
-    passes = cast(Callable[[Row, int], bool], function_of(source, "row, at", environment))
-
-    def make(_: Clock, emit: Receiver) -> Receiver:
-        def receive(chunk: Chunk) -> None:
-            passed = [event for event in chunk if passes(event[2], event[1])]
-            if passed:
-                emit(passed)
-
-        return receive
-
-    return make
-
-
 @dataclass(slots=True)
 class _Selecting:
     """Compiles one selection; the aggregators are numbered as they are met."""
 
-    scope: RowScope
+    scope: RowScope | JoinScope
     environment: Environment
     kinds: list[AggregatorKind] = field(default_factory=list)
     arguments: list[str] = field(default_factory=list)

@@ -1,14 +1,20 @@
 """A running app: rows of its log come in, rows of its streams go out. No input or output, no threads; the clock is the
 log's, so the same log always gives the same rows."""
 
-from collections.abc import Callable, Iterable
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from cep.engine.app_clock import AppClock
 from cep.engine.app_compiler import AppPlan, NamedWindowPlan, compile_app
 from cep.engine.chunks import CURRENT, Chunk, Event, Receiver, Row, as_current
+from cep.engine.join_compiler import JoinPlan, SidePlan
+from cep.engine.joins import Join, JoinSide
+from cep.engine.partitions import Keys, PartitionPlan
 from cep.engine.query_compiler import QueryPlan
 from cep.engine.selector import Selector
+from cep.engine.stages import MakeStage
 from cep.engine.values import as_float
 from cep.engine.windows import Window
 from cep.language.app_tree import App
@@ -18,7 +24,7 @@ RowListener = Callable[[int, Row], None]
 
 
 @dataclass(slots=True)
-class _Junction:
+class Junction:
     """Where a stream's or named window's rows go, in the order in which the app's text has the readers."""
 
     readers: list[Receiver] = field(default_factory=list)
@@ -32,13 +38,16 @@ class _Junction:
                 listener(at, row)
 
 
+Junctions = MutableMapping[str, Junction]
+
+
 class StreamEngine:
     """One app. Raises AppTextError, AppUnsupportedError where it cannot run as it is written."""
 
     def __init__(self, app: App) -> None:
         self._clock = AppClock()
-        self._plan: AppPlan = compile_app(app, self._clock)
-        self._junctions = {name: _Junction() for name in (*self._plan.streams, *self._plan.windows)}
+        self._plan: AppPlan = compile_app(app, self._clock.part())
+        self._junctions = {name: Junction() for name in (*self._plan.streams, *self._plan.windows)}
         self._windows: dict[str, Window] = {
             name: self._named_window(name, plan) for name, plan in self._plan.windows.items()
         }
@@ -47,8 +56,11 @@ class StreamEngine:
             for name, columns in self._plan.streams.items()
         }
         self._query_listeners: dict[str, list[Receiver]] = {}
-        for query in self._plan.queries:
-            self._junctions[query.source].readers.append(self._built(query))
+        for element in self._plan.elements:
+            if isinstance(element, PartitionPlan):
+                self._build_partition(element)
+            else:
+                self._build(element, self._junctions)
 
     @property
     def now(self) -> int:
@@ -97,19 +109,60 @@ class StreamEngine:
 
         return plan.make(self._clock.part(), emit)
 
-    def _built(self, query: QueryPlan) -> Receiver:
+    def _build_partition(self, plan: PartitionPlan) -> None:
+        instances: dict[str, Junctions] = {}
+
+        def instance(key: str) -> Junctions:
+            if key not in instances:
+                own: dict[str, Junction] = {name: Junction() for name in (*plan.keys, *plan.inner)}
+                instances[key] = ChainMap(own, self._junctions)
+                for query in plan.queries:
+                    self._build(query, instances[key])
+            return instances[key]
+
+        for stream, keys in plan.keys.items():
+            self._junctions[stream].readers.append(_by_key(stream, keys, instance))
+
+    def _build(self, query: QueryPlan, junctions: Junctions) -> None:
+        """The query's parts, which read and write in `junctions`."""
+        if isinstance(query.input, JoinPlan):
+            self._build_join(query, query.input, junctions)
+            return
         # in the order of the text, though the last part is made first
-        *clocks, of_rate = (self._clock.part() for _ in range(len(query.stages) + 1))
-        receiver: Receiver = Selector(query.selection, query.rate(of_rate, self._output(query))).receive
-        for make, clock in zip(reversed(query.stages), reversed(clocks), strict=True):
+        clocks = [self._clock.part() for _ in query.input.stages]
+        receiver = self._selector(query, junctions)
+        for make, clock in zip(reversed(query.input.stages), reversed(clocks), strict=True):
             receiver = make(clock, receiver)
+        junctions[query.input.source].readers.append(receiver)
+
+    def _build_join(self, query: QueryPlan, plan: JoinPlan, junctions: Junctions) -> None:
+        clocks = self._clock.part(), self._clock.part()
+        sides = [
+            JoinSide(side is plan.left, side.width, side.triggers, side.is_outer) for side in (plan.left, plan.right)
+        ]
+        join = Join(*sides, plan.meets, self._selector(query, junctions))
+        for side, of_plan, clock in zip(sides, (plan.left, plan.right), clocks, strict=True):
+            if of_plan.window is None:
+                receiver = join.receiver_of_kept(side, self._windows[of_plan.source].rows)
+            else:
+                receiver = join.receiver(side, of_plan.window, clock)
+            junctions[of_plan.source].readers.append(self._staged(of_plan, receiver))
+
+    def _staged(self, side: SidePlan, receiver: Receiver) -> Receiver:
+        stages: tuple[MakeStage, ...] = side.before
+        for make in reversed(stages):
+            receiver = make(self._clock.part(), receiver)
         return receiver
 
-    def _output(self, query: QueryPlan) -> Receiver:
+    def _selector(self, query: QueryPlan, junctions: Junctions) -> Receiver:
+        return Selector(query.selection, query.rate(self._clock.part(), self._output(query, junctions))).receive
+
+    def _output(self, query: QueryPlan, junctions: Mapping[str, Junction]) -> Receiver:
         if query.target in self._windows:
             deliver = self._windows[query.target].receive
         elif query.target is not None:
-            deliver = self._junctions[query.target].send
+            at = junctions if query.target.startswith("#") else self._junctions
+            deliver = at[query.target].send
         else:
             deliver = None
         listeners = self._query_listeners.setdefault(query.name, []) if query.name is not None else []
@@ -122,3 +175,14 @@ class StreamEngine:
                 deliver(rows)
 
         return output
+
+
+def _by_key(stream: str, keys: Keys, instance: Callable[[str], Mapping[str, Junction]]) -> Receiver:
+    """Rows to the queries of their keys; those of one key that follow each other stay together."""
+
+    def receive(chunk: Chunk) -> None:
+        keyed = [(key, event) for event in chunk for key in keys(event[2], event[1])]
+        for key, run in groupby(keyed, key=lambda one: one[0]):
+            instance(key)[stream].send([event for _, event in run])
+
+    return receive

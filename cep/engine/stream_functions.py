@@ -7,12 +7,10 @@ from typing import cast
 from cep.engine.chunks import Chunk, Clock, Event, Receiver, Row
 from cep.engine.expression_code import ExpressionCompiler, function_of
 from cep.engine.scope import Column, Environment, RowScope
+from cep.engine.stages import MakeStage
 from cep.engine.values import NUMERIC
 from cep.language.expression_tree import FunctionCall
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-
-MakeStage = Callable[[Clock, Receiver], Receiver]
-
 
 def stream_function(call: FunctionCall, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
     """The stage, and the scope with its columns. Raises AppTextError, AppUnsupportedError."""

@@ -1,0 +1,118 @@
+"""From a join's tree to its two sides and its condition."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from cep.engine.chunks import Clock, Receiver, Row
+from cep.engine.expression_code import ExpressionCompiler, function_of
+from cep.engine.joins import PassingWindow
+from cep.engine.scope import Code, Columns, Environment, RowScope, Scope, unknown
+from cep.engine.stages import MakeStage, filter_stage, source_columns
+from cep.engine.stream_functions import stream_function
+from cep.engine.window_plans import MakeWindow, window_plan
+from cep.language.app_tree import Filter, JoinInput, StreamFunction, StreamInput, Window
+from cep.language.expression_tree import Attribute
+from cep.language.language_errors import AppTextError, AppUnsupportedError
+
+
+@dataclass(frozen=True, slots=True)
+class SidePlan:
+    """`before`: stages before the window; `window` is None where a named window is read."""
+
+    source: str
+    before: tuple[MakeStage, ...]
+    window: MakeWindow | None
+    width: int
+    triggers: bool
+    is_outer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JoinPlan:
+    left: SidePlan
+    right: SidePlan
+    meets: Callable[[Row, int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinScope:
+    """Both sides' attributes, in one row."""
+
+    left: RowScope
+    right: RowScope
+
+    @property
+    def columns(self) -> Columns:
+        return (*self.left.columns, *self.right.columns)
+
+    def code_of(self, attribute: Attribute) -> Code:
+        sides = [side for side in (self.left, self.right) if attribute.source is None or attribute.source in side.names]
+        if not sides:
+            names = self.left.names | self.right.names
+            source = str(attribute.source)
+            raise unknown(attribute.at, f"there is no stream {source!r} here", source, names)
+        has = [side for side in sides if any(column.name == attribute.name for column in side.columns)]
+        if len(has) > 1:
+            raise AppTextError(attribute.at, f"both sides have an attribute {attribute.name!r}: write whose it is")
+        return (has or sides)[0].code_of(attribute)
+
+
+def join_plan(
+    read: JoinInput, sources: Mapping[str, Columns], kept: frozenset[str], environment: Environment
+) -> tuple[JoinPlan, JoinScope]:
+    """`kept`: named windows. Raises AppTextError, AppUnsupportedError."""
+    if read.within or read.per is not None:
+        raise AppUnsupportedError(read.at, "joins with aggregations are not supported yet")
+    left, left_scope = _side(read.left, read, sources, kept, environment)
+    right, right_scope = _side(read.right, read, sources, kept, environment)
+    scope = JoinScope(left_scope, _moved(right_scope, len(left_scope.columns)))
+    condition = "True" if read.on is None else ExpressionCompiler(cast(Scope, scope)).condition_of(read.on)
+    meets = cast(Callable[[Row, int], bool], function_of(condition, "row, at", environment))
+    return JoinPlan(left, right, meets), scope
+
+
+def _moved(scope: RowScope, offset: int) -> RowScope:
+    return RowScope(scope.columns, scope.names, scope.variable, offset)
+
+
+def _side(
+    side: StreamInput,
+    read: JoinInput,
+    sources: Mapping[str, Columns],
+    kept: frozenset[str],
+    environment: Environment,
+) -> tuple[SidePlan, RowScope]:
+    columns = source_columns(side, sources)
+    name = side.source.mark + side.source.name
+    scope = RowScope(columns, frozenset((side.alias or side.source.name, side.source.name)))
+    if side.alias is not None and read.left.source.name == read.right.source.name:
+        scope = RowScope(columns, frozenset((side.alias,)))
+    before, window = list[MakeStage](), None
+    for handler in side.handlers:
+        match handler:
+            case Window(window=call):
+                window = window_plan(call, scope, environment)
+            case _ if window is not None:
+                raise AppUnsupportedError(handler.at, "in a join nothing may stand after the window yet")
+            case Filter(condition=condition):
+                before.append(filter_stage(condition, scope, environment))
+            case StreamFunction(call=call):
+                stage, scope = stream_function(call, scope, environment)
+                before.append(stage)
+    is_left, other = side is read.left, read.right if side is read.left else read.left
+    if window is None and name not in kept:
+        window = _passing
+    plan = SidePlan(
+        source=name,
+        before=tuple(before),
+        window=window,
+        width=len(scope.columns),
+        triggers=side.is_unidirectional or not other.is_unidirectional,
+        is_outer=read.kind == "full" or read.kind == ("left" if is_left else "right"),
+    )
+    return plan, scope
+
+
+def _passing(clock: Clock, emit: Receiver) -> PassingWindow:
+    return PassingWindow(clock, emit)

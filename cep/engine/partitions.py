@@ -1,0 +1,41 @@
+"""Partitions: every key has queries of its own. A row without a key goes nowhere. As in Siddhi 5.1."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from cep.engine.chunks import Row
+from cep.engine.expression_code import ExpressionCompiler, function_of
+from cep.engine.query_compiler import QueryPlan
+from cep.engine.scope import Columns, Environment, RowScope, unknown
+from cep.engine.values import text_of
+from cep.language.app_tree import RangeKey, ValueKey
+
+Keys = Callable[[Row, int], Sequence[str]]
+"""Of a row: a value's one key, or every range that it is in."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPlan:
+    """`keys`: of each partitioned stream; `inner`: streams that each key has for itself."""
+
+    keys: Mapping[str, Keys]
+    queries: tuple[QueryPlan, ...]
+    inner: tuple[str, ...]
+
+
+def partition_key(
+    key: ValueKey | RangeKey, sources: Mapping[str, Columns], environment: Environment
+) -> tuple[str, Keys]:
+    """The stream, and what gives its rows' keys. Raises AppTextError."""
+    if key.stream not in sources:
+        raise unknown(key.at, f"there is no stream {key.stream!r}", key.stream, list(sources))
+    compiler = ExpressionCompiler(RowScope(sources[key.stream], frozenset((key.stream,))))
+    if isinstance(key, ValueKey):
+        value = function_of(compiler.code_of(key.key).source, "row, at", environment)
+        return key.stream, lambda row, at: [] if (one := value(row, at)) is None else [text_of(one)]
+    ranges = [
+        (cast(Callable[[Row, int], bool], function_of(compiler.condition_of(condition), "row, at", environment)), name)
+        for condition, name in key.ranges
+    ]
+    return key.stream, lambda row, at: [name for holds, name in ranges if holds(row, at)]

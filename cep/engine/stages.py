@@ -1,0 +1,39 @@
+"""Parts that a query's stream goes through before it is selected."""
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from cep.engine.chunks import Chunk, Clock, Receiver, Row
+from cep.engine.expression_code import ExpressionCompiler, function_of
+from cep.engine.scope import Columns, Environment, RowScope, unknown
+from cep.language.app_tree import StreamInput
+from cep.language.expression_tree import Expression
+from cep.language.language_errors import AppUnsupportedError
+
+MakeStage = Callable[[Clock, Receiver], Receiver]
+"""A part of a query with nothing in it yet, which passes what it makes on."""
+
+
+def source_columns(read: StreamInput, sources: Mapping[str, Columns]) -> Columns:
+    """Raises AppTextError where there is no such stream."""
+    name = read.source.mark + read.source.name
+    if read.source.mark == "!":
+        raise AppUnsupportedError(read.at, f"{name}: streams of errors are not supported yet")
+    if name not in sources:
+        raise unknown(read.at, f"there is no stream {name!r}", name, list(sources))
+    return sources[name]
+
+
+def filter_stage(condition: Expression, scope: RowScope, environment: Environment) -> MakeStage:
+    source = ExpressionCompiler(scope).condition_of(condition)
+    passes = cast(Callable[[Row, int], bool], function_of(source, "row, at", environment))
+
+    def make(_: Clock, emit: Receiver) -> Receiver:
+        def receive(chunk: Chunk) -> None:
+            passed = [event for event in chunk if passes(event[2], event[1])]
+            if passed:
+                emit(passed)
+
+        return receive
+
+    return make
