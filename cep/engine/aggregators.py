@@ -4,8 +4,9 @@ A value that enters is added, one that leaves is removed; a reset forgets all. T
 nulls out, but `count` counts rows. Without a row, sum, average and deviation are null.
 """
 
+import heapq
 import math
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -27,7 +28,7 @@ class Aggregator(Protocol):
     def value(self) -> Value: ...
 
 
-class Count:
+class RowCount:
     def __init__(self) -> None:
         self.value: int = 0
 
@@ -108,46 +109,44 @@ class Deviation:
 
 
 class Extreme:
-    """The least or the largest of the values that have not left. What a later value beats is forgotten at once, so that
-    the best is always first."""
+    """The least or the largest of the values that have not left. What left is taken from the heap when it is first."""
 
-    def __init__(self, beats: Callable[[Value, Value], bool]) -> None:
-        self._beats = beats
-        self._kept: deque[Value] = deque()
+    def __init__(self, sign: int) -> None:
+        """`sign`: 1 for the least, -1 for the largest."""
+        self._sign = sign
+        self._heap: list[Value] = []
+        self._left: Counter[Value] = Counter()
 
     def add(self, value: Value) -> None:
         if value is not None:
-            while self._kept and self._beats(value, self._kept[-1]):
-                self._kept.pop()
-            self._kept.append(value)
+            heapq.heappush(self._heap, self._sign * value)
 
     def remove(self, value: Value) -> None:
         if value is None:
             return
-        for position, kept in enumerate(self._kept):
-            if kept == value:
-                del self._kept[position]
-                return
-            if self._beats(value, kept):
-                return
+        self._left[self._sign * value] += 1
+        while self._heap and self._left[self._heap[0]]:
+            self._left[heapq.heappop(self._heap)] -= 1
 
     def reset(self) -> None:
-        self._kept.clear()
+        self._heap.clear()
+        self._left.clear()
 
     @property
     def value(self) -> Value:
-        return self._kept[0] if self._kept else None
+        return self._sign * self._heap[0] if self._heap else None
 
 
 class ForeverExtreme:
     """The least or the largest value since the last reset; what leaves changes nothing."""
 
-    def __init__(self, beats: Callable[[Value, Value], bool]) -> None:
-        self._beats = beats
+    def __init__(self, sign: int) -> None:
+        """As of `Extreme`."""
+        self._sign = sign
         self.value: Value = None
 
     def add(self, value: Value) -> None:
-        if value is not None and (self.value is None or self._beats(value, self.value)):
+        if value is not None and (self.value is None or self._sign * value < self._sign * self.value):
             self.value = value
 
     def remove(self, value: Value) -> None:
@@ -264,11 +263,9 @@ def _deviation(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
     return AggregatorKind("double", Deviation)
 
 
-def _extreme(
-    make: Callable[[Callable[[Value, Value], bool]], Aggregator], beats: Callable[[Value, Value], bool]
-) -> Callable[[FunctionCall, Sequence[Code]], AggregatorKind]:
+def _extreme(make: Callable[[int], Aggregator], sign: int) -> Callable[[FunctionCall, Sequence[Code]], AggregatorKind]:
     def kind(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
-        return AggregatorKind(_numeric(call, arguments), lambda: make(beats))
+        return AggregatorKind(_numeric(call, arguments), lambda: make(sign))
 
     return kind
 
@@ -276,7 +273,7 @@ def _extreme(
 def _count(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
     if len(arguments) > 1:
         raise AppTextError(call.at, f"count() takes at most one argument, and has {len(arguments)}")
-    return AggregatorKind("long", Count)
+    return AggregatorKind("long", RowCount)
 
 
 def _distinct_count(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
@@ -300,27 +297,18 @@ def _union_set(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
     return AggregatorKind("object", UnionSet)
 
 
-def _less(left: Value, right: Value) -> bool:
-    return bool(left < right)
-
-
-def _more(left: Value, right: Value) -> bool:
-    return bool(left > right)
-
-
 AGGREGATORS: Mapping[str, Callable[[FunctionCall, Sequence[Code]], AggregatorKind]] = {
     "count": _count,
     "sum": _sum,
     "avg": _average,
     "stdDev": _deviation,
-    "min": _extreme(Extreme, _less),
-    "max": _extreme(Extreme, _more),
-    "minForever": _extreme(ForeverExtreme, _less),
-    "maxForever": _extreme(ForeverExtreme, _more),
+    "min": _extreme(Extreme, 1),
+    "max": _extreme(Extreme, -1),
+    "minForever": _extreme(ForeverExtreme, 1),
+    "maxForever": _extreme(ForeverExtreme, -1),
     "distinctCount": _distinct_count,
     "and": _condition(of_any=False),
     "or": _condition(of_any=True),
     "unionSet": _union_set,
 }
 """By the name in the language. Each raises AppTextError where its arguments are wrong."""
-

@@ -45,7 +45,8 @@ class AppClock:
             self._collect(calls, rank)
 
     def _collect(self, calls: list[tuple[int, int, int, Call]], rank: int) -> None:
-        """What is due of parts that are not over yet; what an earlier part waits for anew is due with the next row."""
+        """What is due of parts that are not over yet; what an earlier part waits for now
+        is due with the next row."""
         too_late = []
         while self._waits and self._waits[0][0] <= self.now:
             wait = heapq.heappop(self._waits)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cep.engine.chunks import Clock, Kind
+from cep.engine.chunks import EngineClock, Kind
 from cep.engine.partitions import PartitionPlan, partition_key
 from cep.engine.query_compiler import WANTED, QueryPlan, query_plan
 from cep.engine.scope import Columns, Environment, RowScope, columns_of
@@ -43,7 +43,7 @@ class AppPlan:
         return [query for queries in grouped for query in queries]
 
 
-def compile_app(app: App, clock: Clock) -> AppPlan:
+def compile_app(app: App, clock: EngineClock) -> AppPlan:
     """`clock`: of the app that will run. Raises AppTextError, AppUnsupportedError."""
     plan, environment = AppPlan(), Environment({**RUNTIME_NAMES, "clock": clock})
     for definition in app.definitions:

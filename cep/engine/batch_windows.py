@@ -1,16 +1,16 @@
-"""Windows that fill and are emptied: what was in the last batch expires, aggregators begin anew, then the new batch
+"""Windows that fill and are emptied: what was in the last batch expires, aggregators are reset, then the new batch
 comes. Semantics are Siddhi 5.1's.
 """
 
 from collections.abc import Iterable
 
-from cep.engine.chunks import CURRENT, EXPIRED, RESET, Chunk, Clock, Event, Receiver
+from cep.engine.chunks import CURRENT, EXPIRED, RESET, Chunk, EngineClock, Event, Receiver
 
 
 class _Batches:
     """The batch that fills, and the one before it."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: EngineClock) -> None:
         self._clock = clock
         self.filling: Chunk = []
         self.expiring: Chunk = []
@@ -32,7 +32,7 @@ class _Batches:
 class LengthBatchWindow:
     """Batches of `length` events."""
 
-    def __init__(self, clock: Clock, emit: Receiver, length: int) -> None:
+    def __init__(self, clock: EngineClock, emit: Receiver, length: int) -> None:
         self._emit, self._length = emit, length
         self._batches = _Batches(clock)
 
@@ -49,7 +49,7 @@ class LengthBatchWindow:
 class StreamedLengthBatchWindow:
     """Batches of `length` events, each passed on as it comes; the batch expires with the first of the next."""
 
-    def __init__(self, clock: Clock, emit: Receiver, length: int) -> None:
+    def __init__(self, clock: EngineClock, emit: Receiver, length: int) -> None:
         self._clock, self._emit, self._length = clock, emit, length
         self._kept: Chunk = []
 
@@ -73,7 +73,7 @@ class TimeBatchWindow:
     passed on as they come, and expire with the batch."""
 
     def __init__(
-        self, clock: Clock, emit: Receiver, milliseconds: int, start: int | None = None, *, streams: bool = False
+        self, clock: EngineClock, emit: Receiver, milliseconds: int, start: int | None = None, *, streams: bool = False
     ) -> None:
         self._clock, self._emit, self._milliseconds, self._start = clock, emit, milliseconds, start
         self._streams = streams
@@ -113,17 +113,15 @@ class TimeBatchWindow:
 
 
 class ChunkBatchWindow:
-    """A batch is what came in one chunk, or at most `length` of it."""
+    """A batch is what came in one chunk."""
 
-    def __init__(self, clock: Clock, emit: Receiver, length: int | None = None) -> None:
-        self._emit, self._length = emit, length
+    def __init__(self, clock: EngineClock, emit: Receiver) -> None:
+        self._emit = emit
         self._batches = _Batches(clock)
 
     def receive(self, chunk: Chunk) -> None:
-        length = self._length or len(chunk)
-        for start in range(0, len(chunk), length):
-            self._batches.filling = [(CURRENT, at, row) for _, at, row in chunk[start : start + length]]
-            self._emit(self._batches.flushed())
+        self._batches.filling = [(CURRENT, at, row) for _, at, row in chunk]
+        self._emit(self._batches.flushed())
 
     def rows(self) -> Iterable[Event]:
         return self._batches.rows()

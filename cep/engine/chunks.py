@@ -18,7 +18,7 @@ class Kind(IntEnum):
     EXPIRED = 1
     """It leaves a window."""
     RESET = 2
-    """Aggregators begin anew; it is no row."""
+    """Aggregators begin from the start; it is no row."""
 
 
 Event = tuple[Kind, int, Row]
@@ -29,7 +29,7 @@ Receiver = Callable[[Chunk], None]
 CURRENT, EXPIRED, RESET = Kind.CURRENT, Kind.EXPIRED, Kind.RESET
 
 
-class Clock(Protocol):
+class EngineClock(Protocol):
     """The app's clock: the time of its log, and calls at later times of it."""
 
     @property

@@ -6,7 +6,6 @@ false.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import assert_never
 
 from cep.engine.scope import Code, Environment, Scope, unknown
 from cep.engine.value_functions import FUNCTIONS
@@ -54,20 +53,19 @@ class ExpressionCompiler:
     def code_of(self, node: Expression) -> Code:
         """Raises AppTextError."""
         match node:
-            case Constant():
-                return Code(repr(node.value), node.type, node.value)
-            case Duration():
-                return Code(repr(node.milliseconds), "long", node.milliseconds)
+            case Constant() | Duration():
+                return _constant(node)
             case Attribute():
                 return self.scope.code_of(node)
+            case Operation():
+                return self._operation(node)
+            case _:
+                return self._other(node)
+
+    def _other(self, node: FunctionCall | Not | Negative | IsNull | InTable) -> Code:
+        match node:
             case FunctionCall():
                 return self._call(node)
-            case Operation(operator="and" | "or"):
-                return self._logical(node)
-            case Operation(operator="==" | "!="):
-                return self._equality(node)
-            case Operation():
-                return self._comparison(node) if node.operator in _COMPARISONS else self._arithmetic(node)
             case Not():
                 return Code(f"(not {self.condition_of(node.operand)})", "bool")
             case Negative():
@@ -76,8 +74,13 @@ class ExpressionCompiler:
                 return Code(f"({self.code_of(node.operand).source} is None)", "bool")
             case InTable():
                 return self.in_table(node, self.scope)
-            case _:
-                assert_never(node)
+
+    def _operation(self, node: Operation) -> Code:
+        if node.operator in ("and", "or"):
+            return self._logical(node)
+        if node.operator in ("==", "!="):
+            return self._equality(node)
+        return self._comparison(node) if node.operator in _COMPARISONS else self._arithmetic(node)
 
     def condition_of(self, node: Expression) -> str:
         """Source of a condition, where null is false. Raises AppTextError where it is no condition."""
@@ -149,6 +152,12 @@ class ExpressionCompiler:
     def _name(self) -> str:
         self._temporary += 1
         return f"v{self._temporary}"
+
+
+def _constant(node: Constant | Duration) -> Code:
+    if isinstance(node, Duration):
+        return Code(repr(node.milliseconds), "long", node.milliseconds)
+    return Code(repr(node.value), node.type, node.value)
 
 
 def function_of(source: str, parameters: str, environment: Environment) -> Callable[..., object]:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from cep.engine.chunks import Clock, Receiver, Row
+from cep.engine.chunks import Row
 from cep.engine.expression_code import ExpressionCompiler, function_of
 from cep.engine.joins import PassingWindow
 from cep.engine.scope import Code, Columns, Environment, RowScope, Scope, unknown
 from cep.engine.stages import MakeStage, filter_stage, source_columns
 from cep.engine.stream_functions import stream_function
-from cep.engine.window_plans import MakeWindow, window_plan
+from cep.engine.window_plans import MakeWindow, is_batch, window_plan
 from cep.language.app_tree import Filter, JoinInput, StreamFunction, StreamInput, Window
 from cep.language.expression_tree import Attribute
 from cep.language.language_errors import AppTextError, AppUnsupportedError
@@ -88,31 +88,39 @@ def _side(
     scope = RowScope(columns, frozenset((side.alias or side.source.name, side.source.name)))
     if side.alias is not None and read.left.source.name == read.right.source.name:
         scope = RowScope(columns, frozenset((side.alias,)))
-    before, window = list[MakeStage](), None
-    for handler in side.handlers:
-        match handler:
-            case Window(window=call):
-                window = window_plan(call, scope, environment)
-            case _ if window is not None:
-                raise AppUnsupportedError(handler.at, "in a join nothing may stand after the window yet")
-            case Filter(condition=condition):
-                before.append(filter_stage(condition, scope, environment))
-            case StreamFunction(call=call):
-                stage, scope = stream_function(call, scope, environment)
-                before.append(stage)
+    before, window, scope = _handled(side, scope, environment)
     is_left, other = side is read.left, read.right if side is read.left else read.left
+    if name in kept and window is not None:
+        raise AppUnsupportedError(side.at, f"{name} is a window: it takes no second one in a join yet")
     if window is None and name not in kept:
-        window = _passing
+        window = PassingWindow
     plan = SidePlan(
         source=name,
         before=tuple(before),
         window=window,
         width=len(scope.columns),
         triggers=side.is_unidirectional or not other.is_unidirectional,
-        is_outer=read.kind == "full" or read.kind == ("left" if is_left else "right"),
+        is_outer=read.kind in ("full", "left" if is_left else "right"),
     )
     return plan, scope
 
 
-def _passing(clock: Clock, emit: Receiver) -> PassingWindow:
-    return PassingWindow(clock, emit)
+def _handled(
+    side: StreamInput, scope: RowScope, environment: Environment
+) -> tuple[list[MakeStage], MakeWindow | None, RowScope]:
+    """Stages before the window, the window where there is one, and the scope after them."""
+    before = list[MakeStage]()
+    for handler in side.handlers:
+        match handler:
+            case Window(window=call):
+                if handler is not side.handlers[-1]:
+                    raise AppUnsupportedError(handler.at, "in a join nothing may stand after the window yet")
+                if is_batch(call):
+                    raise AppUnsupportedError(call.at, f"in a join the window {call.name} is not supported yet")
+                return before, window_plan(call, scope, environment), scope
+            case Filter(condition=condition):
+                before.append(filter_stage(condition, scope, environment))
+            case StreamFunction(call=call):
+                stage, scope = stream_function(call, scope, environment)
+                before.append(stage)
+    return before, None, scope

@@ -1,14 +1,11 @@
-"""Joins: each event of one side meets what the other side keeps. Semantics are Siddhi 5.1's.
-
-A current event is joined before it enters its own window, an expired one after it has left it; so a chunk gives a chunk
-of current rows and then one of expired rows.
-"""
+"""Joins: each event that one side's window passes on, current or expired, meets what the other side keeps then.
+Semantics are Siddhi 5.1's."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from cep.engine.chunks import CURRENT, EXPIRED, RESET, Chunk, Clock, Event, Kind, Receiver, Row
-from cep.engine.windows import Window
+from cep.engine.chunks import EXPIRED, RESET, Chunk, EngineClock, Event, Receiver, Row
+from cep.engine.windows import EventWindow
 
 Keeps = Callable[[], Iterable[Event]]
 """What a side keeps now."""
@@ -33,20 +30,15 @@ class Join:
     right: JoinSide
     meets: Callable[[Row, int], bool]
     """Of a joined row: the left side's values and then the right side's."""
-    emit: Receiver
+    emit: Callable[[list[Chunk]], None]
+    """Given the rows of each event as a chunk of their own."""
 
-    def joined(self, side: JoinSide, chunk: Chunk, kind: Kind) -> None:
-        """Join the events of that kind; a reset goes on with the expired ones."""
+    def joined(self, side: JoinSide, chunk: Chunk) -> None:
+        """Join what the side's window gave, in its order."""
         if not side.triggers:
             return
-        out = Chunk()
-        for event in chunk:
-            if event[0] is kind:
-                out += self._rows(side, event)
-            elif event[0] is RESET and kind is EXPIRED:
-                out.append((RESET, event[1], ()))
-        if out:
-            self.emit(out)
+        chunks = [[(RESET, event[1], ())] if event[0] is RESET else self._rows(side, event) for event in chunk]
+        self.emit([rows for rows in chunks if rows])
 
     def _rows(self, side: JoinSide, event: Event) -> Chunk:
         kind, at, row = event
@@ -61,38 +53,31 @@ class Join:
             out.append((kind, at, (*row, *nothing) if side.is_left else (*nothing, *row)))
         return out
 
-    def receiver(self, side: JoinSide, window: Callable[[Clock, Receiver], Window], clock: Clock) -> Receiver:
+    def receiver(
+        self, side: JoinSide, window: Callable[[EngineClock, Receiver], EventWindow], clock: EngineClock
+    ) -> Receiver:
         """What the side's stream is given to; the side keeps what the window has."""
-        made = window(clock, lambda chunk: self.joined(side, chunk, EXPIRED))
+        made = window(clock, lambda chunk: self.joined(side, chunk))
         side.keeps = made.rows
-
-        def receive(chunk: Chunk) -> None:
-            self.joined(side, chunk, CURRENT)
-            made.receive(chunk)
-
-        return receive
+        return made.receive
 
     def receiver_of_kept(self, side: JoinSide, keeps: Keeps) -> Receiver:
         """As `receiver`, of a side that is kept elsewhere: a named window."""
         side.keeps = keeps
-
-        def receive(chunk: Chunk) -> None:
-            self.joined(side, chunk, CURRENT)
-            self.joined(side, chunk, EXPIRED)
-
-        return receive
+        return lambda chunk: self.joined(side, chunk)
 
 
 @dataclass(slots=True)
 class PassingWindow:
     """Of a side without a window: nothing is kept, and every event expires at once."""
 
-    clock: Clock
+    clock: EngineClock
     emit: Receiver
     _nothing: tuple[Event, ...] = field(default=())
 
     def receive(self, chunk: Chunk) -> None:
-        self.emit([(EXPIRED, self.clock.now, row) for _, _, row in chunk])
+        now = self.clock.now
+        self.emit([one for event in chunk for one in (event, (EXPIRED, now, event[2]))])
 
     def rows(self) -> Iterable[Event]:
         return self._nothing

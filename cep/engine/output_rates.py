@@ -5,19 +5,19 @@ counted from its zero. With `group by`, first and last are those of each group. 
 from collections.abc import Callable, Hashable
 from typing import assert_never
 
-from cep.engine.chunks import RESET, Chunk, Clock, Receiver
+from cep.engine.chunks import RESET, Chunk, EngineClock, Receiver
 from cep.engine.selector import Selected, SelectedReceiver
 from cep.language.app_tree import OutputRate
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 
-MakeRate = Callable[[Clock, Receiver], SelectedReceiver]
+MakeRate = Callable[[EngineClock, Receiver], SelectedReceiver]
 
 
 def _chunk(selected: list[Selected]) -> Chunk:
     return [(kind, at, row) for kind, at, row, _ in selected]
 
 
-def unlimited(_: Clock, emit: Receiver) -> SelectedReceiver:
+def unlimited(_: EngineClock, emit: Receiver) -> SelectedReceiver:
     return lambda selected: emit(_chunk(selected))
 
 
@@ -89,7 +89,7 @@ class LastPerEvents(_Held):
 class _Timed(_Held):
     """Flushes every `milliseconds`."""
 
-    def __init__(self, clock: Clock, emit: Receiver, milliseconds: int) -> None:
+    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int) -> None:
         super().__init__(emit)
         self._clock, self._milliseconds = clock, milliseconds
         self._schedule(clock.now - clock.now % milliseconds + milliseconds)
@@ -111,9 +111,9 @@ class AllPerTime(_Timed):
 
 
 class FirstPerTime:
-    """Passes the first row, and the next first one when the time since then is over; of a group, where rows have one."""
+    """Passes the first row, and the next one when the time since then is over; of a group, where rows have one."""
 
-    def __init__(self, clock: Clock, emit: Receiver, milliseconds: int) -> None:
+    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int) -> None:
         self._clock, self._emit, self._milliseconds = clock, emit, milliseconds
         self._passed: dict[Hashable, int] = {}
 
@@ -129,7 +129,7 @@ class FirstPerTime:
 
 
 class LastPerTime(_Timed):
-    def __init__(self, clock: Clock, emit: Receiver, milliseconds: int) -> None:
+    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int) -> None:
         super().__init__(clock, emit, milliseconds)
         self._last: dict[Hashable, Selected] = {}
 

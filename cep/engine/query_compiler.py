@@ -9,7 +9,7 @@ from cep.engine.chunks import CURRENT, EXPIRED, Kind, Row
 from cep.engine.expression_code import ExpressionCompiler, function_of
 from cep.engine.join_compiler import JoinPlan, JoinScope, join_plan
 from cep.engine.output_rates import MakeRate, rate_plan
-from cep.engine.scope import Code, Column, Columns, Environment, RowScope, Scope, unknown
+from cep.engine.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
 from cep.engine.selector import SelectorPlan
 from cep.engine.stages import MakeStage, filter_stage, source_columns
 from cep.engine.stream_functions import stream_function
@@ -23,7 +23,6 @@ from cep.language.app_tree import (
     OutputColumn,
     Query,
     Return,
-    Selection,
     StreamFunction,
     StreamInput,
     Window,
@@ -75,7 +74,7 @@ def query_plan(
             read, scope = join_plan(query.input, sources, kept, environment)
         case _:
             raise AppUnsupportedError(query.at, "patterns and sequences are not supported yet")
-    selection, columns = _Selecting(scope, environment).plan(query.selection, WANTED[query.output.kind])
+    selection, columns = _Selecting(scope, environment).plan(query)
     target = _target(query.output)
     return QueryPlan(query.at, _name_of(query), read, selection, rate_plan(query.rate), columns, target)
 
@@ -134,7 +133,8 @@ class _Selecting:
     def __post_init__(self) -> None:
         self._of_arguments = ExpressionCompiler(self.scope)
 
-    def plan(self, selection: Selection, wanted: frozenset[Kind]) -> tuple[SelectorPlan, Columns]:
+    def plan(self, query: Query) -> tuple[SelectorPlan, Columns]:
+        selection = query.selection
         sources, columns = self._outputs(selection.columns)
         having = None if selection.having is None else self._having(selection.having, columns)
         plan = SelectorPlan(
@@ -146,7 +146,7 @@ class _Selecting:
             order=tuple((_position(one.attribute, columns), one.is_descending) for one in selection.order_by),
             limit=None if selection.limit is None else _number(selection.limit, "limit"),
             offset=0 if selection.offset is None else _number(selection.offset, "offset"),
-            wanted=wanted,
+            wanted=WANTED[query.output.kind],
         )
         return plan, columns
 
@@ -158,7 +158,7 @@ class _Selecting:
         if selected is None:
             return [f"row[{position}]" for position in range(len(self.scope.columns))], self.scope.columns
         compiler = ExpressionCompiler(self.scope, self._aggregated)
-        sources, columns = list[str](), list[Column]()
+        sources, columns = list[str](), list[TypedColumn]()
         for one in selected:
             code = compiler.code_of(one.expression)
             if one.name is None:
@@ -166,7 +166,7 @@ class _Selecting:
             if any(column.name == one.name for column in columns):
                 raise AppTextError(one.at, f"there is a column {one.name!r} before")
             sources.append(code.source)
-            columns.append(Column(one.name, code.type))
+            columns.append(TypedColumn(one.name, code.type))
         return sources, tuple(columns)
 
     def _aggregated(self, call: FunctionCall) -> Code | None:
@@ -195,7 +195,9 @@ def _position(attribute: Attribute, columns: Columns) -> int:
         if column.name == attribute.name:
             return position
     names = [column.name for column in columns]
-    raise unknown(attribute.at, f"{attribute.name!r} is not selected, so nothing can be ordered by it", attribute.name, names)
+    raise unknown(
+        attribute.at, f"{attribute.name!r} is not selected, so nothing can be ordered by it", attribute.name, names
+    )
 
 
 def _number(node: Expression, word: str) -> int:

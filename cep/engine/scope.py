@@ -24,16 +24,16 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TypedColumn:
     name: str
     type: ValueType
 
 
-Columns = tuple[Column, ...]
+Columns = tuple[TypedColumn, ...]
 
 
 def columns_of(definitions: Sequence[ColumnDefinition]) -> Columns:
-    return tuple(Column(one.name, one.type) for one in definitions)
+    return tuple(TypedColumn(one.name, one.type) for one in definitions)
 
 
 class Scope(Protocol):

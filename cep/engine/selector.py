@@ -4,7 +4,7 @@ With aggregators a chunk has one output, or one for each group in the order in w
 event of it that is of a wanted kind and passes `having`. Order, limit and offset are per chunk. As in Siddhi 5.1.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import groupby
@@ -46,18 +46,28 @@ class Selector:
         self._groups: dict[Hashable, list[Aggregator]] = {}
 
     def receive(self, chunk: Chunk) -> None:
-        selected = self._aggregated(chunk) if self._plan.kinds else self._plain(chunk)
-        if selected and (self._plan.order or self._plan.limit is not None or self._plan.offset):
-            selected = self._limited(self._ordered(selected))
+        selected = self._selected(chunk)
         if selected:
             self._emit(selected)
+
+    def receive_all(self, chunks: Iterable[Chunk]) -> None:
+        """Each chunk for itself, and what is selected of all of them together."""
+        selected = [row for chunk in chunks for row in self._selected(chunk)]
+        if selected:
+            self._emit(selected)
+
+    def _selected(self, chunk: Chunk) -> list[Selected]:
+        selected = self._aggregated(chunk) if self._plan.kinds else self._plain(chunk)
+        if selected and (self._plan.order or self._plan.limit is not None or self._plan.offset):
+            return self._limited(self._ordered(selected))
+        return selected
 
     def _ordered(self, selected: list[Selected]) -> list[Selected]:
         """Rows of one kind that follow each other are ordered among themselves; resets go."""
         out = list[Selected]()
         for kind, run in groupby(selected, key=itemgetter(0)):
-            if kind is not RESET:
-                out += sorted(run, key=cmp_to_key(self._compared)) if self._plan.order else run
+            rows = list(run) if kind is not RESET else []
+            out += sorted(rows, key=cmp_to_key(self._compared)) if self._plan.order else rows
         return out
 
     def _limited(self, rows: list[Selected]) -> list[Selected]:

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from cep.engine.chunks import Chunk, Clock, Receiver, Row
+from cep.engine.chunks import Chunk, EngineClock, Receiver, Row
 from cep.engine.expression_code import ExpressionCompiler, function_of
 from cep.engine.scope import Columns, Environment, RowScope, unknown
 from cep.language.app_tree import StreamInput
 from cep.language.expression_tree import Expression
 from cep.language.language_errors import AppUnsupportedError
 
-MakeStage = Callable[[Clock, Receiver], Receiver]
+MakeStage = Callable[[EngineClock, Receiver], Receiver]
 """A part of a query with nothing in it yet, which passes what it makes on."""
 
 
@@ -28,7 +28,7 @@ def filter_stage(condition: Expression, scope: RowScope, environment: Environmen
     source = ExpressionCompiler(scope).condition_of(condition)
     passes = cast(Callable[[Row, int], bool], function_of(source, "row, at", environment))
 
-    def make(_: Clock, emit: Receiver) -> Receiver:
+    def make(_: EngineClock, emit: Receiver) -> Receiver:
         def receive(chunk: Chunk) -> None:
             passed = [event for event in chunk if passes(event[2], event[1])]
             if passed:

@@ -16,7 +16,7 @@ from cep.engine.query_compiler import QueryPlan
 from cep.engine.selector import Selector
 from cep.engine.stages import MakeStage
 from cep.engine.values import as_float
-from cep.engine.windows import Window
+from cep.engine.windows import EventWindow
 from cep.language.app_tree import App
 
 RowListener = Callable[[int, Row], None]
@@ -48,7 +48,7 @@ class StreamEngine:
         self._clock = AppClock()
         self._plan: AppPlan = compile_app(app, self._clock.part())
         self._junctions = {name: Junction() for name in (*self._plan.streams, *self._plan.windows)}
-        self._windows: dict[str, Window] = {
+        self._windows: dict[str, EventWindow] = {
             name: self._named_window(name, plan) for name, plan in self._plan.windows.items()
         }
         self._floats = {
@@ -99,7 +99,7 @@ class StreamEngine:
     def rows_of_window(self, name: str) -> Iterable[Event]:
         return self._windows[name].rows()
 
-    def _named_window(self, name: str, plan: NamedWindowPlan) -> Window:
+    def _named_window(self, name: str, plan: NamedWindowPlan) -> EventWindow:
         junction = self._junctions[name]
 
         def emit(chunk: Chunk) -> None:
@@ -130,18 +130,18 @@ class StreamEngine:
             return
         # in the order of the text, though the last part is made first
         clocks = [self._clock.part() for _ in query.input.stages]
-        receiver = self._selector(query, junctions)
+        receiver: Receiver = self._selector(query, junctions).receive
         for make, clock in zip(reversed(query.input.stages), reversed(clocks), strict=True):
             receiver = make(clock, receiver)
         junctions[query.input.source].readers.append(receiver)
 
     def _build_join(self, query: QueryPlan, plan: JoinPlan, junctions: Junctions) -> None:
         clocks = self._clock.part(), self._clock.part()
-        sides = [
+        left, right = (
             JoinSide(side is plan.left, side.width, side.triggers, side.is_outer) for side in (plan.left, plan.right)
-        ]
-        join = Join(*sides, plan.meets, self._selector(query, junctions))
-        for side, of_plan, clock in zip(sides, (plan.left, plan.right), clocks, strict=True):
+        )
+        join = Join(left, right, plan.meets, self._selector(query, junctions).receive_all)
+        for side, of_plan, clock in zip((left, right), (plan.left, plan.right), clocks, strict=True):
             if of_plan.window is None:
                 receiver = join.receiver_of_kept(side, self._windows[of_plan.source].rows)
             else:
@@ -154,8 +154,8 @@ class StreamEngine:
             receiver = make(self._clock.part(), receiver)
         return receiver
 
-    def _selector(self, query: QueryPlan, junctions: Junctions) -> Receiver:
-        return Selector(query.selection, query.rate(self._clock.part(), self._output(query, junctions))).receive
+    def _selector(self, query: QueryPlan, junctions: Junctions) -> Selector:
+        return Selector(query.selection, query.rate(self._clock.part(), self._output(query, junctions)))
 
     def _output(self, query: QueryPlan, junctions: Mapping[str, Junction]) -> Receiver:
         if query.target in self._windows:

@@ -4,13 +4,14 @@ import math
 from collections.abc import Callable
 from typing import cast
 
-from cep.engine.chunks import Chunk, Clock, Event, Receiver, Row
+from cep.engine.chunks import Chunk, EngineClock, Event, Receiver, Row
 from cep.engine.expression_code import ExpressionCompiler, function_of
-from cep.engine.scope import Column, Environment, RowScope
+from cep.engine.scope import Environment, RowScope, TypedColumn
 from cep.engine.stages import MakeStage
 from cep.engine.values import NUMERIC
 from cep.language.expression_tree import FunctionCall
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+
 
 def stream_function(call: FunctionCall, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
     """The stage, and the scope with its columns. Raises AppTextError, AppUnsupportedError."""
@@ -23,12 +24,12 @@ def _polar_to_cartesian(call: FunctionCall, scope: RowScope, environment: Enviro
     """`#pol2Cart(theta, rho)`: columns x and y of an angle in degrees. A row without one of both is dropped."""
     compiler = ExpressionCompiler(scope)
     codes = [compiler.code_of(argument) for argument in call.arguments]
-    if len(codes) != 2 or any(code.type not in NUMERIC for code in codes):  # noqa: PLR2004 – an angle and a radius
+    if len(codes) != 2 or any(code.type not in NUMERIC for code in codes):
         raise AppTextError(call.at, "#pol2Cart() takes two numbers: an angle in degrees and a radius")
     source = f"({codes[0].source}, {codes[1].source})"
     polar = cast(Callable[[Row, int], Row], function_of(source, "row, at", environment))
 
-    def make(_: Clock, emit: Receiver) -> Receiver:
+    def make(_: EngineClock, emit: Receiver) -> Receiver:
         def receive(chunk: Chunk) -> None:
             out = list[Event]()
             for kind, at, row in chunk:
@@ -41,5 +42,5 @@ def _polar_to_cartesian(call: FunctionCall, scope: RowScope, environment: Enviro
 
         return receive
 
-    wider = (*scope.columns, Column("x", "double"), Column("y", "double"))
+    wider = (*scope.columns, TypedColumn("x", "double"), TypedColumn("y", "double"))
     return make, RowScope(wider, scope.names)

@@ -24,14 +24,10 @@ _CAST_CLASSES: Mapping[ValueType, tuple[type, ...]] = {
 }
 
 
-class NotCastError(Exception):
-    """A value is not of the type that it was cast to; the row goes to the stream's errors."""
-
-
 def cast_value(value: Value, wanted: ValueType, known: ValueType) -> Value:
     """The value itself, where it is of that type already. A string to another type fails only when it is used, so it
     passes here: Siddhi does not look at it."""
-    if value is None or wanted == known or known == "object" or wanted == "object":
+    if value is None or "object" in (known, wanted) or wanted == known:
         return value
     if wanted == "string":
         return converted(value, "string")
@@ -146,7 +142,9 @@ def _extreme(helper: str) -> FunctionCode:
         for node, argument in zip(call.arguments, arguments, strict=True):
             wide = wider(type_, argument.type) if argument.type in NUMERIC and type_ in NUMERIC else None
             if wide is None:
-                raise AppTextError(node.at, f"{call.name}() takes numbers that can be mixed, and this is {argument.type}")
+                raise AppTextError(
+                    node.at, f"{call.name}() takes numbers that can be mixed, and this is {argument.type}"
+                )
             type_ = wide
         value = f"{helper}({_listed(arguments)})"
         return Code(value if type_ in ("int", "long", "decimal") else f"converted({value}, {type_!r})", type_)

@@ -10,6 +10,7 @@ from decimal import Decimal, DivisionByZero, InvalidOperation
 from typing import Any
 
 from cep.language.expression_tree import ValueType
+from market.money import decimal_of
 
 Value = Any
 """None, str, bool, int, float, Decimal, or any object: what a row has in a column."""
@@ -79,7 +80,7 @@ def text_of(value: Value) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0 or _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
         return repr(value)
-    digits, exponent = f"{Decimal(repr(value)):E}".split("E")
+    digits, exponent = f"{decimal_of(repr(value)):E}".split("E")
     return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
 
 
@@ -99,7 +100,7 @@ def converted(value: Value, wanted: ValueType) -> Value:
 
 def _number(value: Value, wanted: ValueType) -> Value:
     if wanted == "decimal":
-        return Decimal(text_of(value) if isinstance(value, float) else value)
+        return decimal_of(text_of(value))
     if wanted in ("float", "double"):
         return as_float(float(value)) if wanted == "float" else float(value)
     whole = int(value) if not isinstance(value, float) else int(_within_long(value))

@@ -10,22 +10,22 @@ from cep.engine.batch_windows import (
     StreamedLengthBatchWindow,
     TimeBatchWindow,
 )
-from cep.engine.chunks import Clock, Receiver, Row
+from cep.engine.chunks import EngineClock, Receiver
 from cep.engine.expression_code import ExpressionCompiler, function_of
 from cep.engine.scope import Code, Environment, NoScope, Scope, unknown
 from cep.engine.windows import (
     DelayWindow,
+    EventWindow,
     ExternalTimeWindow,
     Key,
     LengthWindow,
     SortWindow,
     TimeWindow,
-    Window,
 )
 from cep.language.expression_tree import Attribute, Constant, Expression, FunctionCall
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 
-MakeWindow = Callable[[Clock, Receiver], Window]
+MakeWindow = Callable[[EngineClock, Receiver], EventWindow]
 """A new window with nothing in it."""
 
 
@@ -144,9 +144,9 @@ def _delay(given: WindowArguments) -> MakeWindow:
 
 
 def _batch(given: WindowArguments) -> MakeWindow:
-    given.counted(0, 1)
-    length = given.length(0) if given.call.arguments else None
-    return lambda clock, emit: ChunkBatchWindow(clock, emit, length)
+    if given.call.arguments:
+        raise AppUnsupportedError(given.call.at, "the window batch is not supported with a length yet")
+    return ChunkBatchWindow
 
 
 WINDOWS: Mapping[str, Callable[[WindowArguments], MakeWindow]] = {
@@ -172,6 +172,7 @@ STREAM_WORKER_NAMES: Mapping[str, str] = {
     "DELAY": "delay",
     "TUMBLING": "batch",
 }
+BATCHES = frozenset({"lengthBatch", "timeBatch", "batch"})
 NOT_YET = frozenset(
     {
         *("externalTimeBatch", "TUMBLING_EXTERNAL_TIME", "session", "SESSION", "cron", "CRON", "frequent"),
@@ -179,6 +180,11 @@ NOT_YET = frozenset(
     }
 )
 """Windows of the language that this engine does not have yet."""
+
+
+def is_batch(call: FunctionCall) -> bool:
+    """Whether the window fills and is emptied."""
+    return STREAM_WORKER_NAMES.get(call.name.upper(), call.name) in BATCHES
 
 
 def window_plan(call: FunctionCall, scope: Scope, environment: Environment) -> MakeWindow:

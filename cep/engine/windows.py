@@ -7,16 +7,15 @@ are Siddhi 5.1's.
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import cmp_to_key
-from itertools import chain
 from typing import Any, Protocol
 
-from cep.engine.chunks import CURRENT, EXPIRED, RESET, Chunk, Clock, Event, Receiver, Row
+from cep.engine.chunks import CURRENT, EXPIRED, RESET, Chunk, EngineClock, Event, Receiver, Row
 
 Key = Callable[[Row, int], Any]
 """Of a row and its time."""
 
 
-class Window(Protocol):
+class EventWindow(Protocol):
     """A part of a query that keeps events. It calls the receiver that it was made with."""
 
     def receive(self, chunk: Chunk) -> None: ...
@@ -28,7 +27,7 @@ class Window(Protocol):
 class LengthWindow:
     """The last `length` events."""
 
-    def __init__(self, clock: Clock, emit: Receiver, length: int) -> None:
+    def __init__(self, clock: EngineClock, emit: Receiver, length: int) -> None:
         self._clock, self._emit, self._length = clock, emit, length
         self._kept: deque[Event] = deque()
 
@@ -56,7 +55,7 @@ class LengthWindow:
 class TimeWindow:
     """The events of the last `milliseconds`, and no more than `length` of them where that is given."""
 
-    def __init__(self, clock: Clock, emit: Receiver, milliseconds: int, length: int | None = None) -> None:
+    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int, length: int | None = None) -> None:
         self._clock, self._emit, self._milliseconds, self._length = clock, emit, milliseconds, length
         self._kept: deque[Event] = deque()
         self._last = -1
@@ -115,7 +114,7 @@ class ExternalTimeWindow:
 class SortWindow:
     """The first `length` events in an order by attributes; the last of them leaves after the one that came."""
 
-    def __init__(self, clock: Clock, emit: Receiver, length: int, orders: list[tuple[Key, bool]]) -> None:
+    def __init__(self, clock: EngineClock, emit: Receiver, length: int, orders: list[tuple[Key, bool]]) -> None:
         """`orders`: key and whether it is descending, the most important first."""
         self._clock, self._emit, self._length, self._orders = clock, emit, length, orders
         self._kept: list[Event] = []
@@ -144,7 +143,7 @@ class SortWindow:
 class DelayWindow:
     """Passes every event on as it came, `milliseconds` later."""
 
-    def __init__(self, clock: Clock, emit: Receiver, milliseconds: int) -> None:
+    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int) -> None:
         self._clock, self._emit, self._milliseconds = clock, emit, milliseconds
         self._kept: deque[Event] = deque()
 
@@ -177,7 +176,3 @@ def compared(left: Any, right: Any) -> int:
     if left is None or right is None:
         return (left is None) - (right is None)
     return int(left > right) - int(left < right)
-
-
-def all_rows(windows: Iterable[Window]) -> Iterable[Event]:
-    return chain.from_iterable(window.rows() for window in windows)

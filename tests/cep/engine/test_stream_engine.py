@@ -1,0 +1,167 @@
+"""Apps in the engine: rows in, rows out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cep.engine.stream_engine import StreamEngine
+from cep.language.app_parser import parse_app
+from cep.language.language_errors import AppTextError, AppUnsupportedError
+
+TRADES = "define stream Trades (symbol string, price double, amount long);\n"
+Values = list[int | None]
+Log = list[tuple[str, int, tuple[Any, ...]]]
+
+
+def known(rows: Values) -> list[int]:
+    return [row for row in rows if row is not None]
+
+
+NAIVE: dict[str, Callable[[Values], int | None]] = {
+    "sum": lambda rows: sum(known(rows)) if known(rows) else None,
+    "min": lambda rows: min(known(rows), default=None),
+    "max": lambda rows: max(known(rows), default=None),
+    "count": len,
+    "distinctCount": lambda rows: len(set(rows)),
+}
+
+
+def out_of(text: str, log: Log, stream: str = "Out") -> list[tuple[int, tuple[Any, ...]]]:
+    """Time and values of every row of the stream."""
+    engine, rows = StreamEngine(parse_app(text)), list[tuple[int, tuple[Any, ...]]]()
+    engine.listen(stream, lambda at, row: rows.append((at, row)))
+    for name, at, row in log:
+        engine.send(name, at, row)
+    engine.advance(10_000_000)
+    return rows
+
+
+def trades(*prices: float | None, gap: int = 100) -> Log:
+    return [("Trades", place * gap, ("BTC", price, place)) for place, price in enumerate(prices)]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("from Trades[price > 2] select price", [3.0]),
+        ("from Trades[not (price > 2)] select amount", [0, 1, 3]),
+        ("from Trades select amount / 2 as half", [0, 0, 1, 1]),
+        ("from Trades select price + amount as x", [1.0, 3.0, 5.0, None]),
+        ("from Trades select 1 / 0 as x", [None, None, None, None]),
+        ("from Trades[price != 2] select amount", [0, 2, 3]),
+        ("from Trades select sum(price) as s", [1.0, 3.0, 6.0, 6.0]),
+        ("from Trades select count() as n, amount having n > 2", [(3, 2), (4, 3)]),
+        ("from Trades#window.length(2) select sum(amount) as s", [0, 1, 3, 5]),
+        ("from Trades#window.lengthBatch(2) select sum(amount) as s", [1, 5]),
+        ("from Trades#window.time(150) select count() as n", [1, 2, 2, 2]),
+        ("from Trades select amount output last every 2 events", [1, 3]),
+        ("from Trades#window.lengthBatch(4) select amount order by amount desc limit 2", [3, 2]),
+    ],
+)
+def test_queries(query: str, expected: list[Any]) -> None:
+    rows = out_of(f"{TRADES}{query} insert into Out;", trades(1, 2, 3, None))
+    assert [row if len(row) > 1 else row[0] for _, row in rows] == expected
+
+
+def test_both_spellings_are_the_same_app() -> None:
+    other = "CREATE STREAM Trades (symbol string, price double, amount long);\n"
+    theirs = "INSERT INTO Out SELECT sum(price) AS s FROM Trades WINDOW SLIDING_LENGTH(2);"
+    ours = "from Trades#window.length(2) select sum(price) as s insert into Out;"
+    log = trades(1, 2, 3)
+    assert out_of(other + theirs, log) == out_of(TRADES + ours, log) == [(0, (1.0,)), (100, (3.0,)), (200, (5.0,))]
+
+
+def test_expired_rows_have_the_time_of_what_made_them_leave() -> None:
+    text = f"{TRADES}from Trades#window.time(250) select amount insert expired events into Out;"
+    assert out_of(text, trades(1, 2, 3, 4)) == [(300, (0,)), (10_000_000, (1,)), (10_000_000, (2,)), (10_000_000, (3,))]
+
+
+def test_a_join_meets_what_the_other_side_keeps() -> None:
+    text = f"""{TRADES}define stream Quotes (symbol string, bid double);
+    from Quotes as q join Trades#window.length(1) as t on q.symbol == t.symbol
+    select q.bid, t.price insert into Out;"""
+    log: Log = [("Trades", 1, ("BTC", 1.0, 1)), ("Quotes", 2, ("BTC", 9.0)), ("Quotes", 3, ("ETH", 8.0))]
+    assert out_of(text, log) == [(2, (9.0, 1.0))]
+
+
+def test_every_key_of_a_partition_has_its_own_state() -> None:
+    text = f"""{TRADES}partition with (symbol of Trades) begin
+    from Trades select symbol, count() as n insert into #Mid;
+    from #Mid[n == 2] select symbol insert into Out;
+    end;"""
+    log: Log = [("Trades", at, (symbol, 1.0, 1)) for at, symbol in enumerate(("BTC", "ETH", None, None, "BTC", "BTC"))]
+    assert out_of(text, log) == [(4, ("BTC",))]
+
+
+def test_a_named_window_is_read_by_several_queries() -> None:
+    text = f"""{TRADES}define window Last (price double) length(1) output all events;
+    from Trades select price insert into Last;
+    from Last select price insert expired events into Out;
+    from Last select max(price) as top insert into Top;"""
+    assert out_of(text, trades(1, 2, 3)) == [(100, (1.0,)), (200, (2.0,))]
+    assert [row for _, row in out_of(text, trades(1, 2, 3), "Top")] == [(1.0,), (2.0,), (3.0,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "from Trade select symbol insert into Out;",
+            "line 2, column 6: there is no stream 'Trade'; did you mean 'Trades'?",
+        ),
+        ("from Trades[pric > 1] select symbol insert into Out;", "there is no attribute 'pric'; did you mean 'price'?"),
+        ("from Trades[price] select symbol insert into Out;", "a condition is expected here, and this is double"),
+        ("from Trades[symbol > 1] select symbol insert into Out;", "> compares numbers, and these are string and int"),
+        ("from Trades select summ(price) as s insert into Out;", "there is no function summ()"),
+        ("from Trades select sum(symbol) as s insert into Out;", "sum() takes a number, and this is string"),
+        ("from Trades select price + 1 insert into Out;", "this value needs a name"),
+        ("from Trades#window.lenght(2) select price insert into Out;", "did you mean 'length'?"),
+        ("from Trades#window.length('2') select price insert into Out;", "a number of events is expected here"),
+        ("from Trades select symbol insert into Trades;", "'Trades' has the columns symbol string, price double"),
+    ],
+)
+def test_mistakes_are_told_with_their_place(text: str, problem: str) -> None:
+    with pytest.raises(AppTextError) as told:
+        StreamEngine(parse_app(TRADES + text))
+    assert problem in str(told.value)
+    assert str(told.value).startswith("line 2, column ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "define table T (a int);",
+        "from every a=Trades -> b=Trades select a.price insert into Out;",
+        "from Trades#window.session(5 sec) select price insert into Out;",
+        "from Trades select price output snapshot every 1 sec insert into Out;",
+        "from Trades#window.lengthBatch(2) as a join Trades as b select a.price insert into Out;",
+    ],
+)
+def test_what_is_not_there_yet_is_named_before_anything_runs(text: str) -> None:
+    with pytest.raises(AppUnsupportedError, match=r"supported"):
+        StreamEngine(parse_app(TRADES + text))
+
+
+@given(
+    prices=st.lists(st.integers(-50, 50) | st.none(), max_size=30),
+    length=st.integers(1, 5),
+    aggregator=st.sampled_from(sorted(NAIVE)),
+)
+def test_a_window_by_length_is_its_last_rows(prices: Values, length: int, aggregator: str) -> None:
+    text = f"{TRADES}from Trades#window.length({length}) select {aggregator}(price) as v insert into Out;"
+    expected = [NAIVE[aggregator](prices[max(0, end - length) : end]) for end in range(1, len(prices) + 1)]
+    assert [row[0] for _, row in out_of(text, trades(*prices))] == expected
+
+
+@given(gaps=st.lists(st.integers(0, 300), max_size=30), milliseconds=st.integers(1, 500))
+def test_a_window_by_time_is_what_came_since(gaps: list[int], milliseconds: int) -> None:
+    times = [sum(gaps[: place + 1]) for place in range(len(gaps))]
+    text = f"{TRADES}from Trades#window.time({milliseconds}) select count() as n insert into Out;"
+    log: Log = [("Trades", at, ("BTC", 1.0, 1)) for at in times]
+    expected = [
+        sum(at - milliseconds < earlier <= at for earlier in times[: place + 1]) for place, at in enumerate(times)
+    ]
+    assert [row[0] for _, row in out_of(text, log)] == expected
