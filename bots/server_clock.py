@@ -1,4 +1,5 @@
-"""The store's clock as this process knows it: never behind it, whatever becomes of the wall clock."""
+"""The store's clock as this process knows it, whatever becomes of the wall clock: a bound that is never behind it, by
+which orders are held back, and the best estimate, by which their times are told."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,11 +16,25 @@ class ServerClock:
 
     steady_clock: Callable[[], int] = steady_now
     _ahead: int | None = None
+    _within: tuple[int, int] | None = None
+    """How far the store's clock is ahead of the steady one, least and most, by all answers that agree."""
 
     def observe(self, server_now: int, asked_at: int) -> None:
-        """The store said that it was `server_now` in an answer to a request of `asked_at`, by the steady clock."""
-        self._ahead = server_now + RESOLUTION - asked_at
+        """The store said that it was `server_now` in an answer, just come, to a request of `asked_at`, by the steady
+        clock."""
+        least, self._ahead = server_now - self.steady_clock(), server_now + RESOLUTION - asked_at
+        most = self._ahead
+        if self._within is not None:
+            # answers that do not agree: one of the clocks was set, or has drifted
+            both = max(least, self._within[0]), min(most, self._within[1])
+            least, most = both if both[0] <= both[1] else (least, most)
+        self._within = least, most
 
     def latest(self) -> int | None:
         """The latest that it may be now, by the store's clock, microseconds; None before the first reading."""
         return None if self._ahead is None else self.steady_clock() + self._ahead
+
+    def about(self) -> int | None:
+        """The estimate: an answer that was long on its way moves it no further than shorter ones allow (as Marzullo's
+        algorithm intersects intervals, https://en.wikipedia.org/wiki/Marzullo%27s_algorithm)."""
+        return None if self._within is None else self.steady_clock() + sum(self._within) // 2

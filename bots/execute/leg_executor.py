@@ -123,4 +123,4 @@ class _Posting:
         reason = executor.send_block()
         if reason is not None:
             raise NotPostedError(reason)
-        self.posted_at = now
+        self.posted_at = executor.server_clock.about()

@@ -303,7 +303,7 @@ async def test_when_it_was_posted_is_in_its_times() -> None:
     granted_at = clock.time
     account = ScriptedAccount(clock, found, held_up=400_000)
     await (await executor(store, account)).execute(IDENTITY, await buy_leg(store))
-    assert (await buy_leg(store)).times["sent"] == granted_at + 400_000 + RESOLUTION
+    assert (await buy_leg(store)).times["sent"] == granted_at + 400_000 + RESOLUTION // 2
 
 
 async def leased(store: MemoryTradeStore, what: str, holder: str = "one") -> Actor:

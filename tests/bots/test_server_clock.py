@@ -1,4 +1,4 @@
-"""The store's clock as a process knows it: never behind it."""
+"""The store's clock as a process knows it: never behind it, and about what it is."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +10,9 @@ SECOND = 1_000_000
 
 
 def test_before_the_first_answer_nothing_is_known() -> None:
-    assert ServerClock(SteppedClock().now).latest() is None
+    clock = ServerClock(SteppedClock().now)
+    assert clock.latest() is None
+    assert clock.about() is None
 
 
 def test_it_counts_from_before_the_question() -> None:
@@ -35,7 +37,7 @@ def test_the_newest_answer_counts_also_where_the_clock_was_set_back() -> None:
 @given(steps=st.lists(st.tuples(st.integers(0, SECOND), st.integers(0, SECOND), st.integers(0, SECOND)), min_size=1))
 def test_it_is_never_behind_whatever_the_delays(steps: list[tuple[int, int, int]]) -> None:
     """Of each question: how long it and its answer took, and what passed after that."""
-    steady, ahead = SteppedClock(), 123_456_789
+    steady, ahead, quickest = SteppedClock(), 123_456_789, 2 * SECOND
     clock = ServerClock(steady.now)
     for there, back, after in steps:
         asked_at = steady.now()
@@ -48,3 +50,26 @@ def test_it_is_never_behind_whatever_the_delays(steps: list[tuple[int, int, int]
         latest = clock.latest()
         assert latest is not None
         assert steady.now() + ahead <= latest <= steady.now() + ahead + there + RESOLUTION
+        about = clock.about()
+        assert about is not None
+        assert about <= latest
+        quickest = min(quickest, there + back)
+        assert abs(about - (steady.now() + ahead)) <= quickest + RESOLUTION
+
+
+def test_a_long_answer_after_a_short_one_leaves_the_estimate() -> None:
+    steady = SteppedClock()
+    clock = ServerClock(steady.now)
+    clock.observe(1_000 * SECOND, steady.now())
+    asked_at = steady.now()
+    steady.time += SECOND // 2
+    clock.observe(1_000 * SECOND + SECOND // 2, asked_at)
+    assert clock.about() == 1_000 * SECOND + SECOND // 2 + RESOLUTION // 2
+
+
+def test_the_estimate_follows_a_clock_that_was_set() -> None:
+    steady = SteppedClock()
+    clock = ServerClock(steady.now)
+    clock.observe(1_000 * SECOND, steady.now())
+    clock.observe(900 * SECOND, steady.now())
+    assert clock.about() == 900 * SECOND + RESOLUTION // 2
