@@ -1,5 +1,5 @@
 """The store's clock as this process knows it, whatever becomes of the wall clock: a bound that is never behind it, by
-which orders are held back, and the best estimate, by which their times are told."""
+which orders are held back, and the best estimate, by which their times are recorded."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

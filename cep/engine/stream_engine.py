@@ -13,6 +13,7 @@ from cep.engine.join_compiler import JoinPlan, SidePlan
 from cep.engine.joins import Join, JoinSide
 from cep.engine.partitions import Keys, PartitionPlan
 from cep.engine.query_compiler import QueryPlan
+from cep.engine.scope import Columns
 from cep.engine.selector import Selector
 from cep.engine.stages import MakeStage
 from cep.engine.values import as_float
@@ -70,6 +71,20 @@ class StreamEngine:
     def next_due(self) -> int | None:
         """When the clock has something to do next, though no row comes; None where it has nothing."""
         return self._clock.next_due
+
+    def columns_of(self, stream: str) -> Columns:
+        """Raises KeyError where the app has no such stream."""
+        return self._plan.streams[stream]
+
+    def explained(self) -> Iterable[str]:
+        """What the app is made of, a line for each part."""
+        for name, columns in self._plan.streams.items():
+            yield f"stream {name} ({', '.join(f'{one.name} {one.type}' for one in columns)})"
+        for name, window in self._plan.windows.items():
+            yield f"window {name} ({', '.join(f'{one.name} {one.type}' for one in window.columns)})"
+        for query in self._plan.queries:
+            target = "listeners" if query.target is None else query.target
+            yield f"query {query.name or f'at line {query.at.line}'} -> {target}"
 
     def listen(self, stream: str, listener: RowListener) -> None:
         """Call `listener` with every row that enters `stream`. Raises KeyError where the app has no such stream."""

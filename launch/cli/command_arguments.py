@@ -50,6 +50,15 @@ def add_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=port, help="port of the dashboard (default 8000)")
 
 
+def add_app(command: argparse.ArgumentParser) -> None:
+    works = command.add_subparsers(dest="work", required=True, metavar="WORK")
+    check = works.add_parser("check", help="say what is wrong in an app's text, and where; nothing is run")
+    check.add_argument("file", type=Path, help="the app's text")
+    test = works.add_parser("test", help="run an app's cases on a clock of their own, and compare the rows")
+    test.add_argument("file", type=Path, help="the app's text")
+    test.add_argument("cases", type=Path, help="cases, a JSON object a line")
+
+
 def add_backtest(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names", nargs="+", metavar="SET|FILE", help="a tick set's name or folder, a recorded session's, or raw files"

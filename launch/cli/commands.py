@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 
 from launch.cli.command_arguments import (
+    add_app,
     add_backtest,
     add_bot,
     add_cep,
@@ -85,6 +86,7 @@ def _commands() -> tuple[Command, ...]:
             add_chaos,
             _chaos,
         ),
+        ("app", "check a stream app, and run its cases", add_app, _app),
         ("markets", "list what can be compared with what, and why something is not", add_markets, _markets),
         ("doctor", "check every prerequisite", add_nothing, _doctor),
         ("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
@@ -129,6 +131,12 @@ def _live(arguments: argparse.Namespace) -> int:
     check_live(home, config, os.environ)
     with locked(home):
         return asyncio.run(run_live(home, options, config, os.environ, echo))
+
+
+def _app(arguments: argparse.Namespace) -> int:
+    from launch.cli.app_command import run_app
+
+    return run_app(arguments, echo)
 
 
 def _markets(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ import pytest
 from cep.engine.stream_engine import StreamEngine
 from cep.language.app_parser import parse_app
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from tests.cep.engine.conformance import Case, differences, family_of
+from tests.cep.engine.conformance import Case, case_differences, family_of
 from tests.cep.language.trees import conformance_cases, conformance_folder
 
 pytestmark = pytest.mark.skipif(conformance_folder() is None, reason="the shared conformance cases are not here")
@@ -47,7 +47,7 @@ REFUSED_BY_THE_ORACLE_ALONE = {"refused/049": "a decimal column: an extension of
 
 def outcome(case: Case) -> str:
     try:
-        found = differences(case)
+        found = case_differences(case)
     except AppUnsupportedError:
         return "unsupported"
     return "different" if found else "equal"

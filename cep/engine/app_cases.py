@@ -1,0 +1,191 @@
+"""Cases of an app: rows that go in, with their times, and the rows that must come out. What `arbitrage app test` runs.
+
+A case is one JSON object: `id`; `events`, each `[time, stream, values]`; `outputs`, the streams that are watched;
+`expected`: `{"out": [[stream, time, expired, values], …]}` in order; `queries` and `expected.query` likewise, with
+`[query, time, rows in, rows removed]` of a chunk each. `compare` is "ordered" or "set"; `times: false` leaves out
+times; `app` is a text of its own for the case. Streams are compared each for itself.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import Any, Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from cep.engine.chunks import CURRENT, EXPIRED, Chunk
+from cep.engine.scope import Columns
+from cep.engine.stream_engine import StreamEngine
+from cep.language.app_parser import parse_app
+from cep.language.expression_tree import Place, ValueType
+from cep.language.language_errors import AppUnsupportedError
+
+RELATIVE = 1e-6
+"""A float has 32 bits."""
+NEAR_ZERO = 1e-9
+_LENIENT = ConfigDict(extra="ignore")
+
+
+@dataclass(frozen=True, config=_LENIENT)
+class ExpectedRows:
+    out: list[tuple[str, int, bool, list[Any]]] = field(default_factory=list)
+    query: list[tuple[str, int, list[Any] | None, list[Any] | None]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, config=_LENIENT)
+class AppCase:
+    """One case; an event of a number and null is a pause of a real clock, and skipped."""
+
+    id: str
+    events: list[tuple[int | None, str, list[Any]] | tuple[int, None]]
+    expected: ExpectedRows
+    app: str | None = None
+    outputs: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    on_demand: list[str] = field(default_factory=list)
+    compare: Literal["ordered", "set"] = "ordered"
+    times: bool = True
+
+
+_CASE = TypeAdapter(AppCase)
+_TYPES: Mapping[ValueType, tuple[type, ...]] = {
+    "string": (str,),
+    "int": (int,),
+    "long": (int,),
+    "float": (int, float),
+    "double": (int, float),
+    "bool": (bool,),
+}
+"""What JSON has for each type of a column."""
+
+
+class AppCaseError(Exception):
+    """A case cannot be run as it is written; one sentence."""
+
+
+def read_case(line: str) -> AppCase:
+    """Raises AppCaseError."""
+    try:
+        return _CASE.validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise AppCaseError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+
+
+def differences(case: AppCase, text: str | None = None) -> list[str]:
+    """What differs from the expected rows, a sentence for each stream; nothing where all is equal. `text`: of the app,
+    where the case has none.
+
+    Raises AppTextError, AppUnsupportedError, AppCaseError.
+    """
+    engine = StreamEngine(parse_app(case.app if case.app is not None else text or ""))
+    if case.on_demand:
+        raise AppUnsupportedError(Place(1, 1), "on-demand queries are not supported yet")
+    watched = _Watched(engine, case)
+    watched.run()
+    return [*_of_streams(case, watched), *_of_queries(case, watched)]
+
+
+class _Watched:
+    """What came out of an engine."""
+
+    def __init__(self, engine: StreamEngine, case: AppCase) -> None:
+        self._engine, self._case = engine, case
+        self.rows: dict[str, list[Any]] = {}
+        self.chunks: dict[str, list[Any]] = {}
+        for stream in case.outputs:
+            self._watch(stream)
+        for query in case.queries:
+            self._watch_query(query)
+
+    def _watch(self, stream: str) -> None:
+        into = self.rows.setdefault(stream, [])
+        try:
+            self._engine.listen(stream, lambda at, row: into.append([at, list(row)]))
+        except KeyError:
+            raise AppCaseError(f"the app has no stream {stream!r}") from None
+
+    def _watch_query(self, query: str) -> None:
+        into = self.chunks.setdefault(query, [])
+        self._engine.listen_to_query(query, lambda chunk: into.extend(_told(query, chunk)))
+
+    def run(self) -> None:
+        for event in self._case.events:
+            match event:
+                case (at, str() as stream, list() as values):
+                    self._send(stream, self._engine.now if at is None else at, values)
+
+    def _send(self, stream: str, at: int, values: list[Any]) -> None:
+        try:
+            columns = self._engine.columns_of(stream)
+        except KeyError:
+            raise AppCaseError(f"the app has no stream {stream!r}") from None
+        problem = row_problem(columns, values)
+        if problem is not None:
+            raise AppCaseError(f"the event of {stream!r} at {at} {problem}")
+        self._engine.send(stream, at, tuple(values))
+
+
+def _told(query: str, chunk: Chunk) -> Iterable[Any]:
+    """The chunk as a case has it; none of one without rows."""
+    came, left = (
+        [[at, kind is EXPIRED, list(row)] for kind, at, row in chunk if kind is wanted] or None
+        for wanted in (CURRENT, EXPIRED)
+    )
+    if came or left:
+        yield [query, chunk[-1][1], came, left]
+
+
+def _of_streams(case: AppCase, watched: _Watched) -> Iterable[str]:
+    for name, rows in watched.rows.items():
+        wanted = [[at, values] for stream, at, _, values in case.expected.out if stream == name]
+        yield from _different(case, name, rows, wanted)
+
+
+def _of_queries(case: AppCase, watched: _Watched) -> Iterable[str]:
+    for name, chunks in watched.chunks.items() if case.times else ():
+        wanted = [list(chunk) for chunk in case.expected.query if chunk[0] == name and (chunk[2] or chunk[3])]
+        yield from _different(case, f"query {name}", chunks, wanted)
+
+
+def _different(case: AppCase, name: str, got: Sequence[Any], wanted: Sequence[Any]) -> Iterable[str]:
+    if not case.times:
+        got, wanted = [row[1] for row in got], [row[1] for row in wanted]
+    if case.compare == "set":
+        got, wanted = sorted(got, key=repr), sorted(wanted, key=repr)
+    for place, (mine, theirs) in enumerate(zip(got, wanted, strict=False)):
+        if not same_values(mine, theirs):
+            yield f"{name}: row {place + 1} is {mine}, and {theirs} was expected"
+            return
+    if len(got) != len(wanted):
+        longer, how = (got, "more than") if len(got) > len(wanted) else (wanted, "fewer than")
+        first = longer[min(len(got), len(wanted))]
+        yield f"{name}: {len(got)} rows came, {how} the {len(wanted)} expected; the first of them is {first}"
+
+
+def row_problem(columns: Columns, values: Sequence[Any]) -> str | None:
+    """Why the values are no row of the columns; None where they are."""
+    if len(values) != len(columns):
+        return f"has {len(values)} values for {len(columns)} columns"
+    for column, value in zip(columns, values, strict=True):
+        if value is not None and type(value) not in _TYPES.get(column.type, (type(value),)):
+            return f"has {value!r} in {column.name!r}, which is {column.type}"
+    return None
+
+
+def same_values(mine: Any, theirs: Any) -> bool:
+    """Whole numbers exactly, others to a millionth; lists value by value."""
+    if isinstance(mine, tuple | list) and isinstance(theirs, tuple | list):
+        return len(mine) == len(theirs) and all(same_values(one, two) for one, two in zip(mine, theirs, strict=True))
+    if _is_number(mine) and _is_number(theirs):
+        if isinstance(mine, int) and isinstance(theirs, int):
+            return mine == theirs
+        both_nan = math.isnan(mine) and math.isnan(theirs)
+        return both_nan or math.isclose(mine, theirs, rel_tol=RELATIVE, abs_tol=NEAR_ZERO)
+    return type(mine) is type(theirs) and bool(mine == theirs)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,71 @@
+"""`arbitrage app`: check a stream app, and run its cases."""
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from cep.engine.app_cases import AppCaseError, differences, read_case
+from cep.engine.stream_engine import StreamEngine
+from cep.language.app_parser import parse_app
+from cep.language.language_errors import AppTextError
+from launch.errors import CannotStartError, LaunchError
+
+Echo = Callable[[str], None]
+
+
+def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
+    """Raises LaunchError in one sentence."""
+    text = _read(arguments.file)
+    engine = _checked(arguments.file, text)
+    if arguments.work == "check":
+        echo(f"{arguments.file}: no mistake found")
+        for line in engine.explained():
+            echo(f"  {line}")
+        return 0
+    return _test(text, arguments.cases, echo)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CannotStartError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    except UnicodeDecodeError as error:
+        raise CannotStartError(f"{path}: is no text (byte {error.start} is not UTF-8).") from error
+
+
+def _checked(path: Path, text: str) -> StreamEngine:
+    try:
+        return StreamEngine(parse_app(text))
+    except AppTextError as error:
+        raise CannotStartError(f"{path}, {error}.") from error
+
+
+def _test(text: str, cases: Path, echo: Echo) -> int:
+    """Exit code 1 where a case differs."""
+    ran = failed = 0
+    for number, line in _lines(cases):
+        name, found = _outcome(f"{cases}, line {number}", line, text)
+        ran += 1
+        failed += bool(found)
+        for problem in found:
+            echo(f"{name}: {problem}")
+    if not ran:
+        raise LaunchError(f"{cases}: has no case.")
+    echo(f"{ran - failed} of {ran} cases as expected")
+    return 1 if failed else 0
+
+
+def _lines(cases: Path) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(_read(cases).splitlines(), start=1):
+        if line.strip():
+            yield number, line
+
+
+def _outcome(place: str, line: str, text: str) -> tuple[str, list[str]]:
+    """The case's name, and what differs."""
+    try:
+        case = read_case(line)
+        return case.id, differences(case, text)
+    except (AppCaseError, AppTextError) as error:
+        raise CannotStartError(f"{place}: {error}.") from error

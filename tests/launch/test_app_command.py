@@ -1,0 +1,97 @@
+"""`arbitrage app`: what it says of an app and of its cases."""
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from launch.cli.app_command import run_app
+from launch.errors import LaunchError
+
+APP = """define stream Trades (symbol string, price double, amount long);
+@info(name = 'busy')
+from Trades#window.time(1 sec) select symbol, count() as n group by symbol having n > 1 insert into Busy;
+"""
+TRADE = ["BTC", 1.0, 1]
+
+
+def case(**changes: Any) -> str:
+    base = {
+        "id": "two in a second",
+        "outputs": ["Busy"],
+        "events": [[0, "Trades", TRADE], [10, "Trades", TRADE]],
+        "expected": {"out": [["Busy", 10, False, ["BTC", 2]]]},
+    }
+    return json.dumps(base | changes)
+
+
+def run(tmp_path: Path, work: str, app: str, *cases: str) -> tuple[int, list[str]]:
+    file, lines, said = tmp_path / "a.app", tmp_path / "a.jsonl", list[str]()
+    file.write_text(app)
+    lines.write_text("\n".join(cases))
+    return run_app(Namespace(work=work, file=file, cases=lines), said.append), said
+
+
+def test_an_app_without_mistakes_is_explained(tmp_path: Path) -> None:
+    code, said = run(tmp_path, "check", APP)
+    assert code == 0
+    assert said[1:] == [
+        "  stream Trades (symbol string, price double, amount long)",
+        "  stream Busy (symbol string, n long)",
+        "  query busy -> Busy",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("app", "problem"),
+    [
+        (APP.replace("double", "duble"), "line 1, column 44: `duble` is unexpected"),
+        (APP.replace("n > 1", "m > 1"), "line 3, column 83: there is no attribute 'm'"),
+        (APP + "define table T (a int);", "line 4, column 1: T: only streams"),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_its_place(tmp_path: Path, app: str, problem: str) -> None:
+    with pytest.raises(LaunchError) as found:
+        run(tmp_path, "check", app)
+    assert f"a.app, {problem}" in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_cases_that_hold_and_one_that_does_not(tmp_path: Path) -> None:
+    slow = case(id="too slow", events=[[0, "Trades", TRADE], [2_000, "Trades", TRADE]])
+    code, said = run(tmp_path, "test", APP, case(), "", slow)
+    assert code == 1
+    assert said == [
+        "too slow: Busy: 0 rows came, fewer than the 1 expected; the first of them is [10, ['BTC', 2]]",
+        "1 of 2 cases as expected",
+    ]
+    assert run(tmp_path, "test", APP, case()) == (0, ["1 of 1 cases as expected"])
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "line 1: Invalid JSON"),
+        (case(events=[[0, "Trade", TRADE]]), "line 1: the app has no stream 'Trade'"),
+        (case(outputs=["Busi"]), "line 1: the app has no stream 'Busi'"),
+        (case(events=[[0, "Trades", ["BTC", 1.0]]]), "has 2 values for 3 columns"),
+        (case(events=[[0, "Trades", ["BTC", "1", 1]]]), "has '1' in 'price', which is double"),
+        (case(compare="somehow"), "line 1: compare: Input should be 'ordered' or 'set'"),
+        ("", "has no case"),
+    ],
+)
+def test_cases_that_cannot_be_run_are_one_sentence(tmp_path: Path, line: str, problem: str) -> None:
+    with pytest.raises(LaunchError) as found:
+        run(tmp_path, "test", APP, line)
+    assert problem in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_a_file_that_is_not_there_or_is_no_text(tmp_path: Path) -> None:
+    with pytest.raises(LaunchError, match="cannot be read"):
+        run_app(Namespace(work="check", file=tmp_path / "none"), print)
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    with pytest.raises(LaunchError, match="is no text"):
+        run_app(Namespace(work="check", file=tmp_path / "bytes"), print)
