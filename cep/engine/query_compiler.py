@@ -9,6 +9,8 @@ from cep.engine.chunks import CURRENT, EXPIRED, Kind, Row
 from cep.engine.expression_code import ExpressionCompiler, function_of
 from cep.engine.join_compiler import JoinPlan, JoinScope, join_plan
 from cep.engine.output_rates import MakeRate, rate_plan
+from cep.engine.pattern_compiler import PatternScope, pattern_plan
+from cep.engine.patterns import PatternPlan
 from cep.engine.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
 from cep.engine.selector import SelectorPlan
 from cep.engine.stages import MakeStage, filter_stage, source_columns
@@ -21,6 +23,7 @@ from cep.language.app_tree import (
     InsertInto,
     JoinInput,
     OutputColumn,
+    PatternInput,
     Query,
     Return,
     StreamFunction,
@@ -37,6 +40,9 @@ WANTED: Mapping[EventKind, frozenset[Kind]] = {
 }
 
 
+SelectionScope = RowScope | JoinScope | PatternScope
+
+
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
     """A query's one stream or named window, and what it goes through."""
@@ -51,7 +57,7 @@ class QueryPlan:
 
     at: Place
     name: str | None
-    input: StreamPlan | JoinPlan
+    input: StreamPlan | JoinPlan | PatternPlan
     selection: SelectorPlan
     rate: MakeRate
     columns: Columns
@@ -65,15 +71,15 @@ def query_plan(
 
     Raises AppTextError, AppUnsupportedError.
     """
-    read: StreamPlan | JoinPlan
-    scope: RowScope | JoinScope
+    read: StreamPlan | JoinPlan | PatternPlan
+    scope: SelectionScope
     match query.input:
         case StreamInput():
             read, scope = _stream_plan(query.input, sources, environment)
         case JoinInput():
             read, scope = join_plan(query.input, sources, kept, environment)
-        case _:
-            raise AppUnsupportedError(query.at, "patterns and sequences are not supported yet")
+        case PatternInput():
+            read, scope = pattern_plan(query.input, sources, environment)
     selection, columns = _Selecting(scope, environment).plan(query)
     target = _target(query.output)
     return QueryPlan(query.at, _name_of(query), read, selection, rate_plan(query.rate), columns, target)
@@ -124,7 +130,7 @@ def _stage(handler: Handler, scope: RowScope, environment: Environment) -> tuple
 class _Selecting:
     """Compiles one selection; the aggregators are numbered as they are met."""
 
-    scope: RowScope | JoinScope
+    scope: SelectionScope
     environment: Environment
     kinds: list[AggregatorKind] = field(default_factory=list)
     arguments: list[str] = field(default_factory=list)
@@ -135,7 +141,7 @@ class _Selecting:
 
     def plan(self, query: Query) -> tuple[SelectorPlan, Columns]:
         selection = query.selection
-        sources, columns = self._outputs(selection.columns)
+        sources, columns = self._outputs(query.at, selection.columns)
         having = None if selection.having is None else self._having(selection.having, columns)
         plan = SelectorPlan(
             outputs=self._function(sources, "row, at, aggregated"),
@@ -154,7 +160,9 @@ class _Selecting:
         tuple_source = f"({''.join(f'{source}, ' for source in sources)})"
         return cast(Callable[..., Row], function_of(tuple_source, parameters, self.environment))
 
-    def _outputs(self, selected: tuple[OutputColumn, ...] | None) -> tuple[list[str], Columns]:
+    def _outputs(self, at: Place, selected: tuple[OutputColumn, ...] | None) -> tuple[list[str], Columns]:
+        if selected is None and isinstance(self.scope, PatternScope):
+            raise AppUnsupportedError(at, "`select *` of a pattern is not supported yet: name the attributes")
         if selected is None:
             return [f"row[{position}]" for position in range(len(self.scope.columns))], self.scope.columns
         compiler = ExpressionCompiler(self.scope, self._aggregated)

@@ -12,7 +12,8 @@ from cep.engine.chunks import CURRENT, Chunk, Event, Receiver, Row, as_current
 from cep.engine.join_compiler import JoinPlan, SidePlan
 from cep.engine.joins import Join, JoinSide
 from cep.engine.partitions import Keys, PartitionPlan
-from cep.engine.query_compiler import QueryPlan
+from cep.engine.patterns import Pattern, PatternPlan
+from cep.engine.query_compiler import QueryPlan, StreamPlan
 from cep.engine.scope import Columns
 from cep.engine.selector import Selector
 from cep.engine.stages import MakeStage
@@ -142,13 +143,20 @@ class StreamEngine:
         """The query's parts, which read and write in `junctions`."""
         if isinstance(query.input, JoinPlan):
             self._build_join(query, query.input, junctions)
-            return
+        elif isinstance(query.input, PatternPlan):
+            pattern = Pattern(query.input, self._selector(query, junctions).receive)
+            for stream in query.input.streams:
+                junctions[stream].readers.append(pattern.receiver(stream))
+        else:
+            self._build_stream(query, query.input, junctions)
+
+    def _build_stream(self, query: QueryPlan, plan: StreamPlan, junctions: Junctions) -> None:
         # in the order of the text, though the last part is made first
-        clocks = [self._clock.part() for _ in query.input.stages]
+        clocks = [self._clock.part() for _ in plan.stages]
         receiver: Receiver = self._selector(query, junctions).receive
-        for make, clock in zip(reversed(query.input.stages), reversed(clocks), strict=True):
+        for make, clock in zip(reversed(plan.stages), reversed(clocks), strict=True):
             receiver = make(clock, receiver)
-        junctions[query.input.source].readers.append(receiver)
+        junctions[plan.source].readers.append(receiver)
 
     def _build_join(self, query: QueryPlan, plan: JoinPlan, junctions: Junctions) -> None:
         clocks = self._clock.part(), self._clock.part()

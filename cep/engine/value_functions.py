@@ -60,7 +60,13 @@ def new_uuid() -> str:
     return str(uuid.uuid4())
 
 
+def row_value(rows: Sequence[tuple[object, ...]], index: int, column: int) -> object:
+    """A column of one of a pattern's rows; None where there is no such row. From the end where `index` is negative."""
+    return rows[index][column] if -len(rows) <= index < len(rows) else None
+
+
 RUNTIME_NAMES: Mapping[str, object] = {
+    "row_value": row_value,
     "as_int": as_int,
     "as_long": as_long,
     "as_float": as_float,

@@ -29,7 +29,7 @@ def test_our_own_exchanges_need_no_entry() -> None:
 
 def test_one_of_ours_goes_through_ccxt_where_it_is_said() -> None:
     config = configured(exchange={"bitflyer": {"adapter": "generic"}})
-    assert session_entries(config, "paper") == {"bitflyer": ExchangeEntry("bitflyer", "generic", 1_000)}
+    assert session_entries(config, "paper") == {"bitflyer": ExchangeEntry("bitflyer", "generic", 1_000, 3)}
 
 
 def test_two_accounts_at_one_exchange_have_a_name_each() -> None:
@@ -39,7 +39,7 @@ def test_two_accounts_at_one_exchange_have_a_name_each() -> None:
 
 def test_any_other_exchange_goes_through_ccxt() -> None:
     config = configured(exchange={"okx": {"mode": "public"}})
-    assert session_entries(config, "public") == {"okx": ExchangeEntry("okx", "generic", 110)}
+    assert session_entries(config, "public") == {"okx": ExchangeEntry("okx", "generic", 110, 4)}
 
 
 def test_money_is_traded_through_ccxt_only_where_the_exchange_is_named() -> None:
@@ -135,7 +135,7 @@ def test_a_session_at_public_prices_of_another_exchange(tmp_path: Path) -> None:
     document = {"exchange": OKX | {"kraken": {"mode": "public"}}, "markets": {"okx": {"symbols": ["BTC/USDT"]}}}
     check_public(tmp_path, configured(**document))
     session = public_session(tmp_path, PaperOptions(None, None, None, None), configured(**document))
-    assert session.entries == {"okx": ExchangeEntry("okx", "generic", 110)}
+    assert session.entries == {"okx": ExchangeEntry("okx", "generic", 110, 4)}
     assert session.paper_balances["okx"] == {"BTC": 1, "USDT": 100_000}
     assert Session.from_json(session.to_json()) == session
 

@@ -33,13 +33,14 @@ DIFFERENT = {
     **dict.fromkeys(("agg_minmax/001", "mixed/055", "mixed/058", "mixed/089"), LATER_EQUAL),
     "partition_range/005": ORDER_OF_KEYS,
     **dict.fromkeys(("agg_unionSet/006", "join_windows/014", "rate_events/003"), TAKEN_APART),
-    **dict.fromkeys(("mixed/040", "mixed/098"), TAKEN_APART),
+    **dict.fromkeys(("mixed/040", "mixed/047", "mixed/098"), TAKEN_APART),
 }
 WHOLE = (
     *("filter_basic", "filter_bool", "expr_arithmetic", "expr_float", "expr_null", "expr_string", "expr_function"),
     *("expr_logic", "win_length", "win_lengthBatch", "win_time", "win_timeBatch", "win_timeLength", "win_externalTime"),
     *("win_sort", "win_delay", "agg_sum", "agg_avg", "agg_count", "agg_minmax", "agg_stdDev", "agg_distinctCount"),
     *("agg_forever", "agg_andor", "agg_unionSet", "named_window", "join_named_window", "rate_events", "rate_time"),
+    *("sequence_basic", "sequence_logical", "partition_value", "partition_range", "partition_two", "chain"),
 )
 """Families of which every case runs."""
 REFUSED_BY_THE_ORACLE_ALONE = {"refused/049": "a decimal column: an extension of ours"}
@@ -53,12 +54,26 @@ def outcome(case: Case) -> str:
     return "different" if found else "equal"
 
 
-def test_every_case_that_runs_is_equal_or_listed() -> None:
-    cases = [case for case in conformance_cases() if "expected" in case and family_of(case) != "refused"]
+def answered() -> list[Case]:
+    return [case for case in conformance_cases() if "expected" in case and family_of(case) != "refused"]
+
+
+def check(cases: list[Case]) -> Counter[str]:
+    """How many of the cases have which outcome."""
     outcomes = {case["id"]: outcome(case) for case in cases}
-    assert {name for name, told in outcomes.items() if told == "different"} == set(DIFFERENT)
-    assert {name.split("/")[0] for name, told in outcomes.items() if told == "unsupported"} & set(WHOLE) == set()
-    assert Counter(outcomes.values())["equal"] > 600
+    listed = {name for name in DIFFERENT if name in outcomes}
+    assert {name for name, found in outcomes.items() if found == "different"} == listed
+    assert {name.split("/")[0] for name, found in outcomes.items() if found == "unsupported"} & set(WHOLE) == set()
+    return Counter(outcomes.values())
+
+
+def test_one_case_in_six_is_equal_or_listed() -> None:
+    assert check(answered()[::6])["equal"] > 120
+
+
+@pytest.mark.slow
+def test_every_case_that_runs_is_equal_or_listed() -> None:
+    assert check(answered())["equal"] > 760
 
 
 def test_what_the_oracle_refuses_is_refused() -> None:

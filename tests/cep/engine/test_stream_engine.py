@@ -96,6 +96,30 @@ def test_every_key_of_a_partition_has_its_own_state() -> None:
     assert out_of(text, log) == [(4, ("BTC",))]
 
 
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        # amounts 0, 1, 2, ... and prices
+        ("every a=Trades[price > 5] -> b=Trades[price < 3]", [(0, 2), (1, 2), (4, 5)]),
+        ("a=Trades[price > 5] -> b=Trades[price < 3]", [(0, 2)]),
+        ("every (a=Trades[price > 5] -> b=Trades[price < 3])", [(0, 2), (4, 5)]),
+        ("every a=Trades[price > 5] -> b=Trades[price < 3] within 100 millisec", [(1, 2), (4, 5)]),
+        ("every a=Trades[price > 5], b=Trades[price < 3]", [(1, 2), (4, 5)]),
+        ("every a=Trades[price > 5] -> b=Trades[price < 3 and amount > a.amount + 1]", [(0, 2), (1, 5), (4, None)]),
+    ],
+)
+def test_patterns_and_sequences(steps: str, expected: list[tuple[int, int | None]]) -> None:
+    text = f"{TRADES}from {steps} select a.amount as x, b.amount as y insert into Out;"
+    rows = [row for _, row in out_of(text, trades(9, 8, 1, 4, 7, 2))]
+    assert rows == [row for row in expected if row[1] is not None]
+
+
+def test_counted_steps_have_their_rows_by_number() -> None:
+    text = f"""{TRADES}from every a=Trades[price > 5]<2:3>, b=Trades[price < 3]
+    select a[0].amount as first, a[last].amount as last, a[2].amount as third insert into Out;"""
+    assert [row for _, row in out_of(text, trades(9, 8, 1, 9, 9, 9, 1))] == [(0, 1, None), (3, 5, 5)]
+
+
 def test_a_named_window_is_read_by_several_queries() -> None:
     text = f"""{TRADES}define window Last (price double) length(1) output all events;
     from Trades select price insert into Last;
@@ -134,7 +158,8 @@ def test_mistakes_are_told_with_their_place(text: str, problem: str) -> None:
     "text",
     [
         "define table T (a int);",
-        "from every a=Trades -> b=Trades select a.price insert into Out;",
+        "from every a=Trades -> not Trades for 1 sec select a.price insert into Out;",
+        "from a=Trades -> every b=Trades within 1 sec select a.price insert into Out;",
         "from Trades#window.session(5 sec) select price insert into Out;",
         "from Trades select price output snapshot every 1 sec insert into Out;",
         "from Trades#window.lengthBatch(2) as a join Trades as b select a.price insert into Out;",

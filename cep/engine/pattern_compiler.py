@@ -1,0 +1,154 @@
+"""From a pattern's tree to its steps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from cep.engine.expression_code import ExpressionCompiler, function_of
+from cep.engine.patterns import Part, Passes, PatternPlan, StepPlan
+from cep.engine.scope import Code, Columns, Environment, RowScope, unknown
+from cep.engine.stages import source_columns
+from cep.language.app_tree import (
+    AbsentStep,
+    ChainStep,
+    EveryStep,
+    Filter,
+    LogicalStep,
+    PatternInput,
+    Step,
+    StreamInput,
+    StreamStep,
+)
+from cep.language.expression_tree import Attribute, Expression, Operation
+from cep.language.language_errors import AppTextError, AppUnsupportedError
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    names: frozenset[str]
+    columns: Columns
+    is_counted: bool
+
+
+@dataclass(slots=True)
+class PatternScope:
+    """The rows of all places, as the Python variable `row`."""
+
+    places: list[_Place] = field(default_factory=list)
+    variable: str = "row"
+
+    @property
+    def columns(self) -> Columns:
+        """What `select *` selects: nothing, as it is not clear which step's."""
+        return ()
+
+    def code_of(self, attribute: Attribute) -> Code:
+        found = self._place_of(attribute)
+        if found is None:
+            names = frozenset(name for place in self.places for name in place.names)
+            source = attribute.source or attribute.name
+            raise unknown(attribute.at, f"there is no step {source!r} before", source, names)
+        number, place = found
+        rows = f"{self.variable}[{number}]"
+        if attribute.source is None and attribute.name in place.names:
+            return Code(f"({rows} or None)", "object")
+        for position, column in enumerate(place.columns):
+            if column.name == attribute.name:
+                return Code(f"row_value({rows}, {_index(attribute)}, {position})", column.type)
+        names = frozenset(column.name for column in place.columns)
+        raise unknown(attribute.at, f"there is no attribute {attribute.name!r}", attribute.name, names)
+
+    def _place_of(self, attribute: Attribute) -> tuple[int, _Place] | None:
+        for number, place in enumerate(self.places):
+            if attribute.source is not None and attribute.source in place.names:
+                return number, place
+            own = attribute.name in place.names or any(column.name == attribute.name for column in place.columns)
+            if attribute.source is None and own:
+                return number, place
+        return None
+
+
+def _index(attribute: Attribute) -> int:
+    if attribute.index is None:
+        return 0
+    return -1 - attribute.index.offset if attribute.index.is_from_last else attribute.index.offset
+
+
+def pattern_plan(
+    read: PatternInput, sources: Mapping[str, Columns], environment: Environment
+) -> tuple[PatternPlan, PatternScope]:
+    """Raises AppTextError, AppUnsupportedError."""
+    compiler = _Steps(sources, environment)
+    compiler.add_all(read.steps)
+    steps = tuple(compiler.steps)
+    _check_supported(read, steps)
+    scope = PatternScope(compiler.places)
+    starts_always = any(0 in step.restarts for step in steps)
+    return PatternPlan(read.kind, steps, len(compiler.places), read.within, starts_always), scope
+
+
+def _check_supported(read: PatternInput, steps: Sequence[StepPlan]) -> None:
+    """What the engine has, but not yet as Siddhi has it."""
+    restarting = [number for number, step in enumerate(steps) if step.restarts]
+    begins_plainly = all(number == 0 and steps[0].restarts == (0,) for number in restarting)
+    if read.within is not None and restarting and not begins_plainly:
+        raise AppUnsupportedError(read.at, "`within` with `every` after the first step is not supported yet")
+    if read.kind == "pattern" and any(0 in step.restarts and len(steps[0].parts) > 1 for step in steps):
+        raise AppUnsupportedError(read.at, "`every` before `and` and `or` is not supported yet")
+    if read.within is not None and restarting and any(step.is_counted for step in steps):
+        raise AppUnsupportedError(read.at, "`within` with `every` and counted steps is not supported yet")
+
+
+@dataclass(slots=True)
+class _Steps:
+    sources: Mapping[str, Columns]
+    environment: Environment
+    steps: list[StepPlan] = field(default_factory=list)
+    places: list[_Place] = field(default_factory=list)
+
+    def add_all(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            self._add(step)
+
+    def _add(self, step: Step) -> None:
+        match step:
+            case StreamStep():
+                part = self._part(step)
+                self.steps.append(StepPlan((part,), "and", step.least, step.most, step.is_counted))
+            case LogicalStep(left=StreamStep() as left, right=StreamStep() as right):
+                self.steps.append(StepPlan((self._part(left), self._part(right)), step.operator))
+            case EveryStep():
+                first = len(self.steps)
+                self._add(step.step)
+                self.steps[-1] = replace(self.steps[-1], restarts=(*self.steps[-1].restarts, first))
+            case ChainStep(within=None):
+                self.add_all(step.steps)
+            case ChainStep():
+                raise AppUnsupportedError(step.at, "`within` inside a pattern is not supported yet")
+            case LogicalStep() | AbsentStep():
+                raise AppUnsupportedError(step.at, "`not` in a pattern is not supported yet")
+
+    def _part(self, step: StreamStep) -> Part:
+        columns = source_columns(StreamInput(step.at, step.source), self.sources)
+        name = step.source.mark + step.source.name
+        own_names = frozenset((step.reference or step.source.name,))
+        before = PatternScope(list(self.places), "match")
+        scope = RowScope(columns, own_names, outer=before)
+        passes = cast(Passes, function_of(self._condition(step, scope), "row, at, match", self.environment))
+        self.places.append(_Place(own_names, columns, step.is_counted))
+        if step.most is not None and step.most < step.least:
+            raise AppTextError(step.at, "the most is less than the least")
+        return Part(len(self.places) - 1, name, passes)
+
+    def _condition(self, step: StreamStep, scope: RowScope) -> str:
+        conditions = list[Expression]()
+        for handler in step.handlers:
+            if not isinstance(handler, Filter):
+                raise AppUnsupportedError(handler.at, "in a pattern a stream can only be filtered")
+            conditions.append(handler.condition)
+        if not conditions:
+            return "True"
+        condition = conditions[0]
+        for other in conditions[1:]:
+            condition = Operation(other.at, "and", condition, other)
+        return ExpressionCompiler(scope).condition_of(condition)

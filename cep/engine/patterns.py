@@ -1,0 +1,195 @@
+"""Patterns and sequences: partial matches move from step to step. Semantics are Siddhi 5.1's.
+
+A row is offered to the steps from the last to the first, so that it fills one place of a partial match at most. In a
+sequence every row of its streams must be the next step's: a partial match that it does not extend is over.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from cep.engine.chunks import CURRENT, Chunk, Receiver, Row
+
+Places = list[list[tuple[int, Row]]]
+"""Of each step's place: the rows that it has so far, with their times."""
+Passes = Callable[[Row, int, Row], bool]
+"""Of a row, its time and the places so far."""
+
+
+@dataclass(slots=True, eq=False)
+class PartialMatch:
+    places: Places
+
+    def values(self) -> Row:
+        """As the generated Python reads it: each place's rows."""
+        return tuple(tuple(row for _, row in rows) for rows in self.places)
+
+    def without(self, first: int) -> "PartialMatch":
+        """A new one that has what this one has before that place."""
+        return PartialMatch([list(rows) if place < first else [] for place, rows in enumerate(self.places)])
+
+    def began(self) -> int | None:
+        """The time of its first row."""
+        return next((rows[0][0] for rows in self.places if rows), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One stream of a step: a step has two where they are joined by `and` or `or`."""
+
+    place: int
+    stream: str
+    passes: Passes
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """`restarts`: steps that begin again once this one is complete, as `every` says."""
+
+    parts: tuple[Part, ...]
+    operator: Literal["and", "or"] = "and"
+    least: int = 1
+    most: int | None = 1
+    is_counted: bool = False
+    restarts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PatternPlan:
+    kind: Literal["pattern", "sequence"]
+    steps: tuple[StepPlan, ...]
+    places: int
+    within: int | None
+    starts_always: bool
+    """Whether the first step is under `every`."""
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._read))
+
+    @property
+    def shared(self) -> frozenset[str]:
+        """Streams that several steps read."""
+        return frozenset(stream for stream, count in Counter(self._read).items() if count > 1)
+
+    @property
+    def _read(self) -> list[str]:
+        return [part.stream for step in self.steps for part in step.parts]
+
+
+@dataclass(slots=True)
+class _Step:
+    plan: StepPlan
+    waiting: list[PartialMatch] = field(default_factory=list)
+    arriving: list[PartialMatch] = field(default_factory=list)
+    """Wait from the next row on."""
+
+
+class Pattern:
+    """The partial matches of one pattern or sequence."""
+
+    def __init__(self, plan: PatternPlan, emit: Receiver) -> None:
+        """`emit` is given the matches that a step completes with one row, as a chunk."""
+        self._plan, self._emit = plan, emit
+        self._steps = [_Step(step) for step in plan.steps]
+        self._out: list[Row] = []
+        self._arrive(0, PartialMatch([[] for _ in range(plan.places)]))
+
+    def receiver(self, stream: str) -> Receiver:
+        def receive(chunk: Chunk) -> None:
+            for _, at, row in chunk:
+                self._take(stream, at, row)
+
+        return receive
+
+    def _take(self, stream: str, at: int, row: Row) -> None:
+        self._let_arrive()
+        for number in reversed(range(len(self._steps))):
+            for part in self._steps[number].plan.parts:
+                if part.stream == stream:
+                    self._offer(number, part, at, row)
+                    self._pass_on(stream, at)
+
+    def _pass_on(self, stream: str, at: int) -> None:
+        """A chunk of its own for each match, but of a stream that several steps read one for all that a step
+        completes."""
+        out, self._out = self._out, []
+        matches: Chunk = [(CURRENT, at, match) for match in out]
+        chunks = [matches] if stream in self._plan.shared else [[match] for match in matches]
+        for chunk in chunks:
+            if chunk:
+                self._emit(chunk)
+
+    def _let_arrive(self) -> None:
+        is_sequence = self._plan.kind == "sequence"
+        if is_sequence and self._plan.starts_always and not self._steps[0].arriving:
+            self._arrive(0, PartialMatch([[] for _ in range(self._plan.places)]))
+        for step in self._steps:
+            step.waiting = step.arriving if is_sequence else [*step.waiting, *step.arriving]
+            step.arriving = []
+
+    def _offer(self, number: int, part: Part, at: int, row: Row) -> None:
+        step = self._steps[number]
+        for match in list(step.waiting):
+            if self._has_gone_on(number, match) or self._is_late(match, at):
+                step.waiting.remove(match)
+            elif part.passes(row, at, match.values()):
+                match.places[part.place].append((at, row))
+                self._extended(number, match)
+
+    def _has_gone_on(self, number: int, match: PartialMatch) -> bool:
+        """From a step whose rows are counted: it takes no more of them then."""
+        return any(match.places[part.place] for step in self._steps[number + 1 :] for part in step.plan.parts)
+
+    def _is_late(self, match: PartialMatch, at: int) -> bool:
+        began = match.began()
+        return self._plan.within is not None and began is not None and at - began > self._plan.within
+
+    def _extended(self, number: int, match: PartialMatch) -> None:
+        step = self._steps[number]
+        if step.plan.is_counted:
+            self._counted(number, match)
+        elif len(step.plan.parts) == 1 or step.plan.operator == "or" or self._has_all(step, match):
+            step.waiting.remove(match)
+            self._completed(number, match)
+        elif self._plan.kind == "sequence":
+            self._arrive_once(number, match)
+
+    def _has_all(self, step: _Step, match: PartialMatch) -> bool:
+        return all(match.places[part.place] for part in step.plan.parts)
+
+    def _counted(self, number: int, match: PartialMatch) -> None:
+        step = self._steps[number]
+        count = len(match.places[step.plan.parts[0].place])
+        if count == step.plan.most:
+            step.waiting.remove(match)
+        if self._plan.kind == "sequence":
+            if count != step.plan.most:
+                self._arrive_once(number, match)
+            if count >= step.plan.least:
+                self._completed(number, match)
+        elif count == step.plan.least:
+            self._completed(number, match)
+
+    def _completed(self, number: int, match: PartialMatch) -> None:
+        if number + 1 < len(self._steps):
+            self._arrive(number + 1, match)
+        else:
+            self._out.append(match.values())
+        for first in self._steps[number].plan.restarts:
+            self._arrive(first, match.without(self._first_place(first)))
+
+    def _first_place(self, number: int) -> int:
+        return min(part.place for part in self._steps[number].plan.parts)
+
+    def _arrive(self, number: int, match: PartialMatch) -> None:
+        """A step that needs no row is passed at once."""
+        self._arrive_once(number, match)
+        if self._steps[number].plan.least == 0 and number + 1 < len(self._steps):
+            self._arrive(number + 1, match)
+
+    def _arrive_once(self, number: int, match: PartialMatch) -> None:
+        arriving = self._steps[number].arriving
+        if self._plan.kind == "pattern" or not arriving:
+            arriving.append(match)
