@@ -57,10 +57,6 @@ class AppClock:
         for wait in too_late:
             heapq.heappush(self._waits, wait)
 
-    @property
-    def next_due(self) -> int | None:
-        return self._waits[0][0] if self._waits else None
-
 
 @dataclass(frozen=True, slots=True)
 class PartClock:

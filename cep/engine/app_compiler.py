@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cep.engine.chunks import EngineClock, Kind
+from cep.engine.expression_code import NestedTooDeepError
 from cep.engine.partitions import PartitionPlan, partition_key
 from cep.engine.query_compiler import WANTED, QueryPlan, query_plan
 from cep.engine.scope import Columns, Environment, RowScope, columns_of
@@ -14,6 +15,7 @@ from cep.language.app_tree import (
     ColumnDefinition,
     Definition,
     PartitionBlock,
+    Query,
     StreamDefinition,
     WindowDefinition,
 )
@@ -46,17 +48,25 @@ class AppPlan:
 def compile_app(app: App, clock: EngineClock) -> AppPlan:
     """`clock`: of the app that will run. Raises AppTextError, AppUnsupportedError."""
     plan, environment = AppPlan(), Environment({**RUNTIME_NAMES, "clock": clock})
-    for definition in app.definitions:
-        _define(plan, definition, environment)
-    for element in app.elements:
-        if isinstance(element, PartitionBlock):
-            plan.elements.append(_partition(plan, element, environment))
-        else:
-            query = query_plan(element, _readable(plan), frozenset(plan.windows), environment)
-            _add_stream(plan, query, plan.streams)
-            plan.elements.append(query)
+    for part in (*app.definitions, *app.elements):
+        try:
+            _add(plan, part, environment)
+        except NestedTooDeepError as error:
+            raise AppTextError(part.at, f"here {error}") from None
     _check_names(plan)
     return plan
+
+
+def _add(plan: AppPlan, part: Definition | Query | PartitionBlock, environment: Environment) -> None:
+    match part:
+        case PartitionBlock():
+            plan.elements.append(_partition(plan, part, environment))
+        case Query():
+            query = query_plan(part, _readable(plan), frozenset(plan.windows), environment)
+            _add_stream(plan, query, plan.streams)
+            plan.elements.append(query)
+        case _:
+            _define(plan, part, environment)
 
 
 def _partition(plan: AppPlan, block: PartitionBlock, environment: Environment) -> PartitionPlan:

@@ -4,12 +4,14 @@ Null in arithmetic gives null; a comparison with null is false, but `!=` is true
 false.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from cep.engine.scope import Code, Environment, Scope, unknown
 from cep.engine.value_functions import FUNCTIONS
 from cep.engine.values import NUMERIC, wider
+from cep.errors import CepCannotStartError
 from cep.language.expression_tree import (
     Attribute,
     Constant,
@@ -24,6 +26,14 @@ from cep.language.expression_tree import (
     ValueType,
 )
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+
+
+class NestedTooDeepError(CepCannotStartError):
+    """An expression is nested deeper than Python reads."""
+
+    def __init__(self) -> None:
+        super().__init__("an expression is nested too deep")
+
 
 AggregateCode = Callable[[FunctionCall], Code | None]
 """The Python of an aggregator's value; None where the call is of no aggregator."""
@@ -157,11 +167,20 @@ class ExpressionCompiler:
 def _constant(node: Constant | Duration) -> Code:
     if isinstance(node, Duration):
         return Code(repr(node.milliseconds), "long", node.milliseconds)
+    if isinstance(node.value, float) and not math.isfinite(node.value):
+        raise AppTextError(node.at, f"this number is too large for {node.type}")
     return Code(repr(node.value), node.type, node.value)
 
 
 def function_of(source: str, parameters: str, environment: Environment) -> Callable[..., object]:
     """A Python function of generated source. The source is made of our own words, positions and literals alone: no
-    name or text of an app is in it but as a literal."""
-    made: Callable[..., object] = eval(f"lambda {parameters}: {source}", dict(environment.names))  # noqa: S307
+    name or text of an app is in it but as a literal.
+
+    Raises NestedTooDeepError.
+    """
+    try:
+        made: Callable[..., object] = eval(f"lambda {parameters}: {source}", dict(environment.names))  # noqa: S307
+    except (SyntaxError, MemoryError, RecursionError):
+        # Python's own parser takes about two hundred parentheses
+        raise NestedTooDeepError from None
     return made

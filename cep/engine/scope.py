@@ -1,6 +1,6 @@
 """What names mean in a part of a query, and the Python that reads them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Protocol
@@ -83,15 +83,6 @@ class Environment:
     """Names that the generated Python uses, each with what it is."""
 
     names: dict[str, object] = field(default_factory=dict)
-
-    def name_of(self, thing: object) -> str:
-        """A name of its own for `thing`."""
-        name = f"thing_{len(self.names)}"
-        self.names[name] = thing
-        return name
-
-    def with_all(self, things: Mapping[str, object]) -> "Environment":
-        return Environment(dict(things) | self.names)
 
 
 def unknown(at: Place, problem: str, name: str, known: Sequence[str] | frozenset[str]) -> AppTextError:

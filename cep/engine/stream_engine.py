@@ -8,7 +8,7 @@ from itertools import groupby
 
 from cep.engine.app_clock import AppClock
 from cep.engine.app_compiler import AppPlan, NamedWindowPlan, compile_app
-from cep.engine.chunks import CURRENT, Chunk, Event, Receiver, Row, as_current
+from cep.engine.chunks import CURRENT, Chunk, Receiver, Row, as_current
 from cep.engine.join_compiler import JoinPlan, SidePlan
 from cep.engine.joins import Join, JoinSide
 from cep.engine.partitions import Keys, PartitionPlan
@@ -68,11 +68,6 @@ class StreamEngine:
     def now(self) -> int:
         return self._clock.now
 
-    @property
-    def next_due(self) -> int | None:
-        """When the clock has something to do next, though no row comes; None where it has nothing."""
-        return self._clock.next_due
-
     def columns_of(self, stream: str) -> Columns:
         """Raises KeyError where the app has no such stream."""
         return self._plan.streams[stream]
@@ -111,9 +106,6 @@ class StreamEngine:
     def advance(self, at: int) -> None:
         """The log's clock, where no row comes."""
         self._clock.advance(at)
-
-    def rows_of_window(self, name: str) -> Iterable[Event]:
-        return self._windows[name].rows()
 
     def _named_window(self, name: str, plan: NamedWindowPlan) -> EventWindow:
         junction = self._junctions[name]

@@ -12,6 +12,7 @@ from cep.language.app_parser import parse_app
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 
 TRADES = "define stream Trades (symbol string, price double, amount long);\n"
+DEEP = f"{'amount + (' * 110}1{')' * 110}"
 Values = list[int | None]
 Log = list[tuple[str, int, tuple[Any, ...]]]
 
@@ -144,6 +145,8 @@ def test_a_named_window_is_read_by_several_queries() -> None:
         ("from Trades select price + 1 insert into Out;", "this value needs a name"),
         ("from Trades#window.lenght(2) select price insert into Out;", "did you mean 'length'?"),
         ("from Trades#window.length('2') select price insert into Out;", "a number of events is expected here"),
+        ("from Trades[price > 1e999] select price insert into Out;", "this number is too large for double"),
+        (f"from Trades select {DEEP} as x insert into Out;", "an expression is nested too deep"),
         ("from Trades select symbol insert into Trades;", "'Trades' has the columns symbol string, price double"),
     ],
 )
