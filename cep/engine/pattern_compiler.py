@@ -115,8 +115,10 @@ class _Steps:
             case StreamStep():
                 part = self._part(step)
                 self.steps.append(StepPlan((part,), "and", step.least, step.most, step.is_counted))
-            case LogicalStep(left=StreamStep() as left, right=StreamStep() as right):
+            case LogicalStep(left=left, right=right):
                 self.steps.append(StepPlan((self._part(left), self._part(right)), step.operator))
+            case AbsentStep():
+                self.steps.append(StepPlan((self._part(step),)))
             case EveryStep():
                 first = len(self.steps)
                 self._add(step.step)
@@ -125,22 +127,26 @@ class _Steps:
                 self.add_all(step.steps)
             case ChainStep():
                 raise AppUnsupportedError(step.at, "`within` inside a pattern is not supported yet")
-            case LogicalStep() | AbsentStep():
-                raise AppUnsupportedError(step.at, "`not` in a pattern is not supported yet")
 
-    def _part(self, step: StreamStep) -> Part:
+    def _part(self, step: StreamStep | AbsentStep) -> Part:
         columns = source_columns(StreamInput(step.at, step.source), self.sources)
         name = step.source.mark + step.source.name
-        own_names = frozenset((step.reference or step.source.name,))
+        reference = None if isinstance(step, AbsentStep) else step.reference
+        own_names = frozenset((reference or step.source.name,))
         before = PatternScope(list(self.places), "match")
         scope = RowScope(columns, own_names, outer=before)
         passes = cast(Passes, function_of(self._condition(step, scope), "row, at, match", self.environment))
+        place = len(self.places)
+        if isinstance(step, AbsentStep):
+            # no row of it is ever there to be read
+            self.places.append(_Place(frozenset(), (), is_counted=False))
+            return Part(place, name, passes, is_absent=True, wait=step.wait)
         self.places.append(_Place(own_names, columns, step.is_counted))
         if step.most is not None and step.most < step.least:
             raise AppTextError(step.at, "the most is less than the least")
-        return Part(len(self.places) - 1, name, passes)
+        return Part(place, name, passes)
 
-    def _condition(self, step: StreamStep, scope: RowScope) -> str:
+    def _condition(self, step: StreamStep | AbsentStep, scope: RowScope) -> str:
         conditions = list[Expression]()
         for handler in step.handlers:
             if not isinstance(handler, Filter):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cep.engine.chunks import CURRENT, Chunk, Receiver, Row
+from cep.engine.chunks import CURRENT, Chunk, EngineClock, Receiver, Row
 
 Places = list[list[tuple[int, Row]]]
 """Of each step's place: the rows that it has so far, with their times."""
@@ -20,6 +20,12 @@ Passes = Callable[[Row, int, Row], bool]
 @dataclass(slots=True, eq=False)
 class PartialMatch:
     places: Places
+    at: int
+    """When it last went on."""
+    quiet: set[int] = field(default_factory=set)
+    """Places of `not` whose time is over."""
+    appeared: set[int] = field(default_factory=set)
+    """Places of `not` whose row came."""
 
     def values(self) -> Row:
         """As the generated Python reads it: each place's rows."""
@@ -27,7 +33,7 @@ class PartialMatch:
 
     def without(self, first: int) -> "PartialMatch":
         """A new one that has what this one has before that place."""
-        return PartialMatch([list(rows) if place < first else [] for place, rows in enumerate(self.places)])
+        return PartialMatch([list(rows) if place < first else [] for place, rows in enumerate(self.places)], self.at)
 
     def began(self) -> int | None:
         """The time of its first row."""
@@ -41,6 +47,9 @@ class Part:
     place: int
     stream: str
     passes: Passes
+    is_absent: bool = False
+    wait: int | None = None
+    """For how long no row may come, where it is absent; None: until the other part's row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +98,15 @@ class _Step:
 class Pattern:
     """The partial matches of one pattern or sequence."""
 
-    def __init__(self, plan: PatternPlan, emit: Receiver) -> None:
+    def __init__(self, plan: PatternPlan, clock: EngineClock, emit: Receiver) -> None:
         """`emit` is given the matches that a step completes with one row, as a chunk."""
-        self._plan, self._emit = plan, emit
+        self._plan, self._clock, self._emit = plan, clock, emit
         self._steps = [_Step(step) for step in plan.steps]
-        self._out: list[Row] = []
-        self._arrive(0, PartialMatch([[] for _ in range(plan.places)]))
+        self._out: Chunk = []
+        self._arrive(0, self._start(clock.now))
+
+    def _start(self, at: int) -> PartialMatch:
+        return PartialMatch([[] for _ in range(self._plan.places)], at)
 
     def receiver(self, stream: str) -> Receiver:
         def receive(chunk: Chunk) -> None:
@@ -109,14 +121,13 @@ class Pattern:
             for part in self._steps[number].plan.parts:
                 if part.stream == stream:
                     self._offer(number, part, at, row)
-                    self._pass_on(stream, at)
+                    self._pass_on(together=stream in self._plan.shared)
 
-    def _pass_on(self, stream: str, at: int) -> None:
+    def _pass_on(self, *, together: bool) -> None:
         """A chunk of its own for each match, but of a stream that several steps read one for all that a step
         completes."""
-        out, self._out = self._out, []
-        matches: Chunk = [(CURRENT, at, match) for match in out]
-        chunks = [matches] if stream in self._plan.shared else [[match] for match in matches]
+        matches, self._out = self._out, []
+        chunks = [matches] if together else [[match] for match in matches]
         for chunk in chunks:
             if chunk:
                 self._emit(chunk)
@@ -124,7 +135,7 @@ class Pattern:
     def _let_arrive(self) -> None:
         is_sequence = self._plan.kind == "sequence"
         if is_sequence and self._plan.starts_always and not self._steps[0].arriving:
-            self._arrive(0, PartialMatch([[] for _ in range(self._plan.places)]))
+            self._arrive(0, self._start(self._clock.now))
         for step in self._steps:
             step.waiting = step.arriving if is_sequence else [*step.waiting, *step.arriving]
             step.arriving = []
@@ -135,8 +146,37 @@ class Pattern:
             if self._has_gone_on(number, match) or self._is_late(match, at):
                 step.waiting.remove(match)
             elif part.passes(row, at, match.values()):
-                match.places[part.place].append((at, row))
-                self._extended(number, match)
+                if part.is_absent:
+                    self._appeared(number, part, match, at)
+                else:
+                    match.places[part.place].append((at, row))
+                    match.at = at
+                    self._extended(number, match)
+
+    def _appeared(self, number: int, part: Part, match: PartialMatch, at: int) -> None:
+        """The row came that must be absent: beside `or` its part is over, otherwise the match. What waits at the
+        pattern's start waits again from then on."""
+        step = self._steps[number]
+        if part.place in match.quiet:
+            return
+        if len(step.plan.parts) > 1 and step.plan.operator == "or":
+            match.appeared.add(part.place)
+            return
+        step.waiting.remove(match)
+        if number == 0:
+            self._arrive(0, self._start(at))
+
+    def _time_over(self, number: int, part: Part, match: PartialMatch, due: int) -> None:
+        step = self._steps[number]
+        place = next((one for one in (step.waiting, step.arriving) if match in one), None)
+        if place is None or part.place in match.appeared:
+            return
+        match.quiet.add(part.place)
+        match.at = due
+        if step.plan.operator == "or" or self._has_all(step, match):
+            place.remove(match)
+            self._completed(number, match)
+            self._pass_on(together=False)
 
     def _has_gone_on(self, number: int, match: PartialMatch) -> bool:
         """From a step whose rows are counted: it takes no more of them then."""
@@ -157,7 +197,10 @@ class Pattern:
             self._arrive_once(number, match)
 
     def _has_all(self, step: _Step, match: PartialMatch) -> bool:
-        return all(match.places[part.place] for part in step.plan.parts)
+        return all(
+            match.places[part.place] or (part.is_absent and (part.wait is None or part.place in match.quiet))
+            for part in step.plan.parts
+        )
 
     def _counted(self, number: int, match: PartialMatch) -> None:
         step = self._steps[number]
@@ -176,7 +219,7 @@ class Pattern:
         if number + 1 < len(self._steps):
             self._arrive(number + 1, match)
         else:
-            self._out.append(match.values())
+            self._out.append((CURRENT, match.at, match.values()))
         for first in self._steps[number].plan.restarts:
             self._arrive(first, match.without(self._first_place(first)))
 
@@ -190,6 +233,14 @@ class Pattern:
             self._arrive(number + 1, match)
 
     def _arrive_once(self, number: int, match: PartialMatch) -> None:
-        arriving = self._steps[number].arriving
-        if self._plan.kind == "pattern" or not arriving:
-            arriving.append(match)
+        step = self._steps[number]
+        if self._plan.kind == "sequence" and step.arriving:
+            return
+        step.arriving.append(match)
+        for part in step.plan.parts:
+            if part.wait is not None:
+                self._wait(number, part, match)
+
+    def _wait(self, number: int, part: Part, match: PartialMatch) -> None:
+        due = match.at + (part.wait or 0)
+        self._clock.call_at(due, lambda: self._time_over(number, part, match, due))

@@ -136,7 +136,7 @@ class StreamEngine:
         if isinstance(query.input, JoinPlan):
             self._build_join(query, query.input, junctions)
         elif isinstance(query.input, PatternPlan):
-            pattern = Pattern(query.input, self._selector(query, junctions).receive)
+            pattern = Pattern(query.input, self._clock.part(), self._selector(query, junctions).receive)
             for stream in query.input.streams:
                 junctions[stream].readers.append(pattern.receiver(stream))
         else:
