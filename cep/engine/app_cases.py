@@ -17,9 +17,9 @@ from pydantic.dataclasses import dataclass
 from cep.engine.chunks import CURRENT, EXPIRED, Chunk
 from cep.engine.scope import Columns
 from cep.engine.stream_engine import StreamEngine
-from cep.language.app_parser import parse_app
-from cep.language.expression_tree import Place, ValueType
-from cep.language.language_errors import AppUnsupportedError
+from cep.language.app_parser import parse_app, parse_on_demand
+from cep.language.expression_tree import ValueType
+from cep.language.language_errors import AppTextError, AppUnsupportedError
 
 RELATIVE = 1e-6
 """A float has 32 bits."""
@@ -31,6 +31,8 @@ _LENIENT = ConfigDict(extra="ignore")
 class ExpectedRows:
     out: list[tuple[str, int, bool, list[Any]]] = field(default_factory=list)
     query: list[tuple[str, int, list[Any] | None, list[Any] | None]] = field(default_factory=list)
+    on_demand: list[list[Any] | str | None] = field(default_factory=list)
+    """Rows of each answer; a text of an error."""
 
 
 @dataclass(frozen=True, config=_LENIENT)
@@ -81,11 +83,9 @@ def differences(case: AppCase, text: str | None = None) -> list[str]:
     Raises AppTextError, AppUnsupportedError, AppCaseError.
     """
     engine = StreamEngine(parse_app(case.app if case.app is not None else text or ""))
-    if case.on_demand:
-        raise AppUnsupportedError(Place(1, 1), "on-demand queries are not supported yet")
     watched = _Watched(engine, case)
     watched.run()
-    return [*_of_streams(case, watched), *_of_queries(case, watched)]
+    return [*_of_streams(case, watched), *_of_queries(case, watched), *_of_answers(case, engine)]
 
 
 class _Watched:
@@ -147,7 +147,34 @@ def _of_streams(case: AppCase, watched: _Watched) -> Iterable[str]:
 def _of_queries(case: AppCase, watched: _Watched) -> Iterable[str]:
     for name, chunks in watched.chunks.items() if case.times else ():
         wanted = [list(chunk) for chunk in case.expected.query if chunk[0] == name and (chunk[2] or chunk[3])]
-        yield from _different(case, f"query {name}", chunks, wanted)
+        if case.compare == "set":
+            got, wanted = [_sorted(chunk) for chunk in chunks], [_sorted(chunk) for chunk in wanted]
+        else:
+            got = chunks
+        yield from _different(case, f"query {name}", got, wanted)
+
+
+def _of_answers(case: AppCase, engine: StreamEngine) -> Iterable[str]:
+    """On-demand queries, asked in their order once all events are over; their rows are a set but where they have an
+    order."""
+    for text, wanted in zip(case.on_demand, case.expected.on_demand, strict=True):
+        try:
+            query = parse_on_demand(text)
+            rows: Any = [list(row) for row in engine.ask(query)]
+        except AppUnsupportedError:
+            raise
+        except AppTextError:
+            rows = None
+        theirs = None if isinstance(wanted, str) else wanted or []
+        if rows is not None and theirs is not None and " order by " not in text:
+            rows, theirs = sorted(rows, key=repr), sorted(theirs, key=repr)
+        if not same_values(rows, theirs):
+            yield f"{text}: gives {rows}, and {theirs} was expected"
+
+
+def _sorted(chunk: Sequence[Any]) -> list[Any]:
+    """The chunk with its rows in an order of their own."""
+    return [sorted(part, key=repr) if isinstance(part, list) else part for part in chunk]
 
 
 def _different(case: AppCase, name: str, got: Sequence[Any], wanted: Sequence[Any]) -> Iterable[str]:

@@ -1,13 +1,15 @@
 """From an app's tree to its plan: streams, named windows and queries, all names and types checked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cep.engine.chunks import EngineClock, Kind
 from cep.engine.expression_code import NestedTooDeepError
 from cep.engine.partitions import PartitionPlan, partition_key
-from cep.engine.query_compiler import WANTED, QueryPlan, query_plan
+from cep.engine.query_compiler import WANTED, QueryPlan, Readable, query_plan
 from cep.engine.scope import Columns, Environment, RowScope, columns_of
+from cep.engine.table_compiler import in_table_code, table_of
+from cep.engine.tables import Table
 from cep.engine.value_functions import RUNTIME_NAMES
 from cep.engine.window_plans import MakeWindow, window_plan
 from cep.language.app_tree import (
@@ -17,6 +19,7 @@ from cep.language.app_tree import (
     PartitionBlock,
     Query,
     StreamDefinition,
+    TableDefinition,
     WindowDefinition,
 )
 from cep.language.expression_tree import Place
@@ -36,6 +39,7 @@ class AppPlan:
 
     streams: dict[str, Columns] = field(default_factory=dict)
     windows: dict[str, NamedWindowPlan] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
     elements: list[QueryPlan | PartitionPlan] = field(default_factory=list)
 
     @property
@@ -47,7 +51,8 @@ class AppPlan:
 
 def compile_app(app: App, clock: EngineClock) -> AppPlan:
     """`clock`: of the app that will run. Raises AppTextError, AppUnsupportedError."""
-    plan, environment = AppPlan(), Environment({**RUNTIME_NAMES, "clock": clock})
+    plan = AppPlan()
+    environment = environment_of(plan, clock)
     for part in (*app.definitions, *app.elements):
         try:
             _add(plan, part, environment)
@@ -57,12 +62,18 @@ def compile_app(app: App, clock: EngineClock) -> AppPlan:
     return plan
 
 
+def environment_of(plan: AppPlan, clock: EngineClock) -> Environment:
+    """What generated Python of this app may use."""
+    names: dict[str, object] = {**RUNTIME_NAMES, "clock": clock}
+    return Environment(names, in_table_code(plan.tables, Environment(names)))
+
+
 def _add(plan: AppPlan, part: Definition | Query | PartitionBlock, environment: Environment) -> None:
     match part:
         case PartitionBlock():
             plan.elements.append(_partition(plan, part, environment))
         case Query():
-            query = query_plan(part, _readable(plan), frozenset(plan.windows), environment)
+            query = query_plan(part, _readable_with(plan, {}), environment)
             _add_stream(plan, query, plan.streams)
             plan.elements.append(query)
         case _:
@@ -76,7 +87,7 @@ def _partition(plan: AppPlan, block: PartitionBlock, environment: Environment) -
     inner: dict[str, Columns] = {}
     queries = []
     for element in block.queries:
-        query = query_plan(element, _readable(plan) | inner, frozenset(plan.windows), environment)
+        query = query_plan(element, _readable_with(plan, inner), environment)
         _add_stream(plan, query, inner if query.target is not None and query.target.startswith("#") else plan.streams)
         queries.append(query)
     return PartitionPlan(keys, tuple(queries), tuple(inner))
@@ -93,11 +104,18 @@ def _readable(plan: AppPlan) -> dict[str, Columns]:
     return plan.streams | {name: window.columns for name, window in plan.windows.items()}
 
 
+def _readable_with(plan: AppPlan, inner: Mapping[str, Columns]) -> Readable:
+    return Readable({**_readable(plan), **inner}, frozenset(plan.windows), plan.tables)
+
+
 def _define(plan: AppPlan, definition: Definition, environment: Environment) -> None:
     match definition:
         case StreamDefinition(role="stream", annotations=(), properties=()):
             _check_new(plan, definition.at, definition.name, definition.columns)
             plan.streams[definition.name] = columns_of(definition.columns)
+        case TableDefinition():
+            _check_new(plan, definition.at, definition.name, definition.columns)
+            plan.tables[definition.name] = table_of(definition)
         case WindowDefinition():
             _check_new(plan, definition.at, definition.name, definition.columns)
             columns = columns_of(definition.columns)
@@ -105,12 +123,13 @@ def _define(plan: AppPlan, definition: Definition, environment: Environment) -> 
             plan.windows[definition.name] = NamedWindowPlan(columns, make, WANTED[definition.output])
         case _:
             raise AppUnsupportedError(
-                definition.at, f"{definition.name}: only streams without annotations and windows are supported yet"
+                definition.at,
+                f"{definition.name}: only streams without annotations, windows and tables are supported yet",
             )
 
 
 def _check_new(plan: AppPlan, at: Place, name: str, columns: Sequence[ColumnDefinition]) -> None:
-    if name in _readable(plan):
+    if name in _readable(plan) or name in plan.tables:
         raise AppTextError(at, f"{name!r} is defined before")
     names = [column.name for column in columns]
     for column in columns:
@@ -120,7 +139,7 @@ def _check_new(plan: AppPlan, at: Place, name: str, columns: Sequence[ColumnDefi
 
 def _add_stream(plan: AppPlan, query: QueryPlan, streams: dict[str, Columns]) -> None:
     """The stream that the query writes to, where nothing else has it yet."""
-    if query.target is None:
+    if query.target is None or query.write is not None:
         return
     wanted = (_readable(plan) | streams).get(query.target)
     if wanted is None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from cep.engine.scope import Code, Environment, Scope, unknown
+from cep.engine.scope import Code, Environment, Scope, TableCode, unknown
 from cep.engine.value_functions import FUNCTIONS
 from cep.engine.values import NUMERIC, wider
 from cep.errors import CepCannotStartError
@@ -37,7 +37,6 @@ class NestedTooDeepError(CepCannotStartError):
 
 AggregateCode = Callable[[FunctionCall], Code | None]
 """The Python of an aggregator's value; None where the call is of no aggregator."""
-TableCode = Callable[[InTable, Scope], Code]
 
 _ROUNDED: Mapping[ValueType, str] = {"int": "as_int", "long": "as_long", "float": "as_float"}
 _COMPARISONS = ("<", "<=", ">", ">=")
@@ -47,17 +46,13 @@ def _no_aggregate(_: FunctionCall) -> None:
     return None
 
 
-def _no_table(node: InTable, _: Scope) -> Code:
-    raise AppUnsupportedError(node.at, "`in` a table is not supported here")
-
-
 @dataclass(slots=True)
 class ExpressionCompiler:
     """Makes the Python of expressions that stand in one scope."""
 
     scope: Scope
     aggregate: AggregateCode = _no_aggregate
-    in_table: TableCode = _no_table
+    in_table: TableCode | None = None
     _temporary: int = field(default=0)
 
     def code_of(self, node: Expression) -> Code:
@@ -83,6 +78,8 @@ class ExpressionCompiler:
             case IsNull():
                 return Code(f"({self.code_of(node.operand).source} is None)", "bool")
             case InTable():
+                if self.in_table is None:
+                    raise AppUnsupportedError(node.at, "`in` a table is not supported here")
                 return self.in_table(node, self.scope)
 
     def _operation(self, node: Operation) -> Code:

@@ -10,6 +10,7 @@ from cep.engine.joins import PassingWindow
 from cep.engine.scope import Code, Columns, Environment, RowScope, Scope, unknown
 from cep.engine.stages import MakeStage, filter_stage, source_columns
 from cep.engine.stream_functions import stream_function
+from cep.engine.tables import Table
 from cep.engine.window_plans import MakeWindow, is_batch, window_plan
 from cep.language.app_tree import Filter, JoinInput, StreamFunction, StreamInput, Window
 from cep.language.expression_tree import Attribute
@@ -18,7 +19,7 @@ from cep.language.language_errors import AppTextError, AppUnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class SidePlan:
-    """`before`: stages before the window; `window` is None where a named window is read."""
+    """`before`: stages before the window; `window` is None where a named window or a table is read."""
 
     source: str
     before: tuple[MakeStage, ...]
@@ -26,6 +27,7 @@ class SidePlan:
     width: int
     triggers: bool
     is_outer: bool
+    table: Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +61,39 @@ class JoinScope:
 
 
 def join_plan(
-    read: JoinInput, sources: Mapping[str, Columns], kept: frozenset[str], environment: Environment
+    read: JoinInput,
+    sources: Mapping[str, Columns],
+    kept: frozenset[str],
+    tables: Mapping[str, Table],
+    environment: Environment,
 ) -> tuple[JoinPlan, JoinScope]:
     """`kept`: named windows. Raises AppTextError, AppUnsupportedError."""
     if read.within or read.per is not None:
         raise AppUnsupportedError(read.at, "joins with aggregations are not supported yet")
-    left, left_scope = _side(read.left, read, sources, kept, environment)
-    right, right_scope = _side(read.right, read, sources, kept, environment)
+    if read.left.source.name in tables and read.right.source.name in tables:
+        raise AppTextError(read.at, "one side of a join must be a stream")
+    (left, left_scope), (right, right_scope) = (
+        _table_side(side, read, tables[side.source.name])
+        if side.source.name in tables
+        else _side(side, read, sources, kept, environment)
+        for side in (read.left, read.right)
+    )
     scope = JoinScope(left_scope, _moved(right_scope, len(left_scope.columns)))
-    condition = "True" if read.on is None else ExpressionCompiler(cast(Scope, scope)).condition_of(read.on)
+    compiler = ExpressionCompiler(cast(Scope, scope), in_table=environment.in_table)
+    condition = "True" if read.on is None else compiler.condition_of(read.on)
     meets = cast(Callable[[Row, int], bool], function_of(condition, "row, at", environment))
     return JoinPlan(left, right, meets), scope
+
+
+def _table_side(side: StreamInput, read: JoinInput, table: Table) -> tuple[SidePlan, RowScope]:
+    """A table is met, and starts nothing itself."""
+    if side.handlers or side.is_unidirectional:
+        raise AppUnsupportedError(side.at, "a table in a join takes no filter, window or `unidirectional`")
+    names = frozenset((side.alias or side.source.name, side.source.name))
+    scope = RowScope(table.columns, names)
+    is_outer = read.kind in ("full", "left" if side is read.left else "right")
+    plan = SidePlan(side.source.name, (), None, len(table.columns), triggers=False, is_outer=is_outer, table=table)
+    return plan, scope
 
 
 def _moved(scope: RowScope, offset: int) -> RowScope:

@@ -163,7 +163,7 @@ class Pattern:
             match.appeared.add(part.place)
             return
         step.waiting.remove(match)
-        if number == 0:
+        if number == 0 and (part.wait is not None or self._plan.starts_always):
             self._arrive(0, self._start(at))
 
     def _time_over(self, number: int, part: Part, match: PartialMatch, due: int) -> None:

@@ -15,6 +15,8 @@ from cep.engine.scope import Code, Columns, Environment, RowScope, TypedColumn, 
 from cep.engine.selector import SelectorPlan
 from cep.engine.stages import MakeStage, filter_stage, source_columns
 from cep.engine.stream_functions import stream_function
+from cep.engine.table_compiler import table_write
+from cep.engine.tables import Table, TableWrite
 from cep.engine.window_plans import window_plan
 from cep.language.app_tree import (
     EventKind,
@@ -26,6 +28,7 @@ from cep.language.app_tree import (
     PatternInput,
     Query,
     Return,
+    Selection,
     StreamFunction,
     StreamInput,
     Window,
@@ -40,6 +43,7 @@ WANTED: Mapping[EventKind, frozenset[Kind]] = {
 }
 
 
+RowPasses = Callable[[Row, int], bool]
 SelectionScope = RowScope | JoinScope | PatternScope
 
 
@@ -62,27 +66,47 @@ class QueryPlan:
     rate: MakeRate
     columns: Columns
     target: str | None
+    write: TableWrite | None = None
+    """Where the target is a table."""
 
 
-def query_plan(
-    query: Query, sources: Mapping[str, Columns], kept: frozenset[str], environment: Environment
-) -> QueryPlan:
-    """`sources`: what may be read, by name; `kept`: those of it that are named windows.
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """What a query may read, by name: streams and named windows, those that are windows, and tables."""
 
-    Raises AppTextError, AppUnsupportedError.
-    """
+    streams: Mapping[str, Columns]
+    windows: frozenset[str]
+    tables: Mapping[str, Table]
+
+
+def query_plan(query: Query, readable: Readable, environment: Environment) -> QueryPlan:
+    """Raises AppTextError, AppUnsupportedError."""
     read: StreamPlan | JoinPlan | PatternPlan
     scope: SelectionScope
     match query.input:
         case StreamInput():
-            read, scope = _stream_plan(query.input, sources, environment)
+            read, scope = _stream_plan(query.input, readable.streams, environment)
         case JoinInput():
-            read, scope = join_plan(query.input, sources, kept, environment)
+            read, scope = join_plan(query.input, readable.streams, readable.windows, readable.tables, environment)
         case PatternInput():
-            read, scope = pattern_plan(query.input, sources, environment)
-    selection, columns = _Selecting(scope, environment).plan(query)
-    target = _target(query.output)
-    return QueryPlan(query.at, _name_of(query), read, selection, rate_plan(query.rate), columns, target)
+            read, scope = pattern_plan(query.input, readable.streams, environment)
+    selection, columns = Selecting(scope, environment).plan(query.at, query.selection, query.output.kind)
+    target = None if isinstance(query.output, Return) else query.output.target.mark + query.output.target.name
+    write = _write(query, readable, columns, environment)
+    return QueryPlan(query.at, _name_of(query), read, selection, rate_plan(query.rate), columns, target, write)
+
+
+def _write(query: Query, readable: Readable, columns: Columns, environment: Environment) -> TableWrite | None:
+    output = query.output
+    if isinstance(output, Return):
+        return None
+    if output.target.name in readable.tables:
+        return table_write(output, readable.tables[output.target.name], columns, environment)
+    if not isinstance(output, InsertInto):
+        raise unknown(output.at, f"there is no table {output.target.name!r}", output.target.name, list(readable.tables))
+    if output.target.mark == "!":
+        raise AppUnsupportedError(output.at, "streams of errors are not supported yet")
+    return None
 
 
 def _stream_plan(
@@ -104,17 +128,6 @@ def _name_of(query: Query) -> str | None:
     return None
 
 
-def _target(output: object) -> str | None:
-    match output:
-        case InsertInto(target=target) if target.mark != "!":
-            return target.mark + target.name
-        case Return():
-            return None
-        case _:
-            at = cast(InsertInto, output).at
-            raise AppUnsupportedError(at, "tables are not supported yet")
-
-
 def _stage(handler: Handler, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
     match handler:
         case Filter(condition=condition):
@@ -127,7 +140,7 @@ def _stage(handler: Handler, scope: RowScope, environment: Environment) -> tuple
 
 
 @dataclass(slots=True)
-class _Selecting:
+class Selecting:
     """Compiles one selection; the aggregators are numbered as they are met."""
 
     scope: SelectionScope
@@ -139,9 +152,8 @@ class _Selecting:
     def __post_init__(self) -> None:
         self._of_arguments = ExpressionCompiler(self.scope)
 
-    def plan(self, query: Query) -> tuple[SelectorPlan, Columns]:
-        selection = query.selection
-        sources, columns = self._outputs(query.at, selection.columns)
+    def plan(self, at: Place, selection: Selection, kind: EventKind) -> tuple[SelectorPlan, Columns]:
+        sources, columns = self._outputs(at, selection.columns)
         having = None if selection.having is None else self._having(selection.having, columns)
         plan = SelectorPlan(
             outputs=self._function(sources, "row, at, aggregated"),
@@ -152,7 +164,7 @@ class _Selecting:
             order=tuple((_position(one.attribute, columns), one.is_descending) for one in selection.order_by),
             limit=None if selection.limit is None else _number(selection.limit, "limit"),
             offset=0 if selection.offset is None else _number(selection.offset, "offset"),
-            wanted=WANTED[query.output.kind],
+            wanted=WANTED[kind],
         )
         return plan, columns
 
@@ -165,7 +177,7 @@ class _Selecting:
             raise AppUnsupportedError(at, "`select *` of a pattern is not supported yet: name the attributes")
         if selected is None:
             return [f"row[{position}]" for position in range(len(self.scope.columns))], self.scope.columns
-        compiler = ExpressionCompiler(self.scope, self._aggregated)
+        compiler = ExpressionCompiler(self.scope, self._aggregated, self.environment.in_table)
         sources, columns = list[str](), list[TypedColumn]()
         for one in selected:
             code = compiler.code_of(one.expression)

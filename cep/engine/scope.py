@@ -1,12 +1,12 @@
 """What names mean in a part of a query, and the Python that reads them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Protocol
 
 from cep.language.app_tree import ColumnDefinition
-from cep.language.expression_tree import Attribute, Place, ValueType
+from cep.language.expression_tree import Attribute, InTable, Place, ValueType
 from cep.language.language_errors import AppTextError
 
 
@@ -36,6 +36,9 @@ def columns_of(definitions: Sequence[ColumnDefinition]) -> Columns:
     return tuple(TypedColumn(one.name, one.type) for one in definitions)
 
 
+TableCode = Callable[[InTable, "Scope"], Code]
+
+
 class Scope(Protocol):
     """Finds what an attribute means where an expression stands."""
 
@@ -54,8 +57,15 @@ class RowScope:
     offset: int = 0
     outer: Scope | None = None
     """Where a name that is not found here is looked for."""
+    is_named: bool = False
+    """Whether names without their stream are looked for in the outer scope first."""
 
     def code_of(self, attribute: Attribute) -> Code:
+        if self.is_named and attribute.source is None and self.outer is not None:
+            try:
+                return self.outer.code_of(attribute)
+            except AppTextError:
+                return replace(self, outer=None, is_named=False).code_of(attribute)
         if attribute.source is None or attribute.source in self.names:
             for position, column in enumerate(self.columns):
                 if column.name == attribute.name:
@@ -83,6 +93,8 @@ class Environment:
     """Names that the generated Python uses, each with what it is."""
 
     names: dict[str, object] = field(default_factory=dict)
+    in_table: TableCode | None = None
+    """The Python of `in`, where the app has tables."""
 
 
 def unknown(at: Place, problem: str, name: str, known: Sequence[str] | frozenset[str]) -> AppTextError:

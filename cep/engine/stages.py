@@ -25,7 +25,7 @@ def source_columns(read: StreamInput, sources: Mapping[str, Columns]) -> Columns
 
 
 def filter_stage(condition: Expression, scope: RowScope, environment: Environment) -> MakeStage:
-    source = ExpressionCompiler(scope).condition_of(condition)
+    source = ExpressionCompiler(scope, in_table=environment.in_table).condition_of(condition)
     passes = cast(Callable[[Row, int], bool], function_of(source, "row, at", environment))
 
     def make(_: EngineClock, emit: Receiver) -> Receiver:

@@ -11,6 +11,7 @@ from cep.engine.app_compiler import AppPlan, NamedWindowPlan, compile_app
 from cep.engine.chunks import CURRENT, Chunk, Receiver, Row, as_current
 from cep.engine.join_compiler import JoinPlan, SidePlan
 from cep.engine.joins import Join, JoinSide
+from cep.engine.on_demand import answer
 from cep.engine.partitions import Keys, PartitionPlan
 from cep.engine.patterns import Pattern, PatternPlan
 from cep.engine.query_compiler import QueryPlan, StreamPlan
@@ -19,7 +20,7 @@ from cep.engine.selector import Selector
 from cep.engine.stages import MakeStage
 from cep.engine.values import as_float
 from cep.engine.windows import EventWindow
-from cep.language.app_tree import App
+from cep.language.app_tree import App, OnDemandQuery
 
 RowListener = Callable[[int, Row], None]
 """Of a row's time and values."""
@@ -78,6 +79,8 @@ class StreamEngine:
             yield f"stream {name} ({', '.join(f'{one.name} {one.type}' for one in columns)})"
         for name, window in self._plan.windows.items():
             yield f"window {name} ({', '.join(f'{one.name} {one.type}' for one in window.columns)})"
+        for name, table in self._plan.tables.items():
+            yield f"table {name} ({', '.join(f'{one.name} {one.type}' for one in table.columns)})"
         for query in self._plan.queries:
             target = "listeners" if query.target is None else query.target
             yield f"query {query.name or f'at line {query.at.line}'} -> {target}"
@@ -106,6 +109,10 @@ class StreamEngine:
     def advance(self, at: int) -> None:
         """The log's clock, where no row comes."""
         self._clock.advance(at)
+
+    def ask(self, query: OnDemandQuery) -> list[Row]:
+        """The rows of an on-demand query. Raises AppTextError, AppUnsupportedError."""
+        return answer(query, self._plan, self._windows, self._clock.part())
 
     def _named_window(self, name: str, plan: NamedWindowPlan) -> EventWindow:
         junction = self._junctions[name]
@@ -157,6 +164,9 @@ class StreamEngine:
         )
         join = Join(left, right, plan.meets, self._selector(query, junctions).receive_all)
         for side, of_plan, clock in zip((left, right), (plan.left, plan.right), clocks, strict=True):
+            if of_plan.table is not None:
+                side.keeps = of_plan.table.rows
+                continue
             if of_plan.window is None:
                 receiver = join.receiver_of_kept(side, self._windows[of_plan.source].rows)
             else:
@@ -173,7 +183,9 @@ class StreamEngine:
         return Selector(query.selection, query.rate(self._clock.part(), self._output(query, junctions)))
 
     def _output(self, query: QueryPlan, junctions: Mapping[str, Junction]) -> Receiver:
-        if query.target in self._windows:
+        if query.write is not None:
+            deliver = query.write.receive
+        elif query.target in self._windows:
             deliver = self._windows[query.target].receive
         elif query.target is not None:
             at = junctions if query.target.startswith("#") else self._junctions

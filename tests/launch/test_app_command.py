@@ -49,7 +49,7 @@ def test_an_app_without_mistakes_is_explained(tmp_path: Path) -> None:
     [
         (APP.replace("double", "duble"), "line 1, column 44: `duble` is unexpected"),
         (APP.replace("n > 1", "m > 1"), "line 3, column 83: there is no attribute 'm'"),
-        (APP + "define table T (a int);", "line 4, column 1: T: only streams"),
+        (APP + "define trigger T at every 1 sec;", "line 4, column 1: T: only streams"),
     ],
 )
 def test_a_mistake_is_one_sentence_with_its_place(tmp_path: Path, app: str, problem: str) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.engine.stream_engine import StreamEngine
-from cep.language.app_parser import parse_app
+from cep.language.app_parser import parse_app, parse_on_demand
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 
 TRADES = "define stream Trades (symbol string, price double, amount long);\n"
@@ -157,11 +157,56 @@ def test_mistakes_are_told_with_their_place(text: str, problem: str) -> None:
     assert str(told.value).startswith("line 2, column ")
 
 
+def test_absence_is_noticed_by_the_clock() -> None:
+    text = f"{TRADES}from every a=Trades -> not Trades for 150 millisec select a.amount insert into Out;"
+    log: Log = [("Trades", at, ("BTC", 1.0, at)) for at in (0, 100, 400)]
+    assert out_of(text, log) == [(250, (100,)), (550, (400,))]
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        ("select symbol, price insert into Last;", [("BTC", 1.0), ("ETH", 2.0), ("BTC", 3.0)]),
+        ("select symbol, price update or insert into Last on Last.symbol == symbol;", [("BTC", 3.0), ("ETH", 2.0)]),
+        ("select symbol, price update Last on Last.symbol == symbol;", []),
+    ],
+)
+def test_tables_are_written_and_asked(write: str, expected: list[tuple[str, float]]) -> None:
+    app = f"{TRADES}define table Last (symbol string, price double);\nfrom Trades {write}"
+    engine = StreamEngine(parse_app(app))
+    for at, (symbol, price) in enumerate((("BTC", 1.0), ("ETH", 2.0), ("BTC", 3.0))):
+        engine.send("Trades", at, (symbol, price, 1))
+    assert engine.ask(parse_on_demand("from Last select *")) == expected
+    assert engine.ask(parse_on_demand("from Last select count() as n")) == ([(len(expected),)] if expected else [])
+
+
+def test_a_second_row_of_one_primary_key_is_dropped() -> None:
+    text = f"""{TRADES}@PrimaryKey('symbol') define table First (symbol string, price double);
+    from Trades select symbol, price insert into First;"""
+    engine = StreamEngine(parse_app(text))
+    for at in (1, 2):
+        engine.send("Trades", at, ("BTC", float(at), 1))
+    assert engine.ask(parse_on_demand("from First select price")) == [(1.0,)]
+    engine.ask(parse_on_demand("update First set First.price = 5.0 on First.symbol == 'BTC'"))
+    assert engine.ask(parse_on_demand("from First select price")) == [(5.0,)]
+    engine.ask(parse_on_demand("delete First on First.price > 4.0"))
+    assert engine.ask(parse_on_demand("from First select price")) == []
+
+
+def test_a_filter_looks_into_a_table() -> None:
+    text = f"""{TRADES}define stream Watch (name string);
+    define table Watched (name string);
+    from Watch select name insert into Watched;
+    from Trades[Watched.name == symbol in Watched] select symbol insert into Out;"""
+    log: Log = [("Trades", 1, ("BTC", 1.0, 1)), ("Watch", 2, ("BTC",)), ("Trades", 3, ("BTC", 1.0, 1))]
+    assert out_of(text, log) == [(3, ("BTC",))]
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "define table T (a int);",
-        "from every a=Trades -> not Trades for 1 sec select a.price insert into Out;",
+        "define trigger T at every 1 sec;",
+        "@store(type = 'database') define table T (a int);",
         "from a=Trades -> every b=Trades within 1 sec select a.price insert into Out;",
         "from Trades#window.session(5 sec) select price insert into Out;",
         "from Trades select price output snapshot every 1 sec insert into Out;",

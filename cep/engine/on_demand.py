@@ -1,0 +1,60 @@
+"""On-demand queries: asked once, of what a table or a named window has at that moment; or they write to a table."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from cep.engine.app_compiler import AppPlan, environment_of
+from cep.engine.chunks import CURRENT, Chunk, EngineClock, Row
+from cep.engine.expression_code import ExpressionCompiler, function_of
+from cep.engine.query_compiler import RowPasses, Selecting
+from cep.engine.scope import Columns, Environment, RowScope, unknown
+from cep.engine.selector import Selected, Selector
+from cep.engine.table_compiler import table_write
+from cep.engine.windows import EventWindow
+from cep.language.app_tree import OnDemandQuery, Return
+from cep.language.language_errors import AppUnsupportedError
+
+
+def answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWindow], clock: EngineClock) -> list[Row]:
+    """The selected rows; none of a query that writes. Raises AppTextError, AppUnsupportedError."""
+    if query.within or query.per is not None:
+        raise AppUnsupportedError(query.at, "aggregations are not supported yet")
+    environment = environment_of(plan, clock)
+    chunk, scope = _read(query, plan, windows, clock, environment)
+    selection, columns = Selecting(scope, environment).plan(query.at, query.selection, "current")
+    selected = list[Selected]()
+    Selector(selection, selected.extend).receive(chunk)
+    rows: Chunk = [(kind, at, row) for kind, at, row, _ in selected]
+    if isinstance(query.output, Return):
+        return [row for _, _, row in rows]
+    name = query.output.target.name
+    if name not in plan.tables:
+        raise unknown(query.output.at, f"there is no table {name!r}", name, list(plan.tables))
+    table_write(query.output, plan.tables[name], columns, environment).receive(rows)
+    return []
+
+
+def _read(
+    query: OnDemandQuery,
+    plan: AppPlan,
+    windows: Mapping[str, EventWindow],
+    clock: EngineClock,
+    environment: Environment,
+) -> tuple[Chunk, RowScope]:
+    """The rows that the condition holds for; one without values where nothing is read."""
+    if query.source is None:
+        return [(CURRENT, clock.now, ())], RowScope((), frozenset())
+    name = query.source.name
+    if name in plan.tables:
+        columns: Columns = plan.tables[name].columns
+        kept = plan.tables[name].rows()
+    elif name in plan.windows:
+        columns, kept = plan.windows[name].columns, windows[name].rows()
+    else:
+        known = [*plan.tables, *plan.windows]
+        raise unknown(query.source.at, f"there is no table or window {name!r}", name, known)
+    scope = RowScope(columns, frozenset((name,)))
+    compiler = ExpressionCompiler(scope, in_table=environment.in_table)
+    condition = "True" if query.on is None else compiler.condition_of(query.on)
+    passes = cast(RowPasses, function_of(condition, "row, at", environment))
+    return [(CURRENT, at, row) for _, at, row in kept if passes(row, at)], scope

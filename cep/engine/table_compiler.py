@@ -1,0 +1,107 @@
+"""From a table's definition, and from what a query writes to it, to the parts that run."""
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from cep.engine.expression_code import ExpressionCompiler, function_of
+from cep.engine.scope import Code, Columns, Environment, RowScope, Scope, TableCode, columns_of, unknown
+from cep.engine.tables import Changed, Meets, Table, TableWrite
+from cep.language.app_tree import Assignment, DeleteFrom, InsertInto, TableDefinition, UpdateTable
+from cep.language.expression_tree import Expression, InTable
+from cep.language.language_errors import AppTextError, AppUnsupportedError
+
+_KEY, _INDEX = "primarykey", "index"
+
+
+def table_of(definition: TableDefinition) -> Table:
+    """Raises AppTextError, AppUnsupportedError."""
+    columns, key = columns_of(definition.columns), list[int]()
+    if definition.properties or definition.scope is not None:
+        raise AppUnsupportedError(
+            definition.at, f"{definition.name}: stores and scopes of tables are not supported yet"
+        )
+    for annotation in definition.annotations:
+        if annotation.name.lower() not in (_KEY, _INDEX):
+            raise AppUnsupportedError(annotation.at, f"@{annotation.name} of a table is not supported yet")
+        for item in annotation.items:
+            places = [place for place, column in enumerate(columns) if column.name == item.value]
+            if not places:
+                names = [column.name for column in columns]
+                raise unknown(annotation.at, f"there is no attribute {item.value!r}", item.value, names)
+            key += places if annotation.name.lower() == _KEY else []
+    return Table(columns, tuple(key))
+
+
+def table_write(
+    output: InsertInto | UpdateTable | DeleteFrom, table: Table, columns: Columns, environment: Environment
+) -> TableWrite:
+    """`columns`: of the query's rows. Raises AppTextError."""
+    if isinstance(output, InsertInto):
+        _check_fits(output, table, columns)
+        return TableWrite(table)
+    scope = table_scope(output.target.name, table, RowScope(columns, frozenset()))
+    meets = _meets(output.on, scope, environment)
+    if isinstance(output, DeleteFrom):
+        return TableWrite(table, meets, deletes=True)
+    if output.inserts_missing:
+        _check_fits(output, table, columns)
+    changed = _changed(output, table, columns, scope, environment)
+    return TableWrite(table, meets, changed, inserts=output.inserts_missing)
+
+
+def table_scope(name: str, table: Table, outer: Scope) -> RowScope:
+    """A row of the table, by the table's name; other names are the outer ones, and then the table's."""
+    return RowScope(table.columns, frozenset((name,)), "kept", outer=outer, is_named=True)
+
+
+def in_table_code(tables: Mapping[str, Table], environment: Environment) -> TableCode:
+    """The Python of `condition in Table`."""
+
+    def code(node: InTable, scope: Scope) -> Code:
+        if node.table not in tables:
+            raise unknown(node.at, f"there is no table {node.table!r}", node.table, list(tables))
+        name = f"table_{len(environment.names)}"
+        table = tables[node.table]
+        environment.names[name] = table
+        condition = ExpressionCompiler(table_scope(node.table, table, scope)).condition_of(node.operand)
+        return Code(f"{name}.has(lambda kept: {condition})", "bool")
+
+    return code
+
+
+def _check_fits(output: InsertInto | UpdateTable, table: Table, columns: Columns) -> None:
+    if [one.type for one in columns] != [one.type for one in table.columns]:
+        wanted = ", ".join(f"{one.name} {one.type}" for one in table.columns)
+        given = ", ".join(f"{one.name} {one.type}" for one in columns)
+        raise AppTextError(output.at, f"{output.target.name!r} has the columns {wanted}, and this query gives {given}")
+
+
+def _meets(on: Expression | None, scope: RowScope, environment: Environment) -> Meets:
+    condition = "True" if on is None else ExpressionCompiler(scope).condition_of(on)
+    return cast(Meets, function_of(condition, "row, at, kept", environment))
+
+
+def _changed(output: UpdateTable, table: Table, columns: Columns, scope: RowScope, environment: Environment) -> Changed:
+    sources = [f"kept[{place}]" for place in range(len(table.columns))]
+    if output.assignments:
+        for one in output.assignments:
+            place, code = _assigned(one, output, table, scope)
+            sources[place] = code.source
+    else:
+        for place, column in enumerate(table.columns):
+            given = [position for position, one in enumerate(columns) if one.name == column.name]
+            sources[place] = f"row[{given[0]}]" if given else sources[place]
+    source = f"({''.join(f'{one}, ' for one in sources)})"
+    return cast(Callable[..., tuple[object, ...]], function_of(source, "row, at, kept", environment))
+
+
+def _assigned(one: Assignment, output: UpdateTable, table: Table, scope: RowScope) -> tuple[int, Code]:
+    places = [place for place, column in enumerate(table.columns) if column.name == one.target.name]
+    if not places or one.target.source not in (None, output.target.name):
+        names = [column.name for column in table.columns]
+        raise unknown(one.target.at, f"there is no attribute {one.target.name!r}", one.target.name, names)
+    code = ExpressionCompiler(scope).code_of(one.value)
+    wanted = table.columns[places[0]].type
+    if code.type != wanted:
+        raise AppTextError(one.target.at, f"{one.target.name!r} is {wanted}, and this value is {code.type}")
+    return places[0], code

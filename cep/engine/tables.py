@@ -1,0 +1,78 @@
+"""Tables of an app: rows that queries write and read. With a primary key a row whose key is there already is dropped,
+as in Siddhi 5.1."""
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+
+from cep.engine.chunks import CURRENT, Chunk, Event, Row
+from cep.engine.scope import Columns
+
+Meets = Callable[[Row, int, Row], bool]
+"""Of a query's row, its time and a row of the table."""
+Changed = Callable[[Row, int, Row], Row]
+"""What becomes of a row of the table."""
+
+
+class Table:
+    """The rows in the order in which they came."""
+
+    def __init__(self, columns: Columns, key: tuple[int, ...] = ()) -> None:
+        self.columns = columns
+        self._key = key
+        self._rows: dict[Hashable, Row] = {}
+        self._number = 0
+
+    def rows(self) -> Iterable[Event]:
+        return [(CURRENT, 0, row) for row in self._rows.values()]
+
+    def has(self, meets: Callable[[Row], bool]) -> bool:
+        return any(meets(row) for row in self._rows.values())
+
+    def insert(self, row: Row) -> None:
+        self._rows.setdefault(self._key_of(row), row)
+
+    def update(self, row: Row, at: int, meets: Meets, changed: Changed) -> bool:
+        """Whether a row met the condition."""
+        met = [key for key, kept in self._rows.items() if meets(row, at, kept)]
+        for key in met:
+            after = changed(row, at, self._rows[key])
+            new_key = self._key_of(after) if self._key else key
+            if new_key == key:
+                self._rows[key] = after
+            elif new_key not in self._rows:
+                del self._rows[key]
+                self._rows[new_key] = after
+        return bool(met)
+
+    def delete(self, row: Row, at: int, meets: Meets) -> None:
+        self._rows = {key: kept for key, kept in self._rows.items() if not meets(row, at, kept)}
+
+    def _key_of(self, row: Row) -> Hashable:
+        if self._key:
+            return tuple(row[place] for place in self._key)
+        self._number += 1
+        return self._number
+
+
+def _always(_: Row, __: int, ___: Row) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class TableWrite:
+    """What a query does to a table with each of its rows. Inserts alone where `changed` is None and nothing is
+    deleted."""
+
+    table: Table
+    meets: Meets = _always
+    changed: Changed | None = None
+    deletes: bool = False
+    inserts: bool = True
+    """Also of an update that met no row."""
+
+    def receive(self, chunk: Chunk) -> None:
+        for _, at, row in chunk:
+            if self.deletes:
+                self.table.delete(row, at, self.meets)
+            elif self.changed is None or (not self.table.update(row, at, self.meets, self.changed) and self.inserts):
+                self.table.insert(row)
