@@ -14,12 +14,12 @@ from typing import Any, Literal
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from cep.engine.chunks import CURRENT, EXPIRED, Chunk
-from cep.engine.scope import Columns
 from cep.engine.stream_engine import StreamEngine
 from cep.language.app_parser import parse_app, parse_on_demand
 from cep.language.expression_tree import ValueType
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.chunks import CURRENT, EXPIRED, Chunk
+from cep.parts.scope import Columns
 
 RELATIVE = 1e-6
 """A float has 32 bits."""

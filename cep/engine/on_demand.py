@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from typing import cast
 
-from cep.engine.app_compiler import AppPlan, environment_of
-from cep.engine.chunks import CURRENT, Chunk, EngineClock, Row
-from cep.engine.expression_code import ExpressionCompiler, function_of
-from cep.engine.query_compiler import RowPasses, Selecting
-from cep.engine.scope import Columns, Environment, RowScope, unknown
-from cep.engine.selector import Selected, Selector
-from cep.engine.table_compiler import table_write
-from cep.engine.windows import EventWindow
+from cep.compiler.app_compiler import AppPlan, environment_of
+from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.query_compiler import RowPasses, Selecting
+from cep.compiler.table_compiler import table_write
 from cep.language.app_tree import OnDemandQuery, Return
 from cep.language.language_errors import AppUnsupportedError
+from cep.parts.chunks import CURRENT, Chunk, EngineClock, Row
+from cep.parts.scope import Columns, Environment, RowScope, unknown
+from cep.parts.selector import Selected, Selector
+from cep.parts.windows import EventWindow
 
 
 def answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWindow], clock: EngineClock) -> list[Row]:

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from cep.engine.app_clock import AppClock
-from cep.engine.app_compiler import AppPlan, NamedWindowPlan, compile_app
-from cep.engine.chunks import CURRENT, Chunk, Receiver, Row, as_current
-from cep.engine.join_compiler import JoinPlan, SidePlan
-from cep.engine.joins import Join, JoinSide
+from cep.compiler.app_compiler import AppPlan, NamedWindowPlan, compile_app
+from cep.compiler.join_compiler import JoinPlan, SidePlan
+from cep.compiler.partitions import Keys, PartitionPlan
+from cep.compiler.query_compiler import QueryPlan, StreamPlan
+from cep.compiler.stages import MakeStage
 from cep.engine.on_demand import answer
-from cep.engine.partitions import Keys, PartitionPlan
-from cep.engine.patterns import Pattern, PatternPlan
-from cep.engine.query_compiler import QueryPlan, StreamPlan
-from cep.engine.scope import Columns
-from cep.engine.selector import Selector
-from cep.engine.stages import MakeStage
-from cep.engine.values import as_float
-from cep.engine.windows import EventWindow
 from cep.language.app_tree import App, OnDemandQuery
+from cep.parts.app_clock import AppClock
+from cep.parts.chunks import CURRENT, Chunk, Receiver, Row, as_current
+from cep.parts.joins import Join, JoinSide
+from cep.parts.patterns import Pattern, PatternPlan
+from cep.parts.scope import Columns
+from cep.parts.selector import Selector
+from cep.parts.values import as_float
+from cep.parts.windows import EventWindow
 
 RowListener = Callable[[int, Row], None]
 """Of a row's time and values."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import cmp_to_key
 from typing import Any, Protocol
 
-from cep.engine.chunks import CURRENT, EXPIRED, RESET, Chunk, EngineClock, Event, Receiver, Row
+from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, EngineClock, Event, Receiver, Row
 
 Key = Callable[[Row, int], Any]
 """Of a row and its time."""

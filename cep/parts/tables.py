@@ -4,8 +4,8 @@ as in Siddhi 5.1."""
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
-from cep.engine.chunks import CURRENT, Chunk, Event, Row
-from cep.engine.scope import Columns
+from cep.parts.chunks import CURRENT, Chunk, Event, Row
+from cep.parts.scope import Columns
 
 Meets = Callable[[Row, int, Row], bool]
 """Of a query's row, its time and a row of the table."""

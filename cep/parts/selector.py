@@ -10,9 +10,9 @@ from functools import cmp_to_key
 from itertools import groupby
 from operator import itemgetter
 
-from cep.engine.aggregators import Aggregator, AggregatorKind
-from cep.engine.chunks import CURRENT, RESET, Chunk, Kind, Row
-from cep.engine.windows import compared
+from cep.parts.aggregators import Aggregator, AggregatorKind
+from cep.parts.chunks import CURRENT, RESET, Chunk, Kind, Row
+from cep.parts.windows import compared
 
 Selected = tuple[Kind, int, Row, Hashable]
 """An output with its group."""

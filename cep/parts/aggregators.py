@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Protocol
 
-from cep.engine.scope import Code
-from cep.engine.values import NUMERIC, Value, as_long
 from cep.language.expression_tree import FunctionCall, ValueType
 from cep.language.language_errors import AppTextError
+from cep.parts.scope import Code
+from cep.parts.values import NUMERIC, Value, as_long
 
 
 class Aggregator(Protocol):

@@ -4,16 +4,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from cep.engine.batch_windows import (
+from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.language.expression_tree import Attribute, Constant, Expression, FunctionCall
+from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.batch_windows import (
     ChunkBatchWindow,
     LengthBatchWindow,
     StreamedLengthBatchWindow,
     TimeBatchWindow,
 )
-from cep.engine.chunks import EngineClock, Receiver
-from cep.engine.expression_code import ExpressionCompiler, function_of
-from cep.engine.scope import Code, Environment, NoScope, Scope, unknown
-from cep.engine.windows import (
+from cep.parts.chunks import EngineClock, Receiver
+from cep.parts.scope import Code, Environment, NoScope, Scope, unknown
+from cep.parts.windows import (
     DelayWindow,
     EventWindow,
     ExternalTimeWindow,
@@ -22,8 +24,6 @@ from cep.engine.windows import (
     SortWindow,
     TimeWindow,
 )
-from cep.language.expression_tree import Attribute, Constant, Expression, FunctionCall
-from cep.language.language_errors import AppTextError, AppUnsupportedError
 
 MakeWindow = Callable[[EngineClock, Receiver], EventWindow]
 """A new window with nothing in it."""

@@ -4,8 +4,8 @@ Semantics are Siddhi 5.1's."""
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from cep.engine.chunks import EXPIRED, RESET, Chunk, EngineClock, Event, Receiver, Row
-from cep.engine.windows import EventWindow
+from cep.parts.chunks import EXPIRED, RESET, Chunk, EngineClock, Event, Receiver, Row
+from cep.parts.windows import EventWindow
 
 Keeps = Callable[[], Iterable[Event]]
 """What a side keeps now."""

@@ -3,15 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cep.engine.chunks import EngineClock, Kind
-from cep.engine.expression_code import NestedTooDeepError
-from cep.engine.partitions import PartitionPlan, partition_key
-from cep.engine.query_compiler import WANTED, QueryPlan, Readable, query_plan
-from cep.engine.scope import Columns, Environment, RowScope, columns_of
-from cep.engine.table_compiler import in_table_code, table_of
-from cep.engine.tables import Table
-from cep.engine.value_functions import RUNTIME_NAMES
-from cep.engine.window_plans import MakeWindow, window_plan
+from cep.compiler.expression_code import NestedTooDeepError
+from cep.compiler.partitions import PartitionPlan, partition_key
+from cep.compiler.query_compiler import WANTED, QueryPlan, Readable, query_plan
+from cep.compiler.table_compiler import in_table_code, table_of
+from cep.compiler.value_functions import RUNTIME_NAMES
+from cep.compiler.window_plans import MakeWindow, window_plan
 from cep.language.app_tree import (
     App,
     ColumnDefinition,
@@ -24,6 +21,9 @@ from cep.language.app_tree import (
 )
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.chunks import EngineClock, Kind
+from cep.parts.scope import Columns, Environment, RowScope, columns_of
+from cep.parts.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from cep.engine.chunks import Row
-from cep.engine.expression_code import ExpressionCompiler, function_of
-from cep.engine.query_compiler import QueryPlan
-from cep.engine.scope import Columns, Environment, RowScope, unknown
-from cep.engine.values import text_of
+from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.query_compiler import QueryPlan
 from cep.language.app_tree import RangeKey, ValueKey
+from cep.parts.chunks import Row
+from cep.parts.scope import Columns, Environment, RowScope, unknown
+from cep.parts.values import text_of
 
 Keys = Callable[[Row, int], Sequence[str]]
 """Of a row: a value's one key, or every range that it is in."""

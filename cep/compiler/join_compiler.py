@@ -4,17 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from cep.engine.chunks import Row
-from cep.engine.expression_code import ExpressionCompiler, function_of
-from cep.engine.joins import PassingWindow
-from cep.engine.scope import Code, Columns, Environment, RowScope, Scope, unknown
-from cep.engine.stages import MakeStage, filter_stage, source_columns
-from cep.engine.stream_functions import stream_function
-from cep.engine.tables import Table
-from cep.engine.window_plans import MakeWindow, is_batch, window_plan
+from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.stages import MakeStage, filter_stage, source_columns
+from cep.compiler.stream_functions import stream_function
+from cep.compiler.window_plans import MakeWindow, is_batch, window_plan
 from cep.language.app_tree import Filter, JoinInput, StreamFunction, StreamInput, Window
 from cep.language.expression_tree import Attribute
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.chunks import Row
+from cep.parts.joins import PassingWindow
+from cep.parts.scope import Code, Columns, Environment, RowScope, Scope, unknown
+from cep.parts.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

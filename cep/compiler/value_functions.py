@@ -7,10 +7,10 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from cep.engine.scope import Code
-from cep.engine.values import NUMERIC, Value, as_float, as_int, as_long, converted, quotient, remainder, wider
 from cep.language.expression_tree import FunctionCall, ValueType
 from cep.language.language_errors import AppTextError
+from cep.parts.scope import Code
+from cep.parts.values import NUMERIC, Value, as_float, as_int, as_long, converted, quotient, remainder, wider
 
 FunctionCode = Callable[[FunctionCall, Sequence[Code]], Code]
 _TYPES: tuple[ValueType, ...] = ("string", "int", "long", "float", "double", "decimal", "bool", "object")

@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable
 from typing import cast
 
-from cep.engine.chunks import Chunk, EngineClock, Event, Receiver, Row
-from cep.engine.expression_code import ExpressionCompiler, function_of
-from cep.engine.scope import Environment, RowScope, TypedColumn
-from cep.engine.stages import MakeStage
-from cep.engine.values import NUMERIC
+from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.stages import MakeStage
 from cep.language.expression_tree import FunctionCall
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.chunks import Chunk, EngineClock, Event, Receiver, Row
+from cep.parts.scope import Environment, RowScope, TypedColumn
+from cep.parts.values import NUMERIC
 
 
 def stream_function(call: FunctionCall, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:

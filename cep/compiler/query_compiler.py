@@ -4,20 +4,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from cep.engine.aggregators import AGGREGATORS, AggregatorKind
-from cep.engine.chunks import CURRENT, EXPIRED, Kind, Row
-from cep.engine.expression_code import ExpressionCompiler, function_of
-from cep.engine.join_compiler import JoinPlan, JoinScope, join_plan
-from cep.engine.output_rates import MakeRate, rate_plan
-from cep.engine.pattern_compiler import PatternScope, pattern_plan
-from cep.engine.patterns import PatternPlan
-from cep.engine.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
-from cep.engine.selector import SelectorPlan
-from cep.engine.stages import MakeStage, filter_stage, source_columns
-from cep.engine.stream_functions import stream_function
-from cep.engine.table_compiler import table_write
-from cep.engine.tables import Table, TableWrite
-from cep.engine.window_plans import window_plan
+from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.join_compiler import JoinPlan, JoinScope, join_plan
+from cep.compiler.pattern_compiler import PatternScope, pattern_plan
+from cep.compiler.stages import MakeStage, filter_stage, source_columns
+from cep.compiler.stream_functions import stream_function
+from cep.compiler.table_compiler import table_write
+from cep.compiler.window_plans import window_plan
 from cep.language.app_tree import (
     EventKind,
     Filter,
@@ -35,6 +28,13 @@ from cep.language.app_tree import (
 )
 from cep.language.expression_tree import Attribute, Expression, FunctionCall, Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.aggregators import AGGREGATORS, AggregatorKind
+from cep.parts.chunks import CURRENT, EXPIRED, Kind, Row
+from cep.parts.output_rates import MakeRate, rate_plan
+from cep.parts.patterns import PatternPlan
+from cep.parts.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
+from cep.parts.selector import SelectorPlan
+from cep.parts.tables import Table, TableWrite
 
 WANTED: Mapping[EventKind, frozenset[Kind]] = {
     "current": frozenset((CURRENT,)),

@@ -5,10 +5,10 @@ counted from its zero. With `group by`, first and last are those of each group. 
 from collections.abc import Callable, Hashable
 from typing import assert_never
 
-from cep.engine.chunks import RESET, Chunk, EngineClock, Receiver
-from cep.engine.selector import Selected, SelectedReceiver
 from cep.language.app_tree import OutputRate
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.chunks import RESET, Chunk, EngineClock, Receiver
+from cep.parts.selector import Selected, SelectedReceiver
 
 MakeRate = Callable[[EngineClock, Receiver], SelectedReceiver]
 

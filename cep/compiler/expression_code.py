@@ -8,9 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from cep.engine.scope import Code, Environment, Scope, TableCode, unknown
-from cep.engine.value_functions import FUNCTIONS
-from cep.engine.values import NUMERIC, wider
+from cep.compiler.value_functions import FUNCTIONS
 from cep.errors import CepCannotStartError
 from cep.language.expression_tree import (
     Attribute,
@@ -26,6 +24,8 @@ from cep.language.expression_tree import (
     ValueType,
 )
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.scope import Code, Environment, Scope, TableCode, unknown
+from cep.parts.values import NUMERIC, wider
 
 
 class NestedTooDeepError(CepCannotStartError):

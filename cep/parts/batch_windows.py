@@ -4,7 +4,7 @@ comes. Semantics are Siddhi 5.1's.
 
 from collections.abc import Iterable
 
-from cep.engine.chunks import CURRENT, EXPIRED, RESET, Chunk, EngineClock, Event, Receiver
+from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, EngineClock, Event, Receiver
 
 
 class _Batches:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cep.engine.chunks import CURRENT, Chunk, EngineClock, Receiver, Row
+from cep.parts.chunks import CURRENT, Chunk, EngineClock, Receiver, Row
 
 Places = list[list[tuple[int, Row]]]
 """Of each step's place: the rows that it has so far, with their times."""

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from cep.engine.chunks import Chunk, EngineClock, Receiver, Row
-from cep.engine.expression_code import ExpressionCompiler, function_of
-from cep.engine.scope import Columns, Environment, RowScope, unknown
+from cep.compiler.expression_code import ExpressionCompiler, function_of
 from cep.language.app_tree import StreamInput
 from cep.language.expression_tree import Expression
 from cep.language.language_errors import AppUnsupportedError
+from cep.parts.chunks import Chunk, EngineClock, Receiver, Row
+from cep.parts.scope import Columns, Environment, RowScope, unknown
 
 MakeStage = Callable[[EngineClock, Receiver], Receiver]
 """A part of a query with nothing in it yet, which passes what it makes on."""

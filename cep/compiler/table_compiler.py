@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from cep.engine.expression_code import ExpressionCompiler, function_of
-from cep.engine.scope import Code, Columns, Environment, RowScope, Scope, TableCode, columns_of, unknown
-from cep.engine.tables import Changed, Meets, Table, TableWrite
+from cep.compiler.expression_code import ExpressionCompiler, function_of
 from cep.language.app_tree import Assignment, DeleteFrom, InsertInto, TableDefinition, UpdateTable
 from cep.language.expression_tree import Expression, InTable
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.scope import Code, Columns, Environment, RowScope, Scope, TableCode, columns_of, unknown
+from cep.parts.tables import Changed, Meets, Table, TableWrite
 
 _KEY, _INDEX = "primarykey", "index"
 

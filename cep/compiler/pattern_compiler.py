@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from cep.engine.expression_code import ExpressionCompiler, function_of
-from cep.engine.patterns import Part, Passes, PatternPlan, StepPlan
-from cep.engine.scope import Code, Columns, Environment, RowScope, unknown
-from cep.engine.stages import source_columns
+from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.stages import source_columns
 from cep.language.app_tree import (
     AbsentStep,
     ChainStep,
@@ -21,6 +19,8 @@ from cep.language.app_tree import (
 )
 from cep.language.expression_tree import Attribute, Expression, Operation
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.patterns import Part, Passes, PatternPlan, StepPlan
+from cep.parts.scope import Code, Columns, Environment, RowScope, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +117,8 @@ class _Steps:
                 self.steps.append(StepPlan((part,), "and", step.least, step.most, step.is_counted))
             case LogicalStep(left=left, right=right):
                 self.steps.append(StepPlan((self._part(left), self._part(right)), step.operator))
+            case AbsentStep(wait=None):
+                raise AppTextError(step.at, "`not` alone needs a time: write `for 5 sec` after it")
             case AbsentStep():
                 self.steps.append(StepPlan((self._part(step),)))
             case EveryStep():

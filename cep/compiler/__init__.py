@@ -1,0 +1,1 @@
+"""From an app's tree to its parts: names looked up, types checked, expressions made Python."""

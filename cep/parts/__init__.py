@@ -1,0 +1,1 @@
+"""What runs in an app: each part is given chunks and passes chunks on."""
