@@ -27,7 +27,6 @@ from cep.parts.scope import Code, Columns, Environment, RowScope, unknown
 class _Place:
     names: frozenset[str]
     columns: Columns
-    is_counted: bool
 
 
 @dataclass(slots=True)
@@ -141,9 +140,9 @@ class _Steps:
         place = len(self.places)
         if isinstance(step, AbsentStep):
             # no row of it is ever there to be read
-            self.places.append(_Place(frozenset(), (), is_counted=False))
+            self.places.append(_Place(frozenset(), ()))
             return Part(place, name, passes, is_absent=True, wait=step.wait)
-        self.places.append(_Place(own_names, columns, step.is_counted))
+        self.places.append(_Place(own_names, columns))
         if step.most is not None and step.most < step.least:
             raise AppTextError(step.at, "the most is less than the least")
         return Part(place, name, passes)
