@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cep.compiler.expression_code import NestedTooDeepError
+from cep.compiler.expression_code import placed
 from cep.compiler.partitions import PartitionPlan, partition_key
 from cep.compiler.query_compiler import WANTED, QueryPlan, Readable, query_plan
 from cep.compiler.table_compiler import in_table_code, table_of
@@ -22,7 +22,7 @@ from cep.language.app_tree import (
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.chunks import EngineClock, Kind
-from cep.parts.scope import Columns, Environment, RowScope, columns_of
+from cep.parts.scope import Columns, Environment, RowScope, check_fits, columns_of
 from cep.parts.tables import Table
 
 
@@ -54,10 +54,8 @@ def compile_app(app: App, clock: EngineClock) -> AppPlan:
     plan = AppPlan()
     environment = environment_of(plan, clock)
     for part in (*app.definitions, *app.elements):
-        try:
+        with placed(part.at):
             _add(plan, part, environment)
-        except NestedTooDeepError as error:
-            raise AppTextError(part.at, f"here {error}") from None
     _check_names(plan)
     return plan
 
@@ -65,7 +63,7 @@ def compile_app(app: App, clock: EngineClock) -> AppPlan:
 def environment_of(plan: AppPlan, clock: EngineClock) -> Environment:
     """What generated Python of this app may use."""
     names: dict[str, object] = {**RUNTIME_NAMES, "clock": clock}
-    return Environment(names, in_table_code(plan.tables, Environment(names)))
+    return Environment(names, in_table_code(plan.tables, names))
 
 
 def _add(plan: AppPlan, part: Definition | Query | PartitionBlock, environment: Environment) -> None:
@@ -144,7 +142,5 @@ def _add_stream(plan: AppPlan, query: QueryPlan, streams: dict[str, Columns]) ->
     wanted = (_readable(plan) | streams).get(query.target)
     if wanted is None:
         streams[query.target] = query.columns
-    elif [one.type for one in wanted] != [one.type for one in query.columns]:
-        expected = ", ".join(f"{one.name} {one.type}" for one in wanted)
-        given = ", ".join(f"{one.name} {one.type}" for one in query.columns)
-        raise AppTextError(query.at, f"{query.target!r} has the columns {expected}, and this query gives {given}")
+    else:
+        check_fits(query.at, query.target, wanted, query.columns)

@@ -5,8 +5,10 @@ false.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 from cep.compiler.value_functions import FUNCTIONS
 from cep.errors import CepCannotStartError
@@ -21,9 +23,11 @@ from cep.language.expression_tree import (
     Negative,
     Not,
     Operation,
+    Place,
     ValueType,
 )
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.chunks import Row
 from cep.parts.scope import Code, Environment, Scope, TableCode, unknown
 from cep.parts.values import NUMERIC, wider
 
@@ -181,3 +185,18 @@ def function_of(source: str, parameters: str, environment: Environment) -> Calla
         # Python's own parser takes about two hundred parentheses
         raise NestedTooDeepError from None
     return made
+
+
+def row_function(sources: Sequence[str], parameters: str, environment: Environment) -> Callable[..., Row]:
+    """As `function_of`, of the tuple of these values. Raises NestedTooDeepError."""
+    source = f"({''.join(f'{one}, ' for one in sources)})"
+    return cast(Callable[..., Row], function_of(source, parameters, environment))
+
+
+@contextmanager
+def placed(at: Place) -> Iterator[None]:
+    """What is nested too deep within is a mistake at that place. Raises AppTextError."""
+    try:
+        yield
+    except NestedTooDeepError as error:
+        raise AppTextError(at, f"here {error}") from None

@@ -1,17 +1,15 @@
 """From a join's tree to its two sides and its condition."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from cep.compiler.expression_code import ExpressionCompiler, function_of
-from cep.compiler.stages import MakeStage, filter_stage, source_columns
+from cep.compiler.stages import MakeStage, RowPasses, filter_stage, row_condition, source_columns
 from cep.compiler.stream_functions import stream_function
 from cep.compiler.window_plans import MakeWindow, is_batch, window_plan
 from cep.language.app_tree import Filter, JoinInput, StreamFunction, StreamInput, Window
 from cep.language.expression_tree import Attribute
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.chunks import Row
 from cep.parts.joins import PassingWindow
 from cep.parts.scope import Code, Columns, Environment, RowScope, Scope, unknown
 from cep.parts.tables import Table
@@ -34,7 +32,7 @@ class SidePlan:
 class JoinPlan:
     left: SidePlan
     right: SidePlan
-    meets: Callable[[Row, int], bool]
+    meets: RowPasses
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +77,7 @@ def join_plan(
         for side in (read.left, read.right)
     )
     scope = JoinScope(left_scope, _moved(right_scope, len(left_scope.columns)))
-    compiler = ExpressionCompiler(cast(Scope, scope), in_table=environment.in_table)
-    condition = "True" if read.on is None else compiler.condition_of(read.on)
-    meets = cast(Callable[[Row, int], bool], function_of(condition, "row, at", environment))
-    return JoinPlan(left, right, meets), scope
+    return JoinPlan(left, right, row_condition(read.on, cast(Scope, scope), environment)), scope
 
 
 def _table_side(side: StreamInput, read: JoinInput, table: Table) -> tuple[SidePlan, RowScope]:

@@ -139,6 +139,8 @@ class _Steps:
         passes = cast(Passes, function_of(self._condition(step, scope), "row, at, match", self.environment))
         place = len(self.places)
         if isinstance(step, AbsentStep):
+            if step.wait == 0:
+                raise AppTextError(step.at, "`not` must wait longer than 0")
             # no row of it is ever there to be read
             self.places.append(_Place(frozenset(), ()))
             return Part(place, name, passes, is_absent=True, wait=step.wait)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.expression_code import ExpressionCompiler, function_of, row_function
 from cep.compiler.join_compiler import JoinPlan, JoinScope, join_plan
 from cep.compiler.pattern_compiler import PatternScope, pattern_plan
 from cep.compiler.stages import MakeStage, filter_stage, source_columns
@@ -43,7 +43,6 @@ WANTED: Mapping[EventKind, frozenset[Kind]] = {
 }
 
 
-RowPasses = Callable[[Row, int], bool]
 SelectionScope = RowScope | JoinScope | PatternScope
 
 
@@ -156,9 +155,9 @@ class Selecting:
         sources, columns = self._outputs(at, selection.columns)
         having = None if selection.having is None else self._having(selection.having, columns)
         plan = SelectorPlan(
-            outputs=self._function(sources, "row, at, aggregated"),
+            outputs=row_function(sources, "row, at, aggregated", self.environment),
             having=cast(Callable[[Row, Row, int, Sequence[object]], bool] | None, having),
-            arguments=self._function(self.arguments, "row, at"),
+            arguments=row_function(self.arguments, "row, at", self.environment),
             kinds=tuple(self.kinds),
             group=self._group(selection.group_by),
             order=tuple((_position(one.attribute, columns), one.is_descending) for one in selection.order_by),
@@ -167,10 +166,6 @@ class Selecting:
             wanted=WANTED[kind],
         )
         return plan, columns
-
-    def _function(self, sources: Sequence[str], parameters: str) -> Callable[..., Row]:
-        tuple_source = f"({''.join(f'{source}, ' for source in sources)})"
-        return cast(Callable[..., Row], function_of(tuple_source, parameters, self.environment))
 
     def _outputs(self, at: Place, selected: tuple[OutputColumn, ...] | None) -> tuple[list[str], Columns]:
         if selected is None and isinstance(self.scope, PatternScope):
@@ -207,7 +202,7 @@ class Selecting:
         if not attributes:
             return None
         sources = [self.scope.code_of(attribute).source for attribute in attributes]
-        return self._function(sources, "row, at")
+        return row_function(sources, "row, at", self.environment)
 
 
 def _position(attribute: Attribute, columns: Columns) -> int:

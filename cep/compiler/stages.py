@@ -8,10 +8,14 @@ from cep.language.app_tree import StreamInput
 from cep.language.expression_tree import Expression
 from cep.language.language_errors import AppUnsupportedError
 from cep.parts.chunks import Chunk, EngineClock, Receiver, Row
-from cep.parts.scope import Columns, Environment, RowScope, unknown
+from cep.parts.scope import Columns, Environment, RowScope, Scope, unknown
 
 MakeStage = Callable[[EngineClock, Receiver], Receiver]
 """A part of a query with nothing in it yet, which passes what it makes on."""
+
+
+RowPasses = Callable[[Row, int], bool]
+"""Of a row and its time."""
 
 
 def source_columns(read: StreamInput, sources: Mapping[str, Columns]) -> Columns:
@@ -24,9 +28,15 @@ def source_columns(read: StreamInput, sources: Mapping[str, Columns]) -> Columns
     return sources[name]
 
 
+def row_condition(condition: Expression | None, scope: Scope, environment: Environment) -> RowPasses:
+    """Always true where there is none. Raises AppTextError."""
+    compiler = ExpressionCompiler(scope, in_table=environment.in_table)
+    source = "True" if condition is None else compiler.condition_of(condition)
+    return cast(RowPasses, function_of(source, "row, at", environment))
+
+
 def filter_stage(condition: Expression, scope: RowScope, environment: Environment) -> MakeStage:
-    source = ExpressionCompiler(scope, in_table=environment.in_table).condition_of(condition)
-    passes = cast(Callable[[Row, int], bool], function_of(source, "row, at", environment))
+    passes = row_condition(condition, scope, environment)
 
     def make(_: EngineClock, emit: Receiver) -> Receiver:
         def receive(chunk: Chunk) -> None:

@@ -1,13 +1,13 @@
 """From a table's definition, and from what a query writes to it, to the parts that run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import cast
 
-from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.expression_code import ExpressionCompiler, function_of, row_function
 from cep.language.app_tree import Assignment, DeleteFrom, InsertInto, TableDefinition, UpdateTable
 from cep.language.expression_tree import Expression, InTable
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.scope import Code, Columns, Environment, RowScope, Scope, TableCode, columns_of, unknown
+from cep.parts.scope import Code, Columns, Environment, RowScope, Scope, TableCode, check_fits, columns_of, unknown
 from cep.parts.tables import Changed, Meets, Table, TableWrite
 
 _KEY, _INDEX = "primarykey", "index"
@@ -37,14 +37,14 @@ def table_write(
 ) -> TableWrite:
     """`columns`: of the query's rows. Raises AppTextError."""
     if isinstance(output, InsertInto):
-        _check_fits(output, table, columns)
+        check_fits(output.at, output.target.name, table.columns, columns)
         return TableWrite(table)
     scope = table_scope(output.target.name, table, RowScope(columns, frozenset()))
     meets = _meets(output.on, scope, environment)
     if isinstance(output, DeleteFrom):
         return TableWrite(table, meets, deletes=True)
     if output.inserts_missing:
-        _check_fits(output, table, columns)
+        check_fits(output.at, output.target.name, table.columns, columns)
     changed = _changed(output, table, columns, scope, environment)
     return TableWrite(table, meets, changed, inserts=output.inserts_missing)
 
@@ -54,26 +54,18 @@ def table_scope(name: str, table: Table, outer: Scope) -> RowScope:
     return RowScope(table.columns, frozenset((name,)), "kept", outer=outer, is_named=True)
 
 
-def in_table_code(tables: Mapping[str, Table], environment: Environment) -> TableCode:
-    """The Python of `condition in Table`."""
+def in_table_code(tables: Mapping[str, Table], names: dict[str, object]) -> TableCode:
+    """The Python of `condition in Table`; the tables get a name in `names`, which that Python uses."""
 
     def code(node: InTable, scope: Scope) -> Code:
         if node.table not in tables:
             raise unknown(node.at, f"there is no table {node.table!r}", node.table, list(tables))
-        name = f"table_{len(environment.names)}"
-        table = tables[node.table]
-        environment.names[name] = table
+        name = f"table_{len(names)}"
+        table = names[name] = tables[node.table]
         condition = ExpressionCompiler(table_scope(node.table, table, scope)).condition_of(node.operand)
         return Code(f"{name}.has(lambda kept: {condition})", "bool")
 
     return code
-
-
-def _check_fits(output: InsertInto | UpdateTable, table: Table, columns: Columns) -> None:
-    if [one.type for one in columns] != [one.type for one in table.columns]:
-        wanted = ", ".join(f"{one.name} {one.type}" for one in table.columns)
-        given = ", ".join(f"{one.name} {one.type}" for one in columns)
-        raise AppTextError(output.at, f"{output.target.name!r} has the columns {wanted}, and this query gives {given}")
 
 
 def _meets(on: Expression | None, scope: RowScope, environment: Environment) -> Meets:
@@ -91,8 +83,7 @@ def _changed(output: UpdateTable, table: Table, columns: Columns, scope: RowScop
         for place, column in enumerate(table.columns):
             given = [position for position, one in enumerate(columns) if one.name == column.name]
             sources[place] = f"row[{given[0]}]" if given else sources[place]
-    source = f"({''.join(f'{one}, ' for one in sources)})"
-    return cast(Callable[..., tuple[object, ...]], function_of(source, "row, at, kept", environment))
+    return row_function(sources, "row, at, kept", environment)
 
 
 def _assigned(one: Assignment, output: UpdateTable, table: Table, scope: RowScope) -> tuple[int, Code]:

@@ -113,6 +113,8 @@ def _time_length(given: WindowArguments) -> MakeWindow:
 def _time_batch(given: WindowArguments) -> MakeWindow:
     given.counted(1, 3)
     milliseconds, last = given.time(0), len(given.call.arguments) - 1
+    if milliseconds == 0:
+        raise AppTextError(given.call.arguments[0].at, "a batch must last longer than 0")
     streams = given.flag(last) or False
     start = given.time(1) if last >= 1 and given.flag(1) is None else None
     return lambda clock, emit: TimeBatchWindow(clock, emit, milliseconds, start, streams=streams)

@@ -125,7 +125,10 @@ class _Watched:
         problem = row_problem(columns, values)
         if problem is not None:
             raise AppCaseError(f"the event of {stream!r} at {at} {problem}")
-        self._engine.send(stream, at, tuple(values))
+        try:
+            self._engine.send(stream, at, tuple(values))
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise AppCaseError(f"the event of {stream!r} at {at} cannot be computed: {error}") from error
 
 
 def _told(query: str, chunk: Chunk) -> Iterable[Any]:

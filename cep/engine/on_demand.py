@@ -1,11 +1,11 @@
 """On-demand queries: asked once, of what a table or a named window has at that moment; or they write to a table."""
 
 from collections.abc import Mapping
-from typing import cast
 
 from cep.compiler.app_compiler import AppPlan, environment_of
-from cep.compiler.expression_code import ExpressionCompiler, function_of
-from cep.compiler.query_compiler import RowPasses, Selecting
+from cep.compiler.expression_code import placed
+from cep.compiler.query_compiler import Selecting
+from cep.compiler.stages import row_condition
 from cep.compiler.table_compiler import table_write
 from cep.language.app_tree import OnDemandQuery, Return
 from cep.language.language_errors import AppUnsupportedError
@@ -19,6 +19,11 @@ def answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWindo
     """The selected rows; none of a query that writes. Raises AppTextError, AppUnsupportedError."""
     if query.within or query.per is not None:
         raise AppUnsupportedError(query.at, "aggregations are not supported yet")
+    with placed(query.at):
+        return _answer(query, plan, windows, clock)
+
+
+def _answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWindow], clock: EngineClock) -> list[Row]:
     environment = environment_of(plan, clock)
     chunk, scope = _read(query, plan, windows, clock, environment)
     selection, columns = Selecting(scope, environment).plan(query.at, query.selection, "current")
@@ -54,7 +59,5 @@ def _read(
         known = [*plan.tables, *plan.windows]
         raise unknown(query.source.at, f"there is no table or window {name!r}", name, known)
     scope = RowScope(columns, frozenset((name,)))
-    compiler = ExpressionCompiler(scope, in_table=environment.in_table)
-    condition = "True" if query.on is None else compiler.condition_of(query.on)
-    passes = cast(RowPasses, function_of(condition, "row, at", environment))
+    passes = row_condition(query.on, scope, environment)
     return [(CURRENT, at, row) for _, at, row in kept if passes(row, at)], scope

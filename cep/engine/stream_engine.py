@@ -17,7 +17,7 @@ from cep.parts.app_clock import AppClock
 from cep.parts.chunks import CURRENT, Chunk, Receiver, Row, as_current
 from cep.parts.joins import Join, JoinSide
 from cep.parts.patterns import Pattern, PatternPlan
-from cep.parts.scope import Columns
+from cep.parts.scope import Columns, described
 from cep.parts.selector import Selector
 from cep.parts.values import as_float
 from cep.parts.windows import EventWindow
@@ -76,11 +76,11 @@ class StreamEngine:
     def explained(self) -> Iterable[str]:
         """What the app is made of, a line for each part."""
         for name, columns in self._plan.streams.items():
-            yield f"stream {name} ({', '.join(f'{one.name} {one.type}' for one in columns)})"
+            yield f"stream {name} ({described(columns)})"
         for name, window in self._plan.windows.items():
-            yield f"window {name} ({', '.join(f'{one.name} {one.type}' for one in window.columns)})"
+            yield f"window {name} ({described(window.columns)})"
         for name, table in self._plan.tables.items():
-            yield f"table {name} ({', '.join(f'{one.name} {one.type}' for one in table.columns)})"
+            yield f"table {name} ({described(table.columns)})"
         for query in self._plan.queries:
             target = "listeners" if query.target is None else query.target
             yield f"query {query.name or f'at line {query.at.line}'} -> {target}"

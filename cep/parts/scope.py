@@ -32,6 +32,17 @@ class TypedColumn:
 Columns = tuple[TypedColumn, ...]
 
 
+def described(columns: Columns) -> str:
+    return ", ".join(f"{one.name} {one.type}" for one in columns)
+
+
+def check_fits(at: Place, target: str, wanted: Columns, given: Columns) -> None:
+    """Raises AppTextError where rows of the columns `given` cannot be written to `target`."""
+    if [one.type for one in wanted] != [one.type for one in given]:
+        problem = f"{target!r} has the columns {described(wanted)}, and this query gives {described(given)}"
+        raise AppTextError(at, problem)
+
+
 def columns_of(definitions: Sequence[ColumnDefinition]) -> Columns:
     return tuple(TypedColumn(one.name, one.type) for one in definitions)
 

@@ -52,12 +52,36 @@ class LengthWindow:
         return self._kept
 
 
-class TimeWindow:
+class _TimedWindow:
+    """Keeps events for `milliseconds`, in the order of their times."""
+
+    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int) -> None:
+        self._clock, self._emit, self._milliseconds = clock, emit, milliseconds
+        self._kept: deque[Event] = deque()
+
+    def _on_time(self) -> None:
+        out = self._due()
+        if out:
+            self._emit(out)
+
+    def _due(self) -> Chunk:
+        """What has been kept long enough, with the present time and as what it was kept."""
+        kept, now, out = self._kept, self._clock.now, list[Event]()
+        while kept and kept[0][1] + self._milliseconds <= now:
+            kind, _, row = kept.popleft()
+            out.append((kind, now, row))
+        return out
+
+    def rows(self) -> Iterable[Event]:
+        return self._kept
+
+
+class TimeWindow(_TimedWindow):
     """The events of the last `milliseconds`, and no more than `length` of them where that is given."""
 
     def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int, length: int | None = None) -> None:
-        self._clock, self._emit, self._milliseconds, self._length = clock, emit, milliseconds, length
-        self._kept: deque[Event] = deque()
+        super().__init__(clock, emit, milliseconds)
+        self._length = length
         self._last = -1
 
     def receive(self, chunk: Chunk) -> None:
@@ -74,20 +98,6 @@ class TimeWindow:
                 self._last = at
                 self._clock.call_at(at + self._milliseconds, self._on_time)
         self._emit(out)
-
-    def _on_time(self) -> None:
-        out = self._due()
-        if out:
-            self._emit(out)
-
-    def _due(self) -> Chunk:
-        kept, now, out = self._kept, self._clock.now, []
-        while kept and kept[0][1] + self._milliseconds <= now:
-            out.append((EXPIRED, now, kept.popleft()[2]))
-        return out
-
-    def rows(self) -> Iterable[Event]:
-        return self._kept
 
 
 class ExternalTimeWindow:
@@ -140,12 +150,8 @@ class SortWindow:
         return self._kept
 
 
-class DelayWindow:
+class DelayWindow(_TimedWindow):
     """Passes every event on as it came, `milliseconds` later."""
-
-    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int) -> None:
-        self._clock, self._emit, self._milliseconds = clock, emit, milliseconds
-        self._kept: deque[Event] = deque()
 
     def receive(self, chunk: Chunk) -> None:
         out: Chunk = []
@@ -155,20 +161,6 @@ class DelayWindow:
             self._clock.call_at(at + self._milliseconds, self._on_time)
         if out:
             self._emit(out)
-
-    def _on_time(self) -> None:
-        out = self._due()
-        if out:
-            self._emit(out)
-
-    def _due(self) -> Chunk:
-        kept, now, out = self._kept, self._clock.now, []
-        while kept and kept[0][1] + self._milliseconds <= now:
-            out.append((CURRENT, now, kept.popleft()[2]))
-        return out
-
-    def rows(self) -> Iterable[Event]:
-        return self._kept
 
 
 def compared(left: Any, right: Any) -> int:

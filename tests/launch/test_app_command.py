@@ -89,6 +89,14 @@ def test_cases_that_cannot_be_run_are_one_sentence(tmp_path: Path, line: str, pr
     assert "\n" not in str(found.value)
 
 
+def test_an_event_that_cannot_be_computed_is_one_sentence(tmp_path: Path) -> None:
+    app = APP + "from Trades select cast(symbol, 'int') + 1 as x insert into Sums;"
+    with pytest.raises(
+        LaunchError, match=r"line 1: the event of 'Trades' at 0 cannot be computed: can only concatenate"
+    ):
+        run(tmp_path, "test", app, case())
+
+
 def test_a_file_that_is_not_there_or_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(LaunchError, match="cannot be read"):
         run_app(Namespace(work="check", file=tmp_path / "none"), print)

@@ -147,6 +147,8 @@ def test_a_named_window_is_read_by_several_queries() -> None:
         ("from Trades#window.length('2') select price insert into Out;", "a number of events is expected here"),
         ("from Trades[price > 1e999] select price insert into Out;", "this number is too large for double"),
         (f"from Trades select {DEEP} as x insert into Out;", "an expression is nested too deep"),
+        ("from Trades#window.timeBatch(0 sec) select price insert into Out;", "a batch must last longer than 0"),
+        ("from every not Trades for 0 sec select 1 as x insert into Out;", "`not` must wait longer than 0"),
         ("from Trades select symbol insert into Trades;", "'Trades' has the columns symbol string, price double"),
     ],
 )
@@ -191,6 +193,12 @@ def test_a_second_row_of_one_primary_key_is_dropped() -> None:
     assert engine.ask(parse_on_demand("from First select price")) == [(5.0,)]
     engine.ask(parse_on_demand("delete First on First.price > 4.0"))
     assert engine.ask(parse_on_demand("from First select price")) == []
+
+
+def test_an_on_demand_query_that_is_nested_too_deep_is_refused() -> None:
+    engine = StreamEngine(parse_app(f"{TRADES}define table T (amount long);"))
+    with pytest.raises(AppTextError, match="an expression is nested too deep"):
+        engine.ask(parse_on_demand(f"from T select {DEEP} as x"))
 
 
 def test_a_filter_looks_into_a_table() -> None:
