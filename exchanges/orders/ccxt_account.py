@@ -224,6 +224,8 @@ def open_account(
     closes it."""
     budget = account_budget(config.exchange, steady_clock, limit_rules(config))
     orders, reads = (make_exchange(config, environment, budget, posts_only=posts) for posts in (True, False))
+    # it loads its certificates now, for tens of milliseconds, and not when the first order is due
+    orders.open()
     posting_one, reading_one = (AccountConnection(one, _order_api(config, one)) for one in (orders, reads))
     prepare = SharedMarkets(reads, orders).load if config.entry.is_generic else _nothing
     return CcxtAccount(config.exchange, posting_one, reading_one, markets, config.credentials, reads.budget, prepare)
