@@ -21,7 +21,8 @@ from cep.language.app_tree import (
 )
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.chunks import EngineClock, Kind
+from cep.parts.app_context import PartContext
+from cep.parts.chunks import Kind
 from cep.parts.scope import Columns, Environment, RowScope, check_fits, columns_of
 from cep.parts.tables import Table
 
@@ -49,10 +50,10 @@ class AppPlan:
         return [query for queries in grouped for query in queries]
 
 
-def compile_app(app: App, clock: EngineClock) -> AppPlan:
-    """`clock`: of the app that will run. Raises AppTextError, AppUnsupportedError."""
+def compile_app(app: App, context: PartContext) -> AppPlan:
+    """`context`: of the app that will run. Raises AppTextError, AppUnsupportedError."""
     plan = AppPlan()
-    environment = environment_of(plan, clock)
+    environment = environment_of(plan, context)
     for part in (*app.definitions, *app.elements):
         with placed(part.at):
             _add(plan, part, environment)
@@ -60,9 +61,9 @@ def compile_app(app: App, clock: EngineClock) -> AppPlan:
     return plan
 
 
-def environment_of(plan: AppPlan, clock: EngineClock) -> Environment:
+def environment_of(plan: AppPlan, context: PartContext) -> Environment:
     """What generated Python of this app may use."""
-    names: dict[str, object] = {**RUNTIME_NAMES, "clock": clock}
+    names: dict[str, object] = {**RUNTIME_NAMES, "app": context}
     return Environment(names, in_table_code(plan.tables, names))
 
 

@@ -135,7 +135,7 @@ def _stage(handler: Handler, scope: RowScope, environment: Environment) -> tuple
             return stream_function(call, scope, environment)
         case Window(window=call):
             make = window_plan(call, scope, environment)
-            return lambda clock, emit: make(clock, emit).receive, scope
+            return lambda context, emit: make(context, emit).receive, scope
 
 
 @dataclass(slots=True)

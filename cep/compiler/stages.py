@@ -7,10 +7,11 @@ from cep.compiler.expression_code import ExpressionCompiler, function_of
 from cep.language.app_tree import StreamInput
 from cep.language.expression_tree import Expression
 from cep.language.language_errors import AppUnsupportedError
-from cep.parts.chunks import Chunk, EngineClock, Receiver, Row
+from cep.parts.app_context import PartContext
+from cep.parts.chunks import Chunk, Receiver, Row
 from cep.parts.scope import Columns, Environment, RowScope, Scope, unknown
 
-MakeStage = Callable[[EngineClock, Receiver], Receiver]
+MakeStage = Callable[[PartContext, Receiver], Receiver]
 """A part of a query with nothing in it yet, which passes what it makes on."""
 
 
@@ -38,7 +39,7 @@ def row_condition(condition: Expression | None, scope: Scope, environment: Envir
 def filter_stage(condition: Expression, scope: RowScope, environment: Environment) -> MakeStage:
     passes = row_condition(condition, scope, environment)
 
-    def make(_: EngineClock, emit: Receiver) -> Receiver:
+    def make(_: PartContext, emit: Receiver) -> Receiver:
         def receive(chunk: Chunk) -> None:
             passed = [event for event in chunk if passes(event[2], event[1])]
             if passed:

@@ -8,7 +8,8 @@ from cep.compiler.expression_code import ExpressionCompiler, function_of
 from cep.compiler.stages import MakeStage
 from cep.language.expression_tree import FunctionCall
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.chunks import Chunk, EngineClock, Event, Receiver, Row
+from cep.parts.app_context import PartContext
+from cep.parts.chunks import Chunk, Event, Receiver, Row
 from cep.parts.scope import Environment, RowScope, TypedColumn
 from cep.parts.values import NUMERIC
 
@@ -29,7 +30,7 @@ def _polar_to_cartesian(call: FunctionCall, scope: RowScope, environment: Enviro
     source = f"({codes[0].source}, {codes[1].source})"
     polar = cast(Callable[[Row, int], Row], function_of(source, "row, at", environment))
 
-    def make(_: EngineClock, emit: Receiver) -> Receiver:
+    def make(_: PartContext, emit: Receiver) -> Receiver:
         def receive(chunk: Chunk) -> None:
             out = list[Event]()
             for kind, at, row in chunk:

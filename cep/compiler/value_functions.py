@@ -3,7 +3,6 @@
 Sources: https://siddhi.io/en/v5.1/docs/api/latest/ (core).
 """
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
@@ -56,10 +55,6 @@ def size_of(values: Value) -> int | None:
     return None if values is None else len(values)
 
 
-def new_uuid() -> str:
-    return str(uuid.uuid4())
-
-
 def row_value(rows: Sequence[tuple[object, ...]], index: int, column: int) -> object:
     """A column of one of a pattern's rows; None where there is no such row. From the end where `index` is negative."""
     return rows[index][column] if -len(rows) <= index < len(rows) else None
@@ -79,7 +74,6 @@ RUNTIME_NAMES: Mapping[str, object] = {
     "smallest": smallest,
     "set_of": set_of,
     "size_of": size_of,
-    "new_uuid": new_uuid,
 }
 """What the generated Python calls."""
 
@@ -201,8 +195,8 @@ FUNCTIONS: Mapping[str, FunctionCode] = {
     "instanceOfDouble": _instance_of("double"),
     "instanceOfBoolean": _instance_of("bool"),
     "eventTimestamp": _without_arguments("at", "long"),
-    "currentTimeMillis": _without_arguments("clock.now", "long"),
-    "UUID": _without_arguments("new_uuid()", "string"),
+    "currentTimeMillis": _without_arguments("app.now", "long"),
+    "UUID": _without_arguments("app.next_id()", "string"),
     "createSet": _one_argument("set_of", "object"),
     "sizeOfSet": _one_argument("size_of", "int"),
 }

@@ -7,13 +7,14 @@ from typing import cast
 from cep.compiler.expression_code import ExpressionCompiler, function_of
 from cep.language.expression_tree import Attribute, Constant, Expression, FunctionCall
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.app_context import PartContext
 from cep.parts.batch_windows import (
     ChunkBatchWindow,
     LengthBatchWindow,
     StreamedLengthBatchWindow,
     TimeBatchWindow,
 )
-from cep.parts.chunks import EngineClock, Receiver
+from cep.parts.chunks import Receiver
 from cep.parts.scope import Code, Environment, NoScope, Scope, unknown
 from cep.parts.windows import (
     DelayWindow,
@@ -25,7 +26,7 @@ from cep.parts.windows import (
     TimeWindow,
 )
 
-MakeWindow = Callable[[EngineClock, Receiver], EventWindow]
+MakeWindow = Callable[[PartContext, Receiver], EventWindow]
 """A new window with nothing in it."""
 
 
@@ -89,25 +90,25 @@ class WindowArguments:
 def _length(given: WindowArguments) -> MakeWindow:
     given.counted(1, 1)
     length = given.length(0)
-    return lambda clock, emit: LengthWindow(clock, emit, length)
+    return lambda context, emit: LengthWindow(context, emit, length)
 
 
 def _length_batch(given: WindowArguments) -> MakeWindow:
     given.counted(1, 2)
     length, kind = given.length(0), StreamedLengthBatchWindow if given.flag(1) else LengthBatchWindow
-    return lambda clock, emit: kind(clock, emit, length)
+    return lambda context, emit: kind(context, emit, length)
 
 
 def _time(given: WindowArguments) -> MakeWindow:
     given.counted(1, 1)
     milliseconds = given.time(0)
-    return lambda clock, emit: TimeWindow(clock, emit, milliseconds)
+    return lambda context, emit: TimeWindow(context, emit, milliseconds)
 
 
 def _time_length(given: WindowArguments) -> MakeWindow:
     given.counted(2, 2)
     milliseconds, length = given.time(0), given.length(1)
-    return lambda clock, emit: TimeWindow(clock, emit, milliseconds, length)
+    return lambda context, emit: TimeWindow(context, emit, milliseconds, length)
 
 
 def _time_batch(given: WindowArguments) -> MakeWindow:
@@ -117,13 +118,13 @@ def _time_batch(given: WindowArguments) -> MakeWindow:
         raise AppTextError(given.call.arguments[0].at, "a batch must last longer than 0")
     streams = given.flag(last) or False
     start = given.time(1) if last >= 1 and given.flag(1) is None else None
-    return lambda clock, emit: TimeBatchWindow(clock, emit, milliseconds, start, streams=streams)
+    return lambda context, emit: TimeBatchWindow(context, emit, milliseconds, start, streams=streams)
 
 
 def _external_time(given: WindowArguments) -> MakeWindow:
     given.counted(2, 2)
     time_of, milliseconds = given.time_attribute(0), given.time(1)
-    return lambda _clock, emit: ExternalTimeWindow(emit, time_of, milliseconds)
+    return lambda context, emit: ExternalTimeWindow(context, emit, time_of, milliseconds)
 
 
 def _sort(given: WindowArguments) -> MakeWindow:
@@ -136,13 +137,13 @@ def _sort(given: WindowArguments) -> MakeWindow:
             orders[-1] = (orders[-1][0], node.value == "desc")
         else:
             raise AppTextError(node.at, "an attribute is expected here, or after one 'asc' or 'desc'")
-    return lambda clock, emit: SortWindow(clock, emit, length, orders)
+    return lambda context, emit: SortWindow(context, emit, length, orders)
 
 
 def _delay(given: WindowArguments) -> MakeWindow:
     given.counted(1, 1)
     milliseconds = given.time(0)
-    return lambda clock, emit: DelayWindow(clock, emit, milliseconds)
+    return lambda context, emit: DelayWindow(context, emit, milliseconds)
 
 
 def _batch(given: WindowArguments) -> MakeWindow:

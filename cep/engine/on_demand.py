@@ -9,26 +9,27 @@ from cep.compiler.stages import row_condition
 from cep.compiler.table_compiler import table_write
 from cep.language.app_tree import OnDemandQuery, Return
 from cep.language.language_errors import AppUnsupportedError
-from cep.parts.chunks import CURRENT, Chunk, EngineClock, Row
+from cep.parts.app_context import AppContext, PartContext
+from cep.parts.chunks import CURRENT, Chunk, Row
 from cep.parts.scope import Columns, Environment, RowScope, unknown
 from cep.parts.selector import Selected, Selector
 from cep.parts.windows import EventWindow
 
 
-def answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWindow], clock: EngineClock) -> list[Row]:
+def answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWindow], context: PartContext) -> list[Row]:
     """The selected rows; none of a query that writes. Raises AppTextError, AppUnsupportedError."""
     if query.within or query.per is not None:
         raise AppUnsupportedError(query.at, "aggregations are not supported yet")
     with placed(query.at):
-        return _answer(query, plan, windows, clock)
+        return _answer(query, plan, windows, context)
 
 
-def _answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWindow], clock: EngineClock) -> list[Row]:
-    environment = environment_of(plan, clock)
-    chunk, scope = _read(query, plan, windows, clock, environment)
+def _answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWindow], context: PartContext) -> list[Row]:
+    environment = environment_of(plan, context)
+    chunk, scope = _read(query, plan, windows, context, environment)
     selection, columns = Selecting(scope, environment).plan(query.at, query.selection, "current")
     selected = list[Selected]()
-    Selector(selection, selected.extend).receive(chunk)
+    Selector(selection, AppContext().part(), selected.extend).receive(chunk)
     rows: Chunk = [(kind, at, row) for kind, at, row, _ in selected]
     if isinstance(query.output, Return):
         return [row for _, _, row in rows]
@@ -43,12 +44,12 @@ def _read(
     query: OnDemandQuery,
     plan: AppPlan,
     windows: Mapping[str, EventWindow],
-    clock: EngineClock,
+    context: PartContext,
     environment: Environment,
 ) -> tuple[Chunk, RowScope]:
     """The rows that the condition holds for; one without values where nothing is read."""
     if query.source is None:
-        return [(CURRENT, clock.now, ())], RowScope((), frozenset())
+        return [(CURRENT, context.now, ())], RowScope((), frozenset())
     name = query.source.name
     if name in plan.tables:
         columns: Columns = plan.tables[name].columns

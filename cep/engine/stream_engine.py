@@ -5,6 +5,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 from cep.compiler.app_compiler import AppPlan, NamedWindowPlan, compile_app
 from cep.compiler.join_compiler import JoinPlan, SidePlan
@@ -13,7 +14,7 @@ from cep.compiler.query_compiler import QueryPlan, StreamPlan
 from cep.compiler.stages import MakeStage
 from cep.engine.on_demand import answer
 from cep.language.app_tree import App, OnDemandQuery
-from cep.parts.app_clock import AppClock
+from cep.parts.app_context import AppContext
 from cep.parts.chunks import CURRENT, Chunk, Receiver, Row, as_current
 from cep.parts.joins import Join, JoinSide
 from cep.parts.patterns import Pattern, PatternPlan
@@ -48,8 +49,11 @@ class StreamEngine:
     """One app. Raises AppTextError, AppUnsupportedError where it cannot run as it is written."""
 
     def __init__(self, app: App) -> None:
-        self._clock = AppClock()
-        self._plan: AppPlan = compile_app(app, self._clock.part())
+        self._context = AppContext()
+        self._own = self._context.part()
+        self._plan: AppPlan = compile_app(app, self._own)
+        for table in self._plan.tables.values():
+            self._context.part().keep(table)
         self._junctions = {name: Junction() for name in (*self._plan.streams, *self._plan.windows)}
         self._windows: dict[str, EventWindow] = {
             name: self._named_window(name, plan) for name, plan in self._plan.windows.items()
@@ -59,6 +63,10 @@ class StreamEngine:
             for name, columns in self._plan.streams.items()
         }
         self._query_listeners: dict[str, list[Receiver]] = {}
+        self._partitions: list[Callable[[str], Junctions]] = []
+        """Of each partition, what makes the queries of a key where they are not there yet."""
+        self._instances: list[tuple[int, str]] = []
+        """Partition and key, in the order in which they were made."""
         for element in self._plan.elements:
             if isinstance(element, PartitionPlan):
                 self._build_partition(element)
@@ -67,7 +75,7 @@ class StreamEngine:
 
     @property
     def now(self) -> int:
-        return self._clock.now
+        return self._context.now
 
     def columns_of(self, stream: str) -> Columns:
         """Raises KeyError where the app has no such stream."""
@@ -96,7 +104,7 @@ class StreamEngine:
     def send(self, stream: str, at: int, row: Row) -> None:
         """A row of the log, with its time in milliseconds. Raises KeyError where the app has no such stream."""
         junction = self._junctions[stream]
-        self._clock.advance(at)
+        self._context.advance(at)
         junction.send([(CURRENT, at, self._rounded(stream, row))])
 
     def _rounded(self, stream: str, row: Row) -> Row:
@@ -108,11 +116,26 @@ class StreamEngine:
 
     def advance(self, at: int) -> None:
         """The log's clock, where no row comes."""
-        self._clock.advance(at)
+        self._context.advance(at)
+
+    def due(self) -> int | None:
+        """The time of the log at which something happens though no row comes; None where nothing waits."""
+        return self._context.due()
+
+    def state(self) -> object:
+        """All that the app has kept; it is valid until the next row."""
+        return self._instances, self._context.state()
+
+    def restore(self, state: Any) -> None:
+        """Go on as the engine of the same app that the state is of. To be called once, before any row."""
+        instances, of_parts = state
+        for number, key in instances:
+            self._partitions[number](key)
+        self._context.restore(of_parts)
 
     def ask(self, query: OnDemandQuery) -> list[Row]:
         """The rows of an on-demand query. Raises AppTextError, AppUnsupportedError."""
-        return answer(query, self._plan, self._windows, self._clock.part())
+        return answer(query, self._plan, self._windows, self._own)
 
     def _named_window(self, name: str, plan: NamedWindowPlan) -> EventWindow:
         junction = self._junctions[name]
@@ -122,19 +145,22 @@ class StreamEngine:
             if wanted:
                 junction.send(wanted)
 
-        return plan.make(self._clock.part(), emit)
+        return plan.make(self._context.part(), emit)
 
     def _build_partition(self, plan: PartitionPlan) -> None:
         instances: dict[str, Junctions] = {}
+        number = len(self._partitions)
 
         def instance(key: str) -> Junctions:
             if key not in instances:
+                self._instances.append((number, key))
                 own: dict[str, Junction] = {name: Junction() for name in (*plan.keys, *plan.inner)}
                 instances[key] = ChainMap(own, self._junctions)
                 for query in plan.queries:
                     self._build(query, instances[key])
             return instances[key]
 
+        self._partitions.append(instance)
         for stream, keys in plan.keys.items():
             self._junctions[stream].readers.append(_by_key(stream, keys, instance))
 
@@ -143,7 +169,7 @@ class StreamEngine:
         if isinstance(query.input, JoinPlan):
             self._build_join(query, query.input, junctions)
         elif isinstance(query.input, PatternPlan):
-            pattern = Pattern(query.input, self._clock.part(), self._selector(query, junctions).receive)
+            pattern = Pattern(query.input, self._context.part(), self._selector(query, junctions).receive)
             for stream in query.input.streams:
                 junctions[stream].readers.append(pattern.receiver(stream))
         else:
@@ -151,36 +177,37 @@ class StreamEngine:
 
     def _build_stream(self, query: QueryPlan, plan: StreamPlan, junctions: Junctions) -> None:
         # in the order of the text, though the last part is made first
-        clocks = [self._clock.part() for _ in plan.stages]
+        contexts = [self._context.part() for _ in plan.stages]
         receiver: Receiver = self._selector(query, junctions).receive
-        for make, clock in zip(reversed(plan.stages), reversed(clocks), strict=True):
-            receiver = make(clock, receiver)
+        for make, context in zip(reversed(plan.stages), reversed(contexts), strict=True):
+            receiver = make(context, receiver)
         junctions[plan.source].readers.append(receiver)
 
     def _build_join(self, query: QueryPlan, plan: JoinPlan, junctions: Junctions) -> None:
-        clocks = self._clock.part(), self._clock.part()
+        contexts = self._context.part(), self._context.part()
         left, right = (
             JoinSide(side is plan.left, side.width, side.triggers, side.is_outer) for side in (plan.left, plan.right)
         )
         join = Join(left, right, plan.meets, self._selector(query, junctions).receive_all)
-        for side, of_plan, clock in zip((left, right), (plan.left, plan.right), clocks, strict=True):
+        for side, of_plan, context in zip((left, right), (plan.left, plan.right), contexts, strict=True):
             if of_plan.table is not None:
                 side.keeps = of_plan.table.rows
                 continue
             if of_plan.window is None:
                 receiver = join.receiver_of_kept(side, self._windows[of_plan.source].rows)
             else:
-                receiver = join.receiver(side, of_plan.window, clock)
+                receiver = join.receiver(side, of_plan.window, context)
             junctions[of_plan.source].readers.append(self._staged(of_plan, receiver))
 
     def _staged(self, side: SidePlan, receiver: Receiver) -> Receiver:
         stages: tuple[MakeStage, ...] = side.before
         for make in reversed(stages):
-            receiver = make(self._clock.part(), receiver)
+            receiver = make(self._context.part(), receiver)
         return receiver
 
     def _selector(self, query: QueryPlan, junctions: Junctions) -> Selector:
-        return Selector(query.selection, query.rate(self._clock.part(), self._output(query, junctions)))
+        of_selector, of_rate = self._context.part(), self._context.part()
+        return Selector(query.selection, of_selector, query.rate(of_rate, self._output(query, junctions)))
 
     def _output(self, query: QueryPlan, junctions: Mapping[str, Junction]) -> Receiver:
         if query.write is not None:

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from cep.language.expression_tree import FunctionCall, ValueType
 from cep.language.language_errors import AppTextError
+from cep.parts.app_context import Stateful
 from cep.parts.scope import Code
 from cep.parts.values import NUMERIC, Value, as_long
 
@@ -21,6 +22,8 @@ from cep.parts.values import NUMERIC, Value, as_long
 class Aggregator(Protocol):
     """The state of one aggregator in one group."""
 
+    def state(self) -> object: ...
+    def restore(self, state: Any) -> None: ...
     def add(self, value: Value) -> None: ...
     def remove(self, value: Value) -> None: ...
     def reset(self) -> None: ...
@@ -28,7 +31,9 @@ class Aggregator(Protocol):
     def value(self) -> Value: ...
 
 
-class RowCount:
+class RowCount(Stateful):
+    STATE = ("value",)
+
     def __init__(self) -> None:
         self.value: int = 0
 
@@ -42,8 +47,10 @@ class RowCount:
         self.value = 0
 
 
-class Sum:
+class Sum(Stateful):
     """`rounded`: to the type of the sum, of every addition."""
+
+    STATE = ("_count", "_total")
 
     def __init__(self, zero: Any, rounded: Callable[[Any], Any]) -> None:
         self._zero, self._rounded = zero, rounded
@@ -73,8 +80,10 @@ class Average(Sum):
         return self._total / self._count if self._count else None
 
 
-class Deviation:
+class Deviation(Stateful):
     """Of the whole population, by Welford's method (https://doi.org/10.1080/00401706.1962.10490022)."""
+
+    STATE = ("_count", "_mean", "_squares", "_sum")
 
     def __init__(self) -> None:
         self.reset()
@@ -108,8 +117,10 @@ class Deviation:
         return 0.0 if self._count == 1 else math.sqrt(max(0.0, self._squares / self._count))
 
 
-class Extreme:
+class Extreme(Stateful):
     """The least or the largest of the values that have not left. What left is taken from the heap when it is first."""
+
+    STATE = ("_heap", "_left")
 
     def __init__(self, sign: int) -> None:
         """`sign`: 1 for the least, -1 for the largest."""
@@ -137,8 +148,10 @@ class Extreme:
         return self._sign * self._heap[0] if self._heap else None
 
 
-class ForeverExtreme:
+class ForeverExtreme(Stateful):
     """The least or the largest value since the last reset; what leaves changes nothing."""
+
+    STATE = ("value",)
 
     def __init__(self, sign: int) -> None:
         """As of `Extreme`."""
@@ -156,7 +169,9 @@ class ForeverExtreme:
         self.value = None
 
 
-class DistinctCount:
+class DistinctCount(Stateful):
+    STATE = ("_counts",)
+
     def __init__(self) -> None:
         self._counts: Counter[Value] = Counter()
 
@@ -176,8 +191,10 @@ class DistinctCount:
         return len(self._counts)
 
 
-class AllTrue:
+class AllTrue(Stateful):
     """`and`, or with `of_any` `or`, of conditions."""
+
+    STATE = ("_true", "_false")
 
     def __init__(self, *, of_any: bool) -> None:
         self._of_any = of_any
@@ -203,7 +220,9 @@ class AllTrue:
         return self._true > 0 if self._of_any else self._true > 0 and self._false == 0
 
 
-class UnionSet:
+class UnionSet(Stateful):
+    STATE = ("_counts",)
+
     def __init__(self) -> None:
         self._counts: Counter[Value] = Counter()
 

@@ -3,21 +3,25 @@ comes. Semantics are Siddhi 5.1's.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
-from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, EngineClock, Event, Receiver
+from cep.parts.app_context import PartContext, Stateful
+from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver
 
 
-class _Batches:
+class _Batches(Stateful):
     """The batch that fills, and the one before it."""
 
-    def __init__(self, clock: EngineClock) -> None:
-        self._clock = clock
+    STATE = ("filling", "expiring")
+
+    def __init__(self, context: PartContext) -> None:
+        self._context = context
         self.filling: Chunk = []
         self.expiring: Chunk = []
 
     def flushed(self) -> Chunk:
         """The chunk of a full batch, which may be empty."""
-        now = self._clock.now
+        now = self._context.now
         out: Chunk = [(EXPIRED, now, row) for _, _, row in self.expiring]
         if self.filling:
             out.append((RESET, *self.filling[-1][1:]))
@@ -32,9 +36,10 @@ class _Batches:
 class LengthBatchWindow:
     """Batches of `length` events."""
 
-    def __init__(self, clock: EngineClock, emit: Receiver, length: int) -> None:
+    def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
         self._emit, self._length = emit, length
-        self._batches = _Batches(clock)
+        self._batches = _Batches(context)
+        context.keep(self._batches)
 
     def receive(self, chunk: Chunk) -> None:
         for event in chunk:
@@ -46,18 +51,21 @@ class LengthBatchWindow:
         return self._batches.rows()
 
 
-class StreamedLengthBatchWindow:
+class StreamedLengthBatchWindow(Stateful):
     """Batches of `length` events, each passed on as it comes; the batch expires with the first of the next."""
 
-    def __init__(self, clock: EngineClock, emit: Receiver, length: int) -> None:
-        self._clock, self._emit, self._length = clock, emit, length
+    STATE = ("_kept",)
+
+    def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
+        self._context, self._emit, self._length = context, emit, length
         self._kept: Chunk = []
+        context.keep(self)
 
     def receive(self, chunk: Chunk) -> None:
         for event in chunk:
             out: Chunk = []
             if len(self._kept) == self._length:
-                now = self._clock.now
+                now = self._context.now
                 out = [(EXPIRED, now, row) for _, _, row in self._kept]
                 out.append((RESET, now, self._kept[-1][2]))
                 self._kept = []
@@ -68,21 +76,28 @@ class StreamedLengthBatchWindow:
         return self._kept
 
 
-class TimeBatchWindow:
+class TimeBatchWindow(Stateful):
     """A batch every `milliseconds`, from the first event or from a start that is given. With `streams` the events are
     passed on as they come, and expire with the batch."""
 
     def __init__(
-        self, clock: EngineClock, emit: Receiver, milliseconds: int, start: int | None = None, *, streams: bool = False
+        self,
+        context: PartContext,
+        emit: Receiver,
+        milliseconds: int,
+        start: int | None = None,
+        *,
+        streams: bool = False,
     ) -> None:
-        self._clock, self._emit, self._milliseconds, self._start = clock, emit, milliseconds, start
+        self._context, self._emit, self._milliseconds, self._start = context, emit, milliseconds, start
         self._streams = streams
-        self._batches = _Batches(clock)
+        self._batches = _Batches(context)
         self._next: int | None = None
+        context.keep(self, self._on_time)
 
     def receive(self, chunk: Chunk) -> None:
         if self._next is None:
-            now = self._clock.now
+            now = self._context.now
             into = 0 if self._start is None else (now - self._start) % self._milliseconds
             self._schedule(now - into + self._milliseconds)
         if self._streams:
@@ -93,18 +108,25 @@ class TimeBatchWindow:
 
     def _schedule(self, due: int) -> None:
         self._next = due
-        self._clock.call_at(due, self._on_time)
+        self._context.wake_at(due)
 
-    def _on_time(self) -> None:
-        if self._next is None or self._clock.now < self._next:
+    def _on_time(self, _due: int, _what: object) -> None:
+        if self._next is None or self._context.now < self._next:
             return
         self._schedule(self._next + self._milliseconds)
         out = self._expired() if self._streams else self._batches.flushed()
         if out:
             self._emit(out)
 
+    def state(self) -> object:
+        return self._next, self._batches.state()
+
+    def restore(self, state: Any) -> None:
+        self._next, batches = state
+        self._batches.restore(batches)
+
     def _expired(self) -> Chunk:
-        rows, now = self._batches.expiring, self._clock.now
+        rows, now = self._batches.expiring, self._context.now
         self._batches.expiring = []
         return [*((EXPIRED, now, row) for _, _, row in rows), *((RESET, at, row) for _, at, row in rows[-1:])]
 
@@ -115,9 +137,10 @@ class TimeBatchWindow:
 class ChunkBatchWindow:
     """A batch is what came in one chunk."""
 
-    def __init__(self, clock: EngineClock, emit: Receiver) -> None:
+    def __init__(self, context: PartContext, emit: Receiver) -> None:
         self._emit = emit
-        self._batches = _Batches(clock)
+        self._batches = _Batches(context)
+        context.keep(self._batches)
 
     def receive(self, chunk: Chunk) -> None:
         self._batches.filling = [(CURRENT, at, row) for _, at, row in chunk]

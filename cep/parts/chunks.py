@@ -6,7 +6,7 @@ each of its chunks.
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any
 
 Row = tuple[Any, ...]
 
@@ -27,16 +27,6 @@ Chunk = list[Event]
 Receiver = Callable[[Chunk], None]
 
 CURRENT, EXPIRED, RESET = Kind.CURRENT, Kind.EXPIRED, Kind.RESET
-
-
-class EngineClock(Protocol):
-    """The app's clock: the time of its log, and calls at later times of it."""
-
-    @property
-    def now(self) -> int: ...
-
-    def call_at(self, due: int, call: Callable[[], None]) -> None:
-        """`call` once the clock has reached `due`, before any event of a later time or of that time."""
 
 
 def as_current(chunk: Chunk) -> Chunk:

@@ -4,7 +4,8 @@ Semantics are Siddhi 5.1's."""
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from cep.parts.chunks import EXPIRED, RESET, Chunk, EngineClock, Event, Receiver, Row
+from cep.parts.app_context import PartContext
+from cep.parts.chunks import EXPIRED, RESET, Chunk, Event, Receiver, Row
 from cep.parts.windows import EventWindow
 
 Keeps = Callable[[], Iterable[Event]]
@@ -54,10 +55,10 @@ class Join:
         return out
 
     def receiver(
-        self, side: JoinSide, window: Callable[[EngineClock, Receiver], EventWindow], clock: EngineClock
+        self, side: JoinSide, window: Callable[[PartContext, Receiver], EventWindow], context: PartContext
     ) -> Receiver:
         """What the side's stream is given to; the side keeps what the window has."""
-        made = window(clock, lambda chunk: self.joined(side, chunk))
+        made = window(context, lambda chunk: self.joined(side, chunk))
         side.keeps = made.rows
         return made.receive
 
@@ -71,12 +72,12 @@ class Join:
 class PassingWindow:
     """Of a side without a window: nothing is kept, and every event expires at once."""
 
-    clock: EngineClock
+    context: PartContext
     emit: Receiver
     _nothing: tuple[Event, ...] = field(default=())
 
     def receive(self, chunk: Chunk) -> None:
-        now = self.clock.now
+        now = self.context.now
         self.emit([one for event in chunk for one in (event, (EXPIRED, now, event[2]))])
 
     def rows(self) -> Iterable[Event]:

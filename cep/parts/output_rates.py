@@ -3,26 +3,29 @@ counted from its zero. With `group by`, first and last are those of each group. 
 """
 
 from collections.abc import Callable, Hashable
-from typing import assert_never
+from typing import ClassVar, assert_never
 
 from cep.language.app_tree import OutputRate
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.chunks import RESET, Chunk, EngineClock, Receiver
+from cep.parts.app_context import PartContext, Stateful
+from cep.parts.chunks import RESET, Chunk, Receiver
 from cep.parts.selector import Selected, SelectedReceiver
 
-MakeRate = Callable[[EngineClock, Receiver], SelectedReceiver]
+MakeRate = Callable[[PartContext, Receiver], SelectedReceiver]
 
 
 def _chunk(selected: list[Selected]) -> Chunk:
     return [(kind, at, row) for kind, at, row, _ in selected]
 
 
-def unlimited(_: EngineClock, emit: Receiver) -> SelectedReceiver:
+def unlimited(_: PartContext, emit: Receiver) -> SelectedReceiver:
     return lambda selected: emit(_chunk(selected))
 
 
-class _Held:
+class _Held(Stateful):
     """Rows that wait."""
+
+    STATE: ClassVar[tuple[str, ...]] = ("rows",)
 
     def __init__(self, emit: Receiver) -> None:
         self._emit = emit
@@ -35,9 +38,10 @@ class _Held:
 
 
 class AllPerEvents(_Held):
-    def __init__(self, emit: Receiver, events: int) -> None:
+    def __init__(self, context: PartContext, emit: Receiver, events: int) -> None:
         super().__init__(emit)
         self._events = events
+        context.keep(self)
 
     def receive(self, selected: list[Selected]) -> None:
         for row in selected:
@@ -47,12 +51,15 @@ class AllPerEvents(_Held):
                     self.flush()
 
 
-class FirstPerEvents:
+class FirstPerEvents(Stateful):
     """The first of every so many rows; of a group, where rows have one."""
 
-    def __init__(self, emit: Receiver, events: int) -> None:
+    STATE = ("_counts",)
+
+    def __init__(self, context: PartContext, emit: Receiver, events: int) -> None:
         self._emit, self._events = emit, events
         self._counts: dict[Hashable, int] = {}
+        context.keep(self)
 
     def receive(self, selected: list[Selected]) -> None:
         out = Chunk()
@@ -70,10 +77,13 @@ class FirstPerEvents:
 class LastPerEvents(_Held):
     """The last of every so many rows, or of each group among them."""
 
-    def __init__(self, emit: Receiver, events: int) -> None:
+    STATE = ("rows", "_count", "_last")
+
+    def __init__(self, context: PartContext, emit: Receiver, events: int) -> None:
         super().__init__(emit)
         self._events, self._count = events, 0
         self._last: dict[Hashable, Selected] = {}
+        context.keep(self)
 
     def receive(self, selected: list[Selected]) -> None:
         for row in selected:
@@ -89,16 +99,14 @@ class LastPerEvents(_Held):
 class _Timed(_Held):
     """Flushes every `milliseconds`."""
 
-    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int) -> None:
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int) -> None:
         super().__init__(emit)
-        self._clock, self._milliseconds = clock, milliseconds
-        self._schedule(clock.now - clock.now % milliseconds + milliseconds)
+        self._context, self._milliseconds = context, milliseconds
+        context.keep(self, self._on_time)
+        context.wake_at(context.now - context.now % milliseconds + milliseconds)
 
-    def _schedule(self, due: int) -> None:
-        self._clock.call_at(due, lambda: self._on_time(due))
-
-    def _on_time(self, due: int) -> None:
-        self._schedule(due + self._milliseconds)
+    def _on_time(self, due: int, _: object) -> None:
+        self._context.wake_at(due + self._milliseconds)
         self.due()
 
     def due(self) -> None:
@@ -110,15 +118,18 @@ class AllPerTime(_Timed):
         self.rows += [row for row in selected if row[0] is not RESET]
 
 
-class FirstPerTime:
+class FirstPerTime(Stateful):
     """Passes the first row, and the next one when the time since then is over; of a group, where rows have one."""
 
-    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int) -> None:
-        self._clock, self._emit, self._milliseconds = clock, emit, milliseconds
+    STATE = ("_passed",)
+
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int) -> None:
+        self._context, self._emit, self._milliseconds = context, emit, milliseconds
         self._passed: dict[Hashable, int] = {}
+        context.keep(self)
 
     def receive(self, selected: list[Selected]) -> None:
-        out, now = Chunk(), self._clock.now
+        out, now = Chunk(), self._context.now
         for kind, at, row, key in selected:
             last = self._passed.get(key)
             if kind is not RESET and (last is None or last + self._milliseconds <= now):
@@ -129,8 +140,10 @@ class FirstPerTime:
 
 
 class LastPerTime(_Timed):
-    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int) -> None:
-        super().__init__(clock, emit, milliseconds)
+    STATE = ("rows", "_last")
+
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int) -> None:
+        super().__init__(context, emit, milliseconds)
         self._last: dict[Hashable, Selected] = {}
 
     def receive(self, selected: list[Selected]) -> None:
@@ -156,11 +169,11 @@ def rate_plan(rate: OutputRate | None) -> MakeRate:
 def _per_events(rate: OutputRate, events: int) -> MakeRate:
     match rate.kind:
         case "all":
-            return lambda _, emit: AllPerEvents(emit, events).receive
+            return lambda context, emit: AllPerEvents(context, emit, events).receive
         case "first":
-            return lambda _, emit: FirstPerEvents(emit, events).receive
+            return lambda context, emit: FirstPerEvents(context, emit, events).receive
         case "last":
-            return lambda _, emit: LastPerEvents(emit, events).receive
+            return lambda context, emit: LastPerEvents(context, emit, events).receive
         case "snapshot":
             raise AppTextError(rate.at, "a snapshot is given every some time")
         case _:
@@ -170,10 +183,10 @@ def _per_events(rate: OutputRate, events: int) -> MakeRate:
 def _per_time(rate: OutputRate, milliseconds: int) -> MakeRate:
     match rate.kind:
         case "all":
-            return lambda clock, emit: AllPerTime(clock, emit, milliseconds).receive
+            return lambda context, emit: AllPerTime(context, emit, milliseconds).receive
         case "first":
-            return lambda clock, emit: FirstPerTime(clock, emit, milliseconds).receive
+            return lambda context, emit: FirstPerTime(context, emit, milliseconds).receive
         case "last" | "snapshot":
-            return lambda clock, emit: LastPerTime(clock, emit, milliseconds).receive
+            return lambda context, emit: LastPerTime(context, emit, milliseconds).receive
         case _:
             assert_never(rate.kind)

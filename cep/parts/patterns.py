@@ -7,9 +7,10 @@ sequence every row of its streams must be the next step's: a partial match that 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from cep.parts.chunks import CURRENT, Chunk, EngineClock, Receiver, Row
+from cep.parts.app_context import PartContext, Stateful
+from cep.parts.chunks import CURRENT, Chunk, Receiver, Row
 
 Places = list[list[tuple[int, Row]]]
 """Of each step's place: the rows that it has so far, with their times."""
@@ -95,15 +96,24 @@ class _Step:
     """Wait from the next row on."""
 
 
-class Pattern:
+class Pattern(Stateful):
     """The partial matches of one pattern or sequence."""
 
-    def __init__(self, plan: PatternPlan, clock: EngineClock, emit: Receiver) -> None:
+    def __init__(self, plan: PatternPlan, context: PartContext, emit: Receiver) -> None:
         """`emit` is given the matches that a step completes with one row, as a chunk."""
-        self._plan, self._clock, self._emit = plan, clock, emit
+        self._plan, self._context, self._emit = plan, context, emit
         self._steps = [_Step(step) for step in plan.steps]
+        self._parts = {part.place: (number, part) for number, step in enumerate(plan.steps) for part in step.parts}
         self._out: Chunk = []
-        self._arrive(0, self._start(clock.now))
+        context.keep(self, self._time_over)
+        self._arrive(0, self._start(context.now))
+
+    def state(self) -> object:
+        return [(step.waiting, step.arriving) for step in self._steps]
+
+    def restore(self, state: Any) -> None:
+        for step, (waiting, arriving) in zip(self._steps, state, strict=True):
+            step.waiting, step.arriving = waiting, arriving
 
     def _start(self, at: int) -> PartialMatch:
         return PartialMatch([[] for _ in range(self._plan.places)], at)
@@ -135,7 +145,7 @@ class Pattern:
     def _let_arrive(self) -> None:
         is_sequence = self._plan.kind == "sequence"
         if is_sequence and self._plan.starts_always and not self._steps[0].arriving:
-            self._arrive(0, self._start(self._clock.now))
+            self._arrive(0, self._start(self._context.now))
         for step in self._steps:
             step.waiting = step.arriving if is_sequence else [*step.waiting, *step.arriving]
             step.arriving = []
@@ -166,7 +176,10 @@ class Pattern:
         if number == 0 and (part.wait is not None or self._plan.starts_always):
             self._arrive(0, self._start(at))
 
-    def _time_over(self, number: int, part: Part, match: PartialMatch, due: int) -> None:
+    def _time_over(self, due: int, waited: tuple[int, PartialMatch]) -> None:
+        """Of a place of `not` and its match."""
+        place_of_part, match = waited
+        number, part = self._parts[place_of_part]
         step = self._steps[number]
         place = next((one for one in (step.waiting, step.arriving) if match in one), None)
         if place is None or part.place in match.appeared:
@@ -239,8 +252,4 @@ class Pattern:
         step.arriving.append(match)
         for part in step.plan.parts:
             if part.wait is not None:
-                self._wait(number, part, match)
-
-    def _wait(self, number: int, part: Part, match: PartialMatch) -> None:
-        due = match.at + (part.wait or 0)
-        self._clock.call_at(due, lambda: self._time_over(number, part, match, due))
+                self._context.wake_at(match.at + part.wait, (part.place, match))

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 from cep.parts.aggregators import Aggregator, AggregatorKind
+from cep.parts.app_context import PartContext, Stateful
 from cep.parts.chunks import CURRENT, RESET, Chunk, Kind, Row
 from cep.parts.windows import compared
 
@@ -38,12 +40,24 @@ class SelectorPlan:
     wanted: frozenset[Kind] = frozenset((CURRENT,))
 
 
-class Selector:
+class Selector(Stateful):
     """The state of one selection: the aggregators of each group."""
 
-    def __init__(self, plan: SelectorPlan, emit: SelectedReceiver) -> None:
+    def __init__(self, plan: SelectorPlan, context: PartContext, emit: SelectedReceiver) -> None:
         self._plan, self._emit = plan, emit
         self._groups: dict[Hashable, list[Aggregator]] = {}
+        if plan.kinds:
+            context.keep(self)
+
+    def state(self) -> object:
+        return [(key, [one.state() for one in aggregators]) for key, aggregators in self._groups.items()]
+
+    def restore(self, state: Any) -> None:
+        self._groups = {}
+        for key, of_aggregators in state:
+            aggregators = self._groups[key] = [one.make() for one in self._plan.kinds]
+            for aggregator, of_one in zip(aggregators, of_aggregators, strict=True):
+                aggregator.restore(of_one)
 
     def receive(self, chunk: Chunk) -> None:
         selected = self._selected(chunk)

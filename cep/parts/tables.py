@@ -4,6 +4,7 @@ as in Siddhi 5.1."""
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
+from cep.parts.app_context import Stateful
 from cep.parts.chunks import CURRENT, Chunk, Event, Row
 from cep.parts.scope import Columns
 
@@ -13,8 +14,10 @@ Changed = Callable[[Row, int, Row], Row]
 """What becomes of a row of the table."""
 
 
-class Table:
+class Table(Stateful):
     """The rows in the order in which they came."""
+
+    STATE = ("_rows", "_number")
 
     def __init__(self, columns: Columns, key: tuple[int, ...] = ()) -> None:
         self.columns = columns

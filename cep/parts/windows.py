@@ -7,9 +7,10 @@ are Siddhi 5.1's.
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import cmp_to_key
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
-from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, EngineClock, Event, Receiver, Row
+from cep.parts.app_context import PartContext, Stateful
+from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver, Row
 
 Key = Callable[[Row, int], Any]
 """Of a row and its time."""
@@ -24,12 +25,15 @@ class EventWindow(Protocol):
         """What is in it now, oldest first."""
 
 
-class LengthWindow:
+class LengthWindow(Stateful):
     """The last `length` events."""
 
-    def __init__(self, clock: EngineClock, emit: Receiver, length: int) -> None:
-        self._clock, self._emit, self._length = clock, emit, length
+    STATE = ("_kept",)
+
+    def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
+        self._context, self._emit, self._length = context, emit, length
         self._kept: deque[Event] = deque()
+        context.keep(self)
 
     def receive(self, chunk: Chunk) -> None:
         out: Chunk = []
@@ -38,7 +42,7 @@ class LengthWindow:
         self._emit(out)
 
     def _left_for(self, row: Row, at: int) -> Chunk:
-        kept, now = self._kept, self._clock.now
+        kept, now = self._kept, self._context.now
         if self._length == 0:
             return [(CURRENT, at, row), (EXPIRED, now, row), (RESET, now, row)]
         out: Chunk = []
@@ -52,21 +56,24 @@ class LengthWindow:
         return self._kept
 
 
-class _TimedWindow:
+class _TimedWindow(Stateful):
     """Keeps events for `milliseconds`, in the order of their times."""
 
-    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int) -> None:
-        self._clock, self._emit, self._milliseconds = clock, emit, milliseconds
-        self._kept: deque[Event] = deque()
+    STATE: ClassVar[tuple[str, ...]] = ("_kept",)
 
-    def _on_time(self) -> None:
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int) -> None:
+        self._context, self._emit, self._milliseconds = context, emit, milliseconds
+        self._kept: deque[Event] = deque()
+        context.keep(self, self._on_time)
+
+    def _on_time(self, _due: int, _what: object) -> None:
         out = self._due()
         if out:
             self._emit(out)
 
     def _due(self) -> Chunk:
         """What has been kept long enough, with the present time and as what it was kept."""
-        kept, now, out = self._kept, self._clock.now, list[Event]()
+        kept, now, out = self._kept, self._context.now, list[Event]()
         while kept and kept[0][1] + self._milliseconds <= now:
             kind, _, row = kept.popleft()
             out.append((kind, now, row))
@@ -79,8 +86,10 @@ class _TimedWindow:
 class TimeWindow(_TimedWindow):
     """The events of the last `milliseconds`, and no more than `length` of them where that is given."""
 
-    def __init__(self, clock: EngineClock, emit: Receiver, milliseconds: int, length: int | None = None) -> None:
-        super().__init__(clock, emit, milliseconds)
+    STATE = ("_kept", "_last")
+
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int, length: int | None = None) -> None:
+        super().__init__(context, emit, milliseconds)
         self._length = length
         self._last = -1
 
@@ -90,22 +99,25 @@ class TimeWindow(_TimedWindow):
             out += self._due()
             if self._length is not None and len(self._kept) == self._length:
                 # a window of no events is never entered
-                out += [(EXPIRED, self._clock.now, self._kept.popleft()[2])] if self._kept else []
+                out += [(EXPIRED, self._context.now, self._kept.popleft()[2])] if self._kept else []
             if self._length != 0:
                 self._kept.append((EXPIRED, at, row))
             out.append((CURRENT, at, row))
             if self._last < at:
                 self._last = at
-                self._clock.call_at(at + self._milliseconds, self._on_time)
+                self._context.wake_at(at + self._milliseconds)
         self._emit(out)
 
 
-class ExternalTimeWindow:
+class ExternalTimeWindow(Stateful):
     """The events of the last `milliseconds` by an attribute of theirs. The clock moves nothing in it."""
 
-    def __init__(self, emit: Receiver, time_of: Key, milliseconds: int) -> None:
+    STATE = ("_kept",)
+
+    def __init__(self, context: PartContext, emit: Receiver, time_of: Key, milliseconds: int) -> None:
         self._emit, self._time_of, self._milliseconds = emit, time_of, milliseconds
         self._kept: deque[Event] = deque()
+        context.keep(self)
 
     def receive(self, chunk: Chunk) -> None:
         kept, out = self._kept, list[Event]()
@@ -121,13 +133,16 @@ class ExternalTimeWindow:
         return self._kept
 
 
-class SortWindow:
+class SortWindow(Stateful):
     """The first `length` events in an order by attributes; the last of them leaves after the one that came."""
 
-    def __init__(self, clock: EngineClock, emit: Receiver, length: int, orders: list[tuple[Key, bool]]) -> None:
+    STATE = ("_kept",)
+
+    def __init__(self, context: PartContext, emit: Receiver, length: int, orders: list[tuple[Key, bool]]) -> None:
         """`orders`: key and whether it is descending, the most important first."""
-        self._clock, self._emit, self._length, self._orders = clock, emit, length, orders
+        self._context, self._emit, self._length, self._orders = context, emit, length, orders
         self._kept: list[Event] = []
+        context.keep(self)
 
     def receive(self, chunk: Chunk) -> None:
         out: Chunk = []
@@ -136,7 +151,7 @@ class SortWindow:
             self._kept.append((EXPIRED, at, row))
             if len(self._kept) > self._length:
                 self._kept.sort(key=cmp_to_key(self._compared))
-                out.append((EXPIRED, self._clock.now, self._kept.pop()[2]))
+                out.append((EXPIRED, self._context.now, self._kept.pop()[2]))
         self._emit(out)
 
     def _compared(self, left: Event, right: Event) -> int:
@@ -158,7 +173,7 @@ class DelayWindow(_TimedWindow):
         for _, at, row in chunk:
             out += self._due()
             self._kept.append((CURRENT, at, row))
-            self._clock.call_at(at + self._milliseconds, self._on_time)
+            self._context.wake_at(at + self._milliseconds)
         if out:
             self._emit(out)
 

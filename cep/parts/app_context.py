@@ -1,0 +1,127 @@
+"""What the parts of a running app share: the time of its log, which never goes back, and a list of what has state."""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from uuid import UUID, uuid5
+
+NAMESPACE = UUID("9d1f6f0a-6c0e-4d0b-9f3b-1c9b8c2f7a55")
+"""Of the ids that an app makes: they follow from its log."""
+
+Wake = Callable[[int, Any], None]
+"""Called with the time that was due, and what the part gave with it."""
+
+
+class Stateful:
+    """A part whose state is in snapshots: the attributes named in `STATE`, with plain values and containers."""
+
+    __slots__ = ()
+    STATE: ClassVar[tuple[str, ...]] = ()
+
+    def state(self) -> object:
+        return tuple(getattr(self, name) for name in self.STATE)
+
+    def restore(self, state: Any) -> None:
+        for name, value in zip(self.STATE, state, strict=True):
+            setattr(self, name, value)
+
+
+class AppContext:
+    """Of one running app. Its clock moves with the log's rows.
+
+    When a row moves the time past several waits, the parts are called in the order in which they were made, each with
+    all of its times that are due, as in Siddhi: not in the order of those times. They see the new time.
+    """
+
+    def __init__(self) -> None:
+        self.now = 0
+        self._waits: list[tuple[int, int, int, Any]] = []
+        """Due, number, rank of the part, what it gave."""
+        self._number = 0
+        self._ranks = 0
+        self._ids = 0
+        self._parts: dict[int, Stateful] = {}
+        self._wakes: dict[int, Wake] = {}
+
+    def part(self) -> "PartContext":
+        self._ranks += 1
+        return PartContext(self, self._ranks)
+
+    def keep(self, rank: int, part: Stateful, wake: Wake | None) -> None:
+        self._parts[rank] = part
+        if wake is not None:
+            self._wakes[rank] = wake
+
+    def wait(self, due: int, rank: int, what: Any) -> None:
+        self._number += 1
+        heapq.heappush(self._waits, (due, self._number, rank, what))
+
+    def next_id(self) -> str:
+        """The next id of this log: the same each time it is run."""
+        self._ids += 1
+        return str(uuid5(NAMESPACE, str(self._ids)))
+
+    def advance(self, at: int) -> None:
+        """To `at`, with all that is due until then."""
+        self.now = max(self.now, at)
+        if self._waits and self._waits[0][0] <= self.now:
+            self._wake_due()
+
+    def due(self) -> int | None:
+        """When the next part waits to be called; None where none does."""
+        return self._waits[0][0] if self._waits else None
+
+    def state(self) -> object:
+        parts = [(rank, part.state()) for rank, part in self._parts.items()]
+        return self.now, self._number, self._ids, list(self._waits), parts
+
+    def restore(self, state: Any) -> None:
+        """Into an app that has the same parts as the one that the state is of."""
+        self.now, self._number, self._ids, self._waits, parts = state
+        for rank, of_part in parts:
+            self._parts[rank].restore(of_part)
+
+    def _wake_due(self) -> None:
+        calls: list[tuple[int, int, int, Any]] = []
+        self._collect(calls, 0)
+        while calls:
+            rank, due, _, what = heapq.heappop(calls)
+            self._wakes[rank](due, what)
+            self._collect(calls, rank)
+
+    def _collect(self, calls: list[tuple[int, int, int, Any]], rank: int) -> None:
+        """What is due of parts that are not over yet; what an earlier part waits for now
+        is due with the next row."""
+        too_late = []
+        while self._waits and self._waits[0][0] <= self.now:
+            wait = heapq.heappop(self._waits)
+            if wait[2] < rank:
+                too_late.append(wait)
+            else:
+                heapq.heappush(calls, (wait[2], wait[0], wait[1], wait[3]))
+        for wait in too_late:
+            heapq.heappush(self._waits, wait)
+
+
+@dataclass(frozen=True, slots=True)
+class PartContext:
+    """The app as one part of a query sees it."""
+
+    app: AppContext
+    rank: int
+
+    @property
+    def now(self) -> int:
+        return self.app.now
+
+    def keep(self, part: Stateful, wake: Wake | None = None) -> None:
+        """`part` is the one that this was made for; `wake` is called at the times that it waits for."""
+        self.app.keep(self.rank, part, wake)
+
+    def wake_at(self, due: int, what: Any = None) -> None:
+        """Call the part once the clock has reached `due`, before the row that moves it there."""
+        self.app.wait(due, self.rank, what)
+
+    def next_id(self) -> str:
+        return self.app.next_id()
