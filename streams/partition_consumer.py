@@ -29,7 +29,7 @@ WITHOUT_LEADER = (
 
 
 class PartitionConsumer:
-    """All partitions of `topics`, assigned from `start` on. Every method may raise StreamUnavailableError.
+    """The partitions of `topics` that `start` names, or all. Every method may raise StreamUnavailableError.
 
     Raises StreamRejectedError where a topic is missing.
     """
@@ -135,7 +135,8 @@ class PartitionConsumer:
         if isinstance(start, int):
             return self._offsets_at(offsets, start)
         if isinstance(start, Mapping):
-            return [TopicPartition(topic, one.partition, start[topic, one.partition]) for one in offsets]
+            wanted = [one for one in offsets if (topic, one.partition) in start]
+            return [TopicPartition(topic, one.partition, start[topic, one.partition]) for one in wanted]
         return [self._offset(partition_offset, start) for partition_offset in offsets]
 
     def _offsets_at(self, offsets: list[TopicPartition], time: int) -> list[TopicPartition]:

@@ -33,4 +33,4 @@ class Newest:
 
 Start = Literal["earliest", "latest"] | int | Newest | Mapping[Position, int]
 """`int`: microseconds since the epoch; the first row produced at or after then (Kafka has milliseconds). A mapping:
-the first offset of each partition."""
+the first offset of each partition that is read; others are left out."""

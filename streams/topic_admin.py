@@ -13,7 +13,7 @@ from market.time_units import MICROSECONDS
 from session.clock import steady_now
 from session.logins import login_of
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
-from streams.topics import ALL_TOPICS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
+from streams.topics import ALL_TOPICS, APPS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
 
 CONNECT_SECONDS = 4.0
 SLICE_SECONDS = 1.0
@@ -26,6 +26,7 @@ RETAINED_BYTES = {
     SPREADS: GIGABYTE // 4,
     REJECTS: GIGABYTE // 4,
     HEALTH: GIGABYTE // 8,
+    APPS: GIGABYTE // 4,
 }
 """Retention of a topic, all partitions together."""
 SEGMENT_BYTES = 64 * 1024**2

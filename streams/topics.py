@@ -14,7 +14,11 @@ REJECTS = "rejects"
 HEALTH = "health"
 """Progress of Spark's queries (`streams.query_progress`); key: query. Trading does not depend on it."""
 
-ALL_TOPICS = (TICKS, OPPORTUNITIES, SPREADS, REJECTS, HEALTH)
+APPS = "apps"
+"""Rows of stream apps (`cep.hosts.app_messages`); key: app. A partition has what came of that partition of the topic
+that the app reads."""
+
+ALL_TOPICS = (TICKS, OPPORTUNITIES, SPREADS, REJECTS, HEALTH, APPS)
 UNORDERED_TOPICS = (REJECTS, HEALTH)
 """Topics with one partition each, whatever the log has."""
 

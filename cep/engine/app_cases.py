@@ -7,7 +7,7 @@ times; `app` is a text of its own for the case. Streams are compared each for it
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from pydantic.dataclasses import dataclass
 
 from cep.engine.stream_engine import StreamEngine
 from cep.language.app_parser import parse_app, parse_on_demand
+from cep.language.app_tree import App
 from cep.language.expression_tree import ValueType
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.chunks import CURRENT, EXPIRED, Chunk
@@ -76,13 +77,13 @@ def read_case(line: str) -> AppCase:
         raise AppCaseError(f"{where}: {first['msg']}" if where else first["msg"]) from None
 
 
-def differences(case: AppCase, text: str | None = None) -> list[str]:
+def differences(case: AppCase, text: str | None = None, parse: Callable[[str], App] = parse_app) -> list[str]:
     """What differs from the expected rows, a sentence for each stream; nothing where all is equal. `text`: of the app,
-    where the case has none.
+    where the case has none. `parse`: as the app's host reads it.
 
     Raises AppTextError, AppUnsupportedError, AppCaseError.
     """
-    engine = StreamEngine(parse_app(case.app if case.app is not None else text or ""))
+    engine = StreamEngine(parse(case.app if case.app is not None else text or ""))
     watched = _Watched(engine, case)
     watched.run()
     return [*_of_streams(case, watched), *_of_queries(case, watched), *_of_answers(case, engine)]

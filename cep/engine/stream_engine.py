@@ -48,8 +48,9 @@ Junctions = MutableMapping[str, Junction]
 class StreamEngine:
     """One app. Raises AppTextError, AppUnsupportedError where it cannot run as it is written."""
 
-    def __init__(self, app: App) -> None:
-        self._context = AppContext()
+    def __init__(self, app: App, now: int = 0) -> None:
+        """`now`: where its clock begins, milliseconds."""
+        self._context = AppContext(now)
         self._own = self._context.part()
         self._plan: AppPlan = compile_app(app, self._own)
         for table in self._plan.tables.values():

@@ -34,8 +34,8 @@ class AppContext:
     all of its times that are due, as in Siddhi: not in the order of those times. They see the new time.
     """
 
-    def __init__(self) -> None:
-        self.now = 0
+    def __init__(self, now: int = 0) -> None:
+        self.now = now
         self._waits: list[tuple[int, int, int, Any]] = []
         """Due, number, rank of the part, what it gave."""
         self._number = 0

@@ -1,4 +1,4 @@
-"""`arbitrage app`: check a stream app, and run its cases."""
+"""`arbitrage app`: check a stream app, run its cases, run it."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -6,9 +6,10 @@ from pathlib import Path
 
 from cep.engine.app_cases import AppCaseError, differences, read_case
 from cep.engine.stream_engine import StreamEngine
-from cep.language.app_parser import parse_app
+from cep.hosts.product_streams import parse_with_product_streams
 from cep.language.language_errors import AppTextError
 from launch.errors import CannotStartError, LaunchError
+from launch.setup.data_dir import home_folder
 
 Echo = Callable[[str], None]
 
@@ -17,12 +18,22 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     """Raises LaunchError in one sentence."""
     text = _read(arguments.file)
     engine = _checked(arguments.file, text)
+    if arguments.work == "run":
+        from launch.cli.app_run_command import AppRunOptions, run_app_command
+
+        options = AppRunOptions(arguments.file, arguments.replay, arguments.json, arguments.seconds)
+        return run_app_command(home_folder(), text, options, echo)
     if arguments.work == "check":
         echo(f"{arguments.file}: no mistake found")
         for line in engine.explained():
             echo(f"  {line}")
         return 0
     return _test(text, arguments.cases, echo)
+
+
+def in_file(path: Path, error: AppTextError) -> str:
+    """One sentence with the file."""
+    return f"{path}, {error}" if error.problem.endswith("?") else f"{path}, {error}."
 
 
 def _read(path: Path) -> str:
@@ -36,9 +47,9 @@ def _read(path: Path) -> str:
 
 def _checked(path: Path, text: str) -> StreamEngine:
     try:
-        return StreamEngine(parse_app(text))
+        return StreamEngine(parse_with_product_streams(text))
     except AppTextError as error:
-        raise CannotStartError(f"{path}, {error}.") from error
+        raise CannotStartError(in_file(path, error)) from error
 
 
 def _test(text: str, cases: Path, echo: Echo) -> int:
@@ -66,6 +77,6 @@ def _outcome(place: str, line: str, text: str) -> tuple[str, list[str]]:
     """The case's name, and what differs."""
     try:
         case = read_case(line)
-        return case.id, differences(case, text)
+        return case.id, differences(case, text, parse_with_product_streams)
     except (AppCaseError, AppTextError) as error:
         raise CannotStartError(f"{place}: {error}.") from error

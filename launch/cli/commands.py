@@ -90,7 +90,7 @@ def _commands() -> tuple[Command, ...]:
             add_chaos,
             _chaos,
         ),
-        ("app", "check a stream app, and run its cases", add_app, _app),
+        ("app", "check a stream app, test it, run it live or over recorded data", add_app, _app),
         ("markets", "list what can be compared with what, and why something is not", add_markets, _markets),
         ("doctor", "check every prerequisite", add_nothing, _doctor),
         ("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),

@@ -29,6 +29,7 @@ from backtest.verify.recorded_session import (
 from datasets.errors import ImportRejectedError
 from datasets.ticksets.log_parts import LogParts
 from datasets.ticksets.log_tick_set import LogSpan, build_tick_set, write_opportunities
+from launch.sessions.detection_start import detection_start
 from launch.sessions.shutdown import until
 from launch.setup.data_dir import write_atomically
 from pricefeeds.log_recorder import ENDED, STOPPED, log_folder
@@ -121,7 +122,7 @@ async def _mark_end(session: Session) -> None:
 
 def _head(session: Session, started: int, raw: Path) -> SessionHead:
     """Raises LookupError if the start of CEP is not known."""
-    first, settings = _opening(session)
+    first, settings = detection_start(session)
     last: dict[str, int] = json.loads((raw / ENDED).read_text())[TICKS]
     span = LogSpan(
         session_id=session.session_id,
@@ -140,15 +141,6 @@ def _head(session: Session, started: int, raw: Path) -> SessionHead:
 def _lines_in(path: Path) -> int:
     with path.open("rb") as file:
         return sum(1 for _ in file)
-
-
-def _opening(session: Session) -> tuple[dict[int, int], str | None]:
-    """The offsets and settings that CEP started with, from its checkpoint folder."""
-    found = sorted((session.home / "checkpoints" / session.session_id).glob("*/opening.json"))
-    if len(found) != 1:
-        raise LookupError(f"CEP started {len(found)} times; a log can be verified only from a single start")
-    opening = json.loads(found[0].read_text())
-    return {int(partition): int(offset) for partition, offset in opening["offsets"].items()}, opening["settings"]
 
 
 async def _export(session: Session, folder: Path, part: Callable[[SessionExport, Path], Awaitable[None]]) -> None:

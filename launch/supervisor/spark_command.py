@@ -1,7 +1,7 @@
 """Spark in the backtest commands: silent on the terminal, and stopped with the command."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -34,10 +34,10 @@ def py4j_log_to(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def quiet_session(home: Path, master: str = MASTER) -> Iterator[SparkSession]:
+def quiet_session(home: Path, master: str = MASTER, extra: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """`backtest_session` that logs to `spark_log`. Raises CepCannotStartError."""
     with ExitStack() as stack:
         stack.enter_context(py4j_log_to(spark_log(home)))
         with signals_deferred(), stderr_to(spark_log(home)):
-            spark = stack.enter_context(backtest_session(home, master))
+            spark = stack.enter_context(backtest_session(home, master, extra=extra))
         yield spark

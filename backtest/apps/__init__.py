@@ -1,0 +1,1 @@
+"""Stream apps over recorded data."""

@@ -1,0 +1,52 @@
+"""A stream app over recorded data, in Spark: a task for each partition of the log. Its rows are those of a live run."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from backtest.apps.recorded_messages import RecordedPartition
+from cep.hosts.app_messages import app_message
+from cep.hosts.hosted_app import AppFailedError, AppSource, HostedApp
+from datasets.errors import ImportRejectedError
+from streams.message_format import WireError
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayTask:
+    """The same for every task: its number selects the partition."""
+
+    source: AppSource
+    partitions: tuple[RecordedPartition, ...]
+
+    def run(self, numbers: Iterable[int]) -> Iterator[tuple[bytes, str]]:
+        """Messages of the topic `apps`, and at the end of a partition that could not be read to its end why: in each
+        pair one is empty."""
+        for number in numbers:
+            try:
+                for message in replayed(self.source, self.partitions[number]):
+                    yield message, ""
+            except AppFailedError as error:
+                yield b"", str(error)
+            except (ImportRejectedError, WireError, OSError, pa.ArrowInvalid) as error:
+                yield b"", f"partition {self.partitions[number].partition} cannot be read: {error}"
+
+
+def replayed(source: AppSource, partition: RecordedPartition) -> Iterator[bytes]:
+    """Raises AppFailedError; ImportRejectedError, WireError, OSError, ArrowInvalid where the recording cannot be
+    read."""
+    app = HostedApp(source, partition.partition)
+    for offset, written_at, row in partition.messages():
+        for out in app.take(offset, written_at, row):
+            yield app_message(out)
+
+
+def replayed_in_spark(
+    spark: SparkSession, source: AppSource, partitions: Iterable[RecordedPartition]
+) -> Iterator[tuple[bytes, str]]:
+    """By partition, each in its order; as `ReplayTask.run`."""
+    task = ReplayTask(source, tuple(partitions))
+    count = len(task.partitions)
+    numbers = spark.sparkContext.parallelize(range(count), max(count, 1))
+    return numbers.mapPartitions(task.run).toLocalIterator(prefetchPartitions=True)

@@ -1,0 +1,178 @@
+"""An app as its hosts run it: rows of one partition of a topic go in, rows of its last streams come out with ids.
+
+The same rows of a log give the same rows with the same ids in every host, from wherever in the log it was interrupted
+and continued.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from cep.engine.snapshots import Snapshot, app_digest, read, written
+from cep.engine.stream_engine import RowListener, StreamEngine
+from cep.hosts.product_streams import ProductStream, parse_with_product_streams, read_streams
+from cep.language.app_tree import App, TableDefinition, WindowDefinition
+from cep.language.expression_tree import Place
+from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.language.stream_names import stream_names
+from cep.parts.chunks import Row
+from streams.topics import TICKS
+
+DIGEST_CHARACTERS = 8
+NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+class AppFailedError(Exception):
+    """The app cannot go on: a row cannot be computed. One sentence; running it again changes nothing."""
+
+
+@dataclass(frozen=True)
+class AppSource:
+    """An app's name and text."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def version(self) -> str:
+        return app_digest(self.text)[:DIGEST_CHARACTERS]
+
+    @property
+    def label(self) -> str:
+        """Of name and version; it stands before the ids of the app's rows, and names its files."""
+        return f"{NOT_IN_NAMES.sub('-', self.name)}-{self.version}"
+
+    @cached_property
+    def app(self) -> App:
+        return parse_with_product_streams(self.text)
+
+    @cached_property
+    def topic(self) -> str:
+        """The one that its streams come from. Raises AppTextError where there is none, or more than one."""
+        first, *others = read_streams(self.app) or (None,)
+        if first is None:
+            raise AppTextError(Place(1, 1), "the app reads no stream of the product, so nothing would ever come in")
+        for stream in others:
+            if stream.topic != first.topic:
+                at = stream_names(self.app).read[stream.name]
+                problem = f"{first.name!r} and {stream.name!r} have no common order, and one app reads only one of them"
+                raise AppUnsupportedError(at, f"{problem}: that is not supported yet")
+        return first.topic
+
+
+def app_source(text: str, file_name: str) -> AppSource:
+    """Named by the text's `@App:name`, otherwise as its file. Raises AppTextError where no host can run it as it is
+    written."""
+    app = parse_with_product_streams(text)
+    named = (item.value for one in app.annotations if one.name.lower() == "app:name" for item in one.items)
+    source = AppSource(next(named, file_name), text)
+    StreamEngine(source.app)
+    # names and types first, since they are what people get wrong
+    _ = source.topic
+    return source
+
+
+@dataclass(frozen=True, slots=True)
+class AppRow:
+    """`time`: milliseconds UTC, of the app's clock."""
+
+    id: str
+    app: str
+    stream: str
+    time: int
+    values: Mapping[str, Any]
+
+
+class HostedApp:
+    """One partition's run of an app that `app_source` has accepted."""
+
+    def __init__(self, source: AppSource, partition: int | str) -> None:
+        self._source, self._partition = source, partition
+        self._topic = source.topic
+        self._streams: tuple[ProductStream, ...] = read_streams(source.app)
+        self.position: int | None = None
+        """Offset of the next row; None before the first."""
+        self._out: list[tuple[str, int, Row]] = []
+        self._names: dict[str, tuple[str, ...]] = {}
+        self._engine: StreamEngine | None = None
+        """None before the first row, at whose time the app's clock begins."""
+
+    def take(self, offset: int, written_at: int, row: Mapping[str, Any]) -> list[AppRow]:
+        """A row of the topic, written at `written_at` (microseconds UTC). A row that is none of the topic's is left out
+        and moves no clock.
+
+        Raises AppFailedError.
+        """
+        self.position = offset + 1
+        try:
+            at = self._time(row, written_at)
+            rows = [(stream.name, stream.row_of(row)) for stream in self._streams]
+        except (ValueError, TypeError, AttributeError, KeyError):
+            return []
+        engine = self._engine or self._begun(at)
+        try:
+            engine.advance(at)
+            for name, values in rows:
+                if values is not None:
+                    engine.send(name, engine.now, values)
+        except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
+            raise AppFailedError(f"row {offset} of partition {self._partition} cannot be computed: {error}") from error
+        return self._taken(offset)
+
+    def snapshot(self) -> bytes:
+        """All that it has kept, and where it is in the log."""
+        position = {str(self._partition): self.position or 0}
+        state = None if self._engine is None else self._engine.state()
+        return written(Snapshot(app_digest(self._source.text), position, state))
+
+    def restore(self, data: bytes) -> None:
+        """To be called once, before any row. Raises SnapshotError where the bytes are no snapshot of this app."""
+        snapshot = read(data, app_digest(self._source.text))
+        if snapshot.state is not None:
+            self._begun(0).restore(snapshot.state)
+        self.position = snapshot.position[str(self._partition)]
+
+    def _time(self, row: Mapping[str, Any], written_at: int) -> int:
+        """Milliseconds."""
+        return int(row["received_time"] if self._topic == TICKS else written_at) // 1_000
+
+    def _begun(self, now: int) -> StreamEngine:
+        self._engine = engine = StreamEngine(self._source.app, now)
+        for stream in output_streams(self._source.app):
+            self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
+            engine.listen(stream, self._listener(stream))
+        return engine
+
+    def _listener(self, stream: str) -> RowListener:
+        return lambda at, row: self._out.append((stream, at, row))
+
+    def _taken(self, offset: int) -> list[AppRow]:
+        if not self._out:
+            return []
+        label = self._source.label
+        rows = [
+            AppRow(
+                f"{label}:{self._partition}:{offset}:{number}",
+                self._source.name,
+                stream,
+                at,
+                dict(zip(self._names[stream], values, strict=True)),
+            )
+            for number, (stream, at, values) in enumerate(self._out)
+        ]
+        self._out.clear()
+        return rows
+
+
+def output_streams(app: App) -> tuple[str, ...]:
+    """Streams that the app writes to and does not read; where it reads all of them, all."""
+    names = stream_names(app)
+    targets = [name for name in names.inserted if name not in _kept(app)]
+    return tuple(name for name in targets if name not in names.read) or tuple(targets)
+
+
+def _kept(app: App) -> set[str]:
+    """Tables and named windows, which are no streams."""
+    return {one.name for one in app.definitions if isinstance(one, TableDefinition | WindowDefinition)}

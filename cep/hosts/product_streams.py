@@ -1,0 +1,167 @@
+"""The streams of a session that an app reads by their names, without a definition of its own.
+
+| stream | topic | rows |
+|---|---|---|
+| `ticks` | `ticks` | what the feeds wrote: quotes, signs of life and withdrawals, FX rates too |
+| `quotes` | `ticks` | quotes of traded markets alone |
+| `opportunities` | `opportunities` | what the detection found |
+| `spreads` | `spreads` | statistics of windows |
+| `health` | `health` | progress of Spark's queries |
+
+An app's clock is its log's: of `ticks` the times at which rows were received, settings and probe rows included; of
+other topics the times at which their rows were written.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cep.language.app_parser import parse_app
+from cep.language.app_tree import App, ColumnDefinition, StreamDefinition
+from cep.language.expression_tree import Place, ValueType
+from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.language.stream_names import stream_names
+from cep.parts.chunks import Row
+from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
+
+TICK_KINDS = frozenset(("quote", "fx", "alive", "withdrawn", "fx_alive", "fx_withdrawn"))
+NOT_YET = ("trades", "fills", "rejections")
+"""Streams of the product that no app can read yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProductColumn:
+    """`path`: where its value is in a row of the topic."""
+
+    name: str
+    type: ValueType
+    path: tuple[str, ...]
+
+    def value(self, row: Mapping[str, Any]) -> Any:
+        """None where the row has none. Raises ValueError, TypeError where it has another kind of value."""
+        found: Any = row
+        for name in self.path:
+            found = None if found is None else found.get(name)
+        return None if found is None else _CONVERTED[self.type](found)
+
+
+@dataclass(frozen=True, slots=True)
+class ProductStream:
+    """`kinds`: the rows of its topic that are its rows; None: all of them."""
+
+    name: str
+    topic: str
+    kinds: frozenset[str] | None
+    columns: tuple[ProductColumn, ...]
+
+    def row_of(self, row: Mapping[str, Any]) -> Row | None:
+        """None where the row of the topic is none of this stream. Raises ValueError, TypeError, AttributeError."""
+        if self.kinds is not None and row.get("kind") not in self.kinds:
+            return None
+        return tuple(column.value(row) for column in self.columns)
+
+
+_CONVERTED: Mapping[ValueType, Callable[[Any], Any]] = {
+    "string": str,
+    "bool": bool,
+    "int": int,
+    "long": int,
+    "double": float,
+}
+
+
+def _columns(kind: ValueType, *names: str) -> tuple[ProductColumn, ...]:
+    return tuple(ProductColumn(name, kind, (name,)) for name in names)
+
+
+def _leg(side: str) -> tuple[ProductColumn, ...]:
+    of_leg: tuple[tuple[str, ValueType], ...] = (
+        ("exchange", "string"),
+        ("symbol", "string"),
+        ("price", "double"),
+        ("amount", "double"),
+        ("age", "long"),
+    )
+    return tuple(ProductColumn(f"{side}_{name}", kind, (side, name)) for name, kind in of_leg)
+
+
+_MARKET = _columns("string", "exchange", "symbol", "base", "quote_currency")
+_BEST = _columns("double", "bid", "bid_amount", "ask", "ask_amount")
+_TIMES = _columns("long", "exchange_time", "received_time", "sequence")
+
+PRODUCT_STREAMS: Mapping[str, ProductStream] = {
+    one.name: one
+    for one in (
+        ProductStream("ticks", TICKS, TICK_KINDS, (*_columns("string", "kind"), *_MARKET, *_BEST, *_TIMES)),
+        ProductStream("quotes", TICKS, frozenset(("quote",)), (*_MARKET, *_BEST, *_TIMES)),
+        ProductStream(
+            "opportunities",
+            OPPORTUNITIES,
+            frozenset(("opportunity",)),
+            (
+                *_columns("string", "opportunity_id", "base"),
+                *_leg("buy"),
+                *_leg("sell"),
+                *_columns("double", "gross_bps", "fee_bps", "net_bps", "expected_profit"),
+                *_columns("string", "currency"),
+                *_columns("long", "event_time", "expires_at"),
+                *_columns("int", "settings_version"),
+            ),
+        ),
+        ProductStream(
+            "spreads",
+            SPREADS,
+            None,
+            (
+                *_columns("string", "base", "buy_exchange", "sell_exchange"),
+                *_columns("long", "start", "end"),
+                *_columns("double", "mean_bps", "deviation", "max_bps", "share_above"),
+                *_columns("long", "rows"),
+            ),
+        ),
+        ProductStream(
+            "health",
+            HEALTH,
+            frozenset(("query",)),
+            (
+                *_columns("string", "query"),
+                *_columns("bool", "is_active"),
+                *_columns("long", "reported_at", "started_at", "batch", "batch_ms", "batch_rows", "state_rows"),
+            ),
+        ),
+    )
+}
+"""Prices, amounts and rates are doubles, times microseconds UTC; null where a row has no such value."""
+
+
+def parse_with_product_streams(text: str) -> App:
+    """The app, with a definition of each stream of the product that it reads. Raises AppTextError, and
+    AppUnsupportedError where it reads one that is not offered yet."""
+    app = parse_app(text)
+    names = stream_names(app)
+    for definition in app.definitions:
+        if definition.name in PRODUCT_STREAMS:
+            problem = f"{definition.name!r} is a stream of the product: read it without a definition, or choose a name"
+            raise AppTextError(definition.at, problem)
+    for name in names.inserted:
+        if name in PRODUCT_STREAMS and name not in names.defined:
+            at = names.read.get(name, Place(1, 1))
+            raise AppTextError(at, f"{name!r} is a stream of the product, and no app writes to it")
+    wanted = [name for name in names.read if name not in names.defined and name not in names.inserted]
+    for name in wanted:
+        if name in NOT_YET:
+            raise AppUnsupportedError(names.read[name], f"the product's stream {name!r} is not supported yet")
+    given = [_definition(PRODUCT_STREAMS[name], names.read[name]) for name in wanted if name in PRODUCT_STREAMS]
+    return replace(app, definitions=(*given, *app.definitions))
+
+
+def read_streams(app: App) -> tuple[ProductStream, ...]:
+    """Those that the app reads, in the order of PRODUCT_STREAMS."""
+    read = stream_names(app).read
+    return tuple(stream for name, stream in PRODUCT_STREAMS.items() if name in read)
+
+
+def _definition(stream: ProductStream, at: Place) -> StreamDefinition:
+    return StreamDefinition(
+        at, stream.name, tuple(ColumnDefinition(at, column.name, column.type) for column in stream.columns)
+    )

@@ -1,0 +1,74 @@
+"""An app on the streams of a session: a Spark job whose tasks stay, one for each partition of the topic.
+
+Spark places them and starts a lost one again; the state is in our snapshots.
+"""
+
+import signal
+from pathlib import Path
+from threading import Event
+
+from py4j.protocol import Py4JError
+from pyspark import InheritableThread
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from cep.hosts.hosted_app import AppSource
+from cep.hosts.resident_task import ResidentTask
+from cep.hosts.worker_files import signal_workers
+
+MOST_FAILURES = 1_000
+"""Of a task: a worker that dies is started again; an app that fails is not."""
+END_SECONDS = 5.0
+
+
+def resident_master(partitions: int) -> str:
+    """Spark on this machine, with a thread for each task that stays and one to spare."""
+    return f"local[{partitions + 1}, {MOST_FAILURES}]"
+
+
+class ResidentApp:
+    """Runs from `start` to `stop`; `ended` is set once no partition runs any more."""
+
+    def __init__(self, spark: SparkSession, task: ResidentTask) -> None:
+        self._spark, self._task = spark, task
+        self._thread = InheritableThread(target=self._run, name=f"app {task.source.name}", daemon=True)
+        self.ended = Event()
+        self.problems: list[str] = []
+        """Why it ended, where nobody asked it to; a sentence each."""
+
+    @property
+    def source(self) -> AppSource:
+        return self._task.source
+
+    @property
+    def description(self) -> str:
+        """What runs where, as text."""
+        places = ", ".join(f"{partition} from offset {offset}" for (_, partition), offset in self._task.first.items())
+        return f"{self.source.name} (version {self.source.version}) runs on {self.source.topic}, partition {places}"
+
+    @property
+    def folder(self) -> Path:
+        """Where its snapshots and the numbers of its processes are."""
+        return self._task.folder
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Each partition saves what it has; what does not end is killed."""
+        signal_workers(self.folder, signal.SIGTERM)
+        if not self.ended.wait(END_SECONDS):
+            self._spark.sparkContext.cancelJobGroup(self._task.source.label)
+            signal_workers(self.folder, signal.SIGKILL)
+        self._thread.join(END_SECONDS)
+
+    def _run(self) -> None:
+        context = self._spark.sparkContext
+        context.setJobGroup(self._task.source.label, self._task.source.name, interruptOnCancel=True)
+        partitions = sorted(partition for _, partition in self._task.first)
+        try:
+            self.problems = context.parallelize(partitions, len(partitions)).mapPartitions(self._task.run).collect()
+        except (Py4JError, PySparkException, ConnectionError) as error:
+            self.problems = [f"Spark ended it: {next(iter(str(error).splitlines()), 'no message')}"]
+        finally:
+            self.ended.set()

@@ -1,0 +1,59 @@
+"""The streams that an app's text reads and writes by name."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+
+from cep.language.app_tree import (
+    AggregationDefinition,
+    App,
+    DeleteFrom,
+    InsertInto,
+    RangeKey,
+    Return,
+    Source,
+    UpdateTable,
+    ValueKey,
+)
+from cep.language.expression_tree import Place
+
+WRITES = InsertInto | DeleteFrom | UpdateTable | Return
+
+
+@dataclass(frozen=True, slots=True)
+class StreamNames:
+    """Each in the order of the text. `defined` has tables, windows, triggers and functions too."""
+
+    defined: tuple[str, ...]
+    read: dict[str, Place]
+    """With the first place where it stands."""
+    inserted: tuple[str, ...]
+
+
+def stream_names(app: App) -> StreamNames:
+    """Inner streams of partitions are left out."""
+    read: dict[str, Place] = {}
+    inserted: dict[str, None] = {}
+    aggregations = [one for one in app.definitions if isinstance(one, AggregationDefinition)]
+    for node in _nodes((app.elements, aggregations)):
+        match node:
+            case InsertInto(target=Source(mark="") as target):
+                inserted.setdefault(target.name)
+            case Source(mark=""):
+                read.setdefault(node.name, node.at)
+            case ValueKey() | RangeKey():
+                read.setdefault(node.stream, node.at)
+            case _:
+                pass
+    return StreamNames(tuple(one.name for one in app.definitions), read, tuple(inserted))
+
+
+def _nodes(node: object) -> Iterator[object]:
+    """The node and all below it, but for what an output writes to."""
+    if isinstance(node, tuple | list):
+        for one in node:
+            yield from _nodes(one)
+    elif is_dataclass(node):
+        yield node
+        if not isinstance(node, WRITES):
+            for field in fields(node):
+                yield from _nodes(getattr(node, field.name))

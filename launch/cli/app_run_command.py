@@ -1,0 +1,93 @@
+"""`arbitrage app run`: a stream app on the streams of the running session, or over what was recorded."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from backtest.apps.app_replay import replayed_in_spark
+from backtest.apps.recorded_messages import RecordedPartition, recorded_opportunities, recorded_ticks
+from backtest.detect.spark_failures import LOST, first_line
+from backtest.verify.errors import CannotVerifyError
+from backtest.verify.recorded_session import RecordedSession, open_session
+from cep.errors import CepCannotStartError
+from cep.hosts.hosted_app import AppSource, app_source
+from cep.language.language_errors import AppTextError
+from datasets.errors import ImportRejectedError
+from launch.cli.app_command import in_file
+from launch.errors import CannotStartError, LaunchError
+from launch.sessions.app_rows import AppRows, Echo, rows_to
+from launch.sessions.live_app import SPARK, run_live_app
+from launch.sessions.recorded_sessions import recorded_session
+from launch.sessions.session_recording import build_log
+from launch.sessions.tick_set_names import named_set
+from launch.setup.data_dir import check_writable
+from launch.supervisor.clean_stop import Stopping
+from launch.supervisor.spark_command import quiet_session, spark_log
+from streams.errors import StreamError
+from streams.topics import OPPORTUNITIES, TICKS
+
+
+@dataclass(frozen=True, slots=True)
+class AppRunOptions:
+    file: Path
+    replay: str | None = None
+    json: Path | None = None
+    seconds: float | None = None
+
+
+def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -> int:
+    """Exit code 1 where the app failed. Raises LaunchError in one sentence."""
+    if options.json is not None:
+        check_writable(options.json)
+    if options.replay is not None and options.seconds is not None:
+        raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
+    try:
+        source = app_source(text, options.file.stem)
+        with Stopping(spark_log(home)), rows_to(options.json, echo) as rows:
+            if options.replay is not None:
+                problems = _replay(home, source, options.replay, rows)
+            else:
+                problems = run_live_app(home, source, options.seconds, rows, echo)
+    except AppTextError as error:
+        raise CannotStartError(in_file(options.file, error)) from error
+    except (CepCannotStartError, StreamError, ImportRejectedError, CannotVerifyError, LookupError) as error:
+        raise CannotStartError(f"{str(error).rstrip('.')}.") from error
+    except LOST as error:
+        raise LaunchError(f"Spark ended the app: {first_line(str(error))}.") from error
+    for problem in problems:
+        echo(f"{source.name} failed: {problem}")
+    echo(f"{source.name}: {rows.summary}")
+    return 1 if problems else 0
+
+
+def _replay(home: Path, source: AppSource, name: str, rows: AppRows) -> list[str]:
+    """Why partitions ended early, a sentence each."""
+    partitions = recorded_partitions(home, source.topic, name)
+    problems = []
+    with quiet_session(home, extra=SPARK) as spark:
+        for message, problem in replayed_in_spark(spark, source, partitions):
+            if problem:
+                problems.append(problem)
+            else:
+                rows.add(message)
+    return problems
+
+
+def recorded_partitions(home: Path, topic: str, name: str) -> list[RecordedPartition]:
+    """Raises CannotStartError, CannotVerifyError, ImportRejectedError where there is no such recording."""
+    session = _named_session(home, name)
+    if topic == TICKS:
+        return [*recorded_ticks(named_set(home, (name,)) if session is None else session.tick_set(), session)]
+    if topic == OPPORTUNITIES and session is not None:
+        return [*recorded_opportunities(session)]
+    raise CannotStartError(
+        f"--replay {name}: has no recorded {topic!r}; apps on `ticks` or `quotes` can be replayed, and of a session "
+        "recorded with --record those on `opportunities`."
+    )
+
+
+def _named_session(home: Path, name: str) -> RecordedSession | None:
+    for folder in (recorded_session(home, name), Path(name)):
+        if folder is not None and (folder / "log").is_dir():
+            build_log(folder / "log")
+            return open_session(folder)
+    return None

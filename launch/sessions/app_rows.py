@@ -1,0 +1,51 @@
+"""The rows of a stream app, for people or programs."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+Echo = Callable[[str], None]
+
+
+class AppRows:
+    """What became of the app's rows: into a file, or a line each for the terminal."""
+
+    def __init__(self, file: BinaryIO | None, echo: Echo) -> None:
+        self._file, self._echo = file, echo
+        self._counts: Counter[str] = Counter()
+
+    def add(self, message: bytes) -> None:
+        row = orjson.loads(message)
+        self._counts[row["stream"]] += 1
+        if self._file is not None:
+            self._file.write(message + b"\n")
+        else:
+            self._echo(row_line(row))
+
+    @property
+    def summary(self) -> str:
+        streams = ", ".join(f"{stream} {count:,}" for stream, count in sorted(self._counts.items()))
+        return f"{self._counts.total():,} rows ({streams})" if streams else "no rows"
+
+
+@contextmanager
+def rows_to(path: Path | None, echo: Echo) -> Iterator[AppRows]:
+    if path is None:
+        yield AppRows(None, echo)
+        return
+    with path.open("wb") as file:
+        yield AppRows(file, echo)
+
+
+def row_line(row: dict[str, object]) -> str:
+    """A message of the topic `apps` for people."""
+    values, time = row["values"], row["time"]
+    if not isinstance(values, dict) or not isinstance(time, int):
+        return str(row)
+    at = datetime.fromtimestamp(time / 1_000, UTC).strftime("%H:%M:%S.%f")[:-3]
+    return f"{at} {row['stream']} " + " ".join(f"{name}={value}" for name, value in values.items())

@@ -1,0 +1,17 @@
+"""Where in the log a session's detection began: what came before belongs to no session."""
+
+import json
+
+from session.session import Session
+
+
+def detection_start(session: Session) -> tuple[dict[int, int], str | None]:
+    """The offsets of `ticks` and the settings that the detection started with, from its checkpoint folder.
+
+    Raises LookupError where it has not started yet, or started more than once; OSError, ValueError where it is damaged.
+    """
+    found = sorted((session.home / "checkpoints" / session.session_id).glob("*/opening.json"))
+    if len(found) != 1:
+        raise LookupError(f"CEP started {len(found)} times; a log can be verified only from a single start")
+    opening = json.loads(found[0].read_text())
+    return {int(partition): int(offset) for partition, offset in opening["offsets"].items()}, opening["settings"]

@@ -1,0 +1,110 @@
+"""An app over a partition: ids, clock, unreadable rows, and the same rows wherever it is cut."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cep.engine.snapshots import SnapshotError
+from cep.hosts.app_messages import app_message
+from cep.hosts.hosted_app import AppFailedError, AppRow, HostedApp, app_source, output_streams
+from streams.message_format import marker_row, row_of
+from tests.cep.hosts.quote_app import QUOTE_APP, rows_of, source, told
+from tests.cep.logs import START, LogMaker
+
+LOG = LogMaker(5).write(400)
+WHOLE = told(rows_of(LOG, HostedApp(source(), 0)))
+
+
+def test_every_output_stream_has_rows_with_ids_of_their_log() -> None:
+    assert {stream for _, stream, _, _ in WHOLE} == {"Busy", "Gone", "Silent"}
+    ids = [one for one, *_ in WHOLE]
+    assert len(set(ids)) == len(ids)
+    app, partition, offset, number = ids[-1].split(":")
+    assert app == source().label
+    assert app.startswith("quote-app-")
+    assert (partition, number) == ("0", "0")
+    assert 0 <= int(offset) < len(LOG)
+
+
+@given(st.lists(st.integers(0, len(LOG)), max_size=4))
+def test_cut_anywhere_it_gives_the_same_rows(cuts: list[int]) -> None:
+    rows: list[AppRow] = []
+    app, before = HostedApp(source(), 0), 0
+    for cut in (*sorted(cuts), len(LOG)):
+        rows += rows_of(LOG[before:cut], app, before)
+        data, app, before = app.snapshot(), HostedApp(source(), 0), cut
+        app.restore(data)
+        assert app.position in (cut, 0)
+    assert told(rows) == WHOLE
+
+
+def test_a_snapshot_of_another_version_is_refused() -> None:
+    app = HostedApp(source(), 0)
+    rows_of(LOG[:50], app)
+    with pytest.raises(SnapshotError, match="of another app"):
+        HostedApp(source(QUOTE_APP + "\n"), 0).restore(app.snapshot())
+
+
+def test_a_probe_moves_the_clock_and_is_no_row() -> None:
+    app = HostedApp(source("from not quotes for 2 sec select 'silent' as what insert into Silent;"), 0)
+    log = [marker_row("probe", "BTC", f"p{at}", START + at * 1_000_000) for at in (0, 1, 5)]
+    silent = told(rows_of(log, app))
+    assert [one[1:] for one in silent] == [("Silent", START // 1_000 + 2_000, {"what": "silent"})]
+    assert silent[0][0].endswith(":0:2:0")
+
+
+@pytest.mark.parametrize("row", [{}, {"kind": "quote"}, {"kind": "quote", "received_time": 1, "bid": "many"}])
+def test_a_row_that_cannot_be_read_is_left_out(row: dict[str, object]) -> None:
+    app = HostedApp(source("from quotes select base insert into Out;"), 0)
+    assert app.take(4, 0, row) == []
+    assert app.position == 5
+
+
+def test_of_other_topics_the_time_of_writing_is_the_clock() -> None:
+    app = HostedApp(source("from spreads select base, currentTimeMillis() as now insert into Out;"), 0)
+    (row,) = app.take(0, 7_000, {"base": "BTC"})
+    assert (row.time, row.values) == (7, {"base": "BTC", "now": 7})
+
+
+def test_a_row_that_cannot_be_computed_ends_the_app_with_one_sentence() -> None:
+    app = HostedApp(
+        source("from spreads select convert(rows, 'int') * 1 as n, cast(base, 'int') + 1 as m insert into O;"), 3
+    )
+    with pytest.raises(AppFailedError, match="row 9 of partition 3 cannot be computed: "):
+        app.take(9, 0, {"base": "BTC", "rows": 1})
+
+
+def test_an_app_is_named_by_its_text_or_its_file() -> None:
+    text = "from quotes select base insert into Out;"
+    assert app_source(text, "file").name == "file"
+    named = app_source(f"@App:name('a b/c') {text}", "file")
+    assert (named.name, named.label) == ("a b/c", f"a-b-c-{named.version}")
+
+
+@pytest.mark.parametrize(
+    ("text", "streams"),
+    [
+        ("from quotes select base insert into A; from A select base insert into B;", ("B",)),
+        ("from quotes select base insert into A; from quotes select base insert into B;", ("A", "B")),
+        ("from quotes select base insert into A; from A[base == 'X'] select base insert into A;", ("A",)),
+        ("define table T (base string); from quotes select base insert into T; from ticks select base insert into A;",
+         ("A",)),
+    ],
+)  # fmt: skip
+def test_the_last_streams_come_out(text: str, streams: tuple[str, ...]) -> None:
+    assert output_streams(source(text).app) == streams
+
+
+def test_a_message_is_json() -> None:
+    row = HostedApp(source("from spreads select base, createSet(base) as s insert into O;"), 0).take(
+        0, 7_000, row_of(b'{"base": "BTC"}')
+    )
+    assert json.loads(app_message(row[0])) == {
+        "id": row[0].id,
+        "app": "quote app",
+        "stream": "O",
+        "time": 7,
+        "values": {"base": "BTC", "s": ["BTC"]},
+    }

@@ -1,0 +1,81 @@
+"""`arbitrage app run`: over a recorded session, and what it refuses."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from launch.cli.main import run
+from launch.sessions.app_rows import row_line
+from tests.backtest.verify.made_up import SESSION_ID, START, STEP, made_up_session
+
+QUOTES = "from quotes select exchange, bid, count() as n insert into Counted;"
+OPPORTUNITIES = "from opportunities[net_bps > 0.0] select base, buy_exchange, sell_exchange insert into Found;"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with one recorded session."""
+    home = tmp_path_factory.mktemp("home")
+    folder = home / "recordings" / SESSION_ID
+    folder.mkdir(parents=True)
+    asyncio.run(made_up_session(folder))
+    return home
+
+
+def run_app_file(home: Path, tmp_path: Path, text: str, *words: str) -> int:
+    file = tmp_path / "mine.app"
+    file.write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARBITRAGE_HOME", str(home))
+        return run(["app", "run", str(file), *words])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "count", "last"),
+    [
+        (QUOTES, 7, {"exchange": "alpha", "bid": 99.0, "n": 7}),
+        (OPPORTUNITIES, 7, {"base": "BTC", "buy_exchange": "alpha", "sell_exchange": "beta"}),
+    ],
+)
+def test_a_recorded_session_is_run_through_the_app(
+    home: Path, tmp_path: Path, text: str, count: int, last: dict[str, object]
+) -> None:
+    out = tmp_path / "rows.jsonl"
+    assert run_app_file(home, tmp_path, text, "--replay", SESSION_ID, "--json", str(out)) == 0
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(rows) == count
+    assert rows[-1]["values"] == last
+    assert rows[-1]["time"] == (START + 11 * STEP) // 1_000 or text == OPPORTUNITIES
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "sentence"),
+    [
+        (QUOTES, ("--replay", "nobody"), "nobody is not a tick set"),
+        (QUOTES.replace("bid", "bit"), ("--replay", SESSION_ID), "mine.app, line 1, column 30: there is no attribute"),
+        ("from spreads select base insert into O;", ("--replay", SESSION_ID), "has no recorded 'spreads'"),
+        (QUOTES, ("--replay", SESSION_ID, "--seconds", "3"), "--seconds is for a running session"),
+        (QUOTES, (), "no session runs"),
+        (QUOTES, ("--json", "/nowhere/rows"), "/nowhere is not a writable folder"),
+    ],
+)
+def test_mistakes_get_one_sentence_and_2(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: tuple[str, ...], sentence: str
+) -> None:
+    assert run_app_file(home, tmp_path, text, *words) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+
+
+def test_a_row_is_a_line_for_people() -> None:
+    row: dict[str, object] = {
+        "id": "a:0:1:0",
+        "stream": "Busy",
+        "time": 1_700_000_000_123,
+        "values": {"n": 3, "x": None},
+    }
+    assert row_line(row) == "22:13:20.123 Busy n=3 x=None"
