@@ -1,15 +1,18 @@
 """From an app's tree to its plan: streams, named windows and queries, all names and types checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from cep.compiler.aggregation_compiler import AggregationPlan, aggregation_plan
 from cep.compiler.expression_code import placed
-from cep.compiler.partitions import PartitionPlan, partition_key
+from cep.compiler.partitions import PartitionPlan, partition_key, purge_plan
 from cep.compiler.query_compiler import WANTED, QueryPlan, Readable, query_plan
 from cep.compiler.table_compiler import in_table_code, table_of
 from cep.compiler.value_functions import RUNTIME_NAMES
-from cep.compiler.window_plans import MakeWindow, window_plan
+from cep.compiler.window_arguments import MakeWindow
+from cep.compiler.window_plans import check_cron, window_plan
 from cep.language.app_tree import (
+    AggregationDefinition,
     App,
     ColumnDefinition,
     Definition,
@@ -17,14 +20,20 @@ from cep.language.app_tree import (
     Query,
     StreamDefinition,
     TableDefinition,
+    TriggerDefinition,
     WindowDefinition,
 )
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.app_context import PartContext
-from cep.parts.chunks import Kind
-from cep.parts.scope import Columns, Environment, RowScope, check_fits, columns_of
+from cep.parts.chunks import Kind, Receiver
+from cep.parts.cron_times import CronTimes
+from cep.parts.scope import Columns, Environment, RowScope, TypedColumn, check_fits, columns_of
 from cep.parts.tables import Table
+from cep.parts.triggers import CronTrigger, PeriodicTrigger, StartTrigger, Trigger
+
+TRIGGER_COLUMNS = (TypedColumn("triggered_time", "long"),)
+MakeTrigger = Callable[[PartContext, Receiver], Trigger]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,16 @@ class AppPlan:
     streams: dict[str, Columns] = field(default_factory=dict)
     windows: dict[str, NamedWindowPlan] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
+    faults: dict[str, bool] = field(default_factory=dict)
+    """Streams whose readers may fail: whether the rows enter a stream of errors, or are left out."""
+    aggregations: dict[str, AggregationPlan] = field(default_factory=dict)
+    triggers: dict[str, MakeTrigger] = field(default_factory=dict)
     elements: list[QueryPlan | PartitionPlan] = field(default_factory=list)
+
+    @property
+    def of_aggregations(self) -> dict[str, Columns]:
+        """The columns of each."""
+        return {name: one.columns for name, one in self.aggregations.items()}
 
     @property
     def queries(self) -> list[QueryPlan]:
@@ -80,8 +98,7 @@ def _add(plan: AppPlan, part: Definition | Query | PartitionBlock, environment: 
 
 
 def _partition(plan: AppPlan, block: PartitionBlock, environment: Environment) -> PartitionPlan:
-    if block.annotations:
-        raise AppUnsupportedError(block.at, "annotations of a partition are not supported yet")
+    purge = purge_plan(block.annotations)
     keys = dict(partition_key(key, _readable(plan), environment) for key in block.keys)
     inner: dict[str, Columns] = {}
     queries = []
@@ -89,7 +106,7 @@ def _partition(plan: AppPlan, block: PartitionBlock, environment: Environment) -
         query = query_plan(element, _readable_with(plan, inner), environment)
         _add_stream(plan, query, inner if query.target is not None and query.target.startswith("#") else plan.streams)
         queries.append(query)
-    return PartitionPlan(keys, tuple(queries), tuple(inner))
+    return PartitionPlan(keys, tuple(queries), tuple(inner), purge)
 
 
 def _check_names(plan: AppPlan) -> None:
@@ -104,14 +121,22 @@ def _readable(plan: AppPlan) -> dict[str, Columns]:
 
 
 def _readable_with(plan: AppPlan, inner: Mapping[str, Columns]) -> Readable:
-    return Readable({**_readable(plan), **inner}, frozenset(plan.windows), plan.tables)
+    return Readable({**_readable(plan), **inner}, frozenset(plan.windows), plan.tables, plan.of_aggregations)
 
 
 def _define(plan: AppPlan, definition: Definition, environment: Environment) -> None:
     match definition:
-        case StreamDefinition(role="stream", annotations=(), properties=()):
+        case StreamDefinition(role="stream", properties=()):
             _check_new(plan, definition.at, definition.name, definition.columns)
             plan.streams[definition.name] = columns_of(definition.columns)
+            _add_fault_action(plan, definition)
+        case TriggerDefinition():
+            _check_new(plan, definition.at, definition.name, ())
+            plan.streams[definition.name] = TRIGGER_COLUMNS
+            plan.triggers[definition.name] = _trigger(definition)
+        case AggregationDefinition():
+            _check_new(plan, definition.at, definition.name, ())
+            plan.aggregations[definition.name] = aggregation_plan(definition, _readable(plan), environment)
         case TableDefinition():
             _check_new(plan, definition.at, definition.name, definition.columns)
             plan.tables[definition.name] = table_of(definition)
@@ -123,12 +148,40 @@ def _define(plan: AppPlan, definition: Definition, environment: Environment) -> 
         case _:
             raise AppUnsupportedError(
                 definition.at,
-                f"{definition.name}: only streams without annotations, windows and tables are supported yet",
+                f"{definition.name}: sources, sinks and functions are not supported yet",
             )
 
 
+def _add_fault_action(plan: AppPlan, definition: StreamDefinition) -> None:
+    for annotation in definition.annotations:
+        if annotation.name.lower() != "onerror":
+            problem = f"{definition.name}: @{annotation.name} of a stream is not supported yet"
+            raise AppUnsupportedError(annotation.at, problem)
+        action = next((item.value.lower() for item in annotation.items if item.key == "action"), "log")
+        if action not in ("log", "stream"):
+            raise AppUnsupportedError(
+                annotation.at, f"@OnError(action = {action!r}) is not supported: there are log and stream"
+            )
+        plan.faults[definition.name] = action == "stream"
+        if action == "stream":
+            plan.streams[f"!{definition.name}"] = (*plan.streams[definition.name], TypedColumn("_error", "string"))
+
+
+def _trigger(definition: TriggerDefinition) -> MakeTrigger:
+    every, expression = definition.every, definition.expression
+    if every is not None:
+        if every <= 0:
+            raise AppTextError(definition.at, "a trigger comes every some time above 0")
+        return lambda context, emit: PeriodicTrigger(context, emit, every)
+    text = expression or ""
+    if text.lower() == "start":
+        return StartTrigger
+    check_cron(text, definition.at)
+    return lambda context, emit: CronTrigger(context, emit, CronTimes(text))
+
+
 def _check_new(plan: AppPlan, at: Place, name: str, columns: Sequence[ColumnDefinition]) -> None:
-    if name in _readable(plan) or name in plan.tables:
+    if name in _readable(plan) or name in plan.tables or name in plan.aggregations:
         raise AppTextError(at, f"{name!r} is defined before")
     names = [column.name for column in columns]
     for column in columns:

@@ -1,12 +1,14 @@
 """From a join's tree to its two sides and its condition."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
+from cep.compiler.aggregation_reads import Finds, aggregation_finds
 from cep.compiler.stages import MakeStage, RowPasses, filter_stage, row_condition, source_columns
 from cep.compiler.stream_functions import stream_function
-from cep.compiler.window_plans import MakeWindow, is_batch, window_plan
+from cep.compiler.window_arguments import MakeWindow
+from cep.compiler.window_plans import window_plan
 from cep.language.app_tree import Filter, JoinInput, StreamFunction, StreamInput, Window
 from cep.language.expression_tree import Attribute
 from cep.language.language_errors import AppTextError, AppUnsupportedError
@@ -26,6 +28,16 @@ class SidePlan:
     triggers: bool
     is_outer: bool
     table: Table | None = None
+    finds: Finds | None = None
+    """Where the side is an aggregation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What an app keeps by name: tables, and the columns of aggregations."""
+
+    tables: Mapping[str, Table]
+    aggregations: Mapping[str, Columns]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,32 +74,41 @@ def join_plan(
     read: JoinInput,
     sources: Mapping[str, Columns],
     kept: frozenset[str],
-    tables: Mapping[str, Table],
+    stored: Stored,
     environment: Environment,
 ) -> tuple[JoinPlan, JoinScope]:
     """`kept`: named windows. Raises AppTextError, AppUnsupportedError."""
-    if read.within or read.per is not None:
-        raise AppUnsupportedError(read.at, "joins with aggregations are not supported yet")
-    if read.left.source.name in tables and read.right.source.name in tables:
+    names = [side.source.name for side in (read.left, read.right)]
+    if all(name in stored.tables or name in stored.aggregations for name in names):
         raise AppTextError(read.at, "one side of a join must be a stream")
+    if (read.within or read.per is not None) and not any(name in stored.aggregations for name in names):
+        raise AppTextError(read.at, "`within` and `per` are for aggregations, and neither side is one")
     (left, left_scope), (right, right_scope) = (
-        _table_side(side, read, tables[side.source.name])
-        if side.source.name in tables
+        _stored_side(side, read, stored)
+        if side.source.name in stored.tables or side.source.name in stored.aggregations
         else _side(side, read, sources, kept, environment)
         for side in (read.left, read.right)
+    )
+    left, right = (
+        replace(plan, finds=aggregation_finds(side.at, read.within, read.per, cast(Scope, asks), environment))
+        if side.source.name in stored.aggregations
+        else plan
+        for side, plan, asks in ((read.left, left, right_scope), (read.right, right, left_scope))
     )
     scope = JoinScope(left_scope, _moved(right_scope, len(left_scope.columns)))
     return JoinPlan(left, right, row_condition(read.on, cast(Scope, scope), environment)), scope
 
 
-def _table_side(side: StreamInput, read: JoinInput, table: Table) -> tuple[SidePlan, RowScope]:
-    """A table is met, and starts nothing itself."""
+def _stored_side(side: StreamInput, read: JoinInput, stored: Stored) -> tuple[SidePlan, RowScope]:
+    """A table or an aggregation is met, and starts nothing itself."""
     if side.handlers or side.is_unidirectional:
-        raise AppUnsupportedError(side.at, "a table in a join takes no filter, window or `unidirectional`")
-    names = frozenset((side.alias or side.source.name, side.source.name))
-    scope = RowScope(table.columns, names)
+        problem = "a table or an aggregation in a join takes no filter, window or `unidirectional`"
+        raise AppUnsupportedError(side.at, problem)
+    name, table = side.source.name, stored.tables.get(side.source.name)
+    columns = stored.aggregations[name] if table is None else table.columns
+    scope = RowScope(columns, frozenset((side.alias or name, name)))
     is_outer = read.kind in ("full", "left" if side is read.left else "right")
-    plan = SidePlan(side.source.name, (), None, len(table.columns), triggers=False, is_outer=is_outer, table=table)
+    plan = SidePlan(name, (), None, len(columns), triggers=False, is_outer=is_outer, table=table)
     return plan, scope
 
 
@@ -134,8 +155,6 @@ def _handled(
             case Window(window=call):
                 if handler is not side.handlers[-1]:
                     raise AppUnsupportedError(handler.at, "in a join nothing may stand after the window yet")
-                if is_batch(call):
-                    raise AppUnsupportedError(call.at, f"in a join the window {call.name} is not supported yet")
                 return before, window_plan(call, scope, environment), scope
             case Filter(condition=condition):
                 before.append(filter_stage(condition, scope, environment))

@@ -6,7 +6,10 @@ from typing import cast
 
 from cep.compiler.expression_code import ExpressionCompiler, function_of
 from cep.compiler.query_compiler import QueryPlan
-from cep.language.app_tree import RangeKey, ValueKey
+from cep.language.app_parser import parse_expression
+from cep.language.app_tree import Annotation, RangeKey, ValueKey
+from cep.language.expression_tree import Duration
+from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.chunks import Row
 from cep.parts.scope import Columns, Environment, RowScope, unknown
 from cep.parts.values import text_of
@@ -16,12 +19,44 @@ Keys = Callable[[Row, int], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """Every `interval` what had no row for `idle` is forgotten; milliseconds."""
+
+    interval: int
+    idle: int
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionPlan:
     """`keys`: of each partitioned stream; `inner`: streams that each key has for itself."""
 
     keys: Mapping[str, Keys]
     queries: tuple[QueryPlan, ...]
     inner: tuple[str, ...]
+    purge: PurgePlan | None = None
+
+
+def purge_plan(annotations: Sequence[Annotation]) -> PurgePlan | None:
+    """`@purge(enable = 'true', interval = '1 sec', idle.period = '10 sec')`. Raises AppTextError,
+    AppUnsupportedError."""
+    plan = None
+    for annotation in annotations:
+        if annotation.name.lower() != "purge":
+            raise AppUnsupportedError(annotation.at, f"@{annotation.name} of a partition is not supported")
+        items = {item.key: item.value for item in annotation.items}
+        if items.get("enable", "true").lower() == "true":
+            plan = PurgePlan(*(_time(annotation, items, key) for key in ("interval", "idle.period")))
+    return plan
+
+
+def _time(annotation: Annotation, items: Mapping[str | None, str], key: str) -> int:
+    try:
+        node = parse_expression(items[key])
+    except (KeyError, AppTextError):
+        node = None
+    if not isinstance(node, Duration) or node.milliseconds <= 0:
+        raise AppTextError(annotation.at, f"@purge takes {key} = '10 sec', or another time above 0")
+    return node.milliseconds
 
 
 def partition_key(

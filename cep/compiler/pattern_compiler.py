@@ -80,22 +80,9 @@ def pattern_plan(
     compiler = _Steps(sources, environment)
     compiler.add_all(read.steps)
     steps = tuple(compiler.steps)
-    _check_supported(read, steps)
     scope = PatternScope(compiler.places)
     starts_always = any(0 in step.restarts for step in steps)
     return PatternPlan(read.kind, steps, len(compiler.places), read.within, starts_always), scope
-
-
-def _check_supported(read: PatternInput, steps: Sequence[StepPlan]) -> None:
-    """What the engine has, but not yet as Siddhi has it."""
-    restarting = [number for number, step in enumerate(steps) if step.restarts]
-    begins_plainly = all(number == 0 and steps[0].restarts == (0,) for number in restarting)
-    if read.within is not None and restarting and not begins_plainly:
-        raise AppUnsupportedError(read.at, "`within` with `every` after the first step is not supported yet")
-    if read.kind == "pattern" and any(0 in step.restarts and len(steps[0].parts) > 1 for step in steps):
-        raise AppUnsupportedError(read.at, "`every` before `and` and `or` is not supported yet")
-    if read.within is not None and restarting and any(step.is_counted for step in steps):
-        raise AppUnsupportedError(read.at, "`within` with `every` and counted steps is not supported yet")
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from cep.compiler.expression_code import ExpressionCompiler, function_of, row_function
-from cep.compiler.join_compiler import JoinPlan, JoinScope, join_plan
+from cep.compiler.join_compiler import JoinPlan, JoinScope, Stored, join_plan
 from cep.compiler.pattern_compiler import PatternScope, pattern_plan
 from cep.compiler.stages import MakeStage, filter_stage, source_columns
 from cep.compiler.stream_functions import stream_function
@@ -15,6 +15,7 @@ from cep.language.app_tree import (
     EventKind,
     Filter,
     Handler,
+    Input,
     InsertInto,
     JoinInput,
     OutputColumn,
@@ -30,7 +31,7 @@ from cep.language.expression_tree import Attribute, Expression, FunctionCall, Pl
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.aggregators import AGGREGATORS, AggregatorKind
 from cep.parts.chunks import CURRENT, EXPIRED, Kind, Row
-from cep.parts.output_rates import MakeRate, rate_plan
+from cep.parts.output_rates import MakeRate, RateInput, rate_plan
 from cep.parts.patterns import PatternPlan
 from cep.parts.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
 from cep.parts.selector import SelectorPlan
@@ -67,15 +68,18 @@ class QueryPlan:
     target: str | None
     write: TableWrite | None = None
     """Where the target is a table."""
+    is_snapshot: bool = False
+    """Whether its rate gives what is there, every some time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """What a query may read, by name: streams and named windows, those that are windows, and tables."""
+    """What a query may read, by name: streams and named windows, those that are windows, tables, aggregations."""
 
     streams: Mapping[str, Columns]
     windows: frozenset[str]
     tables: Mapping[str, Table]
+    aggregations: Mapping[str, Columns] = field(default_factory=dict)
 
 
 def query_plan(query: Query, readable: Readable, environment: Environment) -> QueryPlan:
@@ -86,13 +90,24 @@ def query_plan(query: Query, readable: Readable, environment: Environment) -> Qu
         case StreamInput():
             read, scope = _stream_plan(query.input, readable.streams, environment)
         case JoinInput():
-            read, scope = join_plan(query.input, readable.streams, readable.windows, readable.tables, environment)
+            stored = Stored(readable.tables, readable.aggregations)
+            read, scope = join_plan(query.input, readable.streams, readable.windows, stored, environment)
         case PatternInput():
             read, scope = pattern_plan(query.input, readable.streams, environment)
-    selection, columns = Selecting(scope, environment).plan(query.at, query.selection, query.output.kind)
+    is_snapshot = query.rate is not None and query.rate.kind == "snapshot"
+    selecting = Selecting(scope, environment, is_snapshot=is_snapshot)
+    selection, columns = selecting.plan(query.at, query.selection, query.output.kind)
+    given = RateInput(_keeps(query.input), selection.group is not None, selecting.aggregated, len(columns))
     target = None if isinstance(query.output, Return) else query.output.target.mark + query.output.target.name
     write = _write(query, readable, columns, environment)
-    return QueryPlan(query.at, _name_of(query), read, selection, rate_plan(query.rate), columns, target, write)
+    return QueryPlan(
+        query.at, _name_of(query), read, selection, rate_plan(query.rate, given), columns, target, write, is_snapshot
+    )
+
+
+def _keeps(read: Input) -> bool:
+    """Whether the query has a window."""
+    return not isinstance(read, StreamInput) or any(isinstance(one, Window) for one in read.handlers)
 
 
 def _write(query: Query, readable: Readable, columns: Columns, environment: Environment) -> TableWrite | None:
@@ -104,7 +119,7 @@ def _write(query: Query, readable: Readable, columns: Columns, environment: Envi
     if not isinstance(output, InsertInto):
         raise unknown(output.at, f"there is no table {output.target.name!r}", output.target.name, list(readable.tables))
     if output.target.mark == "!":
-        raise AppUnsupportedError(output.at, "streams of errors are not supported yet")
+        raise AppTextError(output.at, "what goes wrong enters a stream of errors by itself: no query writes to it")
     return None
 
 
@@ -144,7 +159,11 @@ class Selecting:
 
     scope: SelectionScope
     environment: Environment
+    is_snapshot: bool = False
+    """Whether what leaves is selected too, and every event by itself: of a rate that keeps rows."""
     kinds: list[AggregatorKind] = field(default_factory=list)
+    aggregated: frozenset[int] = frozenset()
+    """Positions of columns with an aggregator."""
     arguments: list[str] = field(default_factory=list)
     _of_arguments: ExpressionCompiler = field(init=False)
 
@@ -163,7 +182,8 @@ class Selecting:
             order=tuple((_position(one.attribute, columns), one.is_descending) for one in selection.order_by),
             limit=None if selection.limit is None else _number(selection.limit, "limit"),
             offset=0 if selection.offset is None else _number(selection.offset, "offset"),
-            wanted=WANTED[kind],
+            wanted=WANTED["all" if self.is_snapshot else kind],
+            is_per_event=self.is_snapshot,
         )
         return plan, columns
 
@@ -175,7 +195,10 @@ class Selecting:
         compiler = ExpressionCompiler(self.scope, self._aggregated, self.environment.in_table)
         sources, columns = list[str](), list[TypedColumn]()
         for one in selected:
+            before = len(self.kinds)
             code = compiler.code_of(one.expression)
+            if len(self.kinds) > before:
+                self.aggregated |= {len(columns)}
             if one.name is None:
                 raise AppTextError(one.at, "this value needs a name: write `as` and one after it")
             if any(column.name == one.name for column in columns):

@@ -6,7 +6,7 @@ from typing import cast
 from cep.compiler.expression_code import ExpressionCompiler, function_of
 from cep.language.app_tree import StreamInput
 from cep.language.expression_tree import Expression
-from cep.language.language_errors import AppUnsupportedError
+from cep.language.language_errors import AppTextError
 from cep.parts.app_context import PartContext
 from cep.parts.chunks import Chunk, Receiver, Row
 from cep.parts.scope import Columns, Environment, RowScope, Scope, unknown
@@ -22,8 +22,9 @@ RowPasses = Callable[[Row, int], bool]
 def source_columns(read: StreamInput, sources: Mapping[str, Columns]) -> Columns:
     """Raises AppTextError where there is no such stream."""
     name = read.source.mark + read.source.name
-    if read.source.mark == "!":
-        raise AppUnsupportedError(read.at, f"{name}: streams of errors are not supported yet")
+    if read.source.mark == "!" and name not in sources:
+        problem = f"there is no stream {name!r}: it takes @OnError(action = 'stream') at the definition of {name[1:]!r}"
+        raise AppTextError(read.at, problem)
     if name not in sources:
         raise unknown(read.at, f"there is no stream {name!r}", name, list(sources))
     return sources[name]

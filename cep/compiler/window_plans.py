@@ -1,24 +1,25 @@
 """From a window's text to what makes it: names in both spellings, arguments checked."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import cast
 
-from cep.compiler.expression_code import ExpressionCompiler, function_of
-from cep.language.expression_tree import Attribute, Constant, Expression, FunctionCall
+from cep.compiler.expression_window_plans import expression_batch_window, expression_window
+from cep.compiler.window_arguments import MakeWindow, WindowArguments
+from cep.language.expression_tree import Attribute, Constant, FunctionCall, Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.app_context import PartContext
 from cep.parts.batch_windows import (
     ChunkBatchWindow,
+    CronWindow,
     LengthBatchWindow,
     StreamedLengthBatchWindow,
     TimeBatchWindow,
 )
-from cep.parts.chunks import Receiver
-from cep.parts.scope import Code, Environment, NoScope, Scope, unknown
+from cep.parts.cron_times import CronTimes
+from cep.parts.external_batches import ExternalTimeBatchWindow
+from cep.parts.frequent_windows import FrequentWindow, LossyFrequentWindow
+from cep.parts.scope import Environment, RowScope, unknown
+from cep.parts.session_window import SessionWindow
 from cep.parts.windows import (
     DelayWindow,
-    EventWindow,
     ExternalTimeWindow,
     Key,
     LengthWindow,
@@ -26,65 +27,13 @@ from cep.parts.windows import (
     TimeWindow,
 )
 
-MakeWindow = Callable[[PartContext, Receiver], EventWindow]
-"""A new window with nothing in it."""
 
-
-@dataclass(frozen=True, slots=True)
-class WindowArguments:
-    """The arguments of one window, where it stands."""
-
-    call: FunctionCall
-    scope: Scope
-    environment: Environment
-
-    def counted(self, least: int, most: int) -> None:
-        given = len(self.call.arguments)
-        if not least <= given <= most:
-            wanted = f"{least}" if least == most else f"{least} to {most}"
-            raise AppTextError(self.call.at, f"the window {self.call.name} takes {wanted} arguments, and has {given}")
-
-    def _constant(self, position: int) -> Code:
-        node = self.call.arguments[position]
-        what = f"argument {position + 1} of the window {self.call.name}"
-        code = ExpressionCompiler(NoScope(what)).code_of(node)
-        if not code.is_constant:
-            raise AppTextError(node.at, f"{what} must be a constant")
-        return code
-
-    def length(self, position: int) -> int:
-        code = self._constant(position)
-        if code.type != "int" or isinstance(code.constant, bool) or cast(int, code.constant) < 0:
-            raise AppTextError(self.call.arguments[position].at, "a number of events is expected here, 0 or more")
-        return cast(int, code.constant)
-
-    def time(self, position: int) -> int:
-        code = self._constant(position)
-        if code.type not in ("int", "long") or cast(int, code.constant) < 0:
-            raise AppTextError(self.call.arguments[position].at, "a time is expected here, such as 5 sec")
-        return cast(int, code.constant)
-
-    def flag(self, position: int) -> bool | None:
-        """None where the argument is missing or is not true or false."""
-        if position >= len(self.call.arguments):
-            return None
-        value = getattr(self.call.arguments[position], "value", None)
-        return value if isinstance(value, bool) else None
-
-    def attribute(self, position: int) -> Code:
-        node = self.call.arguments[position]
-        if not isinstance(node, Attribute):
-            raise AppTextError(node.at, "an attribute is expected here")
-        return self.scope.code_of(node)
-
-    def key(self, node: Expression) -> Key:
-        code = ExpressionCompiler(self.scope).code_of(node)
-        return cast(Key, function_of(code.source, "row, at", self.environment))
-
-    def time_attribute(self, position: int) -> Key:
-        if self.attribute(position).type != "long":
-            raise AppTextError(self.call.arguments[position].at, "the time must be a long, in milliseconds")
-        return self.key(self.call.arguments[position])
+def check_cron(text: str, at: Place) -> None:
+    """Raises AppTextError where the text is no cron expression."""
+    try:
+        CronTimes(text)
+    except ValueError as error:
+        raise AppTextError(at, f"{text!r} is no cron expression: {error}") from error
 
 
 def _length(given: WindowArguments) -> MakeWindow:
@@ -147,9 +96,61 @@ def _delay(given: WindowArguments) -> MakeWindow:
 
 
 def _batch(given: WindowArguments) -> MakeWindow:
-    if given.call.arguments:
-        raise AppUnsupportedError(given.call.at, "the window batch is not supported with a length yet")
-    return ChunkBatchWindow
+    given.counted(0, 1)
+    length = given.length(0) if given.call.arguments else 0
+    return lambda context, emit: ChunkBatchWindow(context, emit, length)
+
+
+def _cron(given: WindowArguments) -> MakeWindow:
+    given.counted(1, 1)
+    text = given.text(0)
+    check_cron(text, given.call.arguments[0].at)
+    return lambda context, emit: CronWindow(context, emit, CronTimes(text))
+
+
+def _external_time_batch(given: WindowArguments) -> MakeWindow:
+    given.counted(2, 5)
+    time_of, milliseconds, count = given.time_attribute(0), given.time(1), len(given.call.arguments)
+    if milliseconds == 0:
+        raise AppTextError(given.call.arguments[1].at, "a batch must last longer than 0")
+    start: int | Key | None = None
+    if count > 2:
+        has_attribute = isinstance(given.call.arguments[2], Attribute)
+        start = given.time_attribute(2) if has_attribute else given.time(2)
+    timeout = given.time(3) if count > 3 else 0
+    replaces = given.position(0) if given.truth(4) else None
+    return lambda context, emit: ExternalTimeBatchWindow(
+        context, emit, time_of, milliseconds, start=start, timeout=timeout, replaces=replaces
+    )
+
+
+def _session(given: WindowArguments) -> MakeWindow:
+    given.counted(1, 3)
+    gap, arguments = given.time(0), given.call.arguments
+    has_key = len(arguments) > 1 and isinstance(arguments[1], Attribute)
+    if has_key and given.attribute(1).type != "string":
+        raise AppTextError(arguments[1].at, "the key of a session must be a string")
+    key = given.key(arguments[1]) if has_key else None
+    last = len(arguments) - 1
+    latency = given.time(last) if last > has_key else 0
+    if latency > gap:
+        raise AppTextError(arguments[last].at, "the latency of a session must not be longer than its gap")
+    return lambda context, emit: SessionWindow(context, emit, gap, key, latency)
+
+
+def _frequent(given: WindowArguments) -> MakeWindow:
+    given.counted(1, 99)
+    most, key = given.length(0), given.keys(given.call.arguments[1:])
+    return lambda context, emit: FrequentWindow(context, emit, most, key)
+
+
+def _lossy_frequent(given: WindowArguments) -> MakeWindow:
+    given.counted(1, 99)
+    support, arguments = given.number(0), given.call.arguments
+    has_error = len(arguments) > 1 and not isinstance(arguments[1], Attribute)
+    error = given.number(1) if has_error else support / 10
+    key = given.keys(arguments[2 if has_error else 1 :])
+    return lambda context, emit: LossyFrequentWindow(context, emit, support, error, key)
 
 
 WINDOWS: Mapping[str, Callable[[WindowArguments], MakeWindow]] = {
@@ -162,6 +163,13 @@ WINDOWS: Mapping[str, Callable[[WindowArguments], MakeWindow]] = {
     "sort": _sort,
     "delay": _delay,
     "batch": _batch,
+    "cron": _cron,
+    "externalTimeBatch": _external_time_batch,
+    "session": _session,
+    "expression": expression_window,
+    "expressionBatch": expression_batch_window,
+    "frequent": _frequent,
+    "lossyFrequent": _lossy_frequent,
 }
 """By Siddhi's name."""
 STREAM_WORKER_NAMES: Mapping[str, str] = {
@@ -174,15 +182,13 @@ STREAM_WORKER_NAMES: Mapping[str, str] = {
     "SORT": "sort",
     "DELAY": "delay",
     "TUMBLING": "batch",
+    "CRON": "cron",
+    "TUMBLING_EXTERNAL_TIME": "externalTimeBatch",
+    "SESSION": "session",
+    "SLIDING_EXPRESSION": "expression",
+    "TUMBLING_EXPRESSION": "expressionBatch",
 }
-BATCHES = frozenset({"lengthBatch", "timeBatch", "batch"})
-NOT_YET = frozenset(
-    {
-        *("externalTimeBatch", "TUMBLING_EXTERNAL_TIME", "session", "SESSION", "cron", "CRON", "frequent"),
-        *("lossyFrequent", "expression", "SLIDING_EXPRESSION", "expressionBatch", "TUMBLING_EXPRESSION"),
-    }
-)
-"""Windows of the language that this engine does not have yet."""
+BATCHES = frozenset({"lengthBatch", "timeBatch", "batch", "cron", "externalTimeBatch", "expressionBatch"})
 
 
 def is_batch(call: FunctionCall) -> bool:
@@ -190,10 +196,10 @@ def is_batch(call: FunctionCall) -> bool:
     return STREAM_WORKER_NAMES.get(call.name.upper(), call.name) in BATCHES
 
 
-def window_plan(call: FunctionCall, scope: Scope, environment: Environment) -> MakeWindow:
+def window_plan(call: FunctionCall, scope: RowScope, environment: Environment) -> MakeWindow:
     """Raises AppTextError."""
-    if call.name in NOT_YET or call.namespace is not None:
-        raise AppUnsupportedError(call.at, f"the window {call.name} is not supported yet")
+    if call.namespace is not None:
+        raise AppUnsupportedError(call.at, f"the window {call.namespace}:{call.name} is not supported")
     name = STREAM_WORKER_NAMES.get(call.name.upper(), call.name)
     if name not in WINDOWS:
         raise unknown(call.at, f"there is no window {call.name!r}", call.name, list(WINDOWS))

@@ -49,9 +49,12 @@ class AppCase:
     on_demand: list[str] = field(default_factory=list)
     compare: Literal["ordered", "set"] = "ordered"
     times: bool = True
+    real: bool = False
+    """Whether a pause moves the app's clock."""
 
 
 _CASE = TypeAdapter(AppCase)
+DAY = 86_400_000
 _TYPES: Mapping[ValueType, tuple[type, ...]] = {
     "string": (str,),
     "int": (int,),
@@ -83,10 +86,16 @@ def differences(case: AppCase, text: str | None = None, parse: Callable[[str], A
 
     Raises AppTextError, AppUnsupportedError, AppCaseError.
     """
-    engine = StreamEngine(parse(case.app if case.app is not None else text or ""))
+    engine = StreamEngine(parse(case.app if case.app is not None else text or ""), _begins(case))
     watched = _Watched(engine, case)
     watched.run()
     return [*_of_streams(case, watched), *_of_queries(case, watched), *_of_answers(case, engine)]
+
+
+def _begins(case: AppCase) -> int:
+    """Where the clock begins: at 0, or with the first event where that is a day or more later."""
+    first = next((at for at, *rest in case.events if rest != [None] and at is not None), 0)
+    return first if first >= DAY else 0
 
 
 class _Watched:
@@ -117,6 +126,8 @@ class _Watched:
             match event:
                 case (at, str() as stream, list() as values):
                     self._send(stream, self._engine.now if at is None else at, values)
+                case (int() as pause, None) if self._case.real:
+                    self._engine.advance(self._engine.now + pause)
 
     def _send(self, stream: str, at: int, values: list[Any]) -> None:
         try:

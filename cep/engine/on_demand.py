@@ -1,32 +1,46 @@
 """On-demand queries: asked once, of what a table or a named window has at that moment; or they write to a table."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+from cep.compiler.aggregation_reads import Finds, aggregation_finds
 from cep.compiler.app_compiler import AppPlan, environment_of
 from cep.compiler.expression_code import placed
 from cep.compiler.query_compiler import Selecting
 from cep.compiler.stages import row_condition
 from cep.compiler.table_compiler import table_write
 from cep.language.app_tree import OnDemandQuery, Return
-from cep.language.language_errors import AppUnsupportedError
+from cep.language.expression_tree import Place
+from cep.language.language_errors import AppTextError
+from cep.parts.aggregations import Aggregation
 from cep.parts.app_context import AppContext, PartContext
-from cep.parts.chunks import CURRENT, Chunk, Row
+from cep.parts.chunks import CURRENT, Chunk, Event, Row
 from cep.parts.scope import Columns, Environment, RowScope, unknown
 from cep.parts.selector import Selected, Selector
 from cep.parts.windows import EventWindow
 
 
-def answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWindow], context: PartContext) -> list[Row]:
+def answer(
+    query: OnDemandQuery,
+    plan: AppPlan,
+    windows: Mapping[str, EventWindow],
+    aggregations: Mapping[str, Aggregation],
+    context: PartContext,
+) -> list[Row]:
     """The selected rows; none of a query that writes. Raises AppTextError, AppUnsupportedError."""
-    if query.within or query.per is not None:
-        raise AppUnsupportedError(query.at, "aggregations are not supported yet")
     with placed(query.at):
-        return _answer(query, plan, windows, context)
+        return _answer(query, plan, _Kept(windows, aggregations), context)
 
 
-def _answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWindow], context: PartContext) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    windows: Mapping[str, EventWindow]
+    aggregations: Mapping[str, Aggregation]
+
+
+def _answer(query: OnDemandQuery, plan: AppPlan, kept: _Kept, context: PartContext) -> list[Row]:
     environment = environment_of(plan, context)
-    chunk, scope = _read(query, plan, windows, context, environment)
+    chunk, scope = _read(query, plan, kept, context, environment)
     selection, columns = Selecting(scope, environment).plan(query.at, query.selection, "current")
     selected = list[Selected]()
     Selector(selection, AppContext().part(), selected.extend).receive(chunk)
@@ -43,7 +57,7 @@ def _answer(query: OnDemandQuery, plan: AppPlan, windows: Mapping[str, EventWind
 def _read(
     query: OnDemandQuery,
     plan: AppPlan,
-    windows: Mapping[str, EventWindow],
+    has: _Kept,
     context: PartContext,
     environment: Environment,
 ) -> tuple[Chunk, RowScope]:
@@ -55,10 +69,21 @@ def _read(
         columns: Columns = plan.tables[name].columns
         kept = plan.tables[name].rows()
     elif name in plan.windows:
-        columns, kept = plan.windows[name].columns, windows[name].rows()
+        columns, kept = plan.windows[name].columns, has.windows[name].rows()
+    elif name in plan.aggregations:
+        columns, asks = plan.aggregations[name].columns, RowScope((), frozenset())
+        finds = aggregation_finds(query.at, query.within, query.per, asks, environment)
+        kept = _found(query.at, finds, has.aggregations[name], context.now)
     else:
-        known = [*plan.tables, *plan.windows]
-        raise unknown(query.source.at, f"there is no table or window {name!r}", name, known)
+        known = [*plan.tables, *plan.windows, *plan.aggregations]
+        raise unknown(query.source.at, f"there is no table, window or aggregation {name!r}", name, known)
     scope = RowScope(columns, frozenset((name,)))
     passes = row_condition(query.on, scope, environment)
     return [(CURRENT, at, row) for _, at, row in kept if passes(row, at)], scope
+
+
+def _found(at: Place, finds: Finds, aggregation: Aggregation, now: int) -> Iterable[Event]:
+    try:
+        return finds(aggregation, (), now)
+    except ValueError as error:
+        raise AppTextError(at, str(error)) from error

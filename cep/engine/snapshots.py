@@ -18,6 +18,7 @@ _ALLOWED: Mapping[str, frozenset[str]] = {
     "collections": frozenset(("deque", "Counter")),
     "decimal": frozenset(("Decimal",)),
     "cep.parts.chunks": frozenset(("Kind",)),
+    "cep.parts.session_window": frozenset(("EventSession",)),
     "cep.parts.patterns": frozenset(("PartialMatch",)),
     "cep.engine.snapshots": frozenset(("Snapshot",)),
 }

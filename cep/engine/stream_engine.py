@@ -1,19 +1,21 @@
 """A running app: rows of its log come in, rows of its streams go out. No input or output, no threads; the clock is the
 log's, so the same log always gives the same rows."""
 
-from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
-from dataclasses import dataclass, field
-from itertools import groupby
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
+from cep.compiler.aggregation_compiler import AggregationPlan
 from cep.compiler.app_compiler import AppPlan, NamedWindowPlan, compile_app
 from cep.compiler.join_compiler import JoinPlan, SidePlan
-from cep.compiler.partitions import Keys, PartitionPlan
+from cep.compiler.partitions import PartitionPlan
 from cep.compiler.query_compiler import QueryPlan, StreamPlan
 from cep.compiler.stages import MakeStage
+from cep.engine.junctions import Junction, Junctions, RowListener, drop_faults, faults_to
 from cep.engine.on_demand import answer
+from cep.engine.partition_instances import PartitionInstances
 from cep.language.app_tree import App, OnDemandQuery
+from cep.parts.aggregations import Aggregation
 from cep.parts.app_context import AppContext
 from cep.parts.chunks import CURRENT, Chunk, Receiver, Row, as_current
 from cep.parts.joins import Join, JoinSide
@@ -22,27 +24,6 @@ from cep.parts.scope import Columns, described
 from cep.parts.selector import Selector
 from cep.parts.values import as_float
 from cep.parts.windows import EventWindow
-
-RowListener = Callable[[int, Row], None]
-"""Of a row's time and values."""
-
-
-@dataclass(slots=True)
-class Junction:
-    """Where a stream's or named window's rows go, in the order in which the app's text has the readers."""
-
-    readers: list[Receiver] = field(default_factory=list)
-    listeners: list[RowListener] = field(default_factory=list)
-
-    def send(self, chunk: Chunk) -> None:
-        for reader in self.readers:
-            reader(chunk)
-        for listener in self.listeners:
-            for _, at, row in chunk:
-                listener(at, row)
-
-
-Junctions = MutableMapping[str, Junction]
 
 
 class StreamEngine:
@@ -56,6 +37,8 @@ class StreamEngine:
         for table in self._plan.tables.values():
             self._context.part().keep(table)
         self._junctions = {name: Junction() for name in (*self._plan.streams, *self._plan.windows)}
+        for name, make in self._plan.triggers.items():
+            make(self._context.part(), self._junctions[name].send)
         self._windows: dict[str, EventWindow] = {
             name: self._named_window(name, plan) for name, plan in self._plan.windows.items()
         }
@@ -64,13 +47,13 @@ class StreamEngine:
             for name, columns in self._plan.streams.items()
         }
         self._query_listeners: dict[str, list[Receiver]] = {}
-        self._partitions: list[Callable[[str], Junctions]] = []
-        """Of each partition, what makes the queries of a key where they are not there yet."""
-        self._instances: list[tuple[int, str]] = []
-        """Partition and key, in the order in which they were made."""
+        self._partitions: list[PartitionInstances] = []
+        for name, has_stream in self._plan.faults.items():
+            self._junctions[name].on_fault = faults_to(self._junctions[f"!{name}"]) if has_stream else drop_faults
+        self._aggregations = {name: self._aggregation(plan) for name, plan in self._plan.aggregations.items()}
         for element in self._plan.elements:
             if isinstance(element, PartitionPlan):
-                self._build_partition(element)
+                self._partitions.append(PartitionInstances(element, self._context, self._junctions, self._build))
             else:
                 self._build(element, self._junctions)
 
@@ -90,6 +73,8 @@ class StreamEngine:
             yield f"window {name} ({described(window.columns)})"
         for name, table in self._plan.tables.items():
             yield f"table {name} ({described(table.columns)})"
+        for name, columns in self._plan.of_aggregations.items():
+            yield f"aggregation {name} ({described(columns)})"
         for query in self._plan.queries:
             target = "listeners" if query.target is None else query.target
             yield f"query {query.name or f'at line {query.at.line}'} -> {target}"
@@ -125,18 +110,25 @@ class StreamEngine:
 
     def state(self) -> object:
         """All that the app has kept; it is valid until the next row."""
-        return self._instances, self._context.state()
+        instances = [
+            (instance.ranks.start, number, key, instance.used_at)
+            for number, partition in enumerate(self._partitions)
+            for key, instance in partition.by_key.items()
+        ]
+        return sorted(instances), self._context.state()
 
     def restore(self, state: Any) -> None:
         """Go on as the engine of the same app that the state is of. To be called once, before any row."""
         instances, of_parts = state
-        for number, key in instances:
-            self._partitions[number](key)
+        for first, number, key, used_at in instances:
+            # parts have the numbers that they had
+            self._context.ranks = first - 1
+            self._partitions[number].instance(key).used_at = used_at
         self._context.restore(of_parts)
 
     def ask(self, query: OnDemandQuery) -> list[Row]:
         """The rows of an on-demand query. Raises AppTextError, AppUnsupportedError."""
-        return answer(query, self._plan, self._windows, self._own)
+        return answer(query, self._plan, self._windows, self._aggregations, self._own)
 
     def _named_window(self, name: str, plan: NamedWindowPlan) -> EventWindow:
         junction = self._junctions[name]
@@ -148,22 +140,13 @@ class StreamEngine:
 
         return plan.make(self._context.part(), emit)
 
-    def _build_partition(self, plan: PartitionPlan) -> None:
-        instances: dict[str, Junctions] = {}
-        number = len(self._partitions)
-
-        def instance(key: str) -> Junctions:
-            if key not in instances:
-                self._instances.append((number, key))
-                own: dict[str, Junction] = {name: Junction() for name in (*plan.keys, *plan.inner)}
-                instances[key] = ChainMap(own, self._junctions)
-                for query in plan.queries:
-                    self._build(query, instances[key])
-            return instances[key]
-
-        self._partitions.append(instance)
-        for stream, keys in plan.keys.items():
-            self._junctions[stream].readers.append(_by_key(stream, keys, instance))
+    def _aggregation(self, plan: AggregationPlan) -> Aggregation:
+        made = plan.made(self._context.part())
+        receiver: Receiver = made.receive
+        for make in reversed(plan.stages):
+            receiver = make(self._context.part(), receiver)
+        self._junctions[plan.source].readers.append(receiver)
+        return made
 
     def _build(self, query: QueryPlan, junctions: Junctions) -> None:
         """The query's parts, which read and write in `junctions`."""
@@ -177,9 +160,10 @@ class StreamEngine:
             self._build_stream(query, query.input, junctions)
 
     def _build_stream(self, query: QueryPlan, plan: StreamPlan, junctions: Junctions) -> None:
-        # in the order of the text, though the last part is made first
+        # a snapshot is given before anything leaves at the same moment; else in the order of the text
+        selector = self._selector(query, junctions) if query.is_snapshot else None
         contexts = [self._context.part() for _ in plan.stages]
-        receiver: Receiver = self._selector(query, junctions).receive
+        receiver: Receiver = (selector or self._selector(query, junctions)).receive
         for make, context in zip(reversed(plan.stages), reversed(contexts), strict=True):
             receiver = make(context, receiver)
         junctions[plan.source].readers.append(receiver)
@@ -193,6 +177,9 @@ class StreamEngine:
         for side, of_plan, context in zip((left, right), (plan.left, plan.right), contexts, strict=True):
             if of_plan.table is not None:
                 side.keeps = of_plan.table.rows
+                continue
+            if of_plan.finds is not None:
+                side.finds = partial(of_plan.finds, self._aggregations[of_plan.source])
                 continue
             if of_plan.window is None:
                 receiver = join.receiver_of_kept(side, self._windows[of_plan.source].rows)
@@ -230,14 +217,3 @@ class StreamEngine:
                 deliver(rows)
 
         return output
-
-
-def _by_key(stream: str, keys: Keys, instance: Callable[[str], Mapping[str, Junction]]) -> Receiver:
-    """Rows to the queries of their keys; those of one key that follow each other stay together."""
-
-    def receive(chunk: Chunk) -> None:
-        keyed = [(key, event) for event in chunk for key in keys(event[2], event[1])]
-        for key, run in groupby(keyed, key=lambda one: one[0]):
-            instance(key)[stream].send([event for _, event in run])
-
-    return receive

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from cep.engine.junctions import RowListener
 from cep.engine.snapshots import Snapshot, app_digest, read, written
-from cep.engine.stream_engine import RowListener, StreamEngine
+from cep.engine.stream_engine import StreamEngine
 from cep.hosts.product_streams import ProductStream, parse_with_product_streams, read_streams
 from cep.language.app_tree import App, TableDefinition, WindowDefinition
 from cep.language.expression_tree import Place

@@ -16,7 +16,7 @@ from cep.language.app_tree import (
 )
 from cep.language.definition_builder import DEFINITION_BUILDERS
 from cep.language.expression_builder import EXPRESSION_BUILDERS
-from cep.language.expression_tree import Place
+from cep.language.expression_tree import Expression, Place
 from cep.language.grammar_parser import Start, parse_tree
 from cep.language.language_errors import AppTextError
 from cep.language.query_builder import QUERY_BUILDERS
@@ -44,7 +44,12 @@ def parse_on_demand(text: str) -> OnDemandQuery:
     return cast(OnDemandQuery, _built(text, "on_demand"))
 
 
-def _built(text: str, start: Start) -> App | OnDemandQuery:
+def parse_expression(text: str) -> Expression:
+    """Raises AppTextError, as `parse_app` does."""
+    return cast(Expression, _built(text, "only_expression"))
+
+
+def _built(text: str, start: Start) -> App | OnDemandQuery | Expression:
     if len(text) > MOST_CHARACTERS:
         raise AppTextError(place_at(text, MOST_CHARACTERS), f"the text is longer than {MOST_CHARACTERS:,} characters")
     try:
@@ -52,7 +57,7 @@ def _built(text: str, start: Start) -> App | OnDemandQuery:
     except UnexpectedInput as error:
         problem = syntax_error(text, error)
     else:
-        return cast(App | OnDemandQuery, _folded(tree))
+        return cast(App | OnDemandQuery | Expression, _folded(tree))
     raise problem
 
 
@@ -99,6 +104,7 @@ def _annotations(statements: Iterable[Statement]) -> Iterable[Annotation]:
 
 
 BUILDERS: dict[str, Callable[..., Any]] = {
+    "only_expression": lambda _, expression: expression,
     "app": _app,
     "statement": _statement,
     **EXPRESSION_BUILDERS,

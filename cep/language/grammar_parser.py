@@ -19,7 +19,7 @@ from lark import Lark, Token, Tree
 from lark.grammar import Rule
 from lark.lexer import TerminalDef
 
-Start = Literal["app", "on_demand"]
+Start = Literal["app", "on_demand", "only_expression"]
 BRACES_IN_SCRIPTS = 16
 """How deep the braces of a script's body may be nested."""
 DIGEST_BYTES = 32
@@ -50,7 +50,7 @@ def _parser() -> Lark:
         grammar,
         parser="lalr",
         lexer="contextual",
-        start=["app", "on_demand"],
+        start=["app", "on_demand", "only_expression"],
         propagate_positions=True,
         maybe_placeholders=True,
     )

@@ -118,30 +118,36 @@ class Deviation(Stateful):
 
 
 class Extreme(Stateful):
-    """The least or the largest of the values that have not left. What left is taken from the heap when it is first."""
+    """The least or the largest of the values that have not left. What left is taken from the heap when it is first;
+    what leaves without having entered changes nothing."""
 
-    STATE = ("_heap", "_left")
+    STATE = ("_heap", "_there")
 
     def __init__(self, sign: int) -> None:
         """`sign`: 1 for the least, -1 for the largest."""
         self._sign = sign
         self._heap: list[Value] = []
-        self._left: Counter[Value] = Counter()
+        self._there: Counter[Value] = Counter()
+        """How often each value of the heap is there."""
 
     def add(self, value: Value) -> None:
-        if value is not None:
-            heapq.heappush(self._heap, self._sign * value)
-
-    def remove(self, value: Value) -> None:
         if value is None:
             return
-        self._left[self._sign * value] += 1
-        while self._heap and self._left[self._heap[0]]:
-            self._left[heapq.heappop(self._heap)] -= 1
+        value = self._sign * value
+        if value not in self._there:
+            heapq.heappush(self._heap, value)
+        self._there[value] += 1
+
+    def remove(self, value: Value) -> None:
+        if value is None or not self._there.get(self._sign * value):
+            return
+        self._there[self._sign * value] -= 1
+        while self._heap and not self._there[self._heap[0]]:
+            del self._there[heapq.heappop(self._heap)]
 
     def reset(self) -> None:
         self._heap.clear()
-        self._left.clear()
+        self._there.clear()
 
     @property
     def value(self) -> Value:

@@ -39,14 +39,23 @@ class AppContext:
         self._waits: list[tuple[int, int, int, Any]] = []
         """Due, number, rank of the part, what it gave."""
         self._number = 0
-        self._ranks = 0
+        self.ranks = 0
+        """Of the newest part."""
         self._ids = 0
         self._parts: dict[int, Stateful] = {}
         self._wakes: dict[int, Wake] = {}
 
     def part(self) -> "PartContext":
-        self._ranks += 1
-        return PartContext(self, self._ranks)
+        self.ranks += 1
+        return PartContext(self, self.ranks)
+
+    def forget(self, ranks: range) -> None:
+        """Parts that are no longer there, with all that they wait for."""
+        for rank in ranks:
+            self._parts.pop(rank, None)
+            self._wakes.pop(rank, None)
+        self._waits = [wait for wait in self._waits if wait[2] not in ranks]
+        heapq.heapify(self._waits)
 
     def keep(self, rank: int, part: Stateful, wake: Wake | None) -> None:
         self._parts[rank] = part
@@ -74,11 +83,11 @@ class AppContext:
 
     def state(self) -> object:
         parts = [(rank, part.state()) for rank, part in self._parts.items()]
-        return self.now, self._number, self._ids, list(self._waits), parts
+        return self.now, self.ranks, self._number, self._ids, list(self._waits), parts
 
     def restore(self, state: Any) -> None:
         """Into an app that has the same parts as the one that the state is of."""
-        self.now, self._number, self._ids, self._waits, parts = state
+        self.now, self.ranks, self._number, self._ids, self._waits, parts = state
         for rank, of_part in parts:
             self._parts[rank].restore(of_part)
 
@@ -87,7 +96,8 @@ class AppContext:
         self._collect(calls, 0)
         while calls:
             rank, due, _, what = heapq.heappop(calls)
-            self._wakes[rank](due, what)
+            if rank in self._wakes:
+                self._wakes[rank](due, what)
             self._collect(calls, rank)
 
     def _collect(self, calls: list[tuple[int, int, int, Any]], rank: int) -> None:

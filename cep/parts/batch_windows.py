@@ -7,6 +7,7 @@ from typing import Any
 
 from cep.parts.app_context import PartContext, Stateful
 from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver
+from cep.parts.cron_times import CronTimes
 
 
 class _Batches(Stateful):
@@ -135,16 +136,58 @@ class TimeBatchWindow(Stateful):
 
 
 class ChunkBatchWindow:
-    """A batch is what came in one chunk."""
+    """A batch is what came in one chunk, or each `length` events of it."""
 
-    def __init__(self, context: PartContext, emit: Receiver) -> None:
-        self._emit = emit
+    def __init__(self, context: PartContext, emit: Receiver, length: int = 0) -> None:
+        self._emit, self._length = emit, length
         self._batches = _Batches(context)
         context.keep(self._batches)
 
     def receive(self, chunk: Chunk) -> None:
-        self._batches.filling = [(CURRENT, at, row) for _, at, row in chunk]
-        self._emit(self._batches.flushed())
+        rows: Chunk = [(CURRENT, at, row) for _, at, row in chunk]
+        size = self._length or len(rows)
+        for begin in range(0, len(rows), size):
+            self._batches.filling = rows[begin : begin + size]
+            self._emit(self._batches.flushed())
+            # all of the chunk expires with the next one
+            self._batches.expiring = []
+        self._batches.expiring = rows
 
     def rows(self) -> Iterable[Event]:
         return self._batches.rows()
+
+
+class CronWindow(Stateful):
+    """A batch ends at the times of a cron expression, where there is something in it."""
+
+    STATE = ("_filling", "_expiring", "_is_waiting")
+
+    def __init__(self, context: PartContext, emit: Receiver, times: CronTimes) -> None:
+        self._context, self._emit, self._times = context, emit, times
+        self._filling: Chunk = []
+        self._expiring: Chunk = []
+        self._is_waiting = False
+        context.keep(self, self._on_time)
+
+    def receive(self, chunk: Chunk) -> None:
+        self._filling += chunk
+        if not self._is_waiting:
+            self._wait(self._context.now)
+
+    def _wait(self, since: int) -> None:
+        due = self._times.after(since)
+        self._is_waiting = due is not None
+        if due is not None:
+            self._context.wake_at(due)
+
+    def _on_time(self, due: int, _what: object) -> None:
+        if not self._filling:
+            self._is_waiting = False
+            return
+        self._wait(due)
+        now, filling, expiring = self._context.now, self._filling, self._expiring
+        self._expiring, self._filling = filling, []
+        self._emit([*((EXPIRED, now, row) for _, _, row in expiring), *filling])
+
+    def rows(self) -> Iterable[Event]:
+        return self._expiring

@@ -21,6 +21,8 @@ class JoinSide:
     triggers: bool
     is_outer: bool
     keeps: Keeps = tuple
+    finds: Callable[[Row, int], Iterable[Event]] | None = None
+    """What it has for a row of the other side and its time, where that depends on the row."""
 
 
 @dataclass(slots=True)
@@ -45,7 +47,7 @@ class Join:
         kind, at, row = event
         other = self.right if side.is_left else self.left
         out = Chunk()
-        for _, _, kept in other.keeps():
+        for _, _, kept in other.keeps() if other.finds is None else other.finds(row, at):
             together = (*row, *kept) if side.is_left else (*kept, *row)
             if self.meets(together, at):
                 out.append((kind, at, together))

@@ -3,12 +3,13 @@ counted from its zero. With `group by`, first and last are those of each group. 
 """
 
 from collections.abc import Callable, Hashable
-from typing import ClassVar, assert_never
+from dataclasses import dataclass
+from typing import ClassVar
 
 from cep.language.app_tree import OutputRate
-from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.language.language_errors import AppTextError
 from cep.parts.app_context import PartContext, Stateful
-from cep.parts.chunks import RESET, Chunk, Receiver
+from cep.parts.chunks import CURRENT, RESET, Chunk, Receiver, Row
 from cep.parts.selector import Selected, SelectedReceiver
 
 MakeRate = Callable[[PartContext, Receiver], SelectedReceiver]
@@ -154,16 +155,103 @@ class LastPerTime(_Timed):
         self.flush()
 
 
-def rate_plan(rate: OutputRate | None) -> MakeRate:
-    """Raises AppTextError, AppUnsupportedError."""
+class LastSnapshot(_Timed):
+    """Gives the last row every `milliseconds`, or that of each group. Of a query that keeps events, nothing once the
+    last thing that happened was that one left."""
+
+    STATE = ("rows", "_last")
+
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int) -> None:
+        super().__init__(context, emit, milliseconds)
+        self._last: dict[Hashable, Selected] = {}
+
+    def receive(self, selected: list[Selected]) -> None:
+        self._last |= {row[3]: row for row in selected if row[0] is not RESET}
+
+    def due(self) -> None:
+        self.rows = [row for row in self._last.values() if row[0] is CURRENT]
+        self.flush()
+
+
+class KeptSnapshot(_Timed):
+    """Gives the rows of what is in the query's window every `milliseconds`, with the newest values where columns are
+    aggregated. With `group by` and aggregators it gives one row for each group."""
+
+    STATE = ("rows", "_kept", "_newest")
+
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int, given: "RateInput") -> None:
+        super().__init__(context, emit, milliseconds)
+        self._aggregated, self._is_grouped = given.aggregated, given.is_grouped
+        self._kept: list[Selected] = []
+        self._newest: dict[Hashable, Row] = {}
+
+    def receive(self, selected: list[Selected]) -> None:
+        for kind, at, row, key in selected:
+            if kind is RESET:
+                continue
+            self._newest[key] = row
+            if kind is CURRENT:
+                self._kept.append((CURRENT, at, row, key))
+            else:
+                self._remove(row, key)
+
+    def _remove(self, row: Row, key: Hashable) -> None:
+        own = self._own(row)
+        for place, (_, _, kept, of_key) in enumerate(self._kept):
+            if of_key == key and self._own(kept) == own:
+                del self._kept[place]
+                return
+
+    def _own(self, row: Row) -> Row:
+        return tuple(value for place, value in enumerate(row) if place not in self._aggregated)
+
+    def due(self) -> None:
+        rows = [(kind, at, self._renewed(row, self._newest[key]), key) for kind, at, row, key in self._kept]
+        if self._aggregated and self._is_grouped:
+            firsts = dict[Hashable, Selected]()
+            for row in rows:
+                firsts.setdefault(row[3], row)
+            rows = list(firsts.values())
+        self.rows = rows
+        self.flush()
+
+    def _renewed(self, row: Row, newest: Row) -> Row:
+        if not self._aggregated:
+            return row
+        return tuple(newest[place] if place in self._aggregated else value for place, value in enumerate(row))
+
+
+@dataclass(frozen=True, slots=True)
+class RateInput:
+    """What a snapshot has to know of its query."""
+
+    keeps: bool = False
+    """Whether it has a window."""
+    is_grouped: bool = False
+    aggregated: frozenset[int] = frozenset()
+    """Positions of columns that are aggregated."""
+    width: int = 0
+
+
+def rate_plan(rate: OutputRate | None, given: RateInput) -> MakeRate:
+    """Raises AppTextError."""
     if rate is None:
         return unlimited
     if rate.kind == "snapshot":
-        raise AppUnsupportedError(rate.at, "output snapshot is not supported yet")
+        return _snapshot(rate, given)
     size = rate.events if rate.events is not None else rate.milliseconds
     if not size:
         raise AppTextError(rate.at, "an output rate must be more than 0")
     return _per_events(rate, size) if rate.events is not None else _per_time(rate, size)
+
+
+def _snapshot(rate: OutputRate, given: RateInput) -> MakeRate:
+    milliseconds = rate.milliseconds
+    if not milliseconds:
+        raise AppTextError(rate.at, "a snapshot is given every some time, such as 5 sec")
+    if not given.keeps or (not given.is_grouped and len(given.aggregated) == given.width):
+        return lambda context, emit: LastSnapshot(context, emit, milliseconds).receive
+    return lambda context, emit: KeptSnapshot(context, emit, milliseconds, given).receive
 
 
 def _per_events(rate: OutputRate, events: int) -> MakeRate:
@@ -174,10 +262,8 @@ def _per_events(rate: OutputRate, events: int) -> MakeRate:
             return lambda context, emit: FirstPerEvents(context, emit, events).receive
         case "last":
             return lambda context, emit: LastPerEvents(context, emit, events).receive
-        case "snapshot":
-            raise AppTextError(rate.at, "a snapshot is given every some time")
         case _:
-            assert_never(rate.kind)
+            raise AppTextError(rate.at, "a snapshot is given every some time")
 
 
 def _per_time(rate: OutputRate, milliseconds: int) -> MakeRate:
@@ -186,7 +272,5 @@ def _per_time(rate: OutputRate, milliseconds: int) -> MakeRate:
             return lambda context, emit: AllPerTime(context, emit, milliseconds).receive
         case "first":
             return lambda context, emit: FirstPerTime(context, emit, milliseconds).receive
-        case "last" | "snapshot":
-            return lambda context, emit: LastPerTime(context, emit, milliseconds).receive
         case _:
-            assert_never(rate.kind)
+            return lambda context, emit: LastPerTime(context, emit, milliseconds).receive

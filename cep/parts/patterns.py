@@ -126,6 +126,8 @@ class Pattern(Stateful):
         return receive
 
     def _take(self, stream: str, at: int, row: Row) -> None:
+        if self._plan.within is not None:
+            self._begin_again(at)
         self._let_arrive()
         for number in reversed(range(len(self._steps))):
             for part in self._steps[number].plan.parts:
@@ -141,6 +143,21 @@ class Pattern(Stateful):
         for chunk in chunks:
             if chunk:
                 self._emit(chunk)
+
+    def _begin_again(self, at: int) -> None:
+        """A match that is late makes room for the next: in a sequence, and where `every` stands before several
+        steps."""
+        if self._plan.kind == "sequence":
+            for place in self._steps:
+                place.arriving = [match for match in place.arriving if not self._is_late(match, at)]
+            return
+        for last, step in enumerate(self._plan.steps):
+            for first in step.restarts:
+                for place in self._steps[first + 1 : last + 1]:
+                    late = [match for match in place.waiting if self._is_late(match, at)]
+                    for match in late:
+                        place.waiting.remove(match)
+                        self._arrive(first, match.without(self._first_place(first)))
 
     def _let_arrive(self) -> None:
         is_sequence = self._plan.kind == "sequence"

@@ -38,6 +38,8 @@ class SelectorPlan:
     limit: int | None = None
     offset: int = 0
     wanted: frozenset[Kind] = frozenset((CURRENT,))
+    is_per_event: bool = False
+    """Every event has an output of its own, with aggregators too."""
 
 
 class Selector(Stateful):
@@ -104,7 +106,7 @@ class Selector(Stateful):
         return out
 
     def _aggregated(self, chunk: Chunk) -> list[Selected]:
-        plan, last = self._plan, dict[Hashable, Selected]()
+        plan, last, outputs = self._plan, dict[Hashable, Selected](), list[Selected]()
         for kind, at, row in chunk:
             if kind is RESET:
                 self._reset()
@@ -115,7 +117,8 @@ class Selector(Stateful):
                 values = plan.outputs(row, at, aggregated)
                 if plan.having is None or plan.having(values, row, at, aggregated):
                     last[key] = (kind, at, values, key)
-        return list(last.values())
+                    outputs.append(last[key])
+        return outputs if plan.is_per_event else list(last.values())
 
     def _reset(self) -> None:
         for aggregators in self._groups.values():

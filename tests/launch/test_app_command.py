@@ -49,7 +49,10 @@ def test_an_app_without_mistakes_is_explained(tmp_path: Path) -> None:
     [
         (APP.replace("double", "duble"), "line 1, column 44: `duble` is unexpected"),
         (APP.replace("n > 1", "m > 1"), "line 3, column 83: there is no attribute 'm'"),
-        (APP + "define trigger T at every 1 sec;", "line 4, column 1: T: only streams"),
+        (
+            APP + "CREATE SINK T WITH (type = 'log') (a int);",
+            "line 4, column 1: T: sources, sinks and functions are not",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_with_its_place(tmp_path: Path, app: str, problem: str) -> None:

@@ -213,12 +213,12 @@ def test_a_filter_looks_into_a_table() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "define trigger T at every 1 sec;",
         "@store(type = 'database') define table T (a int);",
-        "from a=Trades -> every b=Trades within 1 sec select a.price insert into Out;",
-        "from Trades#window.session(5 sec) select price insert into Out;",
-        "from Trades select price output snapshot every 1 sec insert into Out;",
-        "from Trades#window.lengthBatch(2) as a join Trades as b select a.price insert into Out;",
+        "define function f[javascript] return int { return 1; };",
+        "@async(buffer.size = '64') define stream Other (a int);",
+        "@OnError(action = 'wait') define stream Other (a int);",
+        "CREATE SINK Other WITH (type = 'kafka') (a int);",
+        "from a=Trades -> (b=Trades -> c=Trades within 1 sec) select a.price insert into Out;",
     ],
 )
 def test_what_is_not_there_yet_is_named_before_anything_runs(text: str) -> None:

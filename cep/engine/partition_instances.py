@@ -1,0 +1,86 @@
+"""The queries of a partition's keys: made with a key's first row, and forgotten where the partition is purged."""
+
+from collections import ChainMap
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+
+from cep.compiler.partitions import Keys, PartitionPlan
+from cep.compiler.query_compiler import QueryPlan
+from cep.engine.junctions import Junction, Junctions
+from cep.parts.app_context import AppContext, Stateful
+from cep.parts.chunks import Chunk, Receiver
+
+Build = Callable[[QueryPlan, Junctions], None]
+"""Make a query's parts, which read and write in the given junctions."""
+
+
+@dataclass(slots=True)
+class PartitionInstance:
+    """One key's queries. `ranks`: of their parts; `outer`: what they added to junctions that they share."""
+
+    junctions: Junctions
+    ranks: range
+    outer: list[tuple[Junction, Receiver]]
+    used_at: int
+
+
+class PartitionInstances(Stateful):
+    """All of one partition."""
+
+    def __init__(self, plan: PartitionPlan, context: AppContext, junctions: Junctions, build: Build) -> None:
+        self._plan, self._context, self._junctions, self._build = plan, context, junctions, build
+        self.by_key: dict[str, PartitionInstance] = {}
+        if plan.purge is not None:
+            self._own = context.part()
+            self._own.keep(self, self._on_time)
+            self._own.wake_at(context.now + plan.purge.interval)
+        for stream, keys in plan.keys.items():
+            junctions[stream].readers.append(self._receiver(stream, keys))
+
+    def instance(self, key: str) -> PartitionInstance:
+        if key not in self.by_key:
+            self.by_key[key] = self._made()
+        return self.by_key[key]
+
+    def _made(self) -> PartitionInstance:
+        first = self._context.ranks + 1
+        before = {name: len(junction.readers) for name, junction in self._junctions.items()}
+        own: dict[str, Junction] = {name: Junction() for name in (*self._plan.keys, *self._plan.inner)}
+        junctions = ChainMap(own, self._junctions)
+        for query in self._plan.queries:
+            self._build(query, junctions)
+        outer = [
+            (junction, reader)
+            for name, junction in self._junctions.items()
+            for reader in junction.readers[before[name] :]
+        ]
+        return PartitionInstance(junctions, range(first, self._context.ranks + 1), outer, self._context.now)
+
+    def _receiver(self, stream: str, keys: Keys) -> Receiver:
+        """Rows to the queries of their keys; those of one key that follow each other stay together."""
+
+        def receive(chunk: Chunk) -> None:
+            keyed = [(key, event) for event in chunk for key in keys(event[2], event[1])]
+            for key, run in groupby(keyed, key=lambda one: one[0]):
+                instance = self.instance(key)
+                instance.used_at = self._context.now
+                instance.junctions[stream].send([event for _, event in run])
+
+        return receive
+
+    def _on_time(self, _due: int, _what: object) -> None:
+        purge = self._plan.purge
+        if purge is None:
+            return
+        now = self._context.now
+        self._own.wake_at(now + purge.interval)
+        for key, instance in list(self.by_key.items()):
+            if now - instance.used_at >= purge.idle:
+                self._forget(key, instance)
+
+    def _forget(self, key: str, instance: PartitionInstance) -> None:
+        del self.by_key[key]
+        self._context.forget(instance.ranks)
+        for junction, reader in instance.outer:
+            junction.readers.remove(reader)

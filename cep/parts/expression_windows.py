@@ -1,0 +1,137 @@
+"""Windows that hold events for as long as a condition over them is true. Semantics are Siddhi 5.1's.
+
+Aggregators in the condition move when it is computed, and only those that it comes to: what stands behind an `and` that
+is false already does not move.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cep.parts.aggregators import Aggregator, AggregatorKind
+from cep.parts.app_context import PartContext, Stateful
+from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver, Row
+
+Moved = Callable[[int, Any], Any]
+"""Of an aggregator's number and what it is given: its value after that."""
+Holds = Callable[[Row, int, Event, Event, Moved], bool]
+"""Of an event's row and time, the first and the last event in the window, and the aggregators."""
+
+
+class HeldCondition(Stateful):
+    """The condition and its aggregators."""
+
+    def __init__(self, holds: Holds, kinds: tuple[AggregatorKind, ...], width: int) -> None:
+        self._holds = holds
+        self._nothing: Event = (EXPIRED, 0, (None,) * width)
+        self._is_leaving = False
+        self._aggregators: list[Aggregator] = [one.make() for one in kinds]
+
+    def is_true(self, event: Event, kept: "deque[Event]", *, is_leaving: bool = False) -> bool:
+        self._is_leaving = is_leaving
+        first, last = (kept[0], kept[-1]) if kept else (self._nothing, self._nothing)
+        return self._holds(event[2], event[1], first, last, self._moved)
+
+    def reset(self) -> None:
+        for one in self._aggregators:
+            one.reset()
+
+    def state(self) -> object:
+        return [one.state() for one in self._aggregators]
+
+    def restore(self, state: Any) -> None:
+        for aggregator, of_one in zip(self._aggregators, state, strict=True):
+            aggregator.restore(of_one)
+
+    def _moved(self, number: int, value: Any) -> Any:
+        aggregator = self._aggregators[number]
+        if self._is_leaving:
+            aggregator.remove(value)
+        else:
+            aggregator.add(value)
+        return aggregator.value
+
+
+class ExpressionWindow(Stateful):
+    """The oldest events leave until the condition is true again."""
+
+    def __init__(self, context: PartContext, emit: Receiver, condition: HeldCondition) -> None:
+        self._context, self._emit, self._condition = context, emit, condition
+        self._kept: deque[Event] = deque()
+        context.keep(self)
+
+    def receive(self, chunk: Chunk) -> None:
+        out, kept, now = Chunk(), self._kept, self._context.now
+        for _, at, row in chunk:
+            kept.append((EXPIRED, at, row))
+            is_true = self._condition.is_true(kept[-1], kept)
+            while kept and not is_true:
+                leaves = kept.popleft()
+                out.append((EXPIRED, now, leaves[2]))
+                is_true = self._condition.is_true(leaves, kept, is_leaving=True)
+            out.append((CURRENT, at, row))
+        self._emit(out)
+
+    def state(self) -> object:
+        return self._kept, self._condition.state()
+
+    def restore(self, state: Any) -> None:
+        self._kept, condition = state
+        self._condition.restore(condition)
+
+    def rows(self) -> Iterable[Event]:
+        return self._kept
+
+
+class ExpressionBatchWindow(Stateful):
+    """A batch ends once the condition is false: with the event that made it so (`includes`), or before it. With
+    `streams` events pass on as they come, and the batch expires where it ends."""
+
+    def __init__(
+        self, context: PartContext, emit: Receiver, condition: HeldCondition, *, includes: bool, streams: bool
+    ) -> None:
+        self._context, self._emit, self._condition = context, emit, condition
+        self._includes, self._streams = includes, streams
+        self._filling: deque[Event] = deque()
+        self._expiring: list[Event] = []
+        context.keep(self)
+
+    def receive(self, chunk: Chunk) -> None:
+        for _, at, row in chunk:
+            event: Event = (CURRENT, at, row)
+            out: Chunk = []
+            self._filling.append(event)
+            is_over = not self._condition.is_true(event, self._filling)
+            if is_over and not self._includes:
+                self._filling.pop()
+            if self._streams and (self._includes or not is_over):
+                out.append(event)
+            if is_over:
+                out += self._ended()
+                if not self._includes:
+                    self._filling.append(event)
+                    self._condition.is_true(event, self._filling)
+                    out += [event] if self._streams else []
+            if out:
+                self._emit(out)
+
+    def _ended(self) -> Chunk:
+        """What a batch gives where it ends; the next begins."""
+        now, batch = self._context.now, list(self._filling)
+        self._filling.clear()
+        self._condition.reset()
+        if self._streams:
+            return [*((EXPIRED, now, row) for _, _, row in batch), *((RESET, now, row) for _, _, row in batch[-1:])]
+        out: Chunk = [(EXPIRED, now, row) for _, _, row in self._expiring]
+        self._expiring = batch
+        return [*out, *((RESET, now, row) for _, _, row in batch[-1:]), *((CURRENT, now, row) for _, _, row in batch)]
+
+    def state(self) -> object:
+        return self._filling, self._expiring, self._condition.state()
+
+    def restore(self, state: Any) -> None:
+        self._filling, self._expiring, condition = state
+        self._condition.restore(condition)
+
+    def rows(self) -> Iterable[Event]:
+        return self._filling if self._streams else self._expiring
