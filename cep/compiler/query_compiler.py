@@ -11,6 +11,7 @@ from cep.compiler.stages import MakeStage, filter_stage, source_columns
 from cep.compiler.stream_functions import stream_function
 from cep.compiler.table_compiler import table_write
 from cep.compiler.window_plans import window_plan
+from cep.functions.json_aggregator import json_group
 from cep.language.app_tree import (
     EventKind,
     Filter,
@@ -44,6 +45,7 @@ WANTED: Mapping[EventKind, frozenset[Kind]] = {
 }
 
 
+QUERY_AGGREGATORS = {**AGGREGATORS, "json:group": json_group}
 SelectionScope = RowScope | JoinScope | PatternScope
 
 
@@ -208,10 +210,11 @@ class Selecting:
         return sources, tuple(columns)
 
     def _aggregated(self, call: FunctionCall) -> Code | None:
-        if call.namespace is not None or call.name not in AGGREGATORS:
+        name = call.name if call.namespace is None else f"{call.namespace}:{call.name}"
+        if name not in QUERY_AGGREGATORS:
             return None
         arguments = [self._of_arguments.code_of(argument) for argument in call.arguments]
-        kind = AGGREGATORS[call.name](call, arguments)
+        kind = QUERY_AGGREGATORS[name](call, arguments)
         self.kinds.append(kind)
         self.arguments.append(arguments[0].source if arguments else "None")
         return Code(f"aggregated[{len(self.kinds) - 1}]", kind.type)

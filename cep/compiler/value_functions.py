@@ -6,6 +6,10 @@ Sources: https://siddhi.io/en/v5.1/docs/api/latest/ (core).
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
+from cep.functions.collection_functions import COLLECTION_FUNCTIONS
+from cep.functions.math_functions import MATH_FUNCTIONS
+from cep.functions.string_functions import STRING_FUNCTIONS
+from cep.functions.time_functions import TIME_FUNCTIONS
 from cep.language.expression_tree import FunctionCall, ValueType
 from cep.language.language_errors import AppTextError
 from cep.parts.scope import Code
@@ -60,7 +64,10 @@ def row_value(rows: Sequence[tuple[object, ...]], index: int, column: int) -> ob
     return rows[index][column] if -len(rows) <= index < len(rows) else None
 
 
+LIBRARY = (*STRING_FUNCTIONS, *MATH_FUNCTIONS, *TIME_FUNCTIONS, *COLLECTION_FUNCTIONS)
+
 RUNTIME_NAMES: Mapping[str, object] = {
+    **{one.runtime_name: one.called for one in LIBRARY},
     "row_value": row_value,
     "as_int": as_int,
     "as_long": as_long,
@@ -181,6 +188,7 @@ def _one_argument(helper: str, type_: ValueType) -> FunctionCode:
 
 
 FUNCTIONS: Mapping[str, FunctionCode] = {
+    **{one.name: one.code for one in LIBRARY},
     "convert": _convert,
     "cast": _cast,
     "ifThenElse": _if_then_else,
