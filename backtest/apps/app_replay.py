@@ -12,6 +12,8 @@ from cep.hosts.hosted_app import AppFailedError, AppSource, HostedApp
 from datasets.errors import ImportRejectedError
 from streams.message_format import WireError
 
+ROWS_BETWEEN_LOOKS = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class ReplayTask:
@@ -37,9 +39,12 @@ def replayed(source: AppSource, partition: RecordedPartition) -> Iterator[bytes]
     """Raises AppFailedError; ImportRejectedError, WireError, OSError, ArrowInvalid where the recording cannot be
     read."""
     app = HostedApp(source, partition.partition)
-    for offset, written_at, row in partition.messages():
+    for number, (offset, written_at, row) in enumerate(partition.messages(), start=1):
         for out in app.take(offset, written_at, row):
             yield app_message(out)
+        if number % ROWS_BETWEEN_LOOKS == 0:
+            # keeps it too much? live it would be ended
+            app.snapshot()
 
 
 def replayed_in_spark(

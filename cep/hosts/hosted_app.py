@@ -22,11 +22,14 @@ from cep.parts.chunks import Row
 from streams.topics import TICKS
 
 DIGEST_CHARACTERS = 8
+MOST_STATE = 64 * 1024**2
+"""Bytes that an app may keep in one partition: a window or a table that grows for ever ends it, and nothing else."""
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class AppFailedError(Exception):
-    """The app cannot go on: a row cannot be computed. One sentence; running it again changes nothing."""
+    """The app cannot go on: a row cannot be computed, or it keeps too much. One sentence; running it again changes
+    nothing."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +92,8 @@ class AppRow:
 class HostedApp:
     """One partition's run of an app that `app_source` has accepted."""
 
-    def __init__(self, source: AppSource, partition: int | str) -> None:
-        self._source, self._partition = source, partition
+    def __init__(self, source: AppSource, partition: int | str, most_state: int = MOST_STATE) -> None:
+        self._source, self._partition, self._most_state = source, partition, most_state
         self._topic = source.topic
         self._streams: tuple[ProductStream, ...] = read_streams(source.app)
         self.position: int | None = None
@@ -123,10 +126,14 @@ class HostedApp:
         return self._taken(offset)
 
     def snapshot(self) -> bytes:
-        """All that it has kept, and where it is in the log."""
+        """All that it has kept, and where it is in the log. Raises AppFailedError where it has kept too much."""
         position = {str(self._partition): self.position or 0}
         state = None if self._engine is None else self._engine.state()
-        return written(Snapshot(app_digest(self._source.text), position, state))
+        data = written(Snapshot(app_digest(self._source.text), position, state))
+        if len(data) > self._most_state:
+            problem = f"partition {self._partition} keeps more than {self._most_state:,} bytes at row {self.position}"
+            raise AppFailedError(f"{problem}: a window, pattern, table or partition of the app grows without end")
+        return data
 
     def restore(self, data: bytes) -> None:
         """To be called once, before any row. Raises SnapshotError where the bytes are no snapshot of this app."""

@@ -82,10 +82,12 @@ class _Partition:
                 end.cancel()
                 work.cancel()
                 await asyncio.wait((work,))
-            await self._save(writer)
-            await writer.close()
-        if not work.cancelled():
-            work.result()
+            try:
+                if not work.cancelled():
+                    work.result()
+                await self._save(writer)
+            finally:
+                await writer.close()
 
     async def _follow(self, reader: TopicReader, writer: TopicWriter) -> None:
         async for batch in reader.batches():

@@ -34,7 +34,7 @@ def stream_names(app: App) -> StreamNames:
     read: dict[str, Place] = {}
     inserted: dict[str, None] = {}
     aggregations = [one for one in app.definitions if isinstance(one, AggregationDefinition)]
-    for node in _nodes((app.elements, aggregations)):
+    for node in nodes_of((app.elements, aggregations)):
         match node:
             case InsertInto(target=Source(mark="") as target):
                 inserted.setdefault(target.name)
@@ -47,13 +47,13 @@ def stream_names(app: App) -> StreamNames:
     return StreamNames(tuple(one.name for one in app.definitions), read, tuple(inserted))
 
 
-def _nodes(node: object) -> Iterator[object]:
+def nodes_of(node: object) -> Iterator[object]:
     """The node and all below it, but for what an output writes to."""
     if isinstance(node, tuple | list):
         for one in node:
-            yield from _nodes(one)
+            yield from nodes_of(one)
     elif is_dataclass(node):
         yield node
         if not isinstance(node, WRITES):
             for field in fields(node):
-                yield from _nodes(getattr(node, field.name))
+                yield from nodes_of(getattr(node, field.name))

@@ -6,10 +6,13 @@ from pathlib import Path
 
 from cep.engine.app_cases import AppCaseError, differences, read_case
 from cep.engine.stream_engine import StreamEngine
-from cep.hosts.product_streams import parse_with_product_streams
+from cep.hosts.hosted_app import MOST_STATE, app_source, output_streams
+from cep.hosts.partition_independence import dependent_queries
+from cep.hosts.product_streams import parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import home_folder
+from streams.topics import APPS
 
 Echo = Callable[[str], None]
 
@@ -23,12 +26,35 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
 
         options = AppRunOptions(arguments.file, arguments.replay, arguments.json, arguments.seconds)
         return run_app_command(home_folder(), text, options, echo)
+    if arguments.work == "explain":
+        for line in explained(arguments.file, text):
+            echo(line)
+        return 0
     if arguments.work == "check":
         echo(f"{arguments.file}: no mistake found")
         for line in engine.explained():
             echo(f"  {line}")
         return 0
     return _test(text, arguments.cases, echo)
+
+
+def explained(path: Path, text: str) -> Iterator[str]:
+    """Raises CannotStartError where no host can run it."""
+    try:
+        source = app_source(text, path.stem)
+    except AppTextError as error:
+        raise CannotStartError(in_file(path, error)) from error
+    yield f"{source.name}, version {source.version}"
+    yield from (f"  {line}" for line in StreamEngine(source.app).explained())
+    streams = ", ".join(stream.name for stream in read_streams(source.app))
+    given = ", ".join(output_streams(source.app))
+    yield f"reads {streams} of the topic {source.topic}; gives {given} to the topic {APPS}"
+    yield f"runs as a Spark task for each partition of {source.topic}, which keeps at most {MOST_STATE:,} bytes"
+    dependent = dependent_queries(source.app)
+    if dependent:
+        yield f"with more than one partition each has a state of its own in {', '.join(dependent)}"
+    else:
+        yield "gives the same rows with any number of partitions"
 
 
 def in_file(path: Path, error: AppTextError) -> str:

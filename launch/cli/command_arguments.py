@@ -54,6 +54,10 @@ def add_app(command: argparse.ArgumentParser) -> None:
     works = command.add_subparsers(dest="work", required=True, metavar="WORK")
     check = works.add_parser("check", help="say what is wrong in an app's text, and where; nothing is run")
     check.add_argument("file", type=Path, help="the app's text")
+    explain = works.add_parser(
+        "explain", help="say what an app is made of, what it keeps, where it runs and what comes out"
+    )
+    explain.add_argument("file", type=Path, help="the app's text")
     run = works.add_parser("run", help="run an app on the running session's streams, or over recorded ones")
     run.add_argument("file", type=Path, help="the app's text")
     run.add_argument("--replay", metavar="SET|SESSION", help="over a tick set or a recorded session instead")

@@ -3,7 +3,7 @@
 import os
 import sys
 
-STOPPED, TERMINATED = 130, 143
+STOPPED, TERMINATED, UNREAD = 130, 143, 141
 """Exit codes, as the shell's own."""
 
 
@@ -26,6 +26,11 @@ def run(words: list[str]) -> int:
         from launch.cli.commands import run_words
 
         return run_words(words)
+    except BrokenPipeError:
+        # nobody reads on, as with `| head`; Python would write once more as it ends
+        # (https://docs.python.org/3/library/signal.html#note-on-sigpipe)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
     except KeyboardInterrupt:
         sys.stderr.write("arbitrage: stopped before it was done.\n")
         return STOPPED

@@ -45,6 +45,28 @@ def test_an_app_without_mistakes_is_explained(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "last"),
+    [
+        ("from quotes[bid > 1.0] select base insert into Out;", "gives the same rows with any number of partitions"),
+        ("@info(name = 'mean') from quotes select avg(bid) as m insert into Out;",
+         "with more than one partition each has a state of its own in mean"),
+        ("from every a = quotes -> b = quotes select a.base insert into Out;",
+         "with more than one partition each has a state of its own in the query at line 1"),
+        ("partition with (base of quotes) begin from quotes select avg(bid) as m insert into Out; end;",
+         "gives the same rows with any number of partitions"),
+        ("partition with (exchange of quotes) begin from quotes#window.length(2) select bid insert into Out; end;",
+         "with more than one partition each has a state of its own in the query at line 1"),
+    ],
+)  # fmt: skip
+def test_explained_it_says_where_it_runs(tmp_path: Path, query: str, last: str) -> None:
+    code, said = run(tmp_path, "explain", query)
+    assert code == 0
+    assert said[0].startswith("a, version ")
+    assert "reads quotes of the topic ticks; gives Out to the topic apps" in said
+    assert said[-1] == last
+
+
+@pytest.mark.parametrize(
     ("app", "problem"),
     [
         (APP.replace("double", "duble"), "line 1, column 44: `duble` is unexpected"),

@@ -1,8 +1,14 @@
 """A mistake on the command line is one sentence and exit code 2, however large the number."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from launch.cli.main import run
+from launch.cli.main import UNREAD, run
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -63,3 +69,13 @@ def test_a_slip_names_its_command_and_what_is_nearest(
     assert ended.value.code == 2
     assert said.endswith(f"{sentence}\n")
     assert said.count("\n") == 1
+
+
+def test_nobody_reads_on_and_that_is_no_trace() -> None:
+    words = [sys.executable, "-m", "launch.cli.main", "app", "check", str(ROOT / "apps" / "bars.app")]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
+        assert command.stdout is not None
+        assert command.stderr is not None
+        command.stdout.close()
+        assert command.stderr.read() == ""
+        assert command.wait() == UNREAD

@@ -76,6 +76,21 @@ def test_a_row_that_cannot_be_computed_ends_the_app_with_one_sentence() -> None:
         app.take(9, 0, {"base": "BTC", "rows": 1})
 
 
+def test_an_app_that_keeps_too_much_is_ended_with_one_sentence() -> None:
+    app = HostedApp(source("from quotes#window.length(1000000000) select count() as n insert into Out;"), 1, 20_000)
+    rows_of(LOG[:20], app)
+    app.snapshot()
+    rows_of(LOG[20:], app, 20)
+    with pytest.raises(AppFailedError, match="partition 1 keeps more than 20,000 bytes at row 400"):
+        app.snapshot()
+
+
+def test_rows_that_feed_themselves_end_the_app() -> None:
+    app = HostedApp(source("from quotes select base insert into A; from A select base insert into A;"), 0)
+    with pytest.raises(AppFailedError, match="cannot be computed: maximum recursion depth"):
+        rows_of(LOG, app)
+
+
 def test_an_app_is_named_by_its_text_or_its_file() -> None:
     text = "from quotes select base insert into Out;"
     assert app_source(text, "file").name == "file"
