@@ -123,18 +123,22 @@ class _Steps:
         own_names = frozenset((reference or step.source.name,))
         before = PatternScope(list(self.places), "match")
         scope = RowScope(columns, own_names, outer=before)
-        passes = cast(Passes, function_of(self._condition(step, scope), "row, at, match", self.environment))
+        condition = self._condition(step, scope)
+        passes, looks_back = (
+            cast(Passes, function_of(condition, "row, at, match", self.environment)),
+            "match" in condition,
+        )
         place = len(self.places)
         if isinstance(step, AbsentStep):
             if step.wait == 0:
                 raise AppTextError(step.at, "`not` must wait longer than 0")
             # no row of it is ever there to be read
             self.places.append(_Place(frozenset(), ()))
-            return Part(place, name, passes, is_absent=True, wait=step.wait)
+            return Part(place, name, passes, is_absent=True, looks_back=looks_back, wait=step.wait)
         self.places.append(_Place(own_names, columns))
         if step.most is not None and step.most < step.least:
             raise AppTextError(step.at, "the most is less than the least")
-        return Part(place, name, passes)
+        return Part(place, name, passes, looks_back=looks_back)
 
     def _condition(self, step: StreamStep | AbsentStep, scope: RowScope) -> str:
         conditions = list[Expression]()

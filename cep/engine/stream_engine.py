@@ -45,6 +45,7 @@ class StreamEngine:
         self._floats = {
             name: frozenset(place for place, one in enumerate(columns) if one.type == "float")
             for name, columns in self._plan.streams.items()
+            if any(one.type == "float" for one in columns)
         }
         self._query_listeners: dict[str, list[Receiver]] = {}
         self._partitions: list[PartitionInstances] = []
@@ -91,13 +92,11 @@ class StreamEngine:
         """A row of the log, with its time in milliseconds. Raises KeyError where the app has no such stream."""
         junction = self._junctions[stream]
         self._context.advance(at)
-        junction.send([(CURRENT, at, self._rounded(stream, row))])
+        junction.send([(CURRENT, at, self._rounded(stream, row) if stream in self._floats else row)])
 
     def _rounded(self, stream: str, row: Row) -> Row:
         """With floats of 32 bits, as every part of the app computes them."""
-        floats = self._floats.get(stream)
-        if not floats:
-            return row
+        floats = self._floats[stream]
         return tuple(as_float(one) if place in floats and one is not None else one for place, one in enumerate(row))
 
     def advance(self, at: int) -> None:

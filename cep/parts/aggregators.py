@@ -48,12 +48,10 @@ class RowCount(Stateful):
 
 
 class Sum(Stateful):
-    """`rounded`: to the type of the sum, of every addition."""
-
     STATE = ("_count", "_total")
 
-    def __init__(self, zero: Any, rounded: Callable[[Any], Any]) -> None:
-        self._zero, self._rounded = zero, rounded
+    def __init__(self, zero: Any) -> None:
+        self._zero = zero
         self.reset()
 
     def reset(self) -> None:
@@ -62,16 +60,28 @@ class Sum(Stateful):
     def add(self, value: Value) -> None:
         if value is not None:
             self._count += 1
-            self._total = self._rounded(self._total + value)
+            self._total += value
 
     def remove(self, value: Value) -> None:
         if value is not None:
             self._count -= 1
-            self._total = self._rounded(self._total - value)
+            self._total -= value
 
     @property
     def value(self) -> Value:
         return self._total if self._count else None
+
+
+class LongSum(Sum):
+    """Of 64 bits, which wrap."""
+
+    def add(self, value: Value) -> None:
+        super().add(value)
+        self._total = as_long(self._total)
+
+    def remove(self, value: Value) -> None:
+        super().remove(value)
+        self._total = as_long(self._total)
 
 
 class Average(Sum):
@@ -255,10 +265,6 @@ class AggregatorKind:
     make: Callable[[], Aggregator]
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _numeric(call: FunctionCall, arguments: Sequence[Code]) -> ValueType:
     if len(arguments) != 1:
         raise AppTextError(call.at, f"{call.name}() takes one argument, and has {len(arguments)}")
@@ -270,16 +276,16 @@ def _numeric(call: FunctionCall, arguments: Sequence[Code]) -> ValueType:
 def _sum(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
     type_ = _numeric(call, arguments)
     if type_ in ("int", "long"):
-        return AggregatorKind("long", lambda: Sum(0, as_long))
+        return AggregatorKind("long", lambda: LongSum(0))
     if type_ == "decimal":
-        return AggregatorKind("decimal", lambda: Sum(Decimal(0), _same))
-    return AggregatorKind("double", lambda: Sum(0.0, _same))
+        return AggregatorKind("decimal", lambda: Sum(Decimal(0)))
+    return AggregatorKind("double", lambda: Sum(0.0))
 
 
 def _average(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
     if _numeric(call, arguments) == "decimal":
-        return AggregatorKind("decimal", lambda: Average(Decimal(0), _same))
-    return AggregatorKind("double", lambda: Average(0.0, _same))
+        return AggregatorKind("decimal", lambda: Average(Decimal(0)))
+    return AggregatorKind("double", lambda: Average(0.0))
 
 
 def _deviation(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:

@@ -31,4 +31,6 @@ CURRENT, EXPIRED, RESET = Kind.CURRENT, Kind.EXPIRED, Kind.RESET
 
 def as_current(chunk: Chunk) -> Chunk:
     """The rows as they enter another stream."""
+    if len(chunk) == 1 and chunk[0][0] is CURRENT:
+        return chunk
     return [(CURRENT, at, row) for kind, at, row in chunk if kind is not RESET]

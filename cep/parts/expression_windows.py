@@ -61,7 +61,8 @@ class ExpressionWindow(Stateful):
         context.keep(self)
 
     def receive(self, chunk: Chunk) -> None:
-        out, kept, now = Chunk(), self._kept, self._context.now
+        out: Chunk = []
+        kept, now = self._kept, self._context.now
         for _, at, row in chunk:
             kept.append((EXPIRED, at, row))
             is_true = self._condition.is_true(kept[-1], kept)

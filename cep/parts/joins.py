@@ -46,7 +46,7 @@ class Join:
     def _rows(self, side: JoinSide, event: Event) -> Chunk:
         kind, at, row = event
         other = self.right if side.is_left else self.left
-        out = Chunk()
+        out: Chunk = []
         for _, _, kept in other.keeps() if other.finds is None else other.finds(row, at):
             together = (*row, *kept) if side.is_left else (*kept, *row)
             if self.meets(together, at):

@@ -16,6 +16,8 @@ MakeRate = Callable[[PartContext, Receiver], SelectedReceiver]
 
 
 def _chunk(selected: list[Selected]) -> Chunk:
+    if len(selected) == 1:
+        return [selected[0][:3]]
     return [(kind, at, row) for kind, at, row, _ in selected]
 
 
@@ -63,7 +65,7 @@ class FirstPerEvents(Stateful):
         context.keep(self)
 
     def receive(self, selected: list[Selected]) -> None:
-        out = Chunk()
+        out: Chunk = []
         for kind, at, row, key in selected:
             if kind is RESET:
                 continue
@@ -130,7 +132,8 @@ class FirstPerTime(Stateful):
         context.keep(self)
 
     def receive(self, selected: list[Selected]) -> None:
-        out, now = Chunk(), self._context.now
+        out: Chunk = []
+        now = self._context.now
         for kind, at, row, key in selected:
             last = self._passed.get(key)
             if kind is not RESET and (last is None or last + self._milliseconds <= now):
@@ -208,7 +211,7 @@ class KeptSnapshot(_Timed):
     def due(self) -> None:
         rows = [(kind, at, self._renewed(row, self._newest[key]), key) for kind, at, row, key in self._kept]
         if self._aggregated and self._is_grouped:
-            firsts = dict[Hashable, Selected]()
+            firsts: dict[Hashable, Selected] = {}
             for row in rows:
                 firsts.setdefault(row[3], row)
             rows = list(firsts.values())

@@ -27,6 +27,8 @@ class PartialMatch:
     """Places of `not` whose time is over."""
     appeared: set[int] = field(default_factory=set)
     """Places of `not` whose row came."""
+    began: int | None = None
+    """The time of its first row."""
 
     def values(self) -> Row:
         """As the generated Python reads it: each place's rows."""
@@ -34,11 +36,8 @@ class PartialMatch:
 
     def without(self, first: int) -> "PartialMatch":
         """A new one that has what this one has before that place."""
-        return PartialMatch([list(rows) if place < first else [] for place, rows in enumerate(self.places)], self.at)
-
-    def began(self) -> int | None:
-        """The time of its first row."""
-        return next((rows[0][0] for rows in self.places if rows), None)
+        places = [list(rows) if place < first else [] for place, rows in enumerate(self.places)]
+        return PartialMatch(places, self.at, began=next((rows[0][0] for rows in places if rows), None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,8 @@ class Part:
     stream: str
     passes: Passes
     is_absent: bool = False
+    looks_back: bool = True
+    """Whether it passes depends on the places so far."""
     wait: int | None = None
     """For how long no row may come, where it is absent; None: until the other part's row."""
 
@@ -105,6 +106,8 @@ class Pattern(Stateful):
         self._steps = [_Step(step) for step in plan.steps]
         self._parts = {part.place: (number, part) for number, step in enumerate(plan.steps) for part in step.parts}
         self._out: Chunk = []
+        self._shared = plan.shared
+        self._by_stream = {stream: self._offers(stream) for stream in plan.streams}
         context.keep(self, self._time_over)
         self._arrive(0, self._start(context.now))
 
@@ -129,11 +132,16 @@ class Pattern(Stateful):
         if self._plan.within is not None:
             self._begin_again(at)
         self._let_arrive()
-        for number in reversed(range(len(self._steps))):
-            for part in self._steps[number].plan.parts:
-                if part.stream == stream:
-                    self._offer(number, part, at, row)
-                    self._pass_on(together=stream in self._plan.shared)
+        for number, part in self._by_stream[stream]:
+            if self._steps[number].waiting:
+                self._offer(number, part, at, row)
+                if self._out:
+                    self._pass_on(together=stream in self._shared)
+
+    def _offers(self, stream: str) -> list[tuple[int, Part]]:
+        """The parts that read the stream, from the last step to the first."""
+        steps = reversed(list(enumerate(self._plan.steps)))
+        return [(number, part) for number, step in steps for part in step.parts if part.stream == stream]
 
     def _pass_on(self, *, together: bool) -> None:
         """A chunk of its own for each match, but of a stream that several steps read one for all that a step
@@ -169,15 +177,17 @@ class Pattern(Stateful):
 
     def _offer(self, number: int, part: Part, at: int, row: Row) -> None:
         step = self._steps[number]
+        is_counted, passes = step.plan.is_counted, part.looks_back or part.passes(row, at, ())
         for match in list(step.waiting):
-            if self._has_gone_on(number, match) or self._is_late(match, at):
+            if (is_counted and self._has_gone_on(number, match)) or self._is_late(match, at):
                 step.waiting.remove(match)
-            elif part.passes(row, at, match.values()):
+            elif passes and (not part.looks_back or part.passes(row, at, match.values())):
                 if part.is_absent:
                     self._appeared(number, part, match, at)
                 else:
                     match.places[part.place].append((at, row))
                     match.at = at
+                    match.began = at if match.began is None else match.began
                     self._extended(number, match)
 
     def _appeared(self, number: int, part: Part, match: PartialMatch, at: int) -> None:
@@ -213,8 +223,8 @@ class Pattern(Stateful):
         return any(match.places[part.place] for step in self._steps[number + 1 :] for part in step.plan.parts)
 
     def _is_late(self, match: PartialMatch, at: int) -> bool:
-        began = match.began()
-        return self._plan.within is not None and began is not None and at - began > self._plan.within
+        within = self._plan.within
+        return within is not None and match.began is not None and at - match.began > within
 
     def _extended(self, number: int, match: PartialMatch) -> None:
         step = self._steps[number]

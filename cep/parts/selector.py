@@ -13,7 +13,7 @@ from typing import Any
 
 from cep.parts.aggregators import Aggregator, AggregatorKind
 from cep.parts.app_context import PartContext, Stateful
-from cep.parts.chunks import CURRENT, RESET, Chunk, Kind, Row
+from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Kind, Row
 from cep.parts.windows import compared
 
 Selected = tuple[Kind, int, Row, Hashable]
@@ -48,6 +48,8 @@ class Selector(Stateful):
     def __init__(self, plan: SelectorPlan, context: PartContext, emit: SelectedReceiver) -> None:
         self._plan, self._emit = plan, emit
         self._groups: dict[Hashable, list[Aggregator]] = {}
+        # looked at for every event; a set of an enumeration is slow to ask
+        self._wants_current, self._wants_expired = CURRENT in plan.wanted, EXPIRED in plan.wanted
         if plan.kinds:
             context.keep(self)
 
@@ -80,7 +82,7 @@ class Selector(Stateful):
 
     def _ordered(self, selected: list[Selected]) -> list[Selected]:
         """Rows of one kind that follow each other are ordered among themselves; resets go."""
-        out = list[Selected]()
+        out: list[Selected] = []
         for kind, run in groupby(selected, key=itemgetter(0)):
             rows = list(run) if kind is not RESET else []
             out += sorted(rows, key=cmp_to_key(self._compared)) if self._plan.order else rows
@@ -94,48 +96,55 @@ class Selector(Stateful):
         return [row for place, row in enumerate(rows) if place < limit or row[0] is not CURRENT]
 
     def _plain(self, chunk: Chunk) -> list[Selected]:
-        plan, out = self._plan, list[Selected]()
+        plan = self._plan
+        out: list[Selected] = []
+        wants_current, wants_expired = self._wants_current, self._wants_expired
         for kind, at, row in chunk:
-            if kind is RESET:
-                # no row, but listeners to the query see its time
-                out.append((kind, at, (), None))
-            elif kind in plan.wanted:
+            if (kind is CURRENT and wants_current) or (kind is EXPIRED and wants_expired):
                 values = plan.outputs(row, at, ())
                 if plan.having is None or plan.having(values, row, at, ()):
                     out.append((kind, at, values, None if plan.group is None else plan.group(row, at)))
+            elif kind is RESET:
+                # no row, but listeners to the query see its time
+                out.append((kind, at, (), None))
         return out
 
     def _aggregated(self, chunk: Chunk) -> list[Selected]:
-        plan, last, outputs = self._plan, dict[Hashable, Selected](), list[Selected]()
+        plan = self._plan
+        last: dict[Hashable, Selected] = {}
+        outputs: list[Selected] = []
+        wants_current, wants_expired = self._wants_current, self._wants_expired
         for kind, at, row in chunk:
             if kind is RESET:
                 self._reset()
                 continue
             key = None if plan.group is None else plan.group(row, at)
-            aggregated = self._moved(key, kind, plan.arguments(row, at))
-            if kind in plan.wanted:
+            aggregators = self._groups.get(key) or self._new_group(key)
+            given = zip(aggregators, plan.arguments(row, at), strict=True)
+            if kind is CURRENT:
+                for aggregator, argument in given:
+                    aggregator.add(argument)
+                is_wanted = wants_current
+            else:
+                for aggregator, argument in given:
+                    aggregator.remove(argument)
+                is_wanted = wants_expired
+            if is_wanted:
+                aggregated = [aggregator.value for aggregator in aggregators]
                 values = plan.outputs(row, at, aggregated)
                 if plan.having is None or plan.having(values, row, at, aggregated):
                     last[key] = (kind, at, values, key)
                     outputs.append(last[key])
         return outputs if plan.is_per_event else list(last.values())
 
+    def _new_group(self, key: Hashable) -> list[Aggregator]:
+        aggregators = self._groups[key] = [one.make() for one in self._plan.kinds]
+        return aggregators
+
     def _reset(self) -> None:
         for aggregators in self._groups.values():
             for aggregator in aggregators:
                 aggregator.reset()
-
-    def _moved(self, key: Hashable, kind: Kind, arguments: Row) -> list[object]:
-        """The values of the group's aggregators, once the event has entered or left."""
-        aggregators = self._groups.get(key)
-        if aggregators is None:
-            aggregators = self._groups[key] = [one.make() for one in self._plan.kinds]
-        for aggregator, argument in zip(aggregators, arguments, strict=True):
-            if kind is CURRENT:
-                aggregator.add(argument)
-            else:
-                aggregator.remove(argument)
-        return [aggregator.value for aggregator in aggregators]
 
     def _compared(self, left: Selected, right: Selected) -> int:
         for position, is_descending in self._plan.order:

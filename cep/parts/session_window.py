@@ -33,7 +33,8 @@ class SessionWindow(Stateful):
         context.keep(self, self._on_time)
 
     def receive(self, chunk: Chunk) -> None:
-        out, pushed = Chunk(), Chunk()
+        out: Chunk = []
+        pushed: Chunk = []
         for _, at, row in chunk:
             key = None if self._key is None else self._key(row, at)
             if self._enter(key, (EXPIRED, at, row), pushed):
@@ -78,7 +79,7 @@ class SessionWindow(Stateful):
 
     def _on_time(self, due: int, _what: object) -> None:
         over = sorted((one.end, place, key) for place, (key, one) in enumerate(self._open.items()) if one.end <= due)
-        out = Chunk()
+        out: Chunk = []
         for _, _, key in over:
             out += self._end(key)
         late = [key for key, one in self._ended.items() if one.end + self._latency <= due]

@@ -73,7 +73,8 @@ class _TimedWindow(Stateful):
 
     def _due(self) -> Chunk:
         """What has been kept long enough, with the present time and as what it was kept."""
-        kept, now, out = self._kept, self._context.now, list[Event]()
+        kept, now = self._kept, self._context.now
+        out: Chunk = []
         while kept and kept[0][1] + self._milliseconds <= now:
             kind, _, row = kept.popleft()
             out.append((kind, now, row))
@@ -120,7 +121,8 @@ class ExternalTimeWindow(Stateful):
         context.keep(self)
 
     def receive(self, chunk: Chunk) -> None:
-        kept, out = self._kept, list[Event]()
+        kept = self._kept
+        out: Chunk = []
         for _, at, row in chunk:
             now = self._time_of(row, at)
             while kept and self._time_of(kept[0][2], kept[0][1]) + self._milliseconds <= now:
