@@ -158,18 +158,9 @@ class LastPerTime(_Timed):
         self.flush()
 
 
-class LastSnapshot(_Timed):
-    """Gives the last row every `milliseconds`, or that of each group. Of a query that keeps events, nothing once the
-    last thing that happened was that one left."""
-
-    STATE = ("rows", "_last")
-
-    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int) -> None:
-        super().__init__(context, emit, milliseconds)
-        self._last: dict[Hashable, Selected] = {}
-
-    def receive(self, selected: list[Selected]) -> None:
-        self._last |= {row[3]: row for row in selected if row[0] is not RESET}
+class LastSnapshot(LastPerTime):
+    """Gives the last row every `milliseconds`, or that of each group, again and again. Of a query that keeps events it
+    gives nothing once the last thing that happened was that one left."""
 
     def due(self) -> None:
         self.rows = [row for row in self._last.values() if row[0] is CURRENT]

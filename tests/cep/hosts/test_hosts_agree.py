@@ -35,15 +35,15 @@ from tests.services import embedded_kafka
 
 pytestmark = pytest.mark.slow
 PARTITIONS = 2
-KILLS = 3
 PART = 700
 """Rows between two kills."""
 TIMEOUT_SECONDS = 120.0
 
 
-@pytest.fixture(scope="module")
-def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with embedded_kafka(tmp_path_factory.mktemp("kafka")) as process:
+@pytest.fixture
+def own_kafka(tmp_path: Path) -> Iterator[str]:
+    """The topics' names are fixed, so each test has a broker of its own."""
+    with embedded_kafka(tmp_path / "kafka") as process:
         asyncio.run(ensure_topics(process.address, PARTITIONS))
         yield process.address
 
@@ -78,7 +78,7 @@ async def until_written(kafka: str, wanted: set[bytes]) -> AsyncIterator[bytes]:
                 return
 
 
-async def run_with_kills(session: Session, app: ResidentApp, log: list[tuple[int, bytes]]) -> None:
+async def run_with_kills(session: Session, app: ResidentApp, log: list[tuple[int, bytes]], kills: int) -> None:
     """Writes the log, and kills every worker of the app in the middle of it, several times."""
     writer, clock = TopicWriter(session.kafka), SystemClock()
     await writer.open()
@@ -88,7 +88,7 @@ async def run_with_kills(session: Session, app: ResidentApp, log: list[tuple[int
         for partition, row in log[begin : begin + PART]:
             writer.write(TICKS, row, partition=partition)
         await writer.flush()
-        if len(killed) >= KILLS * PARTITIONS:
+        if len(killed) >= kills * PARTITIONS:
             continue
         async with asyncio.timeout(TIMEOUT_SECONDS):
             while (
@@ -99,7 +99,7 @@ async def run_with_kills(session: Session, app: ResidentApp, log: list[tuple[int
             worker.send_signal(signal.SIGKILL)
             killed.add(worker.pid)
     await writer.close()
-    assert len(killed) == KILLS * PARTITIONS
+    assert len(killed) == kills * PARTITIONS
 
 
 def expected_rows(log: list[Record]) -> set[bytes]:
@@ -123,17 +123,18 @@ def recorded(folder: Path, session: Session, log: list[Record]) -> RecordedSessi
     return RecordedSession(folder, SessionHead("paper", span))
 
 
-def test_resident_with_kills_and_batch_give_what_one_kernel_gives(own_kafka: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.soak)])
+def test_resident_with_kills_and_batch_give_what_one_kernel_gives(own_kafka: str, tmp_path: Path, kills: int) -> None:
     session = replace(session_of(tmp_path, own_kafka), partitions=PARTITIONS)
     maker = LogMaker(11)
-    maker.write(6 * PART)
+    maker.write((kills + 3) * PART)
     rows = list(rows_by_partition(maker.end()))
     first = dict.fromkeys(((TICKS, partition) for partition in range(PARTITIONS)), 0)
     task = ResidentTask(source(), own_kafka, tmp_path / "app", first)
     with quiet_session(tmp_path, resident_master(PARTITIONS), SPARK) as spark:
         app = ResidentApp(spark, task)
         try:
-            asyncio.run(run_with_kills(session, app, rows))
+            asyncio.run(run_with_kills(session, app, rows, kills))
             log = asyncio.run(read_all(own_kafka, TICKS))
             wanted = expected_rows(log)
             written = asyncio.run(_collected(own_kafka, wanted))
