@@ -11,6 +11,7 @@ from cep.compiler.table_compiler import in_table_code, table_of
 from cep.compiler.value_functions import RUNTIME_NAMES
 from cep.compiler.window_arguments import MakeWindow
 from cep.compiler.window_plans import check_cron, window_plan
+from cep.language.app_ends import KINDS
 from cep.language.app_tree import (
     AggregationDefinition,
     App,
@@ -126,7 +127,7 @@ def _readable_with(plan: AppPlan, inner: Mapping[str, Columns]) -> Readable:
 
 def _define(plan: AppPlan, definition: Definition, environment: Environment) -> None:
     match definition:
-        case StreamDefinition(role="stream", properties=()):
+        case StreamDefinition():
             _check_new(plan, definition.at, definition.name, definition.columns)
             plan.streams[definition.name] = columns_of(definition.columns)
             _add_fault_action(plan, definition)
@@ -148,12 +149,15 @@ def _define(plan: AppPlan, definition: Definition, environment: Environment) -> 
         case _:
             raise AppUnsupportedError(
                 definition.at,
-                f"{definition.name}: sources, sinks and functions are not supported yet",
+                f"{definition.name}: functions in other languages are not supported yet",
             )
 
 
 def _add_fault_action(plan: AppPlan, definition: StreamDefinition) -> None:
     for annotation in definition.annotations:
+        if annotation.name.lower() in KINDS:
+            # a host's, and to the app a stream like any other
+            continue
         if annotation.name.lower() != "onerror":
             problem = f"{definition.name}: @{annotation.name} of a stream is not supported yet"
             raise AppUnsupportedError(annotation.at, problem)

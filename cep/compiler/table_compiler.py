@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from cep.compiler.expression_code import ExpressionCompiler, function_of, row_function
+from cep.language.app_ends import KINDS
 from cep.language.app_tree import Assignment, DeleteFrom, InsertInto, TableDefinition, UpdateTable
 from cep.language.expression_tree import Expression, InTable
 from cep.language.language_errors import AppTextError, AppUnsupportedError
@@ -16,11 +17,10 @@ _KEY, _INDEX = "primarykey", "index"
 def table_of(definition: TableDefinition) -> Table:
     """Raises AppTextError, AppUnsupportedError."""
     columns, key = columns_of(definition.columns), list[int]()
-    if definition.properties or definition.scope is not None:
-        raise AppUnsupportedError(
-            definition.at, f"{definition.name}: stores and scopes of tables are not supported yet"
-        )
     for annotation in definition.annotations:
+        if annotation.name.lower() in KINDS:
+            # a host's, and to the app a table like any other
+            continue
         if annotation.name.lower() not in (_KEY, _INDEX):
             raise AppUnsupportedError(annotation.at, f"@{annotation.name} of a table is not supported yet")
         for item in annotation.items:

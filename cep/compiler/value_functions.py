@@ -187,7 +187,15 @@ def _one_argument(helper: str, type_: ValueType) -> FunctionCode:
     return code
 
 
+def _variable(call: FunctionCall, arguments: Sequence[Code]) -> Code:
+    _counted(call, arguments, 1, 1)
+    if arguments[0].type != "string":
+        raise AppTextError(call.arguments[0].at, "context:getVar() takes a name in quotes")
+    return Code(f"app.variable({arguments[0].source})", "string")
+
+
 FUNCTIONS: Mapping[str, FunctionCode] = {
+    "context:getVar": _variable,
     **{one.name: one.code for one in LIBRARY},
     "convert": _convert,
     "cast": _cast,

@@ -49,6 +49,8 @@ class AppCase:
     on_demand: list[str] = field(default_factory=list)
     compare: Literal["ordered", "set"] = "ordered"
     times: bool = True
+    variables: dict[str, str] = field(default_factory=dict)
+    """What `context:getVar` gives."""
     real: bool = False
     """Whether a pause moves the app's clock."""
 
@@ -86,7 +88,7 @@ def differences(case: AppCase, text: str | None = None, parse: Callable[[str], A
 
     Raises AppTextError, AppUnsupportedError, AppCaseError.
     """
-    engine = StreamEngine(parse(case.app if case.app is not None else text or ""), _begins(case))
+    engine = StreamEngine(parse(case.app if case.app is not None else text or ""), _begins(case), case.variables)
     watched = _Watched(engine, case)
     watched.run()
     return [*_of_streams(case, watched), *_of_queries(case, watched), *_of_answers(case, engine)]

@@ -14,6 +14,7 @@ from cep.compiler.stages import MakeStage
 from cep.engine.junctions import Junction, Junctions, RowListener, drop_faults, faults_to
 from cep.engine.on_demand import answer
 from cep.engine.partition_instances import PartitionInstances
+from cep.language.app_ends import app_ends
 from cep.language.app_tree import App, OnDemandQuery
 from cep.parts.aggregations import Aggregation
 from cep.parts.app_context import AppContext
@@ -29,9 +30,9 @@ from cep.parts.windows import EventWindow
 class StreamEngine:
     """One app. Raises AppTextError, AppUnsupportedError where it cannot run as it is written."""
 
-    def __init__(self, app: App, now: int = 0) -> None:
-        """`now`: where its clock begins, milliseconds."""
-        self._context = AppContext(now)
+    def __init__(self, app: App, now: int = 0, variables: Mapping[str, str] | None = None) -> None:
+        """`now`: where its clock begins, milliseconds. `variables`: what `context:getVar` gives."""
+        self._context, self._ends = AppContext(now, variables), tuple(app_ends(app))
         self._own = self._context.part()
         self._plan: AppPlan = compile_app(app, self._own)
         for table in self._plan.tables.values():
@@ -76,6 +77,8 @@ class StreamEngine:
             yield f"table {name} ({described(table.columns)})"
         for name, columns in self._plan.of_aggregations.items():
             yield f"aggregation {name} ({described(columns)})"
+        for end in self._ends:
+            yield str(end)
         for query in self._plan.queries:
             target = "listeners" if query.target is None else query.target
             yield f"query {query.name or f'at line {query.at.line}'} -> {target}"

@@ -14,6 +14,7 @@ from cep.engine.junctions import RowListener
 from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.hosts.product_streams import ProductStream, parse_with_product_streams, read_streams
+from cep.language.app_ends import app_ends
 from cep.language.app_tree import App, TableDefinition, WindowDefinition
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
@@ -38,10 +39,17 @@ class AppSource:
 
     name: str
     text: str
+    variables: tuple[tuple[str, str], ...] = ()
+    """What `context:getVar` gives."""
 
     @cached_property
+    def digest(self) -> str:
+        """Of all that its rows follow from but its log."""
+        return app_digest(self.text if not self.variables else f"{self.text}\n{self.variables!r}")
+
+    @property
     def version(self) -> str:
-        return app_digest(self.text)[:DIGEST_CHARACTERS]
+        return self.digest[:DIGEST_CHARACTERS]
 
     @property
     def label(self) -> str:
@@ -66,13 +74,16 @@ class AppSource:
         return first.topic
 
 
-def app_source(text: str, file_name: str) -> AppSource:
+def app_source(text: str, file_name: str, variables: tuple[tuple[str, str], ...] = ()) -> AppSource:
     """Named by the text's `@App:name`, otherwise as its file. Raises AppTextError where no host can run it as it is
     written."""
     app = parse_with_product_streams(text)
     named = (item.value for one in app.annotations if one.name.lower() == "app:name" for item in one.items)
-    source = AppSource(next(named, file_name), text)
+    source = AppSource(next(named, file_name), text, variables)
     StreamEngine(source.app)
+    for end in app_ends(app):
+        problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
+        raise AppUnsupportedError(end.at, f"not supported: {problem}")
     # names and types first, since they are what people get wrong
     _ = source.topic
     return source
@@ -129,7 +140,7 @@ class HostedApp:
         """All that it has kept, and where it is in the log. Raises AppFailedError where it has kept too much."""
         position = {str(self._partition): self.position or 0}
         state = None if self._engine is None else self._engine.state()
-        data = written(Snapshot(app_digest(self._source.text), position, state))
+        data = written(Snapshot(self._source.digest, position, state))
         if len(data) > self._most_state:
             problem = f"partition {self._partition} keeps more than {self._most_state:,} bytes at row {self.position}"
             raise AppFailedError(f"{problem}: a window, pattern, table or partition of the app grows without end")
@@ -137,7 +148,7 @@ class HostedApp:
 
     def restore(self, data: bytes) -> None:
         """To be called once, before any row. Raises SnapshotError where the bytes are no snapshot of this app."""
-        snapshot = read(data, app_digest(self._source.text))
+        snapshot = read(data, self._source.digest)
         if snapshot.state is not None:
             self._begun(0).restore(snapshot.state)
         self.position = snapshot.position[str(self._partition)]
@@ -147,7 +158,7 @@ class HostedApp:
         return int(row["received_time"] if self._topic == TICKS else written_at) // 1_000
 
     def _begun(self, now: int) -> StreamEngine:
-        self._engine = engine = StreamEngine(self._source.app, now)
+        self._engine = engine = StreamEngine(self._source.app, now, dict(self._source.variables))
         for stream in output_streams(self._source.app):
             self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
             engine.listen(stream, self._listener(stream))

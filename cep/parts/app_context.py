@@ -1,7 +1,7 @@
 """What the parts of a running app share: the time of its log, which never goes back, and a list of what has state."""
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
@@ -34,8 +34,10 @@ class AppContext:
     all of its times that are due, as in Siddhi: not in the order of those times. They see the new time.
     """
 
-    def __init__(self, now: int = 0) -> None:
+    def __init__(self, now: int = 0, variables: Mapping[str, str] | None = None) -> None:
+        """`variables`: what its host says of where it runs."""
         self.now = now
+        self.variables = dict(variables or {})
         self._waits: list[tuple[int, int, int, Any]] = []
         """Due, number, rank of the part, what it gave."""
         self._number = 0
@@ -135,3 +137,7 @@ class PartContext:
 
     def next_id(self) -> str:
         return self.app.next_id()
+
+    def variable(self, name: str | None) -> str | None:
+        """None where the host says nothing of it."""
+        return None if name is None else self.app.variables.get(name)

@@ -1,7 +1,7 @@
 """`arbitrage app`: check a stream app, run its cases, run it."""
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cep.engine.app_cases import AppCaseError, differences, read_case
@@ -24,7 +24,9 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     if arguments.work == "run":
         from launch.cli.app_run_command import AppRunOptions, run_app_command
 
-        options = AppRunOptions(arguments.file, arguments.replay, arguments.json, arguments.seconds)
+        options = AppRunOptions(
+            arguments.file, arguments.replay, arguments.json, arguments.seconds, variables_of(arguments.var)
+        )
         return run_app_command(home_folder(), text, options, echo)
     if arguments.work == "explain":
         for line in explained(arguments.file, text):
@@ -55,6 +57,17 @@ def explained(path: Path, text: str) -> Iterator[str]:
         yield f"with more than one partition each has a state of its own in {', '.join(dependent)}"
     else:
         yield "gives the same rows with any number of partitions"
+
+
+def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """By name. Raises CannotStartError where one is not NAME=VALUE."""
+    found = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name:
+            raise CannotStartError(f"--var {word}: write NAME=VALUE, such as region=eu.")
+        found[name] = value
+    return tuple(sorted(found.items()))
 
 
 def in_file(path: Path, error: AppTextError) -> str:

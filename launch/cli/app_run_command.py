@@ -32,6 +32,7 @@ class AppRunOptions:
     replay: str | None = None
     json: Path | None = None
     seconds: float | None = None
+    variables: tuple[tuple[str, str], ...] = ()
 
 
 def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -> int:
@@ -41,7 +42,7 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
     if options.replay is not None and options.seconds is not None:
         raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
     try:
-        source = app_source(text, options.file.stem)
+        source = app_source(text, options.file.stem, options.variables)
         with Stopping(spark_log(home)), rows_to(options.json, echo) as rows:
             if options.replay is not None:
                 problems = _replay(home, source, options.replay, rows)

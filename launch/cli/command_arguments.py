@@ -62,6 +62,9 @@ def add_app(command: argparse.ArgumentParser) -> None:
     run.add_argument("file", type=Path, help="the app's text")
     run.add_argument("--replay", metavar="SET|SESSION", help="over a tick set or a recorded session instead")
     run.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, a JSON object a line")
+    run.add_argument(
+        "--var", action="append", default=[], metavar="NAME=VALUE", help="what context:getVar gives; may be repeated"
+    )
     run.add_argument("--seconds", type=positive, help="end after so long (default: with Ctrl-C or the session)")
     test = works.add_parser("test", help="run an app's cases on a clock of their own, and compare the rows")
     test.add_argument("file", type=Path, help="the app's text")

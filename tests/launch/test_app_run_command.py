@@ -59,9 +59,12 @@ def test_a_recorded_session_is_run_through_the_app(
         ("from spreads select base insert into O;", ("--replay", SESSION_ID), "has no recorded 'spreads'"),
         (QUOTES, ("--replay", SESSION_ID, "--seconds", "3"), "--seconds is for a running session"),
         (QUOTES, (), "no session runs"),
+        (QUOTES, ("--replay", SESSION_ID, "--var", "region"), "--var region: write NAME=VALUE"),
+        (f"@sink(type = 'http-call') define stream Counted (exchange string, bid double, n long); {QUOTES}",
+         ("--replay", SESSION_ID), "no host runs the sink http-call of Counted yet"),
         (QUOTES, ("--json", "/nowhere/rows"), "/nowhere is not a writable folder"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_get_one_sentence_and_2(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: tuple[str, ...], sentence: str
 ) -> None:

@@ -213,11 +213,9 @@ def test_a_filter_looks_into_a_table() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "@store(type = 'database') define table T (a int);",
         "define function f[javascript] return int { return 1; };",
         "@async(buffer.size = '64') define stream Other (a int);",
         "@OnError(action = 'wait') define stream Other (a int);",
-        "CREATE SINK Other WITH (type = 'kafka') (a int);",
         "from a=Trades -> (b=Trades -> c=Trades within 1 sec) select a.price insert into Out;",
     ],
 )
@@ -246,3 +244,16 @@ def test_a_window_by_time_is_what_came_since(gaps: list[int], milliseconds: int)
         sum(at - milliseconds < earlier <= at for earlier in times[: place + 1]) for place, at in enumerate(times)
     ]
     assert [row[0] for _, row in out_of(text, log)] == expected
+
+
+def test_sinks_sources_and_stores_are_named_and_plain_streams_and_tables_to_the_app() -> None:
+    text = """CREATE SINK Out WITH (type = 'http-call') (price double);
+    @source(type = 'kafka', topic = 'x') define stream Given (price double);
+    @store(type = 'database') define table Kept (price double);
+    from Given select price insert into Out; from Given select price insert into Kept;"""
+    engine = StreamEngine(parse_app(text))
+    ends = [line for line in engine.explained() if line.split()[0] in ("sink", "source", "store")]
+    assert ends == ["sink http-call of Out", "source kafka of Given", "store database of Kept"]
+    assert out_of(text, [("Given", 1, (2.5,))]) == [(1, (2.5,))]
+    engine.send("Given", 1, (2.5,))
+    assert engine.ask(parse_on_demand("from Kept select price;")) == [(2.5,)]

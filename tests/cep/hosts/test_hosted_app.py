@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cep.engine.snapshots import SnapshotError
 from cep.hosts.app_messages import app_message
-from cep.hosts.hosted_app import AppFailedError, AppRow, HostedApp, app_source, output_streams
+from cep.hosts.hosted_app import AppFailedError, AppRow, AppSource, HostedApp, app_source, output_streams
 from streams.message_format import marker_row, row_of
 from tests.cep.hosts.quote_app import QUOTE_APP, rows_of, source, told
 from tests.cep.logs import START, LogMaker
@@ -89,6 +89,14 @@ def test_rows_that_feed_themselves_end_the_app() -> None:
     app = HostedApp(source("from quotes select base insert into A; from A select base insert into A;"), 0)
     with pytest.raises(AppFailedError, match="cannot be computed: maximum recursion depth"):
         rows_of(LOG, app)
+
+
+def test_variables_belong_to_the_version() -> None:
+    text = "from spreads[context:getVar('region') == 'eu'] select base, context:getVar('none') as x insert into O;"
+    here, there = (AppSource("a", text, (("region", region),)) for region in ("eu", "us"))
+    assert here.version != there.version != AppSource("a", text).version
+    assert [row.values for row in HostedApp(here, 0).take(0, 7_000, {"base": "BTC"})] == [{"base": "BTC", "x": None}]
+    assert HostedApp(there, 0).take(0, 7_000, {"base": "BTC"}) == []
 
 
 def test_an_app_is_named_by_its_text_or_its_file() -> None:
