@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from backtest.verify.recorded_session import OPPORTUNITIES, RecordedSession
+from datasets.ticksets.log_tick_set import WHOLE
 from datasets.ticksets.tick_set import TickSet, read_ticks
 from streams.message_format import row_of
 from streams.topics import partition_of
@@ -20,9 +21,6 @@ LOG_COLUMNS = [
     *("offset", "kind", "exchange", "symbol", "bid", "bid_amount", "ask", "ask_amount"),
     *("exchange_time", "received_time", "sequence", "document"),
 ]
-WHOLE_ROWS = frozenset(("settings", "probe", "end"))
-"""Kinds whose rows are kept as they were."""
-
 Message = tuple[int, int, Mapping[str, Any]]
 """Offset, time at which it was written (microseconds UTC; of a tick set 0, which keeps none), row."""
 
@@ -64,7 +62,7 @@ class RecordedTicks:
 
     def _whole(self, row: dict[str, Any]) -> Mapping[str, Any]:
         """As it was in the log."""
-        if row["kind"] in WHOLE_ROWS:
+        if row["kind"] in WHOLE:
             whole: Mapping[str, Any] = orjson.loads(row["document"])
             return whole
         base, quote_currency = self.markets[row["exchange"], row["symbol"]]

@@ -104,7 +104,7 @@ class ExpressionCompiler:
         aggregated = self.aggregate(node)
         if aggregated is not None:
             return aggregated
-        name = node.name if node.namespace is None else f"{node.namespace}:{node.name}"
+        name = node.full_name
         if name not in FUNCTIONS:
             raise unknown(node.at, f"there is no function {name}()", name, list(FUNCTIONS))
         return FUNCTIONS[name](node, [self.code_of(argument) for argument in node.arguments])

@@ -103,7 +103,7 @@ def query_plan(query: Query, readable: Readable, environment: Environment) -> Qu
     target = None if isinstance(query.output, Return) else query.output.target.mark + query.output.target.name
     write = _write(query, readable, columns, environment)
     return QueryPlan(
-        query.at, _name_of(query), read, selection, rate_plan(query.rate, given), columns, target, write, is_snapshot
+        query.at, query_name(query), read, selection, rate_plan(query.rate, given), columns, target, write, is_snapshot
     )
 
 
@@ -137,7 +137,8 @@ def _stream_plan(
     return StreamPlan(read.source.mark + read.source.name, tuple(stages)), scope
 
 
-def _name_of(query: Query) -> str | None:
+def query_name(query: Query) -> str | None:
+    """As `@info(name = …)` says."""
     for annotation in query.annotations:
         if annotation.name.lower() in ("info", "query"):
             return next((item.value for item in annotation.items if item.key == "name"), None)
@@ -210,11 +211,10 @@ class Selecting:
         return sources, tuple(columns)
 
     def _aggregated(self, call: FunctionCall) -> Code | None:
-        name = call.name if call.namespace is None else f"{call.namespace}:{call.name}"
-        if name not in QUERY_AGGREGATORS:
+        if call.full_name not in QUERY_AGGREGATORS:
             return None
         arguments = [self._of_arguments.code_of(argument) for argument in call.arguments]
-        kind = QUERY_AGGREGATORS[name](call, arguments)
+        kind = QUERY_AGGREGATORS[call.full_name](call, arguments)
         self.kinds.append(kind)
         self.arguments.append(arguments[0].source if arguments else "None")
         return Code(f"aggregated[{len(self.kinds) - 1}]", kind.type)

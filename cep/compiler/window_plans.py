@@ -188,18 +188,12 @@ STREAM_WORKER_NAMES: Mapping[str, str] = {
     "SLIDING_EXPRESSION": "expression",
     "TUMBLING_EXPRESSION": "expressionBatch",
 }
-BATCHES = frozenset({"lengthBatch", "timeBatch", "batch", "cron", "externalTimeBatch", "expressionBatch"})
-
-
-def is_batch(call: FunctionCall) -> bool:
-    """Whether the window fills and is emptied."""
-    return STREAM_WORKER_NAMES.get(call.name.upper(), call.name) in BATCHES
 
 
 def window_plan(call: FunctionCall, scope: RowScope, environment: Environment) -> MakeWindow:
     """Raises AppTextError."""
     if call.namespace is not None:
-        raise AppUnsupportedError(call.at, f"the window {call.namespace}:{call.name} is not supported")
+        raise AppUnsupportedError(call.at, f"the window {call.full_name} is not supported")
     name = STREAM_WORKER_NAMES.get(call.name.upper(), call.name)
     if name not in WINDOWS:
         raise unknown(call.at, f"there is no window {call.name!r}", call.name, list(WINDOWS))

@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
+from cep.engine.junctions import FAULTS
 from cep.engine.stream_engine import StreamEngine
 from cep.language.app_parser import parse_app, parse_on_demand
 from cep.language.app_tree import App
@@ -141,7 +142,7 @@ class _Watched:
             raise AppCaseError(f"the event of {stream!r} at {at} {problem}")
         try:
             self._engine.send(stream, at, tuple(values))
-        except (TypeError, ValueError, ArithmeticError) as error:
+        except FAULTS as error:
             raise AppCaseError(f"the event of {stream!r} at {at} cannot be computed: {error}") from error
 
 

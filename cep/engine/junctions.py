@@ -9,8 +9,8 @@ RowListener = Callable[[int, Row], None]
 """Of a row's time and values."""
 OnFault = Callable[[Chunk, Exception], None]
 """Of rows that a reader could not compute, and why."""
-FAULTS = (ArithmeticError, TypeError, ValueError, AttributeError)
-"""What generated code raises where a value is not what its type says."""
+FAULTS = (ArithmeticError, TypeError, ValueError, AttributeError, LookupError)
+"""What generated code raises where a value is not what its type says, or a function cannot compute it."""
 
 
 @dataclass(slots=True)

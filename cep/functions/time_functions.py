@@ -9,7 +9,6 @@ from cep.functions.function_signature import function
 from cep.parts.calendar import EPOCH, MILLISECOND, duration_named, milliseconds_of
 
 DATE_TIME, DATE, TIME = "yyyy-MM-dd HH:mm:ss", "yyyy-MM-dd", "HH:mm:ss"
-WITH_MILLISECONDS = "yyyy-MM-dd HH:mm:ss.SSS"
 _PIECE = re.compile(r"'([^']*)'|(y+|M+|d+|H+|h+|m+|s+|S+|a|E+|Z|[A-Za-z])|(.)", re.DOTALL)
 _WRITTEN: Mapping[str, str] = {
     "yyyy": "%Y",

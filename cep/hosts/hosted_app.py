@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cep.engine.junctions import RowListener
+from cep.engine.junctions import FAULTS, RowListener
 from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.hosts.product_streams import ProductStream, parse_with_product_streams, read_streams
@@ -35,9 +35,9 @@ class AppFailedError(Exception):
 
 @dataclass(frozen=True)
 class AppSource:
-    """An app's name and text."""
+    """An app's text, and the name that it has where the text gives none."""
 
-    name: str
+    file_name: str
     text: str
     variables: tuple[tuple[str, str], ...] = ()
     """What `context:getVar` gives."""
@@ -47,11 +47,16 @@ class AppSource:
         """Of all that its rows follow from but its log."""
         return app_digest(self.text if not self.variables else f"{self.text}\n{self.variables!r}")
 
+    @cached_property
+    def name(self) -> str:
+        named = (item.value for one in self.app.annotations if one.name.lower() == "app:name" for item in one.items)
+        return next(named, self.file_name)
+
     @property
     def version(self) -> str:
         return self.digest[:DIGEST_CHARACTERS]
 
-    @property
+    @cached_property
     def label(self) -> str:
         """Of name and version; it stands before the ids of the app's rows, and names its files."""
         return f"{NOT_IN_NAMES.sub('-', self.name)}-{self.version}"
@@ -75,13 +80,10 @@ class AppSource:
 
 
 def app_source(text: str, file_name: str, variables: tuple[tuple[str, str], ...] = ()) -> AppSource:
-    """Named by the text's `@App:name`, otherwise as its file. Raises AppTextError where no host can run it as it is
-    written."""
-    app = parse_with_product_streams(text)
-    named = (item.value for one in app.annotations if one.name.lower() == "app:name" for item in one.items)
-    source = AppSource(next(named, file_name), text, variables)
+    """Raises AppTextError where no host can run it as it is written."""
+    source = AppSource(file_name, text, variables)
     StreamEngine(source.app)
-    for end in app_ends(app):
+    for end in app_ends(source.app):
         problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
         raise AppUnsupportedError(end.at, f"not supported: {problem}")
     # names and types first, since they are what people get wrong
@@ -132,7 +134,7 @@ class HostedApp:
             for name, values in rows:
                 if values is not None:
                     engine.send(name, engine.now, values)
-        except (ArithmeticError, TypeError, ValueError, RecursionError) as error:
+        except (*FAULTS, RecursionError) as error:
             raise AppFailedError(f"row {offset} of partition {self._partition} cannot be computed: {error}") from error
         return self._taken(offset)
 
@@ -188,10 +190,6 @@ class HostedApp:
 def output_streams(app: App) -> tuple[str, ...]:
     """Streams that the app writes to and does not read; where it reads all of them, all."""
     names = stream_names(app)
-    targets = [name for name in names.inserted if name not in _kept(app)]
-    return tuple(name for name in targets if name not in names.read) or tuple(targets)
-
-
-def _kept(app: App) -> set[str]:
-    """Tables and named windows, which are no streams."""
-    return {one.name for one in app.definitions if isinstance(one, TableDefinition | WindowDefinition)}
+    kept = {one.name for one in app.definitions if isinstance(one, TableDefinition | WindowDefinition)}
+    targets = tuple(name for name in names.inserted if name not in kept)
+    return tuple(name for name in targets if name not in names.read) or targets

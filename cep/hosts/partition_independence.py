@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from cep.compiler.query_compiler import QUERY_AGGREGATORS, query_name
 from cep.language.app_tree import App, PartitionBlock, Query, StreamInput, ValueKey, Window
 from cep.language.expression_tree import Attribute, FunctionCall
 from cep.language.stream_names import nodes_of
-from cep.parts.aggregators import AGGREGATORS
 
 KEY = "base"
 """What the log is partitioned by."""
@@ -13,12 +13,7 @@ KEY = "base"
 
 def dependent_queries(app: App) -> list[str]:
     """Their names, or where they are: they keep something, and are in no partition by `base`."""
-    named = []
-    for query in _queries(app):
-        if _keeps(query):
-            names = (item.value for one in query.annotations for item in one.items if item.key == "name")
-            named.append(next(names, f"the query at line {query.at.line}"))
-    return named
+    return [query_name(one) or f"the query at line {one.at.line}" for one in _queries(app) if _keeps(one)]
 
 
 def _queries(app: App) -> Iterator[Query]:
@@ -42,4 +37,4 @@ def _keeps(query: Query) -> bool:
     if any(isinstance(one, Window) for one in query.input.handlers):
         return True
     calls = (node for node in nodes_of(query.selection.columns) if isinstance(node, FunctionCall))
-    return any(call.name in AGGREGATORS or (call.namespace == "json" and call.name == "group") for call in calls)
+    return any(call.full_name in QUERY_AGGREGATORS for call in calls)

@@ -22,9 +22,10 @@ from cep.language.expression_tree import Place, ValueType
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.language.stream_names import stream_names
 from cep.parts.chunks import Row
+from streams.message_format import MARK_KINDS
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 
-TICK_KINDS = frozenset(("quote", "fx", "alive", "withdrawn", "fx_alive", "fx_withdrawn"))
+TICK_KINDS = frozenset(("quote", "fx", *MARK_KINDS))
 NOT_YET = ("trades", "fills", "rejections")
 """Streams of the product that no app can read yet."""
 
@@ -145,8 +146,7 @@ def parse_with_product_streams(text: str) -> App:
             raise AppTextError(definition.at, problem)
     for name in names.inserted:
         if name in PRODUCT_STREAMS and name not in names.defined:
-            at = names.read.get(name, Place(1, 1))
-            raise AppTextError(at, f"{name!r} is a stream of the product, and no app writes to it")
+            raise AppTextError(names.inserted[name], f"{name!r} is a stream of the product, and no app writes to it")
     wanted = [name for name in names.read if name not in names.defined and name not in names.inserted]
     for name in wanted:
         if name in NOT_YET:

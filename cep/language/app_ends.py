@@ -30,10 +30,11 @@ def app_ends(app: App) -> Iterator[AppEnd]:
         for annotation in definition.annotations:
             if annotation.name.lower() in KINDS:
                 yield AppEnd(annotation.at, definition.name, annotation.name.lower(), _type(annotation.items))
-        if isinstance(definition, StreamDefinition) and definition.role != "stream":
+        if isinstance(definition, TableDefinition):
+            if definition.properties or definition.scope is not None:
+                yield AppEnd(definition.at, definition.name, "store", _type(definition.properties))
+        elif definition.role != "stream":
             yield AppEnd(definition.at, definition.name, definition.role.split()[0], _type(definition.properties))
-        elif definition.properties or definition.scope is not None:
-            yield AppEnd(definition.at, definition.name, "store", _type(definition.properties))
 
 
 def _type(items: Iterable[AnnotationItem]) -> str:

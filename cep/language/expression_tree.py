@@ -65,6 +65,11 @@ class FunctionCall:
     arguments: tuple["Expression", ...]
     is_star: bool = False
 
+    @property
+    def full_name(self) -> str:
+        """With its namespace, as the text has it."""
+        return self.name if self.namespace is None else f"{self.namespace}:{self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:

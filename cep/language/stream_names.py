@@ -25,26 +25,26 @@ class StreamNames:
 
     defined: tuple[str, ...]
     read: dict[str, Place]
-    """With the first place where it stands."""
-    inserted: tuple[str, ...]
+    """With the first place where it stands, as in `inserted`."""
+    inserted: dict[str, Place]
 
 
 def stream_names(app: App) -> StreamNames:
     """Inner streams of partitions are left out."""
     read: dict[str, Place] = {}
-    inserted: dict[str, None] = {}
+    inserted: dict[str, Place] = {}
     aggregations = [one for one in app.definitions if isinstance(one, AggregationDefinition)]
     for node in nodes_of((app.elements, aggregations)):
         match node:
             case InsertInto(target=Source(mark="") as target):
-                inserted.setdefault(target.name)
+                inserted.setdefault(target.name, target.at)
             case Source(mark=""):
                 read.setdefault(node.name, node.at)
             case ValueKey() | RangeKey():
                 read.setdefault(node.stream, node.at)
             case _:
                 pass
-    return StreamNames(tuple(one.name for one in app.definitions), read, tuple(inserted))
+    return StreamNames(tuple(one.name for one in app.definitions), read, inserted)
 
 
 def nodes_of(node: object) -> Iterator[object]:

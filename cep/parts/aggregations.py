@@ -7,7 +7,7 @@ from typing import Any
 from cep.parts.aggregators import Aggregator
 from cep.parts.app_context import PartContext, Stateful
 from cep.parts.calendar import bucket_start
-from cep.parts.chunks import CURRENT, Chunk, Event, Row
+from cep.parts.chunks import CURRENT, Chunk, Row
 from cep.parts.selector import SelectorPlan
 
 Time = Callable[[Row, int], Any]
@@ -34,6 +34,12 @@ class Bucket:
     at: int
     time: int
 
+    def add(self, row: Row, at: int, time: int, arguments: Row) -> None:
+        if time >= self.time:
+            self.row, self.at, self.time = row, at, time
+        for aggregator, argument in zip(self.aggregators, arguments, strict=True):
+            aggregator.add(argument)
+
 
 class Aggregation(Stateful):
     """The buckets of one aggregation."""
@@ -59,17 +65,10 @@ class Aggregation(Stateful):
             arguments = self._selection.arguments(row, at)
             for duration, buckets in self._buckets.items():
                 groups = buckets.setdefault(bucket_start(duration, time), {})
-                self._add(groups, key, arguments, (CURRENT, at, row), time)
-
-    def _add(self, groups: dict[Hashable, Bucket], key: Hashable, arguments: Row, event: Event, time: int) -> None:
-        _, at, row = event
-        bucket = groups.get(key)
-        if bucket is None:
-            bucket = groups[key] = Bucket([one.make() for one in self._selection.kinds], row, at, time)
-        if time >= bucket.time:
-            bucket.row, bucket.at, bucket.time = row, at, time
-        for aggregator, argument in zip(bucket.aggregators, arguments, strict=True):
-            aggregator.add(argument)
+                bucket = groups.get(key)
+                if bucket is None:
+                    bucket = groups[key] = Bucket([one.make() for one in self._selection.kinds], row, at, time)
+                bucket.add(row, at, time, arguments)
 
     def rows(self, duration: str, since: int, until: int) -> Iterable[Row]:
         """Those of buckets that begin from `since` on and before `until`: when, and the selected values."""

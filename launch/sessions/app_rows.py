@@ -15,17 +15,32 @@ Echo = Callable[[str], None]
 class AppRows:
     """What became of the app's rows: into a file, or a line each for the terminal."""
 
-    def __init__(self, file: BinaryIO | None, echo: Echo) -> None:
-        self._file, self._echo = file, echo
+    def __init__(self, path: Path | None, echo: Echo) -> None:
+        self._path, self._echo = path, echo
+        self._file: BinaryIO | None = None
         self._counts: Counter[str] = Counter()
 
     def add(self, message: bytes) -> None:
         row = orjson.loads(message)
         self._counts[row["stream"]] += 1
-        if self._file is not None:
-            self._file.write(message + b"\n")
-        else:
+        if self._path is None:
             self._echo(row_line(row))
+        else:
+            self._opened(self._path).write(message + b"\n")
+
+    def _opened(self, path: Path) -> BinaryIO:
+        if self._file is None:
+            self._file = path.open("wb")
+        return self._file
+
+    def finish(self) -> None:
+        """An app that gave no row leaves an empty file."""
+        if self._path is not None:
+            self._opened(self._path)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
 
     @property
     def summary(self) -> str:
@@ -35,11 +50,13 @@ class AppRows:
 
 @contextmanager
 def rows_to(path: Path | None, echo: Echo) -> Iterator[AppRows]:
-    if path is None:
-        yield AppRows(None, echo)
-        return
-    with path.open("wb") as file:
-        yield AppRows(file, echo)
+    """A file that is there stays as it is where the app cannot start."""
+    rows = AppRows(path, echo)
+    try:
+        yield rows
+        rows.finish()
+    finally:
+        rows.close()
 
 
 def row_line(row: dict[str, object]) -> str:

@@ -12,6 +12,6 @@ def detection_start(session: Session) -> tuple[dict[int, int], str | None]:
     """
     found = sorted((session.home / "checkpoints" / session.session_id).glob("*/opening.json"))
     if len(found) != 1:
-        raise LookupError(f"CEP started {len(found)} times; a log can be verified only from a single start")
+        raise LookupError(f"detection started {len(found)} times, so where the log of this session begins is not known")
     opening = json.loads(found[0].read_text())
     return {int(partition): int(offset) for partition, offset in opening["offsets"].items()}, opening["settings"]

@@ -74,6 +74,13 @@ def test_mistakes_get_one_sentence_and_2(
     assert said.count("\n") == 1
 
 
+def test_what_was_written_before_stays_where_the_app_cannot_start(home: Path, tmp_path: Path) -> None:
+    out = tmp_path / "rows.jsonl"
+    out.write_text("of an earlier run")
+    assert run_app_file(home, tmp_path, QUOTES, "--replay", "nobody", "--json", str(out)) == 2
+    assert out.read_text() == "of an earlier run"
+
+
 def test_a_row_is_a_line_for_people() -> None:
     row: dict[str, object] = {
         "id": "a:0:1:0",

@@ -85,6 +85,21 @@ def test_an_app_that_keeps_too_much_is_ended_with_one_sentence() -> None:
         app.snapshot()
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "map:get(list:create(base), 'a')",
+        "list:get(list:sort(list:create(base, 1)), 0)",
+        "str:replaceAll(base, 'B', '$9')",
+        "map:toJSON(map:create(map:create(), 1))",
+    ],
+)
+def test_what_a_function_cannot_compute_ends_the_app_with_one_sentence(expression: str) -> None:
+    app = HostedApp(source(f"from quotes select {expression} as x insert into Out;"), 0)
+    with pytest.raises(AppFailedError, match="cannot be computed: "):
+        rows_of(LOG, app)
+
+
 def test_rows_that_feed_themselves_end_the_app() -> None:
     app = HostedApp(source("from quotes select base insert into A; from A select base insert into A;"), 0)
     with pytest.raises(AppFailedError, match="cannot be computed: maximum recursion depth"):

@@ -84,7 +84,7 @@ def test_names_are_read_or_inserted_or_both() -> None:
     names = stream_names(parse_app(text))
     assert names.defined == ("T",)
     assert tuple(names.read) == ("quotes", "Middle")
-    assert names.inserted == ("Middle", "Out", "T")
+    assert tuple(names.inserted) == ("Middle", "Out", "T")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,8 @@ def test_names_are_read_or_inserted_or_both() -> None:
     [
         ("define stream quotes (a int); from quotes select a insert into Out;",
          "line 1, column 1: 'quotes' is a stream of the product"),
-        ("from ticks select base insert into quotes;", "'quotes' is a stream of the product, and no app writes to it"),
+        ("from ticks select base insert into quotes;",
+         "line 1, column 36: 'quotes' is a stream of the product, and no app writes to it"),
         ("from trades select base insert into Out;", "line 1, column 6: the product's stream 'trades' is not"),
         ("from quotes select bidd insert into Out;", "did you mean 'bid'?"),
         ("define stream Mine (a int); from Mine select a insert into Out;", "reads no stream of the product"),
