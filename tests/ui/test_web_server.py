@@ -141,3 +141,18 @@ async def test_a_taken_port_is_one_clear_sentence(tmp_path: Path) -> None:
 def test_it_binds_to_loopback_alone(tmp_path: Path) -> None:
     with bound_socket(session_of(tmp_path).web_host, 0) as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
+
+
+async def test_no_answer_waits_for_the_clients_acknowledgement(tmp_path: Path) -> None:
+    """Nagle's algorithm would hold a body back until the header is acknowledged, which takes Linux 40 ms."""
+    accepted = asyncio.get_running_loop().create_future()
+
+    def connected(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        accepted.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    with bound_socket(session_of(tmp_path).web_host, 0) as listener:
+        async with await asyncio.start_server(connected, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            assert await accepted
+            writer.close()

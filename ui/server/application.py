@@ -5,13 +5,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import streamlit
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse, Response
-from fastapi.staticfiles import StaticFiles
+from fastapi.responses import HTMLResponse
 from starlette.datastructures import Headers
 
 from session.session import Session
@@ -44,13 +42,14 @@ from ui.http.body_limit import BoundedBodies
 from ui.http.http_methods import HeadAsGet, reject
 from ui.http.known_markets import known_markets
 from ui.http.known_parameters import known_parameters
+from ui.http.memory_files import HASHED, REVALIDATED, MemoryFiles
 from ui.http.operator_requests import operator_of
 from ui.http.page_auth import SignedInOnly
 from ui.http.problems import PROBLEM_RESPONSE, answer_problems
 from ui.http.route_auth import REJECTED, viewer
 from ui.http.same_host import SameHostOnly, names_of
 from ui.http.security_headers import SafeHeaders, page_policy
-from ui.pages.page_shell import ICON, PATHS, page_shell
+from ui.pages.page_shell import ICON, PATHS, STREAMLIT, page_shell
 from ui.server.connection_limits import RawHeaders
 from ui.server.stream_caps import BoundedStreams
 from ui.services.dashboard import Dashboard, announce, dashboard_of, withdraw
@@ -91,11 +90,13 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     app.add_middleware(CountedRequests, metrics=app.state.metrics.requests)
     app.add_middleware(SafeHeaders, policy=page_policy(page_shell()))
     answer_problems(app)
+    app.include_router(page_labels.router)
+    app.mount("/assets", MemoryFiles(FOLDER / "assets", REVALIDATED))
+    app.mount("/vendor", MemoryFiles(FOLDER / "vendor", REVALIDATED))
+    if pages is not None:
+        app.mount("/static", MemoryFiles(STREAMLIT.parent / "static", HASHED))
     _include_routers(app)
     app.include_router(_nothing_else)
-    app.include_router(page_labels.router)
-    app.mount("/assets", OwnFiles(directory=FOLDER / "assets"))
-    app.mount("/vendor", OwnFiles(directory=FOLDER / "vendor"))
     if pages is not None:
         _serve_shell(app)
         app.mount("/", pages)
@@ -139,15 +140,6 @@ def _include_routers(app: FastAPI) -> None:
     app.include_router(metrics.router)
     app.include_router(live.router)
     app.state.routes = tuple(app.routes)
-
-
-class OwnFiles(StaticFiles):
-    """Static files that the browser revalidates each time: a new version must not run on old scripts."""
-
-    def file_response(self, *arguments: Any, **options: Any) -> Response:
-        response = super().file_response(*arguments, **options)
-        response.headers["Cache-Control"] = "no-cache"
-        return response
 
 
 _nothing_else = APIRouter(include_in_schema=False)

@@ -109,7 +109,8 @@ def uvicorn_config(app: object, is_operators: Callable[[RawHeaders], bool] = nob
 def bound_socket(host: str, port: int, silent_milliseconds: int = SILENT_MILLISECONDS) -> Iterator[socket.socket]:
     """Raises PortTakenError with one sentence for the user; port 0 is any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sets TCP_NODELAY only where the protocol is named; else each answer's body waits 40 ms for a delayed ACK
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
