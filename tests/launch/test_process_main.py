@@ -13,7 +13,7 @@ from launch.setup.data_dir import ready_file
 from session.clock import wall_now
 
 SCRIPT = """
-import asyncio, sys
+import asyncio, gc, sys
 from pathlib import Path
 from launch.supervisor.process_main import run_process
 
@@ -21,6 +21,7 @@ asked = asyncio.Event()
 
 async def entry(ready):
     ready()
+    Path(sys.argv[1], "kept").write_text(str(gc.get_freeze_count()))
     await asked.wait()
     Path(sys.argv[1], "asked").touch()
     if sys.argv[2] == "obeys":
@@ -72,3 +73,10 @@ def test_others_end_at_the_first(tmp_path: Path) -> None:
         child.send_signal(signal.SIGTERM)
         assert child.wait(SECONDS) == 0
         assert not (tmp_path / "asked").exists()
+
+
+def test_what_a_start_made_is_no_longer_searched_for_garbage(tmp_path: Path) -> None:
+    with process(tmp_path, "obeys") as child:
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(SECONDS) == 0
+        assert int((tmp_path / "kept").read_text()) > 1_000
