@@ -67,6 +67,32 @@ BROKEN_BUILDS = (
         ),
         ORDERS | BOOKS | {"step_after_takeover"},
     ),
+    BrokenBuild(
+        "an order of which nothing is known was not sent",
+        (
+            Edit(
+                "bots/execute/leg_executor.py",
+                "            await self.lookup.resolve(arbitrage_id, leg)\n        except AccountRejectedError:",
+                "            await self.lookup.report(arbitrage_id, leg, replace(NOTHING_FILLED, is_posted=False))\n"
+                "        except AccountRejectedError:",
+            ),
+        ),
+        ORDERS | BOOKS,
+    ),
+    # three guards: what is on the leg, what is in the ledger, and that a booked report is gone. The ledger's key stays
+    BrokenBuild(
+        "a report that comes again is booked again",
+        (
+            Edit(
+                "market/trade/leg_lifecycle.py",
+                "return tuple(fill for key, fill in reported.items() "
+                "if key not in rows.known_fills and key not in own)",
+                "return () if report is None else report.fills",
+            ),
+            Edit("store/mongo/mongo_unit_of_work.py", "        if request.results:\n", "        if False:\n"),
+        ),
+        ORDERS | BOOKS | {"fill_twice"},
+    ),
 )
 """Of the rules that a chaos run was seen to miss. That an order is posted within its second is not among them: only a
 bot that was stopped is ever late, and the audit does not count that."""
