@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cep.engine.junctions import FAULTS, RowListener
+from cep.engine.junctions import FAULTS
 from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.hosts.product_streams import ProductStream, parse_with_product_streams, read_streams
@@ -19,7 +19,7 @@ from cep.language.app_tree import App, TableDefinition, WindowDefinition
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.language.stream_names import stream_names
-from cep.parts.chunks import Row
+from cep.parts.chunks import Row, RowListener
 from streams.topics import TICKS
 
 DIGEST_CHARACTERS = 8
