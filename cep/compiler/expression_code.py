@@ -187,10 +187,26 @@ def function_of(source: str, parameters: str, environment: Environment) -> Calla
     return made
 
 
+def function_made(source: str, name: str, environment: Environment) -> Callable[..., object]:
+    """The function `name` of generated statements, of whose text is true what `function_of` says.
+
+    Raises NestedTooDeepError.
+    """
+    names = dict(environment.names)
+    try:
+        exec(source, names)  # noqa: S102
+    except (SyntaxError, MemoryError, RecursionError):
+        raise NestedTooDeepError from None
+    return cast(Callable[..., object], names[name])
+
+
 def row_function(sources: Sequence[str], parameters: str, environment: Environment) -> Callable[..., Row]:
     """As `function_of`, of the tuple of these values. Raises NestedTooDeepError."""
-    source = f"({''.join(f'{one}, ' for one in sources)})"
-    return cast(Callable[..., Row], function_of(source, parameters, environment))
+    return cast(Callable[..., Row], function_of(tuple_source(sources), parameters, environment))
+
+
+def tuple_source(sources: Sequence[str]) -> str:
+    return f"({''.join(f'{one}, ' for one in sources)})"
 
 
 @contextmanager

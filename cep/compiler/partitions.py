@@ -1,21 +1,35 @@
 """Partitions: every key has queries of its own. A row without a key goes nowhere. As in Siddhi 5.1."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
-from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.expression_code import ExpressionCompiler, function_made, function_of
 from cep.compiler.query_compiler import QueryPlan
 from cep.language.app_parser import parse_expression
 from cep.language.app_tree import Annotation, RangeKey, ValueKey
 from cep.language.expression_tree import Duration
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.chunks import Row
+from cep.parts.app_context import AppContext
+from cep.parts.chunks import Row, RowTaker
 from cep.parts.scope import Columns, Environment, RowScope, unknown
 from cep.parts.values import text_of
 
 Keys = Callable[[Row, int], Sequence[str]]
 """Of a row: a value's one key, or every range that it is in."""
+KeyedTaker = Callable[[AppContext, Mapping[str, Any], Callable[[str], Any], str], RowTaker]
+"""Of the clock, the keys' instances, what makes one, and the stream: hands one row to the queries of its key."""
+OF_A_VALUE = """
+def bind(clock, by_key, instance_of, stream):
+    def take(at, row):
+        value = {value}
+        if value is None: return
+        key = value if value.__class__ is str else text_of(value)
+        instance = by_key.get(key) or instance_of(key)
+        instance.used_at = clock.now
+        for taker in instance.takers[stream]: taker(at, row)
+    return take
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +41,18 @@ class PurgePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionKey:
+    """`take`: a shorter way of one row, where it has one key at most."""
+
+    of: Keys
+    take: KeyedTaker | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionPlan:
     """`keys`: of each partitioned stream; `inner`: streams that each key has for itself."""
 
-    keys: Mapping[str, Keys]
+    keys: Mapping[str, PartitionKey]
     queries: tuple[QueryPlan, ...]
     inner: tuple[str, ...]
     purge: PurgePlan | None = None
@@ -61,16 +83,21 @@ def _time(annotation: Annotation, items: Mapping[str | None, str], key: str) -> 
 
 def partition_key(
     key: ValueKey | RangeKey, sources: Mapping[str, Columns], environment: Environment
-) -> tuple[str, Keys]:
+) -> tuple[str, PartitionKey]:
     """The stream, and what gives its rows' keys. Raises AppTextError."""
     if key.stream not in sources:
         raise unknown(key.at, f"there is no stream {key.stream!r}", key.stream, list(sources))
     compiler = ExpressionCompiler(RowScope(sources[key.stream], frozenset((key.stream,))))
     if isinstance(key, ValueKey):
-        value = function_of(compiler.code_of(key.key).source, "row, at", environment)
-        return key.stream, lambda row, at: [] if (one := value(row, at)) is None else [text_of(one)]
+        source = compiler.code_of(key.key).source
+        value = function_of(source, "row, at", environment)
+        names = {**environment.names, "text_of": text_of}
+        take = function_made(OF_A_VALUE.replace("{value}", source), "bind", replace(environment, names=names))
+        return key.stream, PartitionKey(
+            lambda row, at: [] if (one := value(row, at)) is None else [text_of(one)], cast(KeyedTaker, take)
+        )
     ranges = [
         (cast(Callable[[Row, int], bool], function_of(compiler.condition_of(condition), "row, at", environment)), name)
         for condition, name in key.ranges
     ]
-    return key.stream, lambda row, at: [name for holds, name in ranges if holds(row, at)]
+    return key.stream, PartitionKey(lambda row, at: [name for holds, name in ranges if holds(row, at)])

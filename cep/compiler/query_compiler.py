@@ -1,13 +1,14 @@
 """From a query's tree to the parts that it is made of: stages, a selection, and where the rows go."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import cast
 
-from cep.compiler.expression_code import ExpressionCompiler, function_of, row_function
+from cep.compiler.expression_code import ExpressionCompiler, function_made, function_of, row_function, tuple_source
+from cep.compiler.fused_query import FusedPlan, aggregated_name, fused_plan, query_shape
 from cep.compiler.join_compiler import JoinPlan, JoinScope, Stored, join_plan
 from cep.compiler.pattern_compiler import PatternScope, pattern_plan
-from cep.compiler.stages import MakeStage, filter_stage, source_columns
+from cep.compiler.stages import MakeStage, WindowStage, filter_stage, source_columns
 from cep.compiler.stream_functions import stream_function
 from cep.compiler.table_compiler import table_write
 from cep.compiler.window_plans import window_plan
@@ -31,11 +32,11 @@ from cep.language.app_tree import (
 from cep.language.expression_tree import Attribute, Expression, FunctionCall, Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.aggregators import AGGREGATORS, AggregatorKind
-from cep.parts.chunks import CURRENT, EXPIRED, Kind, Row
+from cep.parts.chunks import CURRENT, EXPIRED, Kind
 from cep.parts.output_rates import MakeRate, RateInput, rate_plan
 from cep.parts.patterns import PatternPlan
 from cep.parts.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
-from cep.parts.selector import SelectorPlan
+from cep.parts.selector import Having, Outputs, SelectionSource, SelectorPlan
 from cep.parts.tables import Table, TableWrite
 
 WANTED: Mapping[EventKind, frozenset[Kind]] = {
@@ -72,6 +73,8 @@ class QueryPlan:
     """Where the target is a table."""
     is_snapshot: bool = False
     """Whether its rate gives what is there, every some time."""
+    fused: FusedPlan | None = None
+    """Of one row, where there is a shorter way through all parts but a pattern's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +105,19 @@ def query_plan(query: Query, readable: Readable, environment: Environment) -> Qu
     given = RateInput(_keeps(query.input), selection.group is not None, selecting.aggregated, len(columns))
     target = None if isinstance(query.output, Return) else query.output.target.mark + query.output.target.name
     write = _write(query, readable, columns, environment)
-    return QueryPlan(
+    plan = QueryPlan(
         query.at, query_name(query), read, selection, rate_plan(query.rate, given), columns, target, write, is_snapshot
     )
+    writes = query.rate is None and write is None and target is not None and target not in readable.windows
+    return replace(plan, fused=_fused(plan, environment, writes=writes))
+
+
+def _fused(plan: QueryPlan, environment: Environment, *, writes: bool) -> FusedPlan | None:
+    if isinstance(plan.input, JoinPlan):
+        return None
+    stages = plan.input.stages if isinstance(plan.input, StreamPlan) else ()
+    shape = query_shape(stages, plan.selection, writes=writes, is_named=plan.name is not None)
+    return None if shape is None else fused_plan(shape, environment)
 
 
 def _keeps(read: Input) -> bool:
@@ -152,8 +165,7 @@ def _stage(handler: Handler, scope: RowScope, environment: Environment) -> tuple
         case StreamFunction(call=call):
             return stream_function(call, scope, environment)
         case Window(window=call):
-            make = window_plan(call, scope, environment)
-            return lambda context, emit: make(context, emit).receive, scope
+            return WindowStage(window_plan(call, scope, environment)), scope
 
 
 @dataclass(slots=True)
@@ -176,17 +188,19 @@ class Selecting:
     def plan(self, at: Place, selection: Selection, kind: EventKind) -> tuple[SelectorPlan, Columns]:
         sources, columns = self._outputs(at, selection.columns)
         having = None if selection.having is None else self._having(selection.having, columns)
+        group = tuple(self.scope.code_of(attribute).source for attribute in selection.group_by)
         plan = SelectorPlan(
-            outputs=row_function(sources, "row, at, aggregated", self.environment),
-            having=cast(Callable[[Row, Row, int, Sequence[object]], bool] | None, having),
+            outputs=cast(Outputs, self._with_aggregated(tuple_source(sources), "row, at, aggregated")),
+            having=None if having is None else cast(Having, self._with_aggregated(having, "out, row, at, aggregated")),
             arguments=row_function(self.arguments, "row, at", self.environment),
             kinds=tuple(self.kinds),
-            group=self._group(selection.group_by),
+            group=row_function(group, "row, at", self.environment) if group else None,
             order=tuple((_position(one.attribute, columns), one.is_descending) for one in selection.order_by),
             limit=None if selection.limit is None else _number(selection.limit, "limit"),
             offset=0 if selection.offset is None else _number(selection.offset, "offset"),
             wanted=WANTED["all" if self.is_snapshot else kind],
             is_per_event=self.is_snapshot,
+            source=SelectionSource(tuple(sources), tuple(self.arguments), group, having),
         )
         return plan, columns
 
@@ -217,18 +231,19 @@ class Selecting:
         kind = QUERY_AGGREGATORS[call.full_name](call, arguments)
         self.kinds.append(kind)
         self.arguments.append(arguments[0].source if arguments else "None")
-        return Code(f"aggregated[{len(self.kinds) - 1}]", kind.type)
+        return Code(aggregated_name(len(self.kinds) - 1), kind.type)
 
-    def _having(self, condition: Expression, columns: Columns) -> Callable[..., object]:
+    def _with_aggregated(self, source: str, parameters: str) -> Callable[..., object]:
+        """A function of a source in which the aggregators' values have their names."""
+        if not self.kinds:
+            return function_of(source, parameters, self.environment)
+        names = "".join(f"{aggregated_name(number)}, " for number in range(len(self.kinds)))
+        statements = f"def made({parameters}):\n    {names}= aggregated\n    return {source}\n"
+        return function_made(statements, "made", self.environment)
+
+    def _having(self, condition: Expression, columns: Columns) -> str:
         scope = RowScope(columns, frozenset(), "out", outer=self.scope)
-        source = ExpressionCompiler(scope, self._aggregated).condition_of(condition)
-        return function_of(source, "out, row, at, aggregated", self.environment)
-
-    def _group(self, attributes: Sequence[Attribute]) -> Callable[[Row, int], Hashable] | None:
-        if not attributes:
-            return None
-        sources = [self.scope.code_of(attribute).source for attribute in attributes]
-        return row_function(sources, "row, at", self.environment)
+        return ExpressionCompiler(scope, self._aggregated).condition_of(condition)
 
 
 def _position(attribute: Attribute, columns: Columns) -> int:

@@ -1,9 +1,11 @@
 """Parts that a query's stream goes through before it is selected."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import cast
 
 from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.window_arguments import MakeWindow
 from cep.language.app_tree import StreamInput
 from cep.language.expression_tree import Expression
 from cep.language.language_errors import AppTextError
@@ -32,15 +34,24 @@ def source_columns(read: StreamInput, sources: Mapping[str, Columns]) -> Columns
 
 def row_condition(condition: Expression | None, scope: Scope, environment: Environment) -> RowPasses:
     """Always true where there is none. Raises AppTextError."""
-    compiler = ExpressionCompiler(scope, in_table=environment.in_table)
-    source = "True" if condition is None else compiler.condition_of(condition)
+    source = "True" if condition is None else _condition_source(condition, scope, environment)
     return cast(RowPasses, function_of(source, "row, at", environment))
 
 
-def filter_stage(condition: Expression, scope: RowScope, environment: Environment) -> MakeStage:
-    passes = row_condition(condition, scope, environment)
+def _condition_source(condition: Expression, scope: Scope, environment: Environment) -> str:
+    return ExpressionCompiler(scope, in_table=environment.in_table).condition_of(condition)
 
-    def make(_: PartContext, emit: Receiver) -> Receiver:
+
+@dataclass(frozen=True, slots=True)
+class FilterStage:
+    """`source`: the condition's Python, which `passes` is of."""
+
+    source: str
+    passes: RowPasses
+
+    def __call__(self, _: PartContext, emit: Receiver) -> Receiver:
+        passes = self.passes
+
         def receive(chunk: Chunk) -> None:
             passed = [event for event in chunk if passes(event[2], event[1])]
             if passed:
@@ -48,4 +59,16 @@ def filter_stage(condition: Expression, scope: RowScope, environment: Environmen
 
         return receive
 
-    return make
+
+@dataclass(frozen=True, slots=True)
+class WindowStage:
+    make: MakeWindow
+
+    def __call__(self, context: PartContext, emit: Receiver) -> Receiver:
+        return self.make(context, emit).receive
+
+
+def filter_stage(condition: Expression, scope: RowScope, environment: Environment) -> FilterStage:
+    """Raises AppTextError."""
+    source = _condition_source(condition, scope, environment)
+    return FilterStage(source, cast(RowPasses, function_of(source, "row, at", environment)))

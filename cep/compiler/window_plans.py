@@ -1,11 +1,13 @@
 """From a window's text to what makes it: names in both spellings, arguments checked."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from cep.compiler.expression_window_plans import expression_batch_window, expression_window
 from cep.compiler.window_arguments import MakeWindow, WindowArguments
 from cep.language.expression_tree import Attribute, Constant, FunctionCall, Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.app_context import PartContext
 from cep.parts.batch_windows import (
     ChunkBatchWindow,
     CronWindow,
@@ -13,6 +15,7 @@ from cep.parts.batch_windows import (
     StreamedLengthBatchWindow,
     TimeBatchWindow,
 )
+from cep.parts.chunks import Receiver
 from cep.parts.cron_times import CronTimes
 from cep.parts.external_batches import ExternalTimeBatchWindow
 from cep.parts.frequent_windows import FrequentWindow, LossyFrequentWindow
@@ -36,10 +39,25 @@ def check_cron(text: str, at: Place) -> None:
         raise AppTextError(at, f"{text!r} is no cron expression: {error}") from error
 
 
+@dataclass(frozen=True, slots=True)
+class LengthPlan:
+    length: int
+
+    def __call__(self, context: PartContext, emit: Receiver) -> LengthWindow:
+        return LengthWindow(context, emit, self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class TimePlan:
+    milliseconds: int
+
+    def __call__(self, context: PartContext, emit: Receiver) -> TimeWindow:
+        return TimeWindow(context, emit, self.milliseconds)
+
+
 def _length(given: WindowArguments) -> MakeWindow:
     given.counted(1, 1)
-    length = given.length(0)
-    return lambda context, emit: LengthWindow(context, emit, length)
+    return LengthPlan(given.length(0))
 
 
 def _length_batch(given: WindowArguments) -> MakeWindow:
@@ -50,8 +68,7 @@ def _length_batch(given: WindowArguments) -> MakeWindow:
 
 def _time(given: WindowArguments) -> MakeWindow:
     given.counted(1, 1)
-    milliseconds = given.time(0)
-    return lambda context, emit: TimeWindow(context, emit, milliseconds)
+    return TimePlan(given.time(0))
 
 
 def _time_length(given: WindowArguments) -> MakeWindow:

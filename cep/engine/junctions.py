@@ -3,41 +3,77 @@
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 
-from cep.parts.chunks import CURRENT, Chunk, Receiver, Row
+from cep.parts.chunks import CURRENT, Chunk, Receiver, Row, RowListener, RowTaker, of_one
 
-RowListener = Callable[[int, Row], None]
-"""Of a row's time and values."""
 OnFault = Callable[[Chunk, Exception], None]
 """Of rows that a reader could not compute, and why."""
 FAULTS = (ArithmeticError, TypeError, ValueError, AttributeError, LookupError)
 """What generated code raises where a value is not what its type says, or a function cannot compute it."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Reader:
+    """A part that reads a stream. `take` does with one row what `receive` does with a chunk of it alone."""
+
+    receive: Receiver
+    take: RowTaker
+
+
 @dataclass(slots=True)
 class Junction:
     """Its readers in the order in which the app's text has them."""
 
-    readers: list[Receiver] = field(default_factory=list)
+    readers: list[Reader] = field(default_factory=list)
     listeners: list[RowListener] = field(default_factory=list)
     on_fault: OnFault | None = None
-    """None: what a reader raises ends the app."""
+    """None: what a reader raises ends the app. To be set before readers are added."""
+    takers: list[RowTaker] = field(default_factory=list)
+    """Of the readers, in the same order. Generated functions hold this list and that of the listeners."""
+
+    def add(self, receive: Receiver, take: RowTaker | None = None) -> None:
+        take = take or of_one(receive)
+        if self.on_fault is not None:
+            receive, take = _guarded(receive, self.on_fault), _guarded_taker(take, self.on_fault)
+        self.readers.append(Reader(receive, take))
+        self.takers.append(take)
+
+    def remove(self, reader: Reader) -> None:
+        self.readers.remove(reader)
+        self.takers[:] = [one.take for one in self.readers]
 
     def send(self, chunk: Chunk) -> None:
         for reader in self.readers:
-            if self.on_fault is None:
-                reader(chunk)
-            else:
-                self._send_guarded(reader, chunk, self.on_fault)
+            reader.receive(chunk)
         for listener in self.listeners:
             for _, at, row in chunk:
                 listener(at, row)
 
-    @staticmethod
-    def _send_guarded(reader: Receiver, chunk: Chunk, on_fault: OnFault) -> None:
+    def take(self, at: int, row: Row) -> None:
+        """As `send` of a chunk of this row alone."""
+        for taker in self.takers:
+            taker(at, row)
+        for listener in self.listeners:
+            listener(at, row)
+
+
+def _guarded(receive: Receiver, on_fault: OnFault) -> Receiver:
+    def guarded(chunk: Chunk) -> None:
         try:
-            reader(chunk)
+            receive(chunk)
         except FAULTS as error:
             on_fault(chunk, error)
+
+    return guarded
+
+
+def _guarded_taker(take: RowTaker, on_fault: OnFault) -> RowTaker:
+    def guarded(at: int, row: Row) -> None:
+        try:
+            take(at, row)
+        except FAULTS as error:
+            on_fault([(CURRENT, at, row)], error)
+
+    return guarded
 
 
 Junctions = MutableMapping[str, Junction]

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 
-from cep.compiler.partitions import Keys, PartitionPlan
+from cep.compiler.partitions import PartitionKey, PartitionPlan
 from cep.compiler.query_compiler import QueryPlan
-from cep.engine.junctions import Junction, Junctions
+from cep.engine.junctions import Junction, Junctions, Reader
 from cep.parts.app_context import AppContext, Stateful
-from cep.parts.chunks import Chunk, Receiver
+from cep.parts.chunks import Chunk, Receiver, RowTaker
 
 Build = Callable[[QueryPlan, Junctions], None]
 """Make a query's parts, which read and write in the given junctions."""
@@ -17,26 +17,31 @@ Build = Callable[[QueryPlan, Junctions], None]
 
 @dataclass(slots=True)
 class PartitionInstance:
-    """One key's queries. `ranks`: of their parts; `outer`: what they added to junctions that they share."""
+    """One key's queries. `takers`: of the partitioned streams, which each key has for itself; `ranks`: of their parts;
+    `outer`: what they added to junctions that they share."""
 
     junctions: Junctions
+    takers: dict[str, list[RowTaker]]
     ranks: range
-    outer: list[tuple[Junction, Receiver]]
+    outer: list[tuple[Junction, Reader]]
     used_at: int
 
 
 class PartitionInstances(Stateful):
     """All of one partition."""
 
-    def __init__(self, plan: PartitionPlan, context: AppContext, junctions: Junctions, build: Build) -> None:
+    def __init__(
+        self, plan: PartitionPlan, context: AppContext, junctions: Junctions, build: Build, *, is_fused: bool
+    ) -> None:
         self._plan, self._context, self._junctions, self._build = plan, context, junctions, build
         self.by_key: dict[str, PartitionInstance] = {}
         if plan.purge is not None:
             self._own = context.part()
             self._own.keep(self, self._on_time)
             self._own.wake_at(context.now + plan.purge.interval)
-        for stream, keys in plan.keys.items():
-            junctions[stream].readers.append(self._receiver(stream, keys))
+        for stream, key in plan.keys.items():
+            take = key.take(context, self.by_key, self.instance, stream) if is_fused and key.take else None
+            junctions[stream].add(self._receiver(stream, key), take)
 
     def instance(self, key: str) -> PartitionInstance:
         if key not in self.by_key:
@@ -55,10 +60,13 @@ class PartitionInstances(Stateful):
             for name, junction in self._junctions.items()
             for reader in junction.readers[before[name] :]
         ]
-        return PartitionInstance(junctions, range(first, self._context.ranks + 1), outer, self._context.now)
+        takers = {name: junction.takers for name, junction in own.items()}
+        return PartitionInstance(junctions, takers, range(first, self._context.ranks + 1), outer, self._context.now)
 
-    def _receiver(self, stream: str, keys: Keys) -> Receiver:
+    def _receiver(self, stream: str, partition_key: PartitionKey) -> Receiver:
         """Rows to the queries of their keys; those of one key that follow each other stay together."""
+
+        keys = partition_key.of
 
         def receive(chunk: Chunk) -> None:
             keyed = [(key, event) for event in chunk for key in keys(event[2], event[1])]
@@ -83,4 +91,4 @@ class PartitionInstances(Stateful):
         del self.by_key[key]
         self._context.forget(instance.ranks)
         for junction, reader in instance.outer:
-            junction.readers.remove(reader)
+            junction.remove(reader)

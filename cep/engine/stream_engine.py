@@ -10,15 +10,15 @@ from cep.compiler.app_compiler import AppPlan, NamedWindowPlan, compile_app
 from cep.compiler.join_compiler import JoinPlan, SidePlan
 from cep.compiler.partitions import PartitionPlan
 from cep.compiler.query_compiler import QueryPlan, StreamPlan
-from cep.compiler.stages import MakeStage
-from cep.engine.junctions import Junction, Junctions, RowListener, drop_faults, faults_to
+from cep.compiler.stages import MakeStage, WindowStage
+from cep.engine.junctions import Junction, Junctions, drop_faults, faults_to
 from cep.engine.on_demand import answer
 from cep.engine.partition_instances import PartitionInstances
 from cep.language.app_ends import app_ends
 from cep.language.app_tree import App, OnDemandQuery
 from cep.parts.aggregations import Aggregation
 from cep.parts.app_context import AppContext
-from cep.parts.chunks import CURRENT, Chunk, Receiver, Row, as_current
+from cep.parts.chunks import Chunk, Event, Receiver, Row, RowListener, RowTaker, as_current, one_or_more
 from cep.parts.joins import Join, JoinSide
 from cep.parts.patterns import Pattern, PatternPlan
 from cep.parts.scope import Columns, described
@@ -30,8 +30,12 @@ from cep.parts.windows import EventWindow
 class StreamEngine:
     """One app. Raises AppTextError, AppUnsupportedError where it cannot run as it is written."""
 
-    def __init__(self, app: App, now: int = 0, variables: Mapping[str, str] | None = None) -> None:
-        """`now`: where its clock begins, milliseconds. `variables`: what `context:getVar` gives."""
+    def __init__(
+        self, app: App, now: int = 0, variables: Mapping[str, str] | None = None, *, is_fused: bool = True
+    ) -> None:
+        """`now`: where its clock begins, milliseconds. `variables`: what `context:getVar` gives. `is_fused`: whether
+        rows that come alone take the shorter way through the queries that have one; the rows are the same."""
+        self._is_fused = is_fused
         self._context, self._ends = AppContext(now, variables), tuple(app_ends(app))
         self._own = self._context.part()
         self._plan: AppPlan = compile_app(app, self._own)
@@ -48,6 +52,7 @@ class StreamEngine:
             for name, columns in self._plan.streams.items()
             if any(one.type == "float" for one in columns)
         }
+        self._senders = {name: self._sender(name) for name in self._junctions}
         self._query_listeners: dict[str, list[Receiver]] = {}
         self._partitions: list[PartitionInstances] = []
         for name, has_stream in self._plan.faults.items():
@@ -55,7 +60,8 @@ class StreamEngine:
         self._aggregations = {name: self._aggregation(plan) for name, plan in self._plan.aggregations.items()}
         for element in self._plan.elements:
             if isinstance(element, PartitionPlan):
-                self._partitions.append(PartitionInstances(element, self._context, self._junctions, self._build))
+                instances = PartitionInstances(element, self._context, self._junctions, self._build, is_fused=is_fused)
+                self._partitions.append(instances)
             else:
                 self._build(element, self._junctions)
 
@@ -93,9 +99,32 @@ class StreamEngine:
 
     def send(self, stream: str, at: int, row: Row) -> None:
         """A row of the log, with its time in milliseconds. Raises KeyError where the app has no such stream."""
-        junction = self._junctions[stream]
-        self._context.advance(at)
-        junction.send([(CURRENT, at, self._rounded(stream, row) if stream in self._floats else row)])
+        self._senders[stream](at, row)
+
+    def sender(self, stream: str) -> RowTaker:
+        """What `send` does with the rows of one stream, for who has many. Raises KeyError where the app has no such
+        stream."""
+        return self._senders[stream]
+
+    def _sender(self, stream: str) -> RowTaker:
+        context, junction = self._context, self._junctions[stream]
+        takers, listeners = junction.takers, junction.listeners
+        has_floats = stream in self._floats
+
+        def send(at: int, row: Row) -> None:
+            # as `advance` does, without its calls
+            if at > context.now:  # noqa: PLR1730
+                context.now = at
+            if context.waits and context.waits[0][0] <= context.now:
+                context.advance(at)
+            if has_floats:
+                row = self._rounded(stream, row)
+            for taker in takers:
+                taker(at, row)
+            for listener in listeners:
+                listener(at, row)
+
+        return send
 
     def _rounded(self, stream: str, row: Row) -> Row:
         """With floats of 32 bits, as every part of the app computes them."""
@@ -147,7 +176,7 @@ class StreamEngine:
         receiver: Receiver = made.receive
         for make in reversed(plan.stages):
             receiver = make(self._context.part(), receiver)
-        self._junctions[plan.source].readers.append(receiver)
+        self._junctions[plan.source].add(receiver)
         return made
 
     def _build(self, query: QueryPlan, junctions: Junctions) -> None:
@@ -155,9 +184,12 @@ class StreamEngine:
         if isinstance(query.input, JoinPlan):
             self._build_join(query, query.input, junctions)
         elif isinstance(query.input, PatternPlan):
-            pattern = Pattern(query.input, self._context.part(), self._selector(query, junctions).receive)
+            context, selector = self._context.part(), self._selector(query, junctions)
+            take = self._taker(query, selector, junctions)
+            receive = selector.receive if take is None else one_or_more(take, selector.receive)
+            pattern = Pattern(query.input, context, receive)
             for stream in query.input.streams:
-                junctions[stream].readers.append(pattern.receiver(stream))
+                junctions[stream].add(pattern.receiver(stream), pattern.taker(stream))
         else:
             self._build_stream(query, query.input, junctions)
 
@@ -165,10 +197,29 @@ class StreamEngine:
         # a snapshot is given before anything leaves at the same moment; else in the order of the text
         selector = self._selector(query, junctions) if query.is_snapshot else None
         contexts = [self._context.part() for _ in plan.stages]
-        receiver: Receiver = (selector or self._selector(query, junctions)).receive
+        selector = selector or self._selector(query, junctions)
+        receiver: Receiver = selector.receive
+        kept: Iterable[Event] | None = None
         for make, context in zip(reversed(plan.stages), reversed(contexts), strict=True):
-            receiver = make(context, receiver)
-        junctions[plan.source].readers.append(receiver)
+            if isinstance(make, WindowStage):
+                window = make.make(context, receiver)
+                receiver, kept = window.receive, window.rows()
+            else:
+                receiver = make(context, receiver)
+        junctions[plan.source].add(receiver, self._taker(query, selector, junctions, kept))
+
+    def _taker(
+        self, query: QueryPlan, selector: Selector, junctions: Junctions, kept: Iterable[Event] | None = None
+    ) -> RowTaker | None:
+        """The shorter way of one row; None where there is none. `kept`: what the query's window has."""
+        plan = query.fused
+        # what waits would fail later, and where it fails is seen
+        if plan is None or not self._is_fused or (plan.waits and self._plan.faults):
+            return None
+        goes_on = query.target is not None and query.write is None
+        target = self._target(query.target or "", junctions) if goes_on else Junction()
+        query_listeners = self._query_listeners.setdefault(query.name, []) if query.name is not None else []
+        return plan.bind(self._context, kept, selector, query_listeners, target.takers, target.listeners)
 
     def _build_join(self, query: QueryPlan, plan: JoinPlan, junctions: Junctions) -> None:
         contexts = self._context.part(), self._context.part()
@@ -187,7 +238,7 @@ class StreamEngine:
                 receiver = join.receiver_of_kept(side, self._windows[of_plan.source].rows)
             else:
                 receiver = join.receiver(side, of_plan.window, context)
-            junctions[of_plan.source].readers.append(self._staged(of_plan, receiver))
+            junctions[of_plan.source].add(self._staged(of_plan, receiver))
 
     def _staged(self, side: SidePlan, receiver: Receiver) -> Receiver:
         stages: tuple[MakeStage, ...] = side.before
@@ -199,14 +250,17 @@ class StreamEngine:
         of_selector, of_rate = self._context.part(), self._context.part()
         return Selector(query.selection, of_selector, query.rate(of_rate, self._output(query, junctions)))
 
+    def _target(self, stream: str, junctions: Mapping[str, Junction]) -> Junction:
+        return (junctions if stream.startswith("#") else self._junctions)[stream]
+
     def _output(self, query: QueryPlan, junctions: Mapping[str, Junction]) -> Receiver:
         if query.write is not None:
-            deliver = query.write.receive
+            deliver: Receiver | None = query.write.receive
         elif query.target in self._windows:
             deliver = self._windows[query.target].receive
         elif query.target is not None:
-            at = junctions if query.target.startswith("#") else self._junctions
-            deliver = at[query.target].send
+            target = self._target(query.target, junctions)
+            deliver = one_or_more(target.take, target.send)
         else:
             deliver = None
         listeners = self._query_listeners.setdefault(query.name, []) if query.name is not None else []

@@ -48,28 +48,28 @@ class RowCount(Stateful):
 
 
 class Sum(Stateful):
-    STATE = ("_count", "_total")
+    STATE = ("count", "total")
 
     def __init__(self, zero: Any) -> None:
         self._zero = zero
         self.reset()
 
     def reset(self) -> None:
-        self._count, self._total = 0, self._zero
+        self.count, self.total = 0, self._zero
 
     def add(self, value: Value) -> None:
         if value is not None:
-            self._count += 1
-            self._total += value
+            self.count += 1
+            self.total += value
 
     def remove(self, value: Value) -> None:
         if value is not None:
-            self._count -= 1
-            self._total -= value
+            self.count -= 1
+            self.total -= value
 
     @property
     def value(self) -> Value:
-        return self._total if self._count else None
+        return self.total if self.count else None
 
 
 class LongSum(Sum):
@@ -77,17 +77,17 @@ class LongSum(Sum):
 
     def add(self, value: Value) -> None:
         super().add(value)
-        self._total = as_long(self._total)
+        self.total = as_long(self.total)
 
     def remove(self, value: Value) -> None:
         super().remove(value)
-        self._total = as_long(self._total)
+        self.total = as_long(self.total)
 
 
 class Average(Sum):
     @property
     def value(self) -> Value:
-        return self._total / self._count if self._count else None
+        return self.total / self.count if self.count else None
 
 
 class Deviation(Stateful):
@@ -258,11 +258,31 @@ class UnionSet(Stateful):
 
 
 @dataclass(frozen=True, slots=True)
+class AggregatorSource:
+    """What an aggregator does as Python, for the function that is generated of a whole query: `{a}` is its state, `{x}`
+    the value. Of the common ones it is what their methods do, without the call."""
+
+    add: str = "{a}.add({x})"
+    remove: str = "{a}.remove({x})"
+    value: str = "{a}.value"
+
+
+OF_COUNT = AggregatorSource("{a}.value += 1", "{a}.value -= 1")
+OF_SUM = AggregatorSource(
+    "if {x} is not None: {a}.count += 1; {a}.total += {x}",
+    "if {x} is not None: {a}.count -= 1; {a}.total -= {x}",
+    "({a}.total if {a}.count else None)",
+)
+OF_AVERAGE = AggregatorSource(OF_SUM.add, OF_SUM.remove, "({a}.total / {a}.count if {a}.count else None)")
+
+
+@dataclass(frozen=True, slots=True)
 class AggregatorKind:
     """An aggregator as a query has it: the type of its value, and what makes its state for each group."""
 
     type: ValueType
     make: Callable[[], Aggregator]
+    source: AggregatorSource = AggregatorSource()
 
 
 def _numeric(call: FunctionCall, arguments: Sequence[Code]) -> ValueType:
@@ -278,14 +298,14 @@ def _sum(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
     if type_ in ("int", "long"):
         return AggregatorKind("long", lambda: LongSum(0))
     if type_ == "decimal":
-        return AggregatorKind("decimal", lambda: Sum(Decimal(0)))
-    return AggregatorKind("double", lambda: Sum(0.0))
+        return AggregatorKind("decimal", lambda: Sum(Decimal(0)), OF_SUM)
+    return AggregatorKind("double", lambda: Sum(0.0), OF_SUM)
 
 
 def _average(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
     if _numeric(call, arguments) == "decimal":
-        return AggregatorKind("decimal", lambda: Average(Decimal(0)))
-    return AggregatorKind("double", lambda: Average(0.0))
+        return AggregatorKind("decimal", lambda: Average(Decimal(0)), OF_AVERAGE)
+    return AggregatorKind("double", lambda: Average(0.0), OF_AVERAGE)
 
 
 def _deviation(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
@@ -304,7 +324,7 @@ def _extreme(make: Callable[[int], Aggregator], sign: int) -> Callable[[Function
 def _count(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:
     if len(arguments) > 1:
         raise AppTextError(call.at, f"count() takes at most one argument, and has {len(arguments)}")
-    return AggregatorKind("long", RowCount)
+    return AggregatorKind("long", RowCount, OF_COUNT)
 
 
 def _distinct_count(call: FunctionCall, arguments: Sequence[Code]) -> AggregatorKind:

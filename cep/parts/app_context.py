@@ -1,6 +1,7 @@
 """What the parts of a running app share: the time of its log, which never goes back, and a list of what has state."""
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,7 +25,13 @@ class Stateful:
 
     def restore(self, state: Any) -> None:
         for name, value in zip(self.STATE, state, strict=True):
-            setattr(self, name, value)
+            own = getattr(self, name)
+            if isinstance(own, deque):
+                # filled and not replaced: a generated function may hold it
+                own.clear()
+                own.extend(value)
+            else:
+                setattr(self, name, value)
 
 
 class AppContext:
@@ -38,7 +45,7 @@ class AppContext:
         """`variables`: what its host says of where it runs."""
         self.now = now
         self.variables = dict(variables or {})
-        self._waits: list[tuple[int, int, int, Any]] = []
+        self.waits: list[tuple[int, int, int, Any]] = []
         """Due, number, rank of the part, what it gave."""
         self._number = 0
         self.ranks = 0
@@ -56,8 +63,8 @@ class AppContext:
         for rank in ranks:
             self._parts.pop(rank, None)
             self._wakes.pop(rank, None)
-        self._waits = [wait for wait in self._waits if wait[2] not in ranks]
-        heapq.heapify(self._waits)
+        self.waits = [wait for wait in self.waits if wait[2] not in ranks]
+        heapq.heapify(self.waits)
 
     def keep(self, rank: int, part: Stateful, wake: Wake | None) -> None:
         self._parts[rank] = part
@@ -66,7 +73,7 @@ class AppContext:
 
     def wait(self, due: int, rank: int, what: Any) -> None:
         self._number += 1
-        heapq.heappush(self._waits, (due, self._number, rank, what))
+        heapq.heappush(self.waits, (due, self._number, rank, what))
 
     def next_id(self) -> str:
         """The next id of this log: the same each time it is run."""
@@ -76,20 +83,20 @@ class AppContext:
     def advance(self, at: int) -> None:
         """To `at`, with all that is due until then."""
         self.now = max(self.now, at)
-        if self._waits and self._waits[0][0] <= self.now:
+        if self.waits and self.waits[0][0] <= self.now:
             self._wake_due()
 
     def due(self) -> int | None:
         """When the next part waits to be called; None where none does."""
-        return self._waits[0][0] if self._waits else None
+        return self.waits[0][0] if self.waits else None
 
     def state(self) -> object:
         parts = [(rank, part.state()) for rank, part in self._parts.items()]
-        return self.now, self.ranks, self._number, self._ids, list(self._waits), parts
+        return self.now, self.ranks, self._number, self._ids, list(self.waits), parts
 
     def restore(self, state: Any) -> None:
         """Into an app that has the same parts as the one that the state is of."""
-        self.now, self.ranks, self._number, self._ids, self._waits, parts = state
+        self.now, self.ranks, self._number, self._ids, self.waits, parts = state
         for rank, of_part in parts:
             self._parts[rank].restore(of_part)
 
@@ -106,14 +113,14 @@ class AppContext:
         """What is due of parts that are not over yet; what an earlier part waits for now
         is due with the next row."""
         too_late = []
-        while self._waits and self._waits[0][0] <= self.now:
-            wait = heapq.heappop(self._waits)
+        while self.waits and self.waits[0][0] <= self.now:
+            wait = heapq.heappop(self.waits)
             if wait[2] < rank:
                 too_late.append(wait)
             else:
                 heapq.heappush(calls, (wait[2], wait[0], wait[1], wait[3]))
         for wait in too_late:
-            heapq.heappush(self._waits, wait)
+            heapq.heappush(self.waits, wait)
 
 
 @dataclass(frozen=True, slots=True)

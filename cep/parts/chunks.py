@@ -25,8 +25,30 @@ Event = tuple[Kind, int, Row]
 """Kind, time in milliseconds, values."""
 Chunk = list[Event]
 Receiver = Callable[[Chunk], None]
+RowTaker = Callable[[int, Row], None]
+"""Does with one current event what a receiver does with a chunk of it alone; of its time and values."""
+RowListener = Callable[[int, Row], None]
+"""Of a row's time and values."""
 
 CURRENT, EXPIRED, RESET = Kind.CURRENT, Kind.EXPIRED, Kind.RESET
+
+
+def of_one(receive: Receiver) -> RowTaker:
+    """Of a receiver that has no shorter way."""
+    return lambda at, row: receive([(CURRENT, at, row)])
+
+
+def one_or_more(take: RowTaker, receive: Receiver) -> Receiver:
+    """A receiver that takes the shorter way where it can."""
+
+    def either(chunk: Chunk) -> None:
+        kind, at, row = chunk[0]
+        if len(chunk) == 1 and kind is CURRENT:
+            take(at, row)
+        else:
+            receive(chunk)
+
+    return either
 
 
 def as_current(chunk: Chunk) -> Chunk:

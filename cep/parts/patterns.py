@@ -4,13 +4,15 @@ A row is offered to the steps from the last to the first, so that it fills one p
 sequence every row of its streams must be the next step's: a partial match that it does not extend is over.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from cep.parts.app_context import PartContext, Stateful
-from cep.parts.chunks import CURRENT, Chunk, Receiver, Row
+from cep.parts.chunks import CURRENT, Chunk, Receiver, Row, RowTaker
 
 Places = list[list[tuple[int, Row]]]
 """Of each step's place: the rows that it has so far, with their times."""
@@ -36,6 +38,8 @@ class PartialMatch:
 
     def without(self, first: int) -> "PartialMatch":
         """A new one that has what this one has before that place."""
+        if first == 0:
+            return PartialMatch([[] for _ in self.places], self.at)
         places = [list(rows) if place < first else [] for place, rows in enumerate(self.places)]
         return PartialMatch(places, self.at, began=next((rows[0][0] for rows in places if rows), None))
 
@@ -64,6 +68,11 @@ class StepPlan:
     most: int | None = 1
     is_counted: bool = False
     restarts: tuple[int, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the first row that passes completes it."""
+        return len(self.parts) == 1 and not self.is_counted and not self.parts[0].is_absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,15 @@ class _Step:
     waiting: list[PartialMatch] = field(default_factory=list)
     arriving: list[PartialMatch] = field(default_factory=list)
     """Wait from the next row on."""
+    oldest: float = math.inf
+    """No match of a plain step began before, so nothing is looked for that is late."""
+    is_plain: bool = False
+    place: int = 0
+    """The first one of its parts."""
+
+
+_Offer = tuple[int, _Step, Part]
+"""To which step, its number first, and as which of its parts a row is offered."""
 
 
 class Pattern(Stateful):
@@ -103,11 +121,17 @@ class Pattern(Stateful):
     def __init__(self, plan: PatternPlan, context: PartContext, emit: Receiver) -> None:
         """`emit` is given the matches that a step completes with one row, as a chunk."""
         self._plan, self._context, self._emit = plan, context, emit
-        self._steps = [_Step(step) for step in plan.steps]
+        self._steps = [
+            _Step(step, is_plain=step.is_plain, place=min(part.place for part in step.parts)) for step in plan.steps
+        ]
         self._parts = {part.place: (number, part) for number, step in enumerate(plan.steps) for part in step.parts}
         self._out: Chunk = []
         self._shared = plan.shared
-        self._by_stream = {stream: self._offers(stream) for stream in plan.streams}
+        has_long_every = any(first < last for last, step in enumerate(plan.steps) for first in step.restarts)
+        self._begins_again = plan.within is not None and (plan.kind == "sequence" or has_long_every)
+        self._begins_always = self._begins_again or plan.kind == "sequence"
+        self._within = math.inf if plan.within is None else plan.within
+        self._has_arrived = False
         context.keep(self, self._time_over)
         self._arrive(0, self._start(context.now))
 
@@ -115,33 +139,48 @@ class Pattern(Stateful):
         return [(step.waiting, step.arriving) for step in self._steps]
 
     def restore(self, state: Any) -> None:
+        self._has_arrived = True
         for step, (waiting, arriving) in zip(self._steps, state, strict=True):
-            step.waiting, step.arriving = waiting, arriving
+            step.waiting, step.arriving, step.oldest = waiting, arriving, -math.inf
 
     def _start(self, at: int) -> PartialMatch:
         return PartialMatch([[] for _ in range(self._plan.places)], at)
 
+    def taker(self, stream: str) -> RowTaker:
+        return partial(self._take, self._offers(stream), stream in self._shared)
+
     def receiver(self, stream: str) -> Receiver:
+        take = self.taker(stream)
+
         def receive(chunk: Chunk) -> None:
             for _, at, row in chunk:
-                self._take(stream, at, row)
+                take(at, row)
 
         return receive
 
-    def _take(self, stream: str, at: int, row: Row) -> None:
-        if self._plan.within is not None:
+    def _take(self, offers: list[_Offer], together: bool, at: int, row: Row) -> None:
+        if self._has_arrived or self._begins_always:
+            self._begin(at)
+        for number, step, part in offers:
+            if step.waiting:
+                if part.looks_back or not step.is_plain:
+                    self._offer(number, part, at, row)
+                elif part.passes(row, at, ()):
+                    self._complete_all(number, step, part, at, row)
+                elif at - step.oldest > self._within:
+                    self._drop_late(step, at)
+                if self._out:
+                    self._pass_on(together=together)
+
+    def _begin(self, at: int) -> None:
+        if self._begins_again:
             self._begin_again(at)
         self._let_arrive()
-        for number, part in self._by_stream[stream]:
-            if self._steps[number].waiting:
-                self._offer(number, part, at, row)
-                if self._out:
-                    self._pass_on(together=stream in self._shared)
 
-    def _offers(self, stream: str) -> list[tuple[int, Part]]:
+    def _offers(self, stream: str) -> list[_Offer]:
         """The parts that read the stream, from the last step to the first."""
-        steps = reversed(list(enumerate(self._plan.steps)))
-        return [(number, part) for number, step in steps for part in step.parts if part.stream == stream]
+        steps = reversed(list(enumerate(self._steps)))
+        return [(number, step, part) for number, step in steps for part in step.plan.parts if part.stream == stream]
 
     def _pass_on(self, *, together: bool) -> None:
         """A chunk of its own for each match, but of a stream that several steps read one for all that a step
@@ -165,15 +204,33 @@ class Pattern(Stateful):
                     late = [match for match in place.waiting if self._is_late(match, at)]
                     for match in late:
                         place.waiting.remove(match)
-                        self._arrive(first, match.without(self._first_place(first)))
+                        self._arrive(first, match.without(self._steps[first].place))
 
     def _let_arrive(self) -> None:
-        is_sequence = self._plan.kind == "sequence"
+        self._has_arrived, is_sequence = False, self._plan.kind == "sequence"
         if is_sequence and self._plan.starts_always and not self._steps[0].arriving:
             self._arrive(0, self._start(self._context.now))
         for step in self._steps:
-            step.waiting = step.arriving if is_sequence else [*step.waiting, *step.arriving]
-            step.arriving = []
+            if is_sequence:
+                step.waiting, step.arriving = step.arriving, []
+            elif step.arriving:
+                for match in step.arriving:
+                    if match.began is not None and match.began < step.oldest:
+                        step.oldest = match.began
+                step.waiting += step.arriving
+                step.arriving = []
+
+    def _complete_all(self, number: int, step: _Step, part: Part, at: int, row: Row) -> None:
+        """As `_offer`, of a plain step whose row passes for all that wait."""
+        matches, step.waiting, step.oldest = step.waiting, [], math.inf
+        for match in matches:
+            if not self._is_late(match, at):
+                self._filled(part, match, at, row)
+                self._completed(number, match)
+
+    def _drop_late(self, step: _Step, at: int) -> None:
+        step.waiting = [match for match in step.waiting if not self._is_late(match, at)]
+        step.oldest = min((match.began for match in step.waiting if match.began is not None), default=math.inf)
 
     def _offer(self, number: int, part: Part, at: int, row: Row) -> None:
         step = self._steps[number]
@@ -185,10 +242,17 @@ class Pattern(Stateful):
                 if part.is_absent:
                     self._appeared(number, part, match, at)
                 else:
-                    match.places[part.place].append((at, row))
-                    match.at = at
-                    match.began = at if match.began is None else match.began
+                    self._filled(part, match, at, row)
                     self._extended(number, match)
+
+    def _filled(self, part: Part, match: PartialMatch, at: int, row: Row) -> None:
+        match.places[part.place].append((at, row))
+        match.at = at
+        if match.began is None:
+            match.began = at
+            # beside a step that needs no row it may be waiting elsewhere too
+            for step in self._steps:
+                step.oldest = min(step.oldest, at)
 
     def _appeared(self, number: int, part: Part, match: PartialMatch, at: int) -> None:
         """The row came that must be absent: beside `or` its part is over, otherwise the match. What waits at the
@@ -261,10 +325,7 @@ class Pattern(Stateful):
         else:
             self._out.append((CURRENT, match.at, match.values()))
         for first in self._steps[number].plan.restarts:
-            self._arrive(first, match.without(self._first_place(first)))
-
-    def _first_place(self, number: int) -> int:
-        return min(part.place for part in self._steps[number].plan.parts)
+            self._arrive(first, match.without(self._steps[first].place))
 
     def _arrive(self, number: int, match: PartialMatch) -> None:
         """A step that needs no row is passed at once."""
@@ -277,6 +338,7 @@ class Pattern(Stateful):
         if self._plan.kind == "sequence" and step.arriving:
             return
         step.arriving.append(match)
+        self._has_arrived = True
         for part in step.plan.parts:
             if part.wait is not None:
                 self._context.wake_at(match.at + part.wait, (part.place, match))

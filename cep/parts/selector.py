@@ -21,18 +21,32 @@ Selected = tuple[Kind, int, Row, Hashable]
 SelectedReceiver = Callable[[list[Selected]], None]
 
 
+Outputs = Callable[[Row, int, Sequence[object]], Row]
+"""Of a row, its time and the aggregators' values."""
+Having = Callable[[Row, Row, int, Sequence[object]], bool]
+"""Of an output, the row that it was made of, its time and the aggregators' values."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionSource:
+    """The Python of a selection's functions, for one that does all that its query does."""
+
+    outputs: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    group: tuple[str, ...] = ()
+    having: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class SelectorPlan:
     """A compiled selection; the functions are generated."""
 
-    outputs: Callable[[Row, int, Sequence[object]], Row]
-    """Of a row, its time and the aggregators' values."""
+    outputs: Outputs
     arguments: Callable[[Row, int], Row]
     """What each aggregator is given."""
     kinds: tuple[AggregatorKind, ...] = ()
     group: Callable[[Row, int], Hashable] | None = None
-    having: Callable[[Row, Row, int, Sequence[object]], bool] | None = None
-    """Of an output, the row that it was made of, its time and the aggregators' values."""
+    having: Having | None = None
     order: tuple[tuple[int, bool], ...] = ()
     """Positions of outputs, and whether they descend."""
     limit: int | None = None
@@ -40,39 +54,41 @@ class SelectorPlan:
     wanted: frozenset[Kind] = frozenset((CURRENT,))
     is_per_event: bool = False
     """Every event has an output of its own, with aggregators too."""
+    source: SelectionSource = SelectionSource(())
 
 
 class Selector(Stateful):
     """The state of one selection: the aggregators of each group."""
 
     def __init__(self, plan: SelectorPlan, context: PartContext, emit: SelectedReceiver) -> None:
-        self._plan, self._emit = plan, emit
-        self._groups: dict[Hashable, list[Aggregator]] = {}
+        self._plan, self.emit = plan, emit
+        self.groups: dict[Hashable, list[Aggregator]] = {}
+        """Generated functions hold it."""
         # looked at for every event; a set of an enumeration is slow to ask
         self._wants_current, self._wants_expired = CURRENT in plan.wanted, EXPIRED in plan.wanted
         if plan.kinds:
             context.keep(self)
 
     def state(self) -> object:
-        return [(key, [one.state() for one in aggregators]) for key, aggregators in self._groups.items()]
+        return [(key, [one.state() for one in aggregators]) for key, aggregators in self.groups.items()]
 
     def restore(self, state: Any) -> None:
-        self._groups = {}
+        self.groups.clear()
         for key, of_aggregators in state:
-            aggregators = self._groups[key] = [one.make() for one in self._plan.kinds]
+            aggregators = self.new_group(key)
             for aggregator, of_one in zip(aggregators, of_aggregators, strict=True):
                 aggregator.restore(of_one)
 
     def receive(self, chunk: Chunk) -> None:
         selected = self._selected(chunk)
         if selected:
-            self._emit(selected)
+            self.emit(selected)
 
     def receive_all(self, chunks: Iterable[Chunk]) -> None:
         """Each chunk for itself, and what is selected of all of them together."""
         selected = [row for chunk in chunks for row in self._selected(chunk)]
         if selected:
-            self._emit(selected)
+            self.emit(selected)
 
     def _selected(self, chunk: Chunk) -> list[Selected]:
         selected = self._aggregated(chunk) if self._plan.kinds else self._plain(chunk)
@@ -119,7 +135,7 @@ class Selector(Stateful):
                 self._reset()
                 continue
             key = None if plan.group is None else plan.group(row, at)
-            aggregators = self._groups.get(key) or self._new_group(key)
+            aggregators = self.groups.get(key) or self.new_group(key)
             given = zip(aggregators, plan.arguments(row, at), strict=True)
             if kind is CURRENT:
                 for aggregator, argument in given:
@@ -137,12 +153,12 @@ class Selector(Stateful):
                     outputs.append(last[key])
         return outputs if plan.is_per_event else list(last.values())
 
-    def _new_group(self, key: Hashable) -> list[Aggregator]:
-        aggregators = self._groups[key] = [one.make() for one in self._plan.kinds]
+    def new_group(self, key: Hashable) -> list[Aggregator]:
+        aggregators = self.groups[key] = [one.make() for one in self._plan.kinds]
         return aggregators
 
     def _reset(self) -> None:
-        for aggregators in self._groups.values():
+        for aggregators in self.groups.values():
             for aggregator in aggregators:
                 aggregator.reset()
 
