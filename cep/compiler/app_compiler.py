@@ -5,18 +5,22 @@ from dataclasses import dataclass, field
 
 from cep.compiler.aggregation_compiler import AggregationPlan, aggregation_plan
 from cep.compiler.expression_code import placed
+from cep.compiler.own_calls import bound, define_functions
 from cep.compiler.partitions import PartitionPlan, partition_key, purge_plan
 from cep.compiler.query_compiler import WANTED, QueryPlan, Readable, query_plan
 from cep.compiler.table_compiler import in_table_code, table_of
 from cep.compiler.value_functions import RUNTIME_NAMES
 from cep.compiler.window_arguments import MakeWindow
 from cep.compiler.window_plans import check_cron, window_plan
+from cep.functions.operator_terms import OperatorTerms
+from cep.functions.own_functions import OwnFunctions
 from cep.language.app_ends import KINDS
 from cep.language.app_tree import (
     AggregationDefinition,
     App,
     ColumnDefinition,
     Definition,
+    FunctionDefinition,
     PartitionBlock,
     Query,
     StreamDefinition,
@@ -56,6 +60,7 @@ class AppPlan:
     aggregations: dict[str, AggregationPlan] = field(default_factory=dict)
     triggers: dict[str, MakeTrigger] = field(default_factory=dict)
     elements: list[QueryPlan | PartitionPlan] = field(default_factory=list)
+    own: OwnFunctions = field(default_factory=lambda: OwnFunctions(OperatorTerms()))
 
     @property
     def of_aggregations(self) -> dict[str, Columns]:
@@ -69,9 +74,11 @@ class AppPlan:
         return [query for queries in grouped for query in queries]
 
 
-def compile_app(app: App, context: PartContext) -> AppPlan:
+def compile_app(app: App, context: PartContext, terms: OperatorTerms) -> AppPlan:
     """`context`: of the app that will run. Raises AppTextError, AppUnsupportedError."""
-    plan = AppPlan()
+    plan = AppPlan(own=OwnFunctions(terms))
+    define_functions(app, plan.own)
+    app = bound(app, plan.own)
     environment = environment_of(plan, context)
     for part in (*app.definitions, *app.elements):
         with placed(part.at):
@@ -82,7 +89,7 @@ def compile_app(app: App, context: PartContext) -> AppPlan:
 
 def environment_of(plan: AppPlan, context: PartContext) -> Environment:
     """What generated Python of this app may use."""
-    names: dict[str, object] = {**RUNTIME_NAMES, "app": context}
+    names: dict[str, object] = {**RUNTIME_NAMES, **plan.own.runtime, "app": context}
     return Environment(names, in_table_code(plan.tables, names))
 
 
@@ -146,11 +153,8 @@ def _define(plan: AppPlan, definition: Definition, environment: Environment) -> 
             columns = columns_of(definition.columns)
             make = window_plan(definition.window, RowScope(columns, frozenset((definition.name,))), environment)
             plan.windows[definition.name] = NamedWindowPlan(columns, make, WANTED[definition.output])
-        case _:
-            raise AppUnsupportedError(
-                definition.at,
-                f"{definition.name}: functions in other languages are not supported yet",
-            )
+        case FunctionDefinition():
+            pass  # before all others, since any may call it
 
 
 def _add_fault_action(plan: AppPlan, definition: StreamDefinition) -> None:

@@ -14,6 +14,7 @@ from cep.compiler.stages import MakeStage
 from cep.engine.junctions import Junction, Junctions, RowListener, drop_faults, faults_to
 from cep.engine.on_demand import answer
 from cep.engine.partition_instances import PartitionInstances
+from cep.functions.operator_terms import OperatorTerms
 from cep.language.app_ends import app_ends
 from cep.language.app_tree import App, OnDemandQuery
 from cep.parts.aggregations import Aggregation
@@ -30,11 +31,18 @@ from cep.parts.windows import EventWindow
 class StreamEngine:
     """One app. Raises AppTextError, AppUnsupportedError where it cannot run as it is written."""
 
-    def __init__(self, app: App, now: int = 0, variables: Mapping[str, str] | None = None) -> None:
-        """`now`: where its clock begins, milliseconds. `variables`: what `context:getVar` gives."""
+    def __init__(
+        self,
+        app: App,
+        now: int = 0,
+        variables: Mapping[str, str] | None = None,
+        terms: OperatorTerms | None = None,
+    ) -> None:
+        """`now`: where its clock begins, milliseconds. `variables`: what `context:getVar` gives. `terms`: what it may
+        use and take; without them no folder, and limits as they are by default."""
         self._context, self._ends = AppContext(now, variables), tuple(app_ends(app))
         self._own = self._context.part()
-        self._plan: AppPlan = compile_app(app, self._own)
+        self._plan: AppPlan = compile_app(app, self._own, terms or OperatorTerms())
         for table in self._plan.tables.values():
             self._context.part().keep(table)
         self._junctions = {name: Junction() for name in (*self._plan.streams, *self._plan.windows)}
