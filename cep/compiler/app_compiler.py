@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from cep.compiler.aggregation_compiler import AggregationPlan, aggregation_plan
 from cep.compiler.expression_code import placed
+from cep.compiler.limit_annotation import app_limits
 from cep.compiler.own_calls import bound, define_functions
 from cep.compiler.partitions import PartitionPlan, partition_key, purge_plan
 from cep.compiler.query_compiler import WANTED, QueryPlan, Readable, query_plan
@@ -31,6 +32,7 @@ from cep.language.app_tree import (
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.app_context import PartContext
+from cep.parts.app_limits import AppLimits
 from cep.parts.chunks import Kind, Receiver
 from cep.parts.cron_times import CronTimes
 from cep.parts.scope import Columns, Environment, RowScope, TypedColumn, check_fits, columns_of
@@ -60,6 +62,7 @@ class AppPlan:
     aggregations: dict[str, AggregationPlan] = field(default_factory=dict)
     triggers: dict[str, MakeTrigger] = field(default_factory=dict)
     elements: list[QueryPlan | PartitionPlan] = field(default_factory=list)
+    limits: AppLimits = field(default_factory=AppLimits)
     own: OwnFunctions = field(default_factory=lambda: OwnFunctions(OperatorTerms()))
 
     @property
@@ -76,7 +79,7 @@ class AppPlan:
 
 def compile_app(app: App, context: PartContext, terms: OperatorTerms) -> AppPlan:
     """`context`: of the app that will run. Raises AppTextError, AppUnsupportedError."""
-    plan = AppPlan(own=OwnFunctions(terms))
+    plan = AppPlan(limits=app_limits(app, terms.limits), own=OwnFunctions(terms))
     define_functions(app, plan.own)
     app = bound(app, plan.own)
     environment = environment_of(plan, context)
@@ -114,7 +117,7 @@ def _partition(plan: AppPlan, block: PartitionBlock, environment: Environment) -
         query = query_plan(element, _readable_with(plan, inner), environment)
         _add_stream(plan, query, inner if query.target is not None and query.target.startswith("#") else plan.streams)
         queries.append(query)
-    return PartitionPlan(keys, tuple(queries), tuple(inner), purge)
+    return PartitionPlan(keys, tuple(queries), tuple(inner), block.at.line, purge)
 
 
 def _check_names(plan: AppPlan) -> None:

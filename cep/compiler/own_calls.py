@@ -5,7 +5,10 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from cep.compiler.value_functions import FUNCTIONS
-from cep.functions.own_functions import OwnFunctions
+from cep.functions.model_scores import model_file
+from cep.functions.operator_terms import OperatorTerms
+from cep.functions.own_functions import PYTHON, OwnFunctions
+from cep.functions.python_functions import file_digest, function_file, named_function
 from cep.language.app_tree import App, FunctionDefinition
 from cep.language.expression_tree import FunctionCall, OwnFunction, Place
 from cep.language.language_errors import AppTextError
@@ -47,6 +50,18 @@ def calls_of(tree: object) -> Iterator[FunctionCall]:
             if isinstance(node, FunctionCall):
                 yield node
             waiting += [getattr(node, one.name) for one in fields(node)]
+
+
+def operator_files(app: App, terms: OperatorTerms) -> tuple[tuple[str, str], ...]:
+    """Files of the operator's folders that the app uses, each with a digest of its content. Raises AppTextError where
+    one is missing, OSError where one cannot be read."""
+    paths = {
+        function_file(one, terms.functions, named_function(one)[0])
+        for one in app.definitions
+        if isinstance(one, FunctionDefinition) and one.language.lower() == PYTHON
+    }
+    paths |= {model_file(call, terms.models).path for call in calls_of(app) if call.full_name == MODEL}
+    return tuple((path.name, file_digest(path)) for path in sorted(paths))
 
 
 def own_code(call: FunctionCall, own: OwnFunction, arguments: Sequence[Code]) -> Code:

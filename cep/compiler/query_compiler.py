@@ -73,6 +73,11 @@ class QueryPlan:
     is_snapshot: bool = False
     """Whether its rate gives what is there, every some time."""
 
+    @property
+    def label(self) -> str:
+        """In a sentence."""
+        return f"the query at line {self.at.line}" if self.name is None else f"the query {self.name!r}"
+
 
 @dataclass(frozen=True, slots=True)
 class Readable:

@@ -30,3 +30,5 @@ class AppLimits:
     """CPU of one call of a function in JavaScript."""
     script_bytes: int = 32 * 1024**2
     """Memory of all functions in JavaScript."""
+    worker_bytes: int = 1536 * 1024**2
+    """Memory of a process that runs a partition live."""
