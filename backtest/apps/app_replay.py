@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from backtest.apps.recorded_messages import RecordedPartition
 from cep.hosts.app_messages import app_message
+from cep.hosts.event_watch import EventWatch, watched
 from cep.hosts.hosted_app import AppFailedError, AppSource, HostedApp
 from datasets.errors import ImportRejectedError
 from streams.message_format import WireError
@@ -39,12 +40,13 @@ def replayed(source: AppSource, partition: RecordedPartition) -> Iterator[bytes]
     """Raises AppFailedError; ImportRejectedError, WireError, OSError, ArrowInvalid where the recording cannot be
     read."""
     app = HostedApp(source, partition.partition)
-    for number, (offset, written_at, row) in enumerate(partition.messages(), start=1):
-        for out in app.take(offset, written_at, row):
-            yield app_message(out)
-        if number % ROWS_BETWEEN_LOOKS == 0:
-            # keeps it too much? live it would be ended
-            app.snapshot()
+    with watched(EventWatch(lambda: app)):
+        for number, (offset, written_at, row) in enumerate(partition.messages(), start=1):
+            for out in app.take(offset, written_at, row):
+                yield app_message(out)
+            if number % ROWS_BETWEEN_LOOKS == 0:
+                # keeps it too much? live it would be ended
+                app.snapshot()
 
 
 def replayed_in_spark(

@@ -5,18 +5,23 @@ from dataclasses import dataclass, field
 
 from cep.compiler.aggregation_compiler import AggregationPlan, aggregation_plan
 from cep.compiler.expression_code import placed
+from cep.compiler.limit_annotation import app_limits
+from cep.compiler.own_calls import bound, define_functions
 from cep.compiler.partitions import PartitionPlan, partition_key, purge_plan
 from cep.compiler.query_compiler import WANTED, QueryPlan, Readable, query_plan
 from cep.compiler.table_compiler import in_table_code, table_of
 from cep.compiler.value_functions import RUNTIME_NAMES
 from cep.compiler.window_arguments import MakeWindow
 from cep.compiler.window_plans import check_cron, window_plan
+from cep.functions.operator_terms import OperatorTerms
+from cep.functions.own_functions import OwnFunctions
 from cep.language.app_ends import KINDS
 from cep.language.app_tree import (
     AggregationDefinition,
     App,
     ColumnDefinition,
     Definition,
+    FunctionDefinition,
     PartitionBlock,
     Query,
     StreamDefinition,
@@ -27,6 +32,7 @@ from cep.language.app_tree import (
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.app_context import PartContext
+from cep.parts.app_limits import AppLimits
 from cep.parts.chunks import Kind, Receiver
 from cep.parts.cron_times import CronTimes
 from cep.parts.scope import Columns, Environment, RowScope, TypedColumn, check_fits, columns_of
@@ -56,6 +62,8 @@ class AppPlan:
     aggregations: dict[str, AggregationPlan] = field(default_factory=dict)
     triggers: dict[str, MakeTrigger] = field(default_factory=dict)
     elements: list[QueryPlan | PartitionPlan] = field(default_factory=list)
+    limits: AppLimits = field(default_factory=AppLimits)
+    own: OwnFunctions = field(default_factory=lambda: OwnFunctions(OperatorTerms()))
 
     @property
     def of_aggregations(self) -> dict[str, Columns]:
@@ -69,9 +77,11 @@ class AppPlan:
         return [query for queries in grouped for query in queries]
 
 
-def compile_app(app: App, context: PartContext) -> AppPlan:
+def compile_app(app: App, context: PartContext, terms: OperatorTerms) -> AppPlan:
     """`context`: of the app that will run. Raises AppTextError, AppUnsupportedError."""
-    plan = AppPlan()
+    plan = AppPlan(limits=app_limits(app, terms.limits), own=OwnFunctions(terms))
+    define_functions(app, plan.own)
+    app = bound(app, plan.own)
     environment = environment_of(plan, context)
     for part in (*app.definitions, *app.elements):
         with placed(part.at):
@@ -82,7 +92,7 @@ def compile_app(app: App, context: PartContext) -> AppPlan:
 
 def environment_of(plan: AppPlan, context: PartContext) -> Environment:
     """What generated Python of this app may use."""
-    names: dict[str, object] = {**RUNTIME_NAMES, "app": context}
+    names: dict[str, object] = {**RUNTIME_NAMES, **plan.own.runtime, "app": context}
     return Environment(names, in_table_code(plan.tables, names))
 
 
@@ -107,7 +117,7 @@ def _partition(plan: AppPlan, block: PartitionBlock, environment: Environment) -
         query = query_plan(element, _readable_with(plan, inner), environment)
         _add_stream(plan, query, inner if query.target is not None and query.target.startswith("#") else plan.streams)
         queries.append(query)
-    return PartitionPlan(keys, tuple(queries), tuple(inner), purge)
+    return PartitionPlan(keys, tuple(queries), tuple(inner), block.at.line, purge)
 
 
 def _check_names(plan: AppPlan) -> None:
@@ -146,11 +156,8 @@ def _define(plan: AppPlan, definition: Definition, environment: Environment) -> 
             columns = columns_of(definition.columns)
             make = window_plan(definition.window, RowScope(columns, frozenset((definition.name,))), environment)
             plan.windows[definition.name] = NamedWindowPlan(columns, make, WANTED[definition.output])
-        case _:
-            raise AppUnsupportedError(
-                definition.at,
-                f"{definition.name}: functions in other languages are not supported yet",
-            )
+        case FunctionDefinition():
+            pass  # before all others, since any may call it
 
 
 def _add_fault_action(plan: AppPlan, definition: StreamDefinition) -> None:

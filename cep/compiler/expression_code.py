@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import cast
 
+from cep.compiler.own_calls import own_code
 from cep.compiler.value_functions import FUNCTIONS
 from cep.errors import CepCannotStartError
 from cep.language.expression_tree import (
@@ -105,6 +106,8 @@ class ExpressionCompiler:
         if aggregated is not None:
             return aggregated
         name = node.full_name
+        if node.own is not None:
+            return own_code(node, node.own, [self.code_of(argument) for argument in node.arguments])
         if name not in FUNCTIONS:
             raise unknown(node.at, f"there is no function {name}()", name, list(FUNCTIONS))
         return FUNCTIONS[name](node, [self.code_of(argument) for argument in node.arguments])

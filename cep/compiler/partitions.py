@@ -55,7 +55,14 @@ class PartitionPlan:
     keys: Mapping[str, PartitionKey]
     queries: tuple[QueryPlan, ...]
     inner: tuple[str, ...]
+    line: int
+    """Of the text, where it begins."""
     purge: PurgePlan | None = None
+
+    @property
+    def label(self) -> str:
+        """In a sentence."""
+        return f"the partition at line {self.line}"
 
 
 def purge_plan(annotations: Sequence[Annotation]) -> PurgePlan | None:

@@ -76,6 +76,11 @@ class QueryPlan:
     fused: FusedPlan | None = None
     """Of one row, where there is a shorter way through all parts but a pattern's."""
 
+    @property
+    def label(self) -> str:
+        """In a sentence."""
+        return f"the query at line {self.at.line}" if self.name is None else f"the query {self.name!r}"
+
 
 @dataclass(frozen=True, slots=True)
 class Readable:

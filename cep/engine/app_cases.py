@@ -16,10 +16,12 @@ from pydantic.dataclasses import dataclass
 
 from cep.engine.junctions import FAULTS
 from cep.engine.stream_engine import StreamEngine
+from cep.functions.operator_terms import OperatorTerms
 from cep.language.app_parser import parse_app, parse_on_demand
 from cep.language.app_tree import App
 from cep.language.expression_tree import ValueType
 from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.parts.app_limits import AppLimitError
 from cep.parts.chunks import CURRENT, EXPIRED, Chunk
 from cep.parts.scope import Columns
 
@@ -83,13 +85,19 @@ def read_case(line: str) -> AppCase:
         raise AppCaseError(f"{where}: {first['msg']}" if where else first["msg"]) from None
 
 
-def differences(case: AppCase, text: str | None = None, parse: Callable[[str], App] = parse_app) -> list[str]:
+def differences(
+    case: AppCase,
+    text: str | None = None,
+    parse: Callable[[str], App] = parse_app,
+    terms: OperatorTerms | None = None,
+) -> list[str]:
     """What differs from the expected rows, a sentence for each stream; nothing where all is equal. `text`: of the app,
-    where the case has none. `parse`: as the app's host reads it.
+    where the case has none. `parse`: as the app's host reads it. `terms`: what it may use and take.
 
     Raises AppTextError, AppUnsupportedError, AppCaseError.
     """
-    engine = StreamEngine(parse(case.app if case.app is not None else text or ""), _begins(case), case.variables)
+    app = parse(case.app if case.app is not None else text or "")
+    engine = StreamEngine(app, _begins(case), case.variables, terms)
     watched = _Watched(engine, case)
     watched.run()
     return [*_of_streams(case, watched), *_of_queries(case, watched), *_of_answers(case, engine)]
@@ -142,8 +150,11 @@ class _Watched:
             raise AppCaseError(f"the event of {stream!r} at {at} {problem}")
         try:
             self._engine.send(stream, at, tuple(values))
-        except FAULTS as error:
+            self._engine.check_limits()
+        except (*FAULTS, AppLimitError) as error:
             raise AppCaseError(f"the event of {stream!r} at {at} cannot be computed: {error}") from error
+        except RecursionError as error:
+            raise AppCaseError(f"the event of {stream!r} at {at} cannot be computed: it feeds itself") from error
 
 
 def _told(query: str, chunk: Chunk) -> Iterable[Any]:

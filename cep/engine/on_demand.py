@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from cep.compiler.aggregation_reads import Finds, aggregation_finds
 from cep.compiler.app_compiler import AppPlan, environment_of
 from cep.compiler.expression_code import placed
+from cep.compiler.own_calls import bound
 from cep.compiler.query_compiler import Selecting
 from cep.compiler.stages import row_condition
 from cep.compiler.table_compiler import table_write
@@ -29,7 +30,7 @@ def answer(
 ) -> list[Row]:
     """The selected rows; none of a query that writes. Raises AppTextError, AppUnsupportedError."""
     with placed(query.at):
-        return _answer(query, plan, _Kept(windows, aggregations), context)
+        return _answer(bound(query, plan.own), plan, _Kept(windows, aggregations), context)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class PartitionInstances(Stateful):
         self, plan: PartitionPlan, context: AppContext, junctions: Junctions, build: Build, *, is_fused: bool
     ) -> None:
         self._plan, self._context, self._junctions, self._build = plan, context, junctions, build
+        self.name = plan.label
         self.by_key: dict[str, PartitionInstance] = {}
         if plan.purge is not None:
             self._own = context.part()

@@ -12,12 +12,15 @@ from cep.compiler.partitions import PartitionPlan
 from cep.compiler.query_compiler import QueryPlan, StreamPlan
 from cep.compiler.stages import MakeStage, WindowStage
 from cep.engine.junctions import Junction, Junctions, drop_faults, faults_to
+from cep.engine.kept_amounts import check_amounts
 from cep.engine.on_demand import answer
 from cep.engine.partition_instances import PartitionInstances
+from cep.functions.operator_terms import OperatorTerms
 from cep.language.app_ends import app_ends
 from cep.language.app_tree import App, OnDemandQuery
 from cep.parts.aggregations import Aggregation
 from cep.parts.app_context import AppContext
+from cep.parts.app_limits import AppLimits
 from cep.parts.chunks import Chunk, Event, Receiver, Row, RowListener, RowTaker, as_current, one_or_more
 from cep.parts.joins import Join, JoinSide
 from cep.parts.patterns import Pattern, PatternPlan
@@ -31,15 +34,23 @@ class StreamEngine:
     """One app. Raises AppTextError, AppUnsupportedError where it cannot run as it is written."""
 
     def __init__(
-        self, app: App, now: int = 0, variables: Mapping[str, str] | None = None, *, is_fused: bool = True
+        self,
+        app: App,
+        now: int = 0,
+        variables: Mapping[str, str] | None = None,
+        terms: OperatorTerms | None = None,
+        *,
+        is_fused: bool = True,
     ) -> None:
-        """`now`: where its clock begins, milliseconds. `variables`: what `context:getVar` gives. `is_fused`: whether
-        rows that come alone take the shorter way through the queries that have one; the rows are the same."""
+        """`now`: where its clock begins, milliseconds. `variables`: what `context:getVar` gives. `terms`: what it may
+        use and take; without them no folder, and limits as they are by default. `is_fused`: whether rows that come
+        alone take the shorter way through the queries that have one; the rows are the same."""
         self._is_fused = is_fused
         self._context, self._ends = AppContext(now, variables), tuple(app_ends(app))
         self._own = self._context.part()
-        self._plan: AppPlan = compile_app(app, self._own)
-        for table in self._plan.tables.values():
+        self._plan: AppPlan = compile_app(app, self._own, terms or OperatorTerms())
+        for name, table in self._plan.tables.items():
+            self._context.owner = f"the table {name!r}"
             self._context.part().keep(table)
         self._junctions = {name: Junction() for name in (*self._plan.streams, *self._plan.windows)}
         for name, make in self._plan.triggers.items():
@@ -57,7 +68,7 @@ class StreamEngine:
         self._partitions: list[PartitionInstances] = []
         for name, has_stream in self._plan.faults.items():
             self._junctions[name].on_fault = faults_to(self._junctions[f"!{name}"]) if has_stream else drop_faults
-        self._aggregations = {name: self._aggregation(plan) for name, plan in self._plan.aggregations.items()}
+        self._aggregations = {name: self._aggregation(name, plan) for name, plan in self._plan.aggregations.items()}
         for element in self._plan.elements:
             if isinstance(element, PartitionPlan):
                 instances = PartitionInstances(element, self._context, self._junctions, self._build, is_fused=is_fused)
@@ -157,12 +168,24 @@ class StreamEngine:
             self._partitions[number].instance(key).used_at = used_at
         self._context.restore(of_parts)
 
+    @property
+    def limits(self) -> AppLimits:
+        """As the app's text and the operator's terms have them."""
+        return self._plan.limits
+
+    def check_limits(self) -> None:
+        """Raises AppLimitError where a query, a table or a partition keeps more than it may. Takes time in proportion
+        to the number of parts: to be called now and then."""
+        keys = ((partition.name, len(partition.by_key)) for partition in self._partitions)
+        check_amounts(self._context.kept(), keys, self._plan.limits)
+
     def ask(self, query: OnDemandQuery) -> list[Row]:
         """The rows of an on-demand query. Raises AppTextError, AppUnsupportedError."""
         return answer(query, self._plan, self._windows, self._aggregations, self._own)
 
     def _named_window(self, name: str, plan: NamedWindowPlan) -> EventWindow:
         junction = self._junctions[name]
+        self._context.owner = f"the window {name!r}"
 
         def emit(chunk: Chunk) -> None:
             wanted = [event for event in chunk if event[0] in plan.wanted]
@@ -171,7 +194,8 @@ class StreamEngine:
 
         return plan.make(self._context.part(), emit)
 
-    def _aggregation(self, plan: AggregationPlan) -> Aggregation:
+    def _aggregation(self, name: str, plan: AggregationPlan) -> Aggregation:
+        self._context.owner = f"the aggregation {name!r}"
         made = plan.made(self._context.part())
         receiver: Receiver = made.receive
         for make in reversed(plan.stages):
@@ -181,6 +205,7 @@ class StreamEngine:
 
     def _build(self, query: QueryPlan, junctions: Junctions) -> None:
         """The query's parts, which read and write in `junctions`."""
+        self._context.owner = query.label
         if isinstance(query.input, JoinPlan):
             self._build_join(query, query.input, junctions)
         elif isinstance(query.input, PatternPlan):

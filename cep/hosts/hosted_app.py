@@ -6,25 +6,29 @@ and continued.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from cep.compiler.own_calls import operator_files
+from cep.engine.feeding_streams import too_deep
 from cep.engine.junctions import FAULTS
 from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
+from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.product_streams import ReadRow, parse_with_product_streams, read_streams
 from cep.language.app_ends import app_ends
 from cep.language.app_tree import App, TableDefinition, WindowDefinition
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.language.stream_names import stream_names
+from cep.parts.app_limits import AppLimitError, AppLimits
 from cep.parts.chunks import Row, RowListener
 from streams.topics import TICKS
 
 DIGEST_CHARACTERS = 8
-MOST_STATE = 64 * 1024**2
-"""Bytes that an app may keep in one partition: a window or a table that grows for ever ends it, and nothing else."""
+ROWS_BETWEEN_LOOKS = 1_000
+"""At whose offsets it is counted what an app keeps, so that every host ends an app at the same row."""
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -41,11 +45,15 @@ class AppSource:
     text: str
     variables: tuple[tuple[str, str], ...] = ()
     """What `context:getVar` gives."""
+    terms: OperatorTerms = field(default_factory=OperatorTerms)
+    files: tuple[tuple[str, str], ...] = ()
+    """Those of the operator's folders that it uses, each with a digest of its content."""
 
     @cached_property
     def digest(self) -> str:
         """Of all that its rows follow from but its log."""
-        return app_digest(self.text if not self.variables else f"{self.text}\n{self.variables!r}")
+        parts = [self.text, *(repr(one) for one in (self.variables, self.files) if one)]
+        return app_digest("\n".join(parts))
 
     @cached_property
     def name(self) -> str:
@@ -79,10 +87,13 @@ class AppSource:
         return first.topic
 
 
-def app_source(text: str, file_name: str, variables: tuple[tuple[str, str], ...] = ()) -> AppSource:
+def app_source(
+    text: str, file_name: str, variables: tuple[tuple[str, str], ...] = (), terms: OperatorTerms | None = None
+) -> AppSource:
     """Raises AppTextError where no host can run it as it is written."""
-    source = AppSource(file_name, text, variables)
-    StreamEngine(source.app)
+    source = AppSource(file_name, text, variables, terms or OperatorTerms())
+    StreamEngine(source.app, terms=source.terms)
+    source = replace(source, files=operator_files(source.app, source.terms))
     for end in app_ends(source.app):
         problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
         raise AppUnsupportedError(end.at, f"not supported: {problem}")
@@ -105,8 +116,8 @@ class AppRow:
 class HostedApp:
     """One partition's run of an app that `app_source` has accepted."""
 
-    def __init__(self, source: AppSource, partition: int | str, most_state: int = MOST_STATE) -> None:
-        self._source, self._partition, self._most_state = source, partition, most_state
+    def __init__(self, source: AppSource, partition: int | str) -> None:
+        self._source, self._partition = source, partition
         self._topic = source.topic
         self._readers: list[tuple[str, ReadRow]] = [(one.name, one.reader()) for one in read_streams(source.app)]
         self.position: int | None = None
@@ -115,6 +126,18 @@ class HostedApp:
         self._names: dict[str, tuple[str, ...]] = {}
         self._engine: StreamEngine | None = None
         """None before the first row, at whose time the app's clock begins."""
+        self.busy_with: int | None = None
+        """The offset of the row that is computed now."""
+
+    @property
+    def limits(self) -> AppLimits:
+        """The operator's before the first row."""
+        return self._source.terms.limits if self._engine is None else self._engine.limits
+
+    def check_limits(self) -> None:
+        """Raises AppLimitError."""
+        if self._engine is not None:
+            self._engine.check_limits()
 
     def take(self, offset: int, written_at: int, row: Mapping[str, Any]) -> list[AppRow]:
         """A row of the topic, written at `written_at` (microseconds UTC). A row that is none of the topic's is left out
@@ -129,22 +152,36 @@ class HostedApp:
         except (ValueError, TypeError, AttributeError, KeyError):
             return []
         engine = self._engine or self._begun(at)
+        self.busy_with = offset
         try:
             engine.advance(at)
             for name, values in rows:
                 if values is not None:
                     engine.send(name, engine.now, values)
-        except (*FAULTS, RecursionError) as error:
-            raise AppFailedError(f"row {offset} of partition {self._partition} cannot be computed: {error}") from error
+            if offset % ROWS_BETWEEN_LOOKS == 0:
+                engine.check_limits()
+        except FAULTS as error:
+            raise AppFailedError(f"{self._at(offset)} cannot be computed: {error}") from error
+        except RecursionError as error:
+            problem = f"{self._at(offset)} cannot be computed: {too_deep(self._source.app)}"
+            raise AppFailedError(problem) from error
+        except AppLimitError as error:
+            raise AppFailedError(f"the app was ended at {self._at(offset)}: {error}") from error
+        finally:
+            self.busy_with = None
         return self._taken(offset)
+
+    def _at(self, offset: int) -> str:
+        return f"row {offset} of partition {self._partition}"
 
     def snapshot(self) -> bytes:
         """All that it has kept, and where it is in the log. Raises AppFailedError where it has kept too much."""
         position = {str(self._partition): self.position or 0}
         state = None if self._engine is None else self._engine.state()
         data = written(Snapshot(self._source.digest, position, state))
-        if len(data) > self._most_state:
-            problem = f"partition {self._partition} keeps more than {self._most_state:,} bytes at row {self.position}"
+        if len(data) > self.limits.state_bytes:
+            most = f"{self.limits.state_bytes:,} bytes"
+            problem = f"partition {self._partition} keeps more than {most} (state.bytes) at row {self.position}"
             raise AppFailedError(f"{problem}: a window, pattern, table or partition of the app grows without end")
         return data
 
@@ -160,7 +197,11 @@ class HostedApp:
         return int(row["received_time"] if self._topic == TICKS else written_at) // 1_000
 
     def _begun(self, now: int) -> StreamEngine:
-        self._engine = engine = StreamEngine(self._source.app, now, dict(self._source.variables))
+        source = self._source
+        if source.files and operator_files(source.app, source.terms) != source.files:
+            names = ", ".join(name for name, _ in source.files)
+            raise AppFailedError(f"{names}: changed since the app was started; start it again")
+        self._engine = engine = StreamEngine(source.app, now, dict(source.variables), source.terms)
         for stream in output_streams(self._source.app):
             self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
             engine.listen(stream, self._listener(stream))

@@ -12,13 +12,17 @@ from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from cep.compiler.limit_annotation import app_limits
 from cep.hosts.hosted_app import AppSource
 from cep.hosts.resident_task import ResidentTask
 from cep.hosts.worker_files import signal_workers
+from cep.hosts.worker_watch import WorkerWatch
 
 MOST_FAILURES = 1_000
 """Of a task: a worker that dies is started again; an app that fails is not."""
 END_SECONDS = 5.0
+WATCH_SECONDS = 1.0
+"""Between two looks at the app's processes."""
 
 
 def resident_master(partitions: int) -> str:
@@ -32,9 +36,11 @@ class ResidentApp:
     def __init__(self, spark: SparkSession, task: ResidentTask) -> None:
         self._spark, self._task = spark, task
         self._thread = InheritableThread(target=self._run, name=f"app {task.source.name}", daemon=True)
+        self._watching = InheritableThread(target=self._watch, name=f"watch of {task.source.name}", daemon=True)
         self.ended = Event()
         self.problems: list[str] = []
         """Why it ended, where nobody asked it to; a sentence each."""
+        self._ended_by_watch: str | None = None
 
     @property
     def source(self) -> AppSource:
@@ -53,14 +59,28 @@ class ResidentApp:
 
     def start(self) -> None:
         self._thread.start()
+        self._watching.start()
 
     def stop(self) -> None:
         """Each partition saves what it has; what does not end is killed."""
         signal_workers(self.folder, signal.SIGTERM)
         if not self.ended.wait(END_SECONDS):
-            self._spark.sparkContext.cancelJobGroup(self._task.source.label)
-            signal_workers(self.folder, signal.SIGKILL)
+            self._kill()
         self._thread.join(END_SECONDS)
+        if self._watching.ident is not None:
+            self._watching.join(END_SECONDS)
+
+    def _kill(self) -> None:
+        self._spark.sparkContext.cancelJobGroup(self._task.source.label)
+        signal_workers(self.folder, signal.SIGKILL)
+
+    def _watch(self) -> None:
+        watch = WorkerWatch(self.folder, app_limits(self.source.app, self.source.terms.limits))
+        while not self.ended.wait(WATCH_SECONDS):
+            self._ended_by_watch = self._ended_by_watch or watch.problem()
+            if self._ended_by_watch is not None:
+                # again, where Spark has begun one before it heard
+                self._kill()
 
     def _run(self) -> None:
         context = self._spark.sparkContext
@@ -71,4 +91,6 @@ class ResidentApp:
         except (Py4JError, PySparkException, ConnectionError) as error:
             self.problems = [f"Spark ended it: {next(iter(str(error).splitlines()), 'no message')}"]
         finally:
+            if self._ended_by_watch is not None:
+                self.problems = [self._ended_by_watch]
             self.ended.set()

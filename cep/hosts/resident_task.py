@@ -13,9 +13,10 @@ from pathlib import Path
 
 from cep.engine.snapshots import SnapshotError
 from cep.hosts.app_messages import app_message
+from cep.hosts.event_watch import EventWatch, watched
 from cep.hosts.hosted_app import AppFailedError, AppSource, HostedApp
 from cep.hosts.snapshot_folder import SnapshotFolder
-from cep.hosts.worker_files import noted_worker
+from cep.hosts.worker_files import beat, noted_worker
 from market.time_units import MICROSECONDS
 from session.clock import steady_now
 from streams.message_format import WireError, row_of
@@ -74,7 +75,8 @@ class _Partition:
         writer = TopicWriter(self._task.kafka)
         await writer.open()
         reader = TopicReader(self._task.kafka, (self._task.source.topic,), {self._position: self._next})
-        with noted_worker(self._task.folder, self._partition):
+        watch = EventWatch(lambda: self._app, lambda: beat(self._task.folder, self._partition))
+        with noted_worker(self._task.folder, self._partition), watched(watch):
             async with reader:
                 work = asyncio.ensure_future(self._follow(reader, writer))
                 end = asyncio.ensure_future(asked_to_end.wait())

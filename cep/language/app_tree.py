@@ -3,7 +3,7 @@
 Every node has the place where it begins. Times are milliseconds, as in the language itself.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from cep.language.expression_tree import Attribute, Expression, FunctionCall, Mark, Place, ValueType
@@ -91,6 +91,7 @@ class FunctionDefinition:
     body: str
     """Without the outer braces."""
     annotations: tuple[Annotation, ...] = ()
+    body_at: Place = field(default=Place(1, 1), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,8 @@ def create_trigger(at: Place, name: str, with_: tuple[Property, ...]) -> Trigger
 
 
 def define_function(at: Place, name: str, language: str, returns: ValueType, script: Token) -> FunctionDefinition:
-    return FunctionDefinition(at, name, language, returns, script[1:-1])
+    body_at = Place(script.line or at.line, (script.column or 0) + 1)
+    return FunctionDefinition(at, name, language, returns, script[1:-1], body_at=body_at)
 
 
 def period_range(at: Place, first: Token, last: Token) -> tuple[str, ...]:

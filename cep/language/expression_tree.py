@@ -56,6 +56,20 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnFunction:
+    """What an app's own function accepts and gives: one that it defines, or a model. `accepts`: types of each argument,
+    of which the last may come as often as one likes where `is_repeated`."""
+
+    name: str
+    runtime_name: str
+    """What the generated Python calls."""
+    accepts: tuple[tuple[ValueType, ...], ...]
+    least: int
+    is_repeated: bool
+    returns: ValueType
+
+
+@dataclass(frozen=True, slots=True)
 class FunctionCall:
     """A function, an aggregator, a window or a stream function: `str:length(name)`, `count()`, `count(*)`."""
 
@@ -64,6 +78,8 @@ class FunctionCall:
     name: str
     arguments: tuple["Expression", ...]
     is_star: bool = False
+    own: OwnFunction | None = None
+    """Where the name is one of the app's own, which is known once all of its text is read."""
 
     @property
     def full_name(self) -> str:

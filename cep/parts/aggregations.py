@@ -56,6 +56,11 @@ class Aggregation(Stateful):
     def durations(self) -> tuple[str, ...]:
         return tuple(self._buckets)
 
+    @property
+    def groups(self) -> int:
+        """How many there are in all buckets."""
+        return sum(len(groups) for buckets in self._buckets.values() for groups in buckets.values())
+
     def receive(self, chunk: Chunk) -> None:
         for kind, at, row in chunk:
             time = self._time_of(row, at) if kind is CURRENT else None

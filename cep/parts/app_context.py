@@ -2,7 +2,7 @@
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
@@ -52,6 +52,9 @@ class AppContext:
         """Of the newest part."""
         self._ids = 0
         self._parts: dict[int, Stateful] = {}
+        self.owner = ""
+        """What the parts that are made now belong to: a query, a table."""
+        self._owners: dict[int, str] = {}
         self._wakes: dict[int, Wake] = {}
 
     def part(self) -> "PartContext":
@@ -62,14 +65,19 @@ class AppContext:
         """Parts that are no longer there, with all that they wait for."""
         for rank in ranks:
             self._parts.pop(rank, None)
+            self._owners.pop(rank, None)
             self._wakes.pop(rank, None)
         self.waits = [wait for wait in self.waits if wait[2] not in ranks]
         heapq.heapify(self.waits)
 
     def keep(self, rank: int, part: Stateful, wake: Wake | None) -> None:
-        self._parts[rank] = part
+        self._parts[rank], self._owners[rank] = part, self.owner
         if wake is not None:
             self._wakes[rank] = wake
+
+    def kept(self) -> Iterator[tuple[str, Stateful]]:
+        """All parts with state, each with what it belongs to."""
+        return ((self._owners[rank], part) for rank, part in self._parts.items())
 
     def wait(self, due: int, rank: int, what: Any) -> None:
         self._number += 1

@@ -135,6 +135,11 @@ class Pattern(Stateful):
         context.keep(self, self._time_over)
         self._arrive(0, self._start(context.now))
 
+    @property
+    def partial_matches(self) -> int:
+        """How many wait."""
+        return sum(len(step.waiting) + len(step.arriving) for step in self._steps)
+
     def state(self) -> object:
         return [(step.waiting, step.arriving) for step in self._steps]
 

@@ -69,6 +69,11 @@ class Selector(Stateful):
         if plan.kinds:
             context.keep(self)
 
+    @property
+    def groups(self) -> int:
+        """How many there are."""
+        return len(self._groups)
+
     def state(self) -> object:
         return [(key, [one.state() for one in aggregators]) for key, aggregators in self.groups.items()]
 

@@ -1,15 +1,19 @@
 """`arbitrage app`: check a stream app, run its cases, run it."""
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cep.engine.app_cases import AppCaseError, differences, read_case
 from cep.engine.stream_engine import StreamEngine
-from cep.hosts.hosted_app import MOST_STATE, app_source, output_streams
+from cep.functions.operator_terms import OperatorTerms
+from cep.hosts.hosted_app import app_source, output_streams
 from cep.hosts.partition_independence import dependent_queries
 from cep.hosts.product_streams import parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
+from launch.config.apps_config import operator_terms
+from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import home_folder
 from streams.topics import APPS
@@ -19,17 +23,17 @@ Echo = Callable[[str], None]
 
 def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     """Raises LaunchError in one sentence."""
-    text = _read(arguments.file)
-    engine = _checked(arguments.file, text)
+    text, terms = _read(arguments.file), operator_terms(read_configuration(None, os.environ).apps)
+    engine = _checked(arguments.file, text, terms)
     if arguments.work == "run":
         from launch.cli.app_run_command import AppRunOptions, run_app_command
 
         options = AppRunOptions(
-            arguments.file, arguments.replay, arguments.json, arguments.seconds, variables_of(arguments.var)
+            arguments.file, arguments.replay, arguments.json, arguments.seconds, variables_of(arguments.var), terms
         )
         return run_app_command(home_folder(), text, options, echo)
     if arguments.work == "explain":
-        for line in explained(arguments.file, text):
+        for line in explained(arguments.file, text, terms):
             echo(line)
         return 0
     if arguments.work == "check":
@@ -37,21 +41,23 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
         for line in engine.explained():
             echo(f"  {line}")
         return 0
-    return _test(text, arguments.cases, echo)
+    return _test(text, arguments.cases, terms, echo)
 
 
-def explained(path: Path, text: str) -> Iterator[str]:
+def explained(path: Path, text: str, terms: OperatorTerms) -> Iterator[str]:
     """Raises CannotStartError where no host can run it."""
     try:
-        source = app_source(text, path.stem)
+        source = app_source(text, path.stem, terms=terms)
     except AppTextError as error:
         raise CannotStartError(in_file(path, error)) from error
     yield f"{source.name}, version {source.version}"
-    yield from (f"  {line}" for line in StreamEngine(source.app).explained())
+    engine = StreamEngine(source.app, terms=terms)
+    yield from (f"  {line}" for line in engine.explained())
     streams = ", ".join(stream.name for stream in read_streams(source.app))
     given = ", ".join(output_streams(source.app))
     yield f"reads {streams} of the topic {source.topic}; gives {given} to the topic {APPS}"
-    yield f"runs as a Spark task for each partition of {source.topic}, which keeps at most {MOST_STATE:,} bytes"
+    most = f"{engine.limits.state_bytes:,} bytes"
+    yield f"runs as a Spark task for each partition of {source.topic}, which keeps at most {most}"
     dependent = dependent_queries(source.app)
     if dependent:
         yield f"with more than one partition each has a state of its own in {', '.join(dependent)}"
@@ -84,18 +90,18 @@ def _read(path: Path) -> str:
         raise CannotStartError(f"{path}: is no text (byte {error.start} is not UTF-8).") from error
 
 
-def _checked(path: Path, text: str) -> StreamEngine:
+def _checked(path: Path, text: str, terms: OperatorTerms) -> StreamEngine:
     try:
-        return StreamEngine(parse_with_product_streams(text))
+        return StreamEngine(parse_with_product_streams(text), terms=terms)
     except AppTextError as error:
         raise CannotStartError(in_file(path, error)) from error
 
 
-def _test(text: str, cases: Path, echo: Echo) -> int:
+def _test(text: str, cases: Path, terms: OperatorTerms, echo: Echo) -> int:
     """Exit code 1 where a case differs."""
     ran = failed = 0
     for number, line in _lines(cases):
-        name, found = _outcome(f"{cases}, line {number}", line, text)
+        name, found = _outcome(f"{cases}, line {number}", line, text, terms)
         ran += 1
         failed += bool(found)
         for problem in found:
@@ -112,10 +118,10 @@ def _lines(cases: Path) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _outcome(place: str, line: str, text: str) -> tuple[str, list[str]]:
+def _outcome(place: str, line: str, text: str, terms: OperatorTerms) -> tuple[str, list[str]]:
     """The case's name, and what differs."""
     try:
         case = read_case(line)
-        return case.id, differences(case, text, parse_with_product_streams)
+        return case.id, differences(case, text, parse_with_product_streams, terms)
     except (AppCaseError, AppTextError) as error:
         raise CannotStartError(f"{place}: {error}.") from error

@@ -1,6 +1,6 @@
 """`arbitrage app run`: a stream app on the streams of the running session, or over what was recorded."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from backtest.apps.app_replay import replayed_in_spark
@@ -9,6 +9,7 @@ from backtest.detect.spark_failures import LOST, first_line
 from backtest.verify.errors import CannotVerifyError
 from backtest.verify.recorded_session import RecordedSession, open_session
 from cep.errors import CepCannotStartError
+from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.hosted_app import AppSource, app_source
 from cep.language.language_errors import AppTextError
 from datasets.errors import ImportRejectedError
@@ -33,6 +34,7 @@ class AppRunOptions:
     json: Path | None = None
     seconds: float | None = None
     variables: tuple[tuple[str, str], ...] = ()
+    terms: OperatorTerms = field(default_factory=OperatorTerms)
 
 
 def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -> int:
@@ -42,7 +44,7 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
     if options.replay is not None and options.seconds is not None:
         raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
     try:
-        source = app_source(text, options.file.stem, options.variables)
+        source = app_source(text, options.file.stem, options.variables, options.terms)
         with Stopping(spark_log(home)), rows_to(options.json, echo) as rows:
             if options.replay is not None:
                 problems = _replay(home, source, options.replay, rows)

@@ -72,8 +72,8 @@ def test_explained_it_says_where_it_runs(tmp_path: Path, query: str, last: str) 
         (APP.replace("double", "duble"), "line 1, column 44: `duble` is unexpected"),
         (APP.replace("n > 1", "m > 1"), "line 3, column 83: there is no attribute 'm'"),
         (
-            APP + "define function f[javascript] return int { return 1; };",
-            "line 4, column 1: f: functions in other languages",
+            APP + "define function f[scala] return int { 1 };",
+            "line 4, column 1: functions in scala are not supported",
         ),
     ],
 )

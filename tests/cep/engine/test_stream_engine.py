@@ -213,7 +213,7 @@ def test_a_filter_looks_into_a_table() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "define function f[javascript] return int { return 1; };",
+        "define function f[scala] return int { 1 };",
         "@async(buffer.size = '64') define stream Other (a int);",
         "@OnError(action = 'wait') define stream Other (a int);",
         "from a=Trades -> (b=Trades -> c=Trades within 1 sec) select a.price insert into Out;",

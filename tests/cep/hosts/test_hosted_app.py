@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.engine.snapshots import SnapshotError
+from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.app_messages import app_message
 from cep.hosts.hosted_app import AppFailedError, AppRow, AppSource, HostedApp, app_source, output_streams
+from cep.parts.app_limits import AppLimits
 from streams.message_format import marker_row, row_of
 from tests.cep.hosts.quote_app import QUOTE_APP, rows_of, source, told
 from tests.cep.logs import START, LogMaker
@@ -77,11 +79,13 @@ def test_a_row_that_cannot_be_computed_ends_the_app_with_one_sentence() -> None:
 
 
 def test_an_app_that_keeps_too_much_is_ended_with_one_sentence() -> None:
-    app = HostedApp(source("from quotes#window.length(1000000000) select count() as n insert into Out;"), 1, 20_000)
+    terms = OperatorTerms(limits=AppLimits(state_bytes=20_000))
+    text = "from quotes#window.time(1 year) select count() as n insert into Out;"
+    app = HostedApp(AppSource("a", text, terms=terms), 1)
     rows_of(LOG[:20], app)
     app.snapshot()
     rows_of(LOG[20:], app, 20)
-    with pytest.raises(AppFailedError, match="partition 1 keeps more than 20,000 bytes at row 400"):
+    with pytest.raises(AppFailedError, match=r"partition 1 keeps more than 20,000 bytes \(state.bytes\) at row 400"):
         app.snapshot()
 
 
@@ -102,7 +106,7 @@ def test_what_a_function_cannot_compute_ends_the_app_with_one_sentence(expressio
 
 def test_rows_that_feed_themselves_end_the_app() -> None:
     app = HostedApp(source("from quotes select base insert into A; from A select base insert into A;"), 0)
-    with pytest.raises(AppFailedError, match="cannot be computed: maximum recursion depth"):
+    with pytest.raises(AppFailedError, match=r"the stream 'A' feeds itself without end \(A -> A\)$"):
         rows_of(LOG, app)
 
 

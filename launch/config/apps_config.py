@@ -1,0 +1,52 @@
+"""What stream apps may use and take: `[apps]`, `[apps.limits]`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cep.functions.operator_terms import OperatorTerms
+from cep.parts.app_limits import AppLimits
+from launch.errors import CannotStartError
+
+Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
+Seconds = Annotated[float, Field(gt=0, le=3_600)]
+Bytes = Annotated[int, Field(ge=1_000_000, le=2**40)]
+_DEFAULT = AppLimits()
+
+
+class AppLimitConfiguration(BaseModel):
+    """Of each app and partition; an app's own `@App:limits` may say less."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    window_rows: Count = _DEFAULT.window_rows
+    partial_matches: Count = _DEFAULT.partial_matches
+    keys: Count = _DEFAULT.keys
+    table_rows: Count = _DEFAULT.table_rows
+    event_seconds: Seconds = _DEFAULT.event_seconds
+    state_bytes: Bytes = _DEFAULT.state_bytes
+    script_seconds: Seconds = _DEFAULT.script_seconds
+    script_bytes: Bytes = _DEFAULT.script_bytes
+    worker_bytes: Bytes = _DEFAULT.worker_bytes
+
+
+class AppsConfiguration(BaseModel):
+    """Folders are relative to the current one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    functions: Path | None = None
+    """Python files whose functions apps may name."""
+    models: Path | None = None
+    """ONNX files that apps may name."""
+    limits: AppLimitConfiguration = AppLimitConfiguration()
+
+
+def operator_terms(apps: AppsConfiguration) -> OperatorTerms:
+    """Raises CannotStartError where a folder is missing."""
+    for name, folder in (("functions", apps.functions), ("models", apps.models)):
+        if folder is not None and not folder.is_dir():
+            raise CannotStartError(f"[apps] {name}: {folder} is no folder; create it, or name another.")
+    functions, models = (None if one is None else one.resolve() for one in (apps.functions, apps.models))
+    return OperatorTerms(functions, models, AppLimits(**apps.limits.model_dump()))
