@@ -1,4 +1,6 @@
-"""An app as its hosts run it: rows of one partition of a topic go in, rows of its last streams come out with ids.
+"""An app as its hosts run it: rows of one partition of its log go in, rows of its last streams come out with ids.
+
+Its log is the topic that it reads, or its input log where it reads several (`cep.hosts.input_log`).
 
 The same rows of a log give the same rows with the same ids in every host, from wherever in the log it was interrupted
 and continued.
@@ -13,19 +15,22 @@ from typing import Any
 from cep.engine.junctions import FAULTS, RowListener
 from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
-from cep.hosts.product_streams import ProductStream, parse_with_product_streams, read_streams
+from cep.hosts.input_log import time_of
+from cep.hosts.product_streams import STORE, ProductStream, parse_with_product_streams, read_streams
 from cep.language.app_ends import app_ends
 from cep.language.app_tree import App, TableDefinition, WindowDefinition
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.language.stream_names import stream_names
 from cep.parts.chunks import Row
-from streams.topics import TICKS
+from streams.topics import APP_INPUT, TICKS
 
 DIGEST_CHARACTERS = 8
 MOST_STATE = 64 * 1024**2
 """Bytes that an app may keep in one partition: a window or a table that grows for ever ends it, and nothing else."""
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
+LONGEST_LABEL = 100
+"""Characters of an app's name in names of files and topics, which have limits of their own."""
 
 
 class AppFailedError(Exception):
@@ -59,24 +64,31 @@ class AppSource:
     @cached_property
     def label(self) -> str:
         """Of name and version; it stands before the ids of the app's rows, and names its files."""
-        return f"{NOT_IN_NAMES.sub('-', self.name)}-{self.version}"
+        return f"{NOT_IN_NAMES.sub('-', self.name)[:LONGEST_LABEL]}-{self.version}"
 
     @cached_property
     def app(self) -> App:
         return parse_with_product_streams(self.text)
 
     @cached_property
-    def topic(self) -> str:
-        """The one that its streams come from. Raises AppTextError where there is none, or more than one."""
-        first, *others = read_streams(self.app) or (None,)
-        if first is None:
+    def sources(self) -> tuple[str, ...]:
+        """The topics that its streams come from; of several `ticks` is always one, since it moves the clock. Raises
+        AppTextError where there is none."""
+        topics = dict.fromkeys(stream.topic for stream in read_streams(self.app))
+        if not topics:
             raise AppTextError(Place(1, 1), "the app reads no stream of the product, so nothing would ever come in")
-        for stream in others:
-            if stream.topic != first.topic:
-                at = stream_names(self.app).read[stream.name]
-                problem = f"{first.name!r} and {stream.name!r} have no common order, and one app reads only one of them"
-                raise AppUnsupportedError(at, f"{problem}: that is not supported yet")
-        return first.topic
+        is_alone = len(topics) == 1 and STORE not in topics
+        return tuple(topics) if is_alone else tuple({TICKS: None} | topics)
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether it reads an input log of its own."""
+        return len(self.sources) > 1
+
+    @property
+    def topic(self) -> str:
+        """Its log: the topic that it reads, or its input log."""
+        return f"{APP_INPUT}{self.label}" if self.is_merged else self.sources[0]
 
 
 def app_source(text: str, file_name: str, variables: tuple[tuple[str, str], ...] = ()) -> AppSource:
@@ -87,7 +99,7 @@ def app_source(text: str, file_name: str, variables: tuple[tuple[str, str], ...]
         problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
         raise AppUnsupportedError(end.at, f"not supported: {problem}")
     # names and types first, since they are what people get wrong
-    _ = source.topic
+    _ = source.sources
     return source
 
 
@@ -109,6 +121,8 @@ class HostedApp:
         self._source, self._partition, self._most_state = source, partition, most_state
         self._topic = source.topic
         self._streams: tuple[ProductStream, ...] = read_streams(source.app)
+        self._taken_of: dict[str, int] = {}
+        """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
         self.position: int | None = None
         """Offset of the next row; None before the first."""
         self._out: list[tuple[str, int, Row]] = []
@@ -117,30 +131,28 @@ class HostedApp:
         """None before the first row, at whose time the app's clock begins."""
 
     def take(self, offset: int, written_at: int, row: Mapping[str, Any]) -> list[AppRow]:
-        """A row of the topic, written at `written_at` (microseconds UTC). A row that is none of the topic's is left out
-        and moves no clock.
+        """A row of the log, written at `written_at` (microseconds UTC). A row that is none of the log's is left out and
+        moves no clock.
 
         Raises AppFailedError.
         """
         self.position = offset + 1
         try:
-            at = self._time(row, written_at)
-            rows = [(stream.name, stream.row_of(row)) for stream in self._streams]
+            at, rows = self._merged(row) if self._source.is_merged else self._plain(row, written_at)
         except (ValueError, TypeError, AttributeError, KeyError):
             return []
         engine = self._engine or self._begun(at)
         try:
             engine.advance(at)
             for name, values in rows:
-                if values is not None:
-                    engine.send(name, engine.now, values)
+                engine.send(name, engine.now, values)
         except (*FAULTS, RecursionError) as error:
             raise AppFailedError(f"row {offset} of partition {self._partition} cannot be computed: {error}") from error
-        return self._taken(offset)
+        return self._given(offset)
 
     def snapshot(self) -> bytes:
         """All that it has kept, and where it is in the log. Raises AppFailedError where it has kept too much."""
-        position = {str(self._partition): self.position or 0}
+        position = {str(self._partition): self.position or 0, **self._taken_of}
         state = None if self._engine is None else self._engine.state()
         data = written(Snapshot(self._source.digest, position, state))
         if len(data) > self._most_state:
@@ -153,11 +165,24 @@ class HostedApp:
         snapshot = read(data, self._source.digest)
         if snapshot.state is not None:
             self._begun(0).restore(snapshot.state)
-        self.position = snapshot.position[str(self._partition)]
+        self._taken_of = dict(snapshot.position)
+        self.position = self._taken_of.pop(str(self._partition))
 
-    def _time(self, row: Mapping[str, Any], written_at: int) -> int:
-        """Milliseconds."""
-        return int(row["received_time"] if self._topic == TICKS else written_at) // 1_000
+    def _plain(self, row: Mapping[str, Any], written_at: int) -> tuple[int, list[tuple[str, Row]]]:
+        """Its time in milliseconds, and what it is in each stream."""
+        at = time_of(self._topic, row, written_at) // 1_000
+        found = [(stream.name, stream.row_of(row)) for stream in self._streams]
+        return at, [(name, values) for name, values in found if values is not None]
+
+    def _merged(self, row: Mapping[str, Any]) -> tuple[int, list[tuple[str, Row]]]:
+        """As `_plain`, of a row of the input log. Raises ValueError where the row was there before."""
+        topic, offset = str(row["topic"]), int(row["offset"])
+        at = int(row["time"]) // 1_000
+        rows = [(str(name), tuple(values)) for name, values in row["rows"]]
+        if offset < self._taken_of.get(topic, 0):
+            raise ValueError(f"row {offset} of {topic} was there before")
+        self._taken_of[topic] = offset + 1
+        return at, rows
 
     def _begun(self, now: int) -> StreamEngine:
         self._engine = engine = StreamEngine(self._source.app, now, dict(self._source.variables))
@@ -169,7 +194,7 @@ class HostedApp:
     def _listener(self, stream: str) -> RowListener:
         return lambda at, row: self._out.append((stream, at, row))
 
-    def _taken(self, offset: int) -> list[AppRow]:
+    def _given(self, offset: int) -> list[AppRow]:
         if not self._out:
             return []
         label = self._source.label
