@@ -1,8 +1,9 @@
-"""The log of an app over a recorded session: the topic that it reads, or what its input log would be, in the order of
-time."""
+"""The log of an app over a recorded session: the topic that it reads; the input log that it was run on, where that was
+kept; or what its input log would be, in the order of time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from backtest.apps.recorded_books import RecordedBooks, recorded_books
 from backtest.apps.recorded_messages import (
@@ -18,6 +19,8 @@ from cep.hosts.hosted_app import AppSource
 from cep.hosts.input_log import InputPlace, SourceRow, input_message, source_row
 from cep.hosts.product_streams import STORE, ProductStream, read_streams
 from cep.hosts.row_merge import by_time
+from datasets.ticksets.log_parts import LogParts
+from pricefeeds.input_recorder import kept_folder
 from streams.message_format import row_of
 from streams.topics import OPPORTUNITIES, TICKS
 
@@ -65,6 +68,30 @@ class RecordedInput:
             found = source_row((topic, self.partition), offset, written_at, row, self.streams)
             if found is not None:
                 yield found
+
+
+@dataclass(frozen=True, slots=True)
+class KeptInput:
+    """One partition of the input log that an app was run on, with the offsets that it had."""
+
+    partition: int
+    topic: str
+    folder: Path
+
+    def messages(self) -> Iterator[Message]:
+        for partition, offset, written_at, value in LogParts(self.folder).rows(self.topic):
+            if partition == self.partition:
+                yield offset, written_at, row_of(value)
+
+
+def kept_log(source: AppSource, log_of_session: Path) -> list[RecordedPartition]:
+    """The input log of this version of the app, where it was run on the session while that was recorded; else nothing.
+    Raises ImportRejectedError where it cannot be read."""
+    if not source.is_merged:
+        return []
+    folder = kept_folder(log_of_session, source.label).resolve()
+    partitions = sorted(partition for _, partition in LogParts(folder).last_positions(source.topic))
+    return [KeptInput(partition, source.topic, folder) for partition in partitions]
 
 
 def _recorded(topic: str, session: RecordedSession) -> list[RecordedSource]:

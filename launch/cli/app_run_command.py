@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from backtest.apps.app_replay import replayed_in_spark
-from backtest.apps.recorded_log import RECORDED, recorded_log
+from backtest.apps.recorded_log import RECORDED, kept_log, recorded_log
 from backtest.apps.recorded_messages import RecordedPartition, recorded_ticks
 from backtest.detect.spark_failures import LOST, first_line
 from backtest.verify.errors import CannotVerifyError
@@ -80,6 +80,9 @@ def _replay(home: Path, source: AppSource, name: str, rows: AppRows) -> list[str
 
 def recorded_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:
     """Raises CannotStartError, CannotVerifyError, ImportRejectedError where there is no such recording."""
+    kept = [one for folder in _folders(home, name) for one in kept_log(source, folder / "log")]
+    if kept:
+        return kept
     session = _named_session(home, name)
     there = (TICKS,) if session is None else RECORDED
     lacking = next((one.name for one in read_streams(source.app) if one.topic not in there), None)
@@ -94,8 +97,13 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
 
 
 def _named_session(home: Path, name: str) -> RecordedSession | None:
-    for folder in (recorded_session(home, name), Path(name)):
-        if folder is not None and (folder / "log").is_dir():
-            build_log(folder / "log")
-            return open_session(folder)
+    for folder in _folders(home, name):
+        build_log(folder / "log")
+        return open_session(folder)
     return None
+
+
+def _folders(home: Path, name: str) -> list[Path]:
+    """Those of a recorded session with that name."""
+    found = (recorded_session(home, name), Path(name))
+    return [folder for folder in found if folder is not None and (folder / "log").is_dir()]

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from launch.setup.login_files import running_session
 from launch.supervisor.clean_stop import SIGNALS
 from launch.supervisor.spark_command import quiet_session
 from market.time_units import MICROSECONDS
+from pricefeeds.input_recorder import InputRecorder
 from session.clock import SystemClock
 from session.session import Session
 from streams.errors import StreamError
@@ -40,11 +41,14 @@ def run_live_app(home: Path, source: AppSource, seconds: float | None, rows: App
     session = running_session("apps")
     with process_lock(home, f"app-{source.label}"):
         merger, first = asyncio.run(_begun(session, source))
+        recorder = None
+        if merger is not None and session.recordings_mb is not None:
+            recorder = InputRecorder(session, source.topic, first, source.label)
         task = ResidentTask(source, session.kafka, _folder(session, source), first)
         with quiet_session(home, resident_master(len(first)), SPARK) as spark:
             app = ResidentApp(spark, task)
             try:
-                asyncio.run(_run(_Run(session, app, merger, seconds), rows, echo))
+                asyncio.run(_run(_Run(session, app, merger, recorder, seconds), rows, echo))
             finally:
                 app.stop()
     return app.problems
@@ -55,7 +59,16 @@ class _Run:
     session: Session
     app: ResidentApp
     merger: InputMerger | None
+    recorder: InputRecorder | None
+    """Of the input log, where the session is recorded."""
     seconds: float | None
+
+    def parts(self) -> Iterator[Coroutine[object, object, None]]:
+        """What runs beside the app."""
+        if self.merger is not None:
+            yield keep_merging(self.merger)
+        if self.recorder is not None:
+            yield self.recorder.follow()
 
     @property
     def session_file(self) -> Path:
@@ -80,16 +93,15 @@ def _folder(session: Session, source: AppSource) -> Path:
 async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
     app, asked_to_end = run.app, asyncio.Event()
     async with TopicReader(run.session.kafka, (APPS,), "latest") as reader, _signals_to(asked_to_end.set):
-        work = [asyncio.ensure_future(_read(reader, app.source, rows))]
-        if run.merger is not None:
-            work.append(asyncio.ensure_future(keep_merging(run.merger)))
+        parts = (_read(reader, app.source, rows), *run.parts())
+        work = [asyncio.ensure_future(part) for part in parts]
         app.start()
         echo(f"{app.description}; Ctrl-C ends it")
         await _until_over(run, lambda: asked_to_end.is_set() or app.ended.is_set() or any(one.done() for one in work))
         await asyncio.to_thread(app.stop)
-        for one in work:
-            one.cancel()
-        await asyncio.wait(work)
+        await _end(work)
+        if run.recorder is not None:
+            await run.recorder.finish()
         # Kafka may have ended with the session
         with suppress(StreamError):
             async for record in reader.records_to_end():
@@ -100,6 +112,12 @@ async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
         for one in work:
             if not one.cancelled():
                 one.result()
+
+
+async def _end(work: Collection[asyncio.Future[None]]) -> None:
+    for one in work:
+        one.cancel()
+    await asyncio.wait(work)
 
 
 async def _until_over(run: _Run, is_over: Callable[[], bool]) -> None:

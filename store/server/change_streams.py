@@ -203,7 +203,8 @@ async def read_until_reachable(read: Callable[[], Awaitable[Result]]) -> Result:
 
 
 def _is_history_lost(error: PyMongoError) -> bool:
-    """Whether the stream can only begin with what comes now; else it goes on where it was. Raises StoreError for a lasting error."""
+    """Whether the stream can only begin with what comes now; else it goes on where it was. Raises StoreError for a
+    lasting error."""
     if isinstance(error, OperationFailure) and error.code in HISTORY_LOST:
         return True
     if not (is_passing(error) or error.has_error_label(RESUMABLE)):

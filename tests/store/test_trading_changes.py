@@ -3,52 +3,21 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 
 from market.instruments.orders import Fill
-from market.time_units import MICROSECONDS
-from market.trade.arbitrages import Arbitrage, Rejection
-from market.trade.leases import UNFENCED
-from session.clock import wall_now
+from market.trade.arbitrages import Arbitrage
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
 from store.queries.session_export import ExportedFill
 from store.queries.trading_changes import ArbitrageSteps, RejectionCount, Trading, TradingChange, TradingChanges
 from store.server.mongo_client import connect
-from tests.cep.logs import session as session_of
 from tests.services import mongod_process, wait_primary
-from tests.store.booking import finish_leg
-from tests.store.reservation_requests import close as closing
-from tests.store.reservation_requests import filled, leg_of, open_books, opportunity, reserved
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
+from tests.store.traded_session import rejection, session_at, traded
 
 DEADLINE_SECONDS = 60
 EVERYTHING: tuple[Trading, ...] = ("trades", "fills", "rejections")
-
-
-def rejection(identity: str, count: int = 1) -> Rejection:
-    names = (f"{identity}:stale", identity, "BTC", "alpha", "beta", "alpha", "stale")
-    return Rejection(*names, 7.5, Decimal("1.25"), 1_700_000_000 * MICROSECONDS, count)
-
-
-async def traded(store: MongoTradeStore) -> Arbitrage:
-    """One arbitrage from its reservation to its end, and rejections of one pair in one second, in two batches."""
-    await open_books(store)
-    begun = await reserved(store, opportunity())
-    await store.reject([rejection("first")])
-    for role in ("buy", "sell"):
-        await finish_leg(store, begun.arbitrage_id, role, filled(leg_of(begun, role)), closing, UNFENCED)
-    await store.reject([rejection("second", 2)])
-    ended = await store.arbitrage(begun.arbitrage_id)
-    assert ended is not None
-    return ended
-
-
-def session_at(uri: str, database: str, session_id: str = "session-1") -> Session:
-    return replace(
-        session_of(session_id=session_id), mongodb=uri, database=database, started_at=wall_now() - MICROSECONDS
-    )
 
 
 async def read(

@@ -1,17 +1,12 @@
 """Stream apps on a running session: over its recording one gives the same rows with the same ids, and one that reads
 several topics gives them over its input log."""
 
-import asyncio
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from cep.hosts.app_messages import app_message
-from cep.hosts.hosted_app import AppSource, HostedApp
-from session.session import Session
-from streams.message_format import row_of
-from streams.topic_reader import TopicReader
 from tests.whole.running import new_home, run_command, running_paper
 
 pytestmark = pytest.mark.whole
@@ -53,16 +48,6 @@ def by_stream(rows: dict[str, str]) -> dict[str, list[dict[str, object]]]:
     return found
 
 
-async def over_input_log(session: Session, source: AppSource) -> dict[str, str]:
-    """By id, what the app gives over the log that it was run on."""
-    app, found = HostedApp(source, 0), dict[str, str]()
-    async with TopicReader(session.kafka, (source.topic,), "earliest") as reader:
-        async for record in reader.records_to_end():
-            for row in app.take(record.offset, record.time, row_of(record.value)):
-                found[row.id] = app_message(row).decode()
-    return found
-
-
 def run_app(home: Path, app: Path, out: Path, *words: str) -> dict[str, str]:
     done = run_command(home, "app", "run", str(app), "--json", str(out), *words, seconds=180)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -81,7 +66,6 @@ def test_apps_on_a_session_give_the_same_again(tmp_path: Path) -> None:
         got = run_app(home, app, tmp_path / "live.jsonl", "--seconds", "8")
         got |= run_app(home, app, tmp_path / "again.jsonl", "--seconds", "8")
         met = run_app(home, joined, tmp_path / "joined.jsonl", "--seconds", "8")
-        logged = asyncio.run(over_input_log(session, AppSource("joined", JOINED)))
         assert paper.stop(180) == 0, paper.said
     wanted = run_app(home, app, tmp_path / "replayed.jsonl", "--replay", session.session_id)
     assert {json.loads(line)["stream"] for line in got.values()} == {"Spreads", "Jumps"}
@@ -89,8 +73,11 @@ def test_apps_on_a_session_give_the_same_again(tmp_path: Path) -> None:
     assert {row_id: wanted.get(row_id) for row_id in got} == got
 
     assert by_stream(met).keys() == {"Met", "Taken", "Filled", "Refused"}
+    # over its input log, which was kept
+    logged = run_app(home, joined, tmp_path / "logged.jsonl", "--replay", session.session_id)
     assert {row_id: logged.get(row_id) for row_id in met} == met
-    # in the order of time instead of that in which rows were seen
+    # over the recording, in the order of time instead of that in which rows were seen
+    shutil.rmtree(home / "recordings" / session.session_id / "log" / "apps")
     recorded = by_stream(run_app(home, joined, tmp_path / "recorded.jsonl", "--replay", session.session_id))
     assert recorded.keys() == by_stream(met).keys()
     assert {str(row["id"]) for row in by_stream(met)["Taken"]} <= {str(row["id"]) for row in recorded["Taken"]}
