@@ -64,13 +64,13 @@ class InputRecorder:
         rows, self._pending = self._pending, []
         if not rows or self._is_stopped:
             return
+        if self._limit is not None and recorded_bytes(self._root) >= self._limit:
+            self._stop(f"all recordings together reached recordings_mb = {self._limit // MEGABYTE}")
+            return
         try:
             await asyncio.to_thread(self._parts.write, self._topic, rows)
         except OSError as error:
             self._stop(f"writing failed ({error})")
-            return
-        if self._limit is not None and recorded_bytes(self._root) >= self._limit:
-            self._stop(f"all recordings together reached recordings_mb = {self._limit // MEGABYTE}")
 
     def _stop(self, reason: str) -> None:
         self._is_stopped = True
