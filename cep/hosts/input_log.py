@@ -12,7 +12,7 @@ So the last row of a partition says where whoever writes the log goes on, and a 
 `offset`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,13 +58,15 @@ def time_of(topic: str, row: Mapping[str, Any], written_at: int) -> int:
     return int(row["received_time"] if topic == TICKS else written_at)
 
 
-def record_row(record: Record, streams: Iterable[ProductStream]) -> SourceRow | None:
-    """As `source_row`. None too where the record cannot be read."""
+def record_row(
+    record: Record, streams: Iterable[ProductStream], market_time: Callable[[int], int] = int
+) -> SourceRow | None:
+    """As `source_row`. None too where the record cannot be read. `market_time`: of the wall's."""
     try:
         row = row_of(record.value)
     except WireError:
         return None
-    return source_row(record.position, record.offset, record.time, row, streams)
+    return source_row(record.position, record.offset, market_time(record.time), row, streams)
 
 
 def source_row(

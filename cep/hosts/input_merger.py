@@ -54,7 +54,7 @@ OpenStore = Callable[[int, InputPlace], Awaitable[InputSource]]
 @dataclass(frozen=True, slots=True)
 class InputMerger:
     """`first`: where the session begins in each topic, by position. `open_store`: None where the app reads nothing of
-    MongoDB."""
+    MongoDB. `market_time`: of the wall's, microseconds; another one where `ticks` have times of a recording."""
 
     source: AppSource
     session_id: str
@@ -62,6 +62,7 @@ class InputMerger:
     partitions: int
     first: Mapping[Position, int]
     open_store: OpenStore | None = None
+    market_time: Callable[[int], int] = int
 
     async def run(self) -> None:
         """Goes on until it is cancelled. Raises StreamError, StoreError: call it again where the error may pass."""
@@ -104,9 +105,8 @@ class InputMerger:
             return await self.open_store(partition, place)
         # the rows of a topic that has one partition alone belong into each of the log
         position = (topic, 0 if topic in UNORDERED_TOPICS else partition)
-        source = TopicSource(
-            self.kafka, position, place.next.get(topic, self.first[position]), read_streams(self.source.app)
-        )
+        first = place.next.get(topic, self.first[position])
+        source = TopicSource(self.kafka, position, first, read_streams(self.source.app), self.market_time)
         await source.open()
         return source
 
@@ -114,8 +114,15 @@ class InputMerger:
 class TopicSource:
     """A partition of a topic."""
 
-    def __init__(self, kafka: str, position: Position, first: int, streams: Sequence[ProductStream]) -> None:
-        self._position, self._streams = position, streams
+    def __init__(
+        self,
+        kafka: str,
+        position: Position,
+        first: int,
+        streams: Sequence[ProductStream],
+        market_time: Callable[[int], int] = int,
+    ) -> None:
+        self._position, self._streams, self._market_time = position, streams, market_time
         self._reader = TopicReader(kafka, (position[0],), {position: first})
         self._batches: AsyncIterator[list[Record]] = self._reader.batches()
         self._first, self._end = first, first
@@ -139,7 +146,7 @@ class TopicSource:
     async def next(self) -> list[SourceRow]:
         batch = await anext(self._batches)
         self._first = batch[-1].offset + 1
-        found = (record_row(record, self._streams) for record in batch)
+        found = (record_row(record, self._streams, self._market_time) for record in batch)
         return [row for row in found if row is not None]
 
     async def close(self) -> None:

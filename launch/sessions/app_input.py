@@ -9,6 +9,7 @@ from cep.hosts.product_streams import STORE, read_streams
 from launch.sessions.detection_start import detection_start
 from launch.sessions.trading_source import TradingSource
 from session.backoff import retry_on
+from session.clock import ReplayClock
 from session.session import Session
 from store.errors import StoreUnavailableError
 from streams.errors import StreamUnavailableError
@@ -41,12 +42,13 @@ async def input_merger(session: Session, source: AppSource) -> InputMerger | Non
     for topic in source.sources:
         if topic != STORE:
             first |= await first_offsets(session, topic)
-    streams = read_streams(source.app)
+    streams, clock = read_streams(source.app), session.clock()
+    market_time = clock.at if isinstance(clock, ReplayClock) else int
 
     async def trading(partition: int, place: InputPlace) -> TradingSource:
-        return TradingSource(session, streams, partition, place)
+        return TradingSource(session, streams, partition, place, market_time)
 
-    return InputMerger(source, session.session_id, session.kafka, session.partitions, first, trading)
+    return InputMerger(source, session.session_id, session.kafka, session.partitions, first, trading, market_time)
 
 
 async def keep_merging(merger: InputMerger) -> None:

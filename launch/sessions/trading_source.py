@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cep.hosts.input_log import InputPlace, SourceRow
@@ -26,9 +26,16 @@ class TradingSource:
 
     topic = STORE
 
-    def __init__(self, session: Session, streams: Sequence[ProductStream], partition: int, place: InputPlace) -> None:
+    def __init__(
+        self,
+        session: Session,
+        streams: Sequence[ProductStream],
+        partition: int,
+        place: InputPlace,
+        market_time: Callable[[int], int] = int,
+    ) -> None:
         """Goes on at `place`. Raises StoreError where the database's address is none."""
-        self._session, self._partition = session, partition
+        self._session, self._partition, self._market_time = session, partition, market_time
         self._streams = {stream.name: stream for stream in streams if stream.topic == STORE}
         wanted = [name for name in TRADING if name in self._streams]
         self._changes = TradingChanges(session, wanted, place.token)
@@ -68,7 +75,8 @@ class TradingSource:
         if not rows:
             return []
         number, self._next = self._next, self._next + 1
-        return [SourceRow(STORE, self._partition, number, change.at, rows, str(mine[0]["base"]), change.token)]
+        at = self._market_time(change.at)
+        return [SourceRow(STORE, self._partition, number, at, rows, str(mine[0]["base"]), change.token)]
 
     def _found(self, change: TradingChange) -> Iterator[Mapping[str, Any]]:
         match change.what:
