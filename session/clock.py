@@ -37,7 +37,11 @@ class ReplayClock:
     speed: float
 
     def now(self) -> int:
-        return self.recording_start + int((wall_now() - self.wall_start) * self.speed)
+        return self.at(wall_now())
+
+    def at(self, wall: int) -> int:
+        """The recorded time at that time of the wall clock, microseconds."""
+        return self.recording_start + int((wall - self.wall_start) * self.speed)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds / self.speed)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import struct
+from collections.abc import Mapping
 from concurrent.futures import Future
 
 from confluent_kafka import KafkaError, KafkaException
@@ -13,7 +14,7 @@ from market.time_units import MICROSECONDS
 from session.clock import steady_now
 from session.logins import login_of
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
-from streams.topics import ALL_TOPICS, APPS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
+from streams.topics import ALL_TOPICS, APP_INPUT, APPS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
 
 CONNECT_SECONDS = 4.0
 SLICE_SECONDS = 1.0
@@ -27,8 +28,9 @@ RETAINED_BYTES = {
     REJECTS: GIGABYTE // 4,
     HEALTH: GIGABYTE // 8,
     APPS: GIGABYTE // 4,
+    APP_INPUT: GIGABYTE // 2,
 }
-"""Retention of a topic, all partitions together."""
+"""Retention of a topic, all partitions together; of each app's input log."""
 SEGMENT_BYTES = 64 * 1024**2
 TRANSIENT_ERRORS = (
     KafkaError._TIMED_OUT,
@@ -81,17 +83,25 @@ async def ensure_topics(address: str, partitions: int) -> None:
 
     Raises StreamUnavailableError, or StreamRejectedError where a topic exists with another number of partitions.
     """
+    await _ensure(address, {topic: partitions_of(topic, partitions) for topic in ALL_TOPICS})
+
+
+async def ensure_input_log(address: str, topic: str, partitions: int) -> None:
+    """Create an app's input log where it does not exist. Raises as `ensure_topics`."""
+    await _ensure(address, {topic: partitions})
+
+
+async def _ensure(address: str, topics: Mapping[str, int]) -> None:
     await check_reachable(address)
     client = _client(address)
     existing = await _partition_counts(client, address)
-    for topic in ALL_TOPICS:
-        wanted = partitions_of(topic, partitions)
+    for topic, wanted in topics.items():
         if topic in existing and existing[topic] != wanted:
             raise StreamRejectedError(
                 f"topic {topic} at {address} has {existing[topic]} partitions, but {wanted} are configured; "
                 "configure that number, or delete the topic (embedded: remove the data folder's kafka)."
             )
-    missing = [_new_topic(topic, partitions_of(topic, partitions)) for topic in ALL_TOPICS if topic not in existing]
+    missing = [_new_topic(topic, wanted) for topic, wanted in topics.items() if topic not in existing]
     if missing:
         await asyncio.to_thread(_create, client, missing, address)
 
@@ -178,9 +188,10 @@ async def _partition_counts(client: AdminClient, address: str) -> dict[str, int]
 
 
 def _new_topic(topic: str, partitions: int) -> NewTopic:
+    kind = APP_INPUT if topic.startswith(APP_INPUT) else topic
     config = {
         "retention.ms": str(DAY_MS),
-        "retention.bytes": str(RETAINED_BYTES[topic] // partitions),
+        "retention.bytes": str(RETAINED_BYTES[kind] // partitions),
         "segment.bytes": str(SEGMENT_BYTES),
     }
     return NewTopic(topic, num_partitions=partitions, config=config)

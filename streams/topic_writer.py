@@ -28,7 +28,8 @@ class TopicWriter:
     Close the writer then and open another.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, is_gapless: bool = False) -> None:
+        """`is_gapless`: no row behind a lost one is written any more; else those may be that wait with it."""
         self._address = address
         self._log_throttle = LogThrottle(address)
         self._failure: StreamError | None = None
@@ -38,6 +39,7 @@ class TopicWriter:
                 "linger.ms": 0,
                 "acks": "all",
                 "enable.idempotence": True,
+                "enable.gapless.guarantee": is_gapless,
                 "delivery.timeout.ms": int(DELIVERY_SECONDS * 1_000),
                 "queue.buffering.max.messages": BUFFERED_ROWS,
                 "queue.buffering.max.kbytes": BUFFERED_KILOBYTES,
@@ -110,7 +112,9 @@ class TopicWriter:
     def _on_error(self, error: KafkaError) -> None:
         self._log_throttle.log_cause(error.str())
         if error.fatal() and self._failure is None:
-            self._failure = StreamRejectedError(f"Kafka at {self._address} rejected this writer ({error.str()}).")
+            # a gap comes of an outage that was too long
+            kind = StreamUnavailableError if error.code() == KafkaError._GAPLESS_GUARANTEE else StreamRejectedError
+            self._failure = kind(f"Kafka at {self._address} rejected this writer ({error.str()}).")
 
 
 def _stream_error(error: KafkaError, sentence: str) -> StreamError:

@@ -18,6 +18,10 @@ APPS = "apps"
 """Rows of stream apps (`cep.hosts.app_messages`); key: app. A partition has what came of that partition of the topic
 that the app reads."""
 
+APP_INPUT = "app-input-"
+"""What the name of every app's own input log begins with (`cep.hosts.input_log`); key: the app. As many partitions as
+`ticks`, and a base is in the same one."""
+
 ALL_TOPICS = (TICKS, OPPORTUNITIES, SPREADS, REJECTS, HEALTH, APPS)
 UNORDERED_TOPICS = (REJECTS, HEALTH)
 """Topics with one partition each, whatever the log has."""

@@ -7,6 +7,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from backtest.apps.recorded_messages import RecordedPartition
+from backtest.verify.errors import CannotVerifyError
 from cep.hosts.app_messages import app_message
 from cep.hosts.event_watch import EventWatch, watched
 from cep.hosts.hosted_app import AppFailedError, AppSource, HostedApp
@@ -32,13 +33,13 @@ class ReplayTask:
                     yield message, ""
             except AppFailedError as error:
                 yield b"", str(error)
-            except (ImportRejectedError, WireError, OSError, pa.ArrowInvalid) as error:
+            except (ImportRejectedError, CannotVerifyError, WireError, OSError, pa.ArrowInvalid) as error:
                 yield b"", f"partition {self.partitions[number].partition} cannot be read: {error}"
 
 
 def replayed(source: AppSource, partition: RecordedPartition) -> Iterator[bytes]:
-    """Raises AppFailedError; ImportRejectedError, WireError, OSError, ArrowInvalid where the recording cannot be
-    read."""
+    """Raises AppFailedError; and where the recording cannot be read ImportRejectedError, CannotVerifyError, WireError,
+    OSError, ArrowInvalid."""
     app = HostedApp(source, partition.partition)
     with watched(EventWatch(lambda: app)):
         for number, (offset, written_at, row) in enumerate(partition.messages(), start=1):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from heapq import merge
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 import pyarrow as pa
@@ -86,7 +86,15 @@ class RecordedOpportunities:
                     yield row["offset"], row["time"], row_of(row["value"])
 
 
-RecordedPartition = RecordedTicks | RecordedOpportunities
+class RecordedPartition(Protocol):
+    """One partition of an app's log."""
+
+    @property
+    def partition(self) -> int | str: ...
+
+    def messages(self) -> Iterator[Message]:
+        """In their order. Raises ImportRejectedError, CannotVerifyError, WireError, OSError, ArrowInvalid."""
+        ...
 
 
 def recorded_ticks(tick_set: TickSet, session: RecordedSession | None) -> list[RecordedTicks]:

@@ -1,4 +1,6 @@
-"""An app as its hosts run it: rows of one partition of a topic go in, rows of its last streams come out with ids.
+"""An app as its hosts run it: rows of one partition of its log go in, rows of its last streams come out with ids.
+
+Its log is the topic that it reads, or its input log where it reads several (`cep.hosts.input_log`).
 
 The same rows of a log give the same rows with the same ids in every host, from wherever in the log it was interrupted
 and continued.
@@ -16,7 +18,8 @@ from cep.engine.junctions import FAULTS
 from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
-from cep.hosts.product_streams import ReadRow, parse_with_product_streams, read_streams
+from cep.hosts.input_log import time_of
+from cep.hosts.product_streams import STORE, ReadRow, parse_with_product_streams, read_streams
 from cep.language.app_ends import app_ends
 from cep.language.app_tree import App, TableDefinition, WindowDefinition
 from cep.language.expression_tree import Place
@@ -24,12 +27,14 @@ from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.language.stream_names import stream_names
 from cep.parts.app_limits import AppLimitError, AppLimits
 from cep.parts.chunks import Row, RowListener
-from streams.topics import TICKS
+from streams.topics import APP_INPUT, TICKS
 
 DIGEST_CHARACTERS = 8
 ROWS_BETWEEN_LOOKS = 1_000
 """At whose offsets it is counted what an app keeps, so that every host ends an app at the same row."""
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
+LONGEST_LABEL = 100
+"""Characters of an app's name in names of files and topics, which have limits of their own."""
 
 
 class AppFailedError(Exception):
@@ -67,24 +72,31 @@ class AppSource:
     @cached_property
     def label(self) -> str:
         """Of name and version; it stands before the ids of the app's rows, and names its files."""
-        return f"{NOT_IN_NAMES.sub('-', self.name)}-{self.version}"
+        return f"{NOT_IN_NAMES.sub('-', self.name)[:LONGEST_LABEL]}-{self.version}"
 
     @cached_property
     def app(self) -> App:
         return parse_with_product_streams(self.text)
 
     @cached_property
-    def topic(self) -> str:
-        """The one that its streams come from. Raises AppTextError where there is none, or more than one."""
-        first, *others = read_streams(self.app) or (None,)
-        if first is None:
+    def sources(self) -> tuple[str, ...]:
+        """The topics that its streams come from; of several `ticks` is always one, since it moves the clock. Raises
+        AppTextError where there is none."""
+        topics = dict.fromkeys(stream.topic for stream in read_streams(self.app))
+        if not topics:
             raise AppTextError(Place(1, 1), "the app reads no stream of the product, so nothing would ever come in")
-        for stream in others:
-            if stream.topic != first.topic:
-                at = stream_names(self.app).read[stream.name]
-                problem = f"{first.name!r} and {stream.name!r} have no common order, and one app reads only one of them"
-                raise AppUnsupportedError(at, f"{problem}: that is not supported yet")
-        return first.topic
+        is_alone = len(topics) == 1 and STORE not in topics
+        return tuple(topics) if is_alone else tuple({TICKS: None} | topics)
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether it reads an input log of its own."""
+        return len(self.sources) > 1
+
+    @property
+    def topic(self) -> str:
+        """Its log: the topic that it reads, or its input log."""
+        return f"{APP_INPUT}{self.label}" if self.is_merged else self.sources[0]
 
 
 def app_source(
@@ -98,7 +110,7 @@ def app_source(
         problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
         raise AppUnsupportedError(end.at, f"not supported: {problem}")
     # names and types first, since they are what people get wrong
-    _ = source.topic
+    _ = source.sources
     return source
 
 
@@ -120,6 +132,8 @@ class HostedApp:
         self._source, self._partition = source, partition
         self._topic = source.topic
         self._readers: list[tuple[str, ReadRow]] = [(one.name, one.reader()) for one in read_streams(source.app)]
+        self._taken_of: dict[str, int] = {}
+        """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
         self.position: int | None = None
         """Offset of the next row; None before the first."""
         self._out: list[tuple[str, int, Row]] = []
@@ -140,15 +154,14 @@ class HostedApp:
             self._engine.check_limits()
 
     def take(self, offset: int, written_at: int, row: Mapping[str, Any]) -> list[AppRow]:
-        """A row of the topic, written at `written_at` (microseconds UTC). A row that is none of the topic's is left out
-        and moves no clock.
+        """A row of the log, written at `written_at` (microseconds UTC). A row that is none of the log's is left out and
+        moves no clock.
 
         Raises AppFailedError.
         """
         self.position = offset + 1
         try:
-            at = self._time(row, written_at)
-            rows = [(name, read_row(row)) for name, read_row in self._readers]
+            at, rows = self._merged(row) if self._source.is_merged else self._plain(row, written_at)
         except (ValueError, TypeError, AttributeError, KeyError):
             return []
         engine = self._engine or self._begun(at)
@@ -156,8 +169,7 @@ class HostedApp:
         try:
             engine.advance(at)
             for name, values in rows:
-                if values is not None:
-                    engine.send(name, engine.now, values)
+                engine.send(name, engine.now, values)
             if offset % ROWS_BETWEEN_LOOKS == 0:
                 engine.check_limits()
         except FAULTS as error:
@@ -169,14 +181,14 @@ class HostedApp:
             raise AppFailedError(f"the app was ended at {self._at(offset)}: {error}") from error
         finally:
             self.busy_with = None
-        return self._taken(offset)
+        return self._given(offset)
 
     def _at(self, offset: int) -> str:
         return f"row {offset} of partition {self._partition}"
 
     def snapshot(self) -> bytes:
         """All that it has kept, and where it is in the log. Raises AppFailedError where it has kept too much."""
-        position = {str(self._partition): self.position or 0}
+        position = {str(self._partition): self.position or 0, **self._taken_of}
         state = None if self._engine is None else self._engine.state()
         data = written(Snapshot(self._source.digest, position, state))
         if len(data) > self.limits.state_bytes:
@@ -190,11 +202,24 @@ class HostedApp:
         snapshot = read(data, self._source.digest)
         if snapshot.state is not None:
             self._begun(0).restore(snapshot.state)
-        self.position = snapshot.position[str(self._partition)]
+        self._taken_of = dict(snapshot.position)
+        self.position = self._taken_of.pop(str(self._partition))
 
-    def _time(self, row: Mapping[str, Any], written_at: int) -> int:
-        """Milliseconds."""
-        return int(row["received_time"] if self._topic == TICKS else written_at) // 1_000
+    def _plain(self, row: Mapping[str, Any], written_at: int) -> tuple[int, list[tuple[str, Row]]]:
+        """Its time in milliseconds, and what it is in each stream."""
+        at = time_of(self._topic, row, written_at) // 1_000
+        found = [(name, read_row(row)) for name, read_row in self._readers]
+        return at, [(name, values) for name, values in found if values is not None]
+
+    def _merged(self, row: Mapping[str, Any]) -> tuple[int, list[tuple[str, Row]]]:
+        """As `_plain`, of a row of the input log. Raises ValueError where the row was there before."""
+        topic, offset = str(row["topic"]), int(row["offset"])
+        at = int(row["time"]) // 1_000
+        rows = [(str(name), tuple(values)) for name, values in row["rows"]]
+        if offset < self._taken_of.get(topic, 0):
+            raise ValueError(f"row {offset} of {topic} was there before")
+        self._taken_of[topic] = offset + 1
+        return at, rows
 
     def _begun(self, now: int) -> StreamEngine:
         source = self._source
@@ -210,7 +235,7 @@ class HostedApp:
     def _listener(self, stream: str) -> RowListener:
         return lambda at, row: self._out.append((stream, at, row))
 
-    def _taken(self, offset: int) -> list[AppRow]:
+    def _given(self, offset: int) -> list[AppRow]:
         if not self._out:
             return []
         label = self._source.label

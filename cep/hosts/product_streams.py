@@ -7,6 +7,9 @@
 | `opportunities` | `opportunities` | what the detection found |
 | `spreads` | `spreads` | statistics of windows |
 | `health` | `health` | progress of Spark's queries |
+| `trades` | MongoDB | states that arbitrages come into |
+| `fills` | MongoDB | what was bought and sold |
+| `rejections` | MongoDB | opportunities that were not traded, counted by pair, reason and second |
 
 An app's clock is its log's: of `ticks` the times at which rows were received, settings and probe rows included; of
 other topics the times at which their rows were written.
@@ -20,16 +23,16 @@ from cep.compiler.expression_code import function_of, tuple_source
 from cep.language.app_parser import parse_app
 from cep.language.app_tree import App, ColumnDefinition, StreamDefinition
 from cep.language.expression_tree import Place, ValueType
-from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.language.language_errors import AppTextError
 from cep.language.stream_names import stream_names
 from cep.parts.chunks import Row
 from cep.parts.scope import Environment
 from streams.message_format import MARK_KINDS
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 
+STORE = "store"
+"""In place of a topic, for streams that come from MongoDB."""
 TICK_KINDS = frozenset(("quote", "fx", *MARK_KINDS))
-NOT_YET = ("trades", "fills", "rejections")
-"""Streams of the product that no app can read yet."""
 
 
 ReadRow = Callable[[Mapping[str, Any]], Row | None]
@@ -139,14 +142,48 @@ PRODUCT_STREAMS: Mapping[str, ProductStream] = {
                 *_columns("long", "reported_at", "started_at", "batch", "batch_ms", "batch_rows", "state_rows"),
             ),
         ),
+        ProductStream(
+            "trades",
+            STORE,
+            frozenset(("trades",)),
+            (
+                *_columns("string", "arbitrage_id", "base", "buy_exchange", "buy_symbol", "sell_exchange"),
+                *_columns("string", "sell_symbol", "strategy", "state", "reason"),
+                *_columns("double", "amount", "net"),
+                *_columns("string", "currency"),
+                *_columns("long", "at"),
+            ),
+        ),
+        ProductStream(
+            "fills",
+            STORE,
+            frozenset(("fills",)),
+            (
+                *_columns("string", "fill_id", "arbitrage_id", "exchange", "symbol", "base", "side"),
+                *_columns("double", "price", "amount", "cost", "fee"),
+                *_columns("string", "fee_currency"),
+                *_columns("long", "filled_at"),
+            ),
+        ),
+        ProductStream(
+            "rejections",
+            STORE,
+            frozenset(("rejections",)),
+            (
+                *_columns("string", "rejection_id", "opportunity_id", "base", "buy_exchange", "sell_exchange"),
+                *_columns("string", "exchange", "reason"),
+                *_columns("double", "net_bps", "expected_profit"),
+                *_columns("int", "count", "number"),
+                *_columns("long", "rejected_at"),
+            ),
+        ),
     )
 }
 """Prices, amounts and rates are doubles, times microseconds UTC; null where a row has no such value."""
 
 
 def parse_with_product_streams(text: str) -> App:
-    """The app, with a definition of each stream of the product that it reads. Raises AppTextError, and
-    AppUnsupportedError where it reads one that is not offered yet."""
+    """The app, with a definition of each stream of the product that it reads. Raises AppTextError."""
     app = parse_app(text)
     names = stream_names(app)
     for definition in app.definitions:
@@ -157,9 +194,6 @@ def parse_with_product_streams(text: str) -> App:
         if name in PRODUCT_STREAMS and name not in names.defined:
             raise AppTextError(names.inserted[name], f"{name!r} is a stream of the product, and no app writes to it")
     wanted = [name for name in names.read if name not in names.defined and name not in names.inserted]
-    for name in wanted:
-        if name in NOT_YET:
-            raise AppUnsupportedError(names.read[name], f"the product's stream {name!r} is not supported yet")
     given = [_definition(PRODUCT_STREAMS[name], names.read[name]) for name in wanted if name in PRODUCT_STREAMS]
     return replace(app, definitions=(*given, *app.definitions))
 

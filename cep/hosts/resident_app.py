@@ -50,7 +50,8 @@ class ResidentApp:
     def description(self) -> str:
         """What runs where, as text."""
         places = ", ".join(f"{partition} from offset {offset}" for (_, partition), offset in self._task.first.items())
-        return f"{self.source.name} (version {self.source.version}) runs on {self.source.topic}, partition {places}"
+        log = "an input log of its own" if self.source.is_merged else self.source.topic
+        return f"{self.source.name} (version {self.source.version}) runs on {log}, partition {places}"
 
     @property
     def folder(self) -> Path:

@@ -8,9 +8,9 @@ from pathlib import Path
 from cep.engine.app_cases import AppCaseError, differences, read_case
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
-from cep.hosts.hosted_app import app_source, output_streams
+from cep.hosts.hosted_app import AppSource, app_source, output_streams
 from cep.hosts.partition_independence import dependent_queries
-from cep.hosts.product_streams import parse_with_product_streams, read_streams
+from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
 from launch.config.apps_config import operator_terms
 from launch.config.configuration import read_configuration
@@ -55,7 +55,7 @@ def explained(path: Path, text: str, terms: OperatorTerms) -> Iterator[str]:
     yield from (f"  {line}" for line in engine.explained())
     streams = ", ".join(stream.name for stream in read_streams(source.app))
     given = ", ".join(output_streams(source.app))
-    yield f"reads {streams} of the topic {source.topic}; gives {given} to the topic {APPS}"
+    yield f"reads {streams} {_origin(source)}; gives {given} to the topic {APPS}"
     most = f"{engine.limits.state_bytes:,} bytes"
     yield f"runs as a Spark task for each partition of {source.topic}, which keeps at most {most}"
     dependent = dependent_queries(source.app)
@@ -63,6 +63,13 @@ def explained(path: Path, text: str, terms: OperatorTerms) -> Iterator[str]:
         yield f"with more than one partition each has a state of its own in {', '.join(dependent)}"
     else:
         yield "gives the same rows with any number of partitions"
+
+
+def _origin(source: AppSource) -> str:
+    if not source.is_merged:
+        return f"of the topic {source.topic}"
+    places = ("MongoDB" if one == STORE else f"the topic {one}" for one in source.sources)
+    return f"of {' and '.join(places)}, merged into the topic {source.topic}"
 
 
 def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -4,13 +4,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backtest.apps.app_replay import replayed_in_spark
-from backtest.apps.recorded_messages import RecordedPartition, recorded_opportunities, recorded_ticks
+from backtest.apps.recorded_log import RECORDED, kept_log, recorded_log
+from backtest.apps.recorded_messages import RecordedPartition, recorded_ticks
 from backtest.detect.spark_failures import LOST, first_line
 from backtest.verify.errors import CannotVerifyError
 from backtest.verify.recorded_session import RecordedSession, open_session
 from cep.errors import CepCannotStartError
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.hosted_app import AppSource, app_source
+from cep.hosts.product_streams import read_streams
 from cep.language.language_errors import AppTextError
 from datasets.errors import ImportRejectedError
 from launch.cli.app_command import in_file
@@ -23,8 +25,11 @@ from launch.sessions.tick_set_names import named_set
 from launch.setup.data_dir import check_writable
 from launch.supervisor.clean_stop import Stopping
 from launch.supervisor.spark_command import quiet_session, spark_log
+from store.errors import StoreError
 from streams.errors import StreamError
-from streams.topics import OPPORTUNITIES, TICKS
+from streams.topics import TICKS
+
+_REFUSALS = (CepCannotStartError, StreamError, StoreError, ImportRejectedError, CannotVerifyError, LookupError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +57,7 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
                 problems = run_live_app(home, source, options.seconds, rows, echo)
     except AppTextError as error:
         raise CannotStartError(in_file(options.file, error)) from error
-    except (CepCannotStartError, StreamError, ImportRejectedError, CannotVerifyError, LookupError) as error:
+    except _REFUSALS as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except LOST as error:
         raise LaunchError(f"Spark ended the app: {first_line(str(error))}.") from error
@@ -64,7 +69,7 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
 
 def _replay(home: Path, source: AppSource, name: str, rows: AppRows) -> list[str]:
     """Why partitions ended early, a sentence each."""
-    partitions = recorded_partitions(home, source.topic, name)
+    partitions = recorded_partitions(home, source, name)
     problems = []
     with quiet_session(home, extra=SPARK) as spark:
         for message, problem in replayed_in_spark(spark, source, partitions):
@@ -75,22 +80,32 @@ def _replay(home: Path, source: AppSource, name: str, rows: AppRows) -> list[str
     return problems
 
 
-def recorded_partitions(home: Path, topic: str, name: str) -> list[RecordedPartition]:
+def recorded_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:
     """Raises CannotStartError, CannotVerifyError, ImportRejectedError where there is no such recording."""
+    kept = [one for folder in _folders(home, name) for one in kept_log(source, folder / "log")]
+    if kept:
+        return kept
     session = _named_session(home, name)
-    if topic == TICKS:
-        return [*recorded_ticks(named_set(home, (name,)) if session is None else session.tick_set(), session)]
-    if topic == OPPORTUNITIES and session is not None:
-        return [*recorded_opportunities(session)]
-    raise CannotStartError(
-        f"--replay {name}: has no recorded {topic!r}; apps on `ticks` or `quotes` can be replayed, and of a session "
-        "recorded with --record those on `opportunities`."
-    )
+    there = (TICKS,) if session is None else RECORDED
+    lacking = next((one.name for one in read_streams(source.app) if one.topic not in there), None)
+    if lacking is not None:
+        raise CannotStartError(
+            f"--replay {name}: has no recorded {lacking!r}; apps on `ticks` and `quotes` can be replayed, and of a "
+            "session recorded with --record those on `opportunities`, `trades`, `fills` and `rejections` too."
+        )
+    if session is None:
+        return [*recorded_ticks(named_set(home, (name,)), None)]
+    return recorded_log(source, session)
 
 
 def _named_session(home: Path, name: str) -> RecordedSession | None:
-    for folder in (recorded_session(home, name), Path(name)):
-        if folder is not None and (folder / "log").is_dir():
-            build_log(folder / "log")
-            return open_session(folder)
+    for folder in _folders(home, name):
+        build_log(folder / "log")
+        return open_session(folder)
     return None
+
+
+def _folders(home: Path, name: str) -> list[Path]:
+    """Those of a recorded session with that name."""
+    found = (recorded_session(home, name), Path(name))
+    return [folder for folder in found if folder is not None and (folder / "log").is_dir()]

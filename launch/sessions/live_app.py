@@ -2,26 +2,29 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from cep.hosts.hosted_app import AppSource
+from cep.hosts.input_merger import InputMerger
 from cep.hosts.resident_app import ResidentApp, resident_master
 from cep.hosts.resident_task import ResidentTask
+from launch.sessions.app_input import first_offsets, input_merger, keep_merging
 from launch.sessions.app_rows import AppRows, Echo
-from launch.sessions.detection_start import detection_start
 from launch.setup.data_dir import process_lock
 from launch.setup.login_files import running_session
 from launch.supervisor.clean_stop import SIGNALS
 from launch.supervisor.spark_command import quiet_session
 from market.time_units import MICROSECONDS
+from pricefeeds.input_recorder import InputRecorder
 from session.clock import SystemClock
 from session.session import Session
 from streams.errors import StreamError
 from streams.records import Position
 from streams.topic_reader import TopicReader
-from streams.topics import APPS, TICKS
+from streams.topics import APPS
 
 LOOK_SECONDS = 0.2
 """How often it looks whether app and session still run."""
@@ -33,28 +36,50 @@ SPARK: Mapping[str, str] = {"spark.python.daemon.module": "pyspark.daemon"}
 def run_live_app(home: Path, source: AppSource, seconds: float | None, rows: AppRows, echo: Echo) -> list[str]:
     """Until Ctrl-C, the session's end or `seconds`; why the app ended by itself, a sentence each.
 
-    Raises CannotStartError, CepCannotStartError, StreamError, LookupError.
+    Raises CannotStartError, CepCannotStartError, StreamError, StoreError, LookupError.
     """
     session = running_session("apps")
-    first = asyncio.run(first_offsets(session, source.topic))
     with process_lock(home, f"app-{source.label}"):
+        merger, first = asyncio.run(_begun(session, source))
+        recorder = None
+        if merger is not None and session.recordings_mb is not None:
+            recorder = InputRecorder(session, source.topic, first, source.label)
         task = ResidentTask(source, session.kafka, _folder(session, source), first)
         with quiet_session(home, resident_master(len(first)), SPARK) as spark:
             app = ResidentApp(spark, task)
             try:
-                asyncio.run(_run(session, app, seconds, rows, echo))
+                asyncio.run(_run(_Run(session, app, merger, recorder, seconds), rows, echo))
             finally:
                 app.stop()
     return app.problems
 
 
-async def first_offsets(session: Session, topic: str) -> dict[Position, int]:
-    """Where the log of this session begins, and so a replay of its recording. Raises LookupError, StreamError."""
-    if topic == TICKS:
-        offsets, _ = detection_start(session)
-        return {(topic, partition): offset for partition, offset in offsets.items()}
-    async with TopicReader(session.kafka, (topic,), session.started_at) as reader:
-        return reader.next_offsets
+@dataclass(frozen=True, slots=True)
+class _Run:
+    session: Session
+    app: ResidentApp
+    merger: InputMerger | None
+    recorder: InputRecorder | None
+    """Of the input log, where the session is recorded."""
+    seconds: float | None
+
+    def parts(self) -> Iterator[Coroutine[object, object, None]]:
+        """What runs beside the app."""
+        if self.merger is not None:
+            yield keep_merging(self.merger)
+        if self.recorder is not None:
+            yield self.recorder.follow()
+
+    @property
+    def session_file(self) -> Path:
+        """There while the session runs."""
+        return self.session.home / "run.json"
+
+
+async def _begun(session: Session, source: AppSource) -> tuple[InputMerger | None, dict[Position, int]]:
+    """Who writes its log, where it has one of its own, and where that log begins."""
+    merger = await input_merger(session, source)
+    return merger, await first_offsets(session, source.topic)
 
 
 def _folder(session: Session, source: AppSource) -> Path:
@@ -65,26 +90,39 @@ def _folder(session: Session, source: AppSource) -> Path:
     return session.home / FOLDER / session.session_id / source.label
 
 
-async def _run(session: Session, app: ResidentApp, seconds: float | None, rows: AppRows, echo: Echo) -> None:
-    asked_to_end = asyncio.Event()
-    async with TopicReader(session.kafka, (APPS,), "latest") as reader, _signals_to(asked_to_end.set):
-        reading = asyncio.ensure_future(_read(reader, app.source, rows))
+async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
+    app, asked_to_end = run.app, asyncio.Event()
+    async with TopicReader(run.session.kafka, (APPS,), "latest") as reader, _signals_to(asked_to_end.set):
+        parts = (_read(reader, app.source, rows), *run.parts())
+        work = [asyncio.ensure_future(part) for part in parts]
         app.start()
         echo(f"{app.description}; Ctrl-C ends it")
-        await _until_over(session, seconds, lambda: asked_to_end.is_set() or app.ended.is_set() or reading.done())
+        await _until_over(run, lambda: asked_to_end.is_set() or app.ended.is_set() or any(one.done() for one in work))
         await asyncio.to_thread(app.stop)
-        reading.cancel()
-        await asyncio.wait((reading,))
+        await _end(work)
+        if run.recorder is not None:
+            await run.recorder.finish()
         # Kafka may have ended with the session
         with suppress(StreamError):
             async for record in reader.records_to_end():
                 if record.key == app.source.label:
                     rows.add(record.value)
+    if run.session_file.exists():
+        # what failed by itself says why; with the session its services end
+        for one in work:
+            if not one.cancelled():
+                one.result()
 
 
-async def _until_over(session: Session, seconds: float | None, is_over: Callable[[], bool]) -> None:
-    clock, run_file = SystemClock(), session.home / "run.json"
-    until = None if seconds is None else clock.now() + int(seconds * MICROSECONDS)
+async def _end(work: Collection[asyncio.Future[None]]) -> None:
+    for one in work:
+        one.cancel()
+    await asyncio.wait(work)
+
+
+async def _until_over(run: _Run, is_over: Callable[[], bool]) -> None:
+    clock, run_file = SystemClock(), run.session_file
+    until = None if run.seconds is None else clock.now() + int(run.seconds * MICROSECONDS)
     while not is_over() and run_file.exists() and (until is None or clock.now() < until):
         await clock.sleep(LOOK_SECONDS)
 

@@ -57,7 +57,7 @@ class OwnLogins:
 
     def topic_users(self) -> tuple[TopicUser, ...]:
         return tuple(
-            TopicUser(self.login(role), rights.topics_read or (), rights.topics)
+            TopicUser(self.login(role), rights.topics_read or (), rights.topics, rights.topics_of_its_own)
             for role, rights in ROLES.items()
             if rights.topics_read is not None
         )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from store.server import documents as stored
-from streams.topics import ALL_TOPICS, APPS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS
+from streams.topics import ALL_TOPICS, APP_INPUT, APPS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS
 
 SUPERVISOR = "supervisor"
 """The process that started the session: owns the database and the log, and creates the other logins."""
@@ -19,6 +19,8 @@ class LoginRights:
     topics: tuple[str, ...] = ()
     topics_read: tuple[str, ...] | None = ()
     """None: no login to Kafka."""
+    topics_of_its_own: str | None = None
+    """It creates, reads and writes topics whose names begin so."""
 
 
 ROLES: Mapping[str, LoginRights] = {
@@ -59,7 +61,7 @@ ROLES: Mapping[str, LoginRights] = {
         topics_read=ALL_TOPICS,
     ),
     "notifier": LoginRights((stored.NOTICES, stored.NOTICE_DESTINATIONS), topics_read=None),
-    "apps": LoginRights(None, (APPS,), (TICKS, OPPORTUNITIES, SPREADS, HEALTH)),
+    "apps": LoginRights((), (APPS,), (TICKS, OPPORTUNITIES, SPREADS, HEALTH), APP_INPUT),
     "logrecorder": LoginRights(None, topics_read=(TICKS, OPPORTUNITIES)),
 }
 """All roles but the supervisor, which has all rights on the session's database and log."""

@@ -11,10 +11,12 @@ from datetime import datetime
 from types import TracebackType
 from typing import Self, TypeVar
 
+from bson.timestamp import Timestamp
 from motor.core import AgnosticChangeStream
 from motor.motor_asyncio import AsyncIOMotorCollection
 from pymongo.errors import OperationFailure, PyMongoError
 
+from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now, wall_now
 from store.errors import StoreUnavailableError
@@ -78,7 +80,7 @@ class ChangeStreamProgress:
 
 
 class ChangeFollower:
-    """Endlessly follows the changes of one collection or database, from now or from the token `after`."""
+    """Endlessly follows the changes of one collection or database, from now, from the token `after`, or from a time."""
 
     def __init__(
         self,
@@ -88,14 +90,19 @@ class ChangeFollower:
         progress: ChangeStreamProgress | None = None,
         wait_ms: int = WAIT_MS,
         *,
+        since: int | None = None,
         with_documents: bool = True,
+        with_deltas: bool = False,
     ) -> None:
-        """`with_documents` False: a change need only say that there was one, and the server looks up no document."""
+        """`since`: where there is no token, the server's time to begin at, microseconds (the server has seconds).
+        `with_documents` False: a change need only say that there was one, and the server looks up no document.
+        `with_deltas`: an update says which fields it changed."""
         self._wait_ms = wait_ms
         self._full_document = "updateLookup" if with_documents else None
         self._watched = watched
-        self._pipeline = [*pipeline, WITHOUT_DELTA]
+        self._pipeline = [*pipeline] if with_deltas else [*pipeline, WITHOUT_DELTA]
         self._token = after
+        self._since = None if since is None else Timestamp(since // MICROSECONDS, 1)
         self._progress = ChangeStreamProgress() if progress is None else progress
         self._stream: AgnosticChangeStream[Document] | None = None
         self._opened = AsyncExitStack()
@@ -132,11 +139,12 @@ class ChangeFollower:
                 change = await self._advance()
             except PyMongoError as error:
                 self._progress.is_answering = False
-                had_past = self._token is not None
-                self._token = _token_after(error, self._token)
-                self._progress.lost += had_past and self._token is None
+                had_past = self._has_past
+                if _is_history_lost(error):
+                    self._token = self._since = None
+                is_resumed = self._has_past
+                self._progress.lost += had_past and not is_resumed
                 self._stream = None
-                is_resumed = self._token is not None
                 log.warning("change stream reopened", extra={"error": first_sentence(error), "resumed": is_resumed})
                 await SystemClock().sleep(next(self._delays))
             else:
@@ -146,18 +154,23 @@ class ChangeFollower:
     async def _open(self) -> bool:
         """Open the stream; True if it starts without history."""
         await self._close()
-        is_anew = self._token is None
+        is_anew = not self._has_past
         stream = await self._opened.enter_async_context(
             self._watched.watch(
                 self._pipeline,
                 full_document=self._full_document,
                 resume_after=self._token,
+                start_at_operation_time=self._since if self._token is None else None,
                 max_await_time_ms=self._wait_ms,
             )
         )
         self._token = stream.resume_token or self._token
         self._stream = stream
         return is_anew
+
+    @property
+    def _has_past(self) -> bool:
+        return self._token is not None or self._since is not None
 
     async def _advance(self) -> Document | None:
         """The next change; None where there was none for a while."""
@@ -170,7 +183,7 @@ class ChangeFollower:
         self._progress.record(change)
         if not self._stream.alive:  # type: ignore[truthy-function]  # a property; motor's stubs call it a method
             # the collection was dropped
-            self._stream = self._token = None
+            self._stream = self._token = self._since = None
         return change
 
     async def _close(self) -> None:
@@ -189,11 +202,12 @@ async def read_until_reachable(read: Callable[[], Awaitable[Result]]) -> Result:
             await SystemClock().sleep(next(delays))
 
 
-def _token_after(error: PyMongoError, token: Mapping[str, object] | None) -> Mapping[str, object] | None:
-    """The token to resume from; None: start without history. Raises StoreError for a lasting error."""
+def _is_history_lost(error: PyMongoError) -> bool:
+    """Whether the stream can only begin with what comes now; else it goes on where it was. Raises StoreError for a
+    lasting error."""
     if isinstance(error, OperationFailure) and error.code in HISTORY_LOST:
-        return None
+        return True
     if not (is_passing(error) or error.has_error_label(RESUMABLE)):
         with translated_errors():
             raise error
-    return token
+    return False

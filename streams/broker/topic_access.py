@@ -40,11 +40,13 @@ _MODULES = "org.apache.kafka.common.security"
 
 @dataclass(frozen=True, slots=True)
 class TopicUser:
-    """A user that writes to `writes`, reads those and `reads`, and has no other topic."""
+    """A user that writes to `writes`, reads those and `reads`, and has no other topic; but it creates, reads and writes
+    those whose names begin with `prefix`, where it has one."""
 
     login: Login
     reads: tuple[str, ...]
     writes: tuple[str, ...]
+    prefix: str | None = None
 
 
 async def ensure_users(address: str, users: Iterable[TopicUser], seconds: float = ANSWER_SECONDS) -> None:
@@ -114,14 +116,18 @@ def _credential(login: Login) -> UserScramCredentialUpsertion:
 
 
 def _rights(user: TopicUser) -> list[AclBinding]:
-    wanted = {(ResourceType.TOPIC, topic, AclOperation.READ) for topic in (*user.reads, *user.writes)}
-    wanted |= {(ResourceType.TOPIC, topic, AclOperation.WRITE) for topic in user.writes}
+    named = ResourcePatternType.LITERAL
+    wanted = {(ResourceType.TOPIC, topic, named, AclOperation.READ) for topic in (*user.reads, *user.writes)}
+    wanted |= {(ResourceType.TOPIC, topic, named, AclOperation.WRITE) for topic in user.writes}
+    if user.prefix is not None:
+        for operation in (AclOperation.CREATE, AclOperation.READ, AclOperation.WRITE):
+            wanted.add((ResourceType.TOPIC, user.prefix, ResourcePatternType.PREFIXED, operation))
     # no offsets are stored in a group, but clients request its coordinator before they read
-    wanted.add((ResourceType.GROUP, ANY, AclOperation.READ))
+    wanted.add((ResourceType.GROUP, ANY, named, AclOperation.READ))
     principal = f"User:{user.login.user}"
     return [
-        AclBinding(kind, name, ResourcePatternType.LITERAL, principal, ANY, operation, AclPermissionType.ALLOW)
-        for kind, name, operation in wanted
+        AclBinding(kind, name, pattern, principal, ANY, operation, AclPermissionType.ALLOW)
+        for kind, name, pattern, operation in wanted
     ]
 
 

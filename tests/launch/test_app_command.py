@@ -66,6 +66,17 @@ def test_explained_it_says_where_it_runs(tmp_path: Path, query: str, last: str) 
     assert said[-1] == last
 
 
+def test_explained_it_says_what_is_merged(tmp_path: Path) -> None:
+    code, said = run(tmp_path, "explain", "from quotes as q join trades#window.length(1) as t on q.base == t.base "
+                     "select q.bid as bid, t.net as net insert into Out;")  # fmt: skip
+    assert code == 0
+    version = said[0].removeprefix("a, version ")
+    assert (
+        f"reads quotes, trades of the topic ticks and MongoDB, merged into the topic app-input-a-{version}; "
+        "gives Out to the topic apps"
+    ) in said
+
+
 @pytest.mark.parametrize(
     ("app", "problem"),
     [

@@ -55,6 +55,10 @@ def test_the_docs_show_the_table_of_rights() -> None:
 
     reported = {role: tuple(map(named, cells)) for role, *cells in rows}
     assert reported == {role: (rights.collections, rights.topics, rights.topics_read) for role, rights in ROLES.items()}
+    beginnings = {role: re.findall(r"`([\w-]+)…`", " ".join(cells)) for role, *cells in rows}
+    assert beginnings == {
+        role: [rights.topics_of_its_own] if rights.topics_of_its_own else [] for role, rights in ROLES.items()
+    }
 
 
 def test_no_part_but_the_dashboard_may_change_settings_or_the_audit() -> None:

@@ -26,6 +26,11 @@ def test_replay_runs_from_the_recording_start(speed: float, wall_seconds: int, e
     assert expected * MICROSECONDS <= passed < (expected + 5 * speed) * MICROSECONDS
 
 
+@pytest.mark.parametrize(("wall", "expected"), [(500, 1_000), (600, 1_200), (400, 800)])
+def test_replay_has_a_recorded_time_for_any_time(wall: int, expected: int) -> None:
+    assert ReplayClock(1_000, 500, 2.0).at(wall) == expected
+
+
 async def test_replay_sleeps_in_market_seconds() -> None:
     clock = ReplayClock(0, wall_now(), 1_000.0)
     before = clock.now()

@@ -7,7 +7,7 @@ import pytest
 from session.logins import Address, Login
 from streams.broker.topic_access import TopicUser, ensure_users, jaas_of
 from streams.errors import StreamError, StreamUnavailableError
-from streams.topic_admin import check_reachable
+from streams.topic_admin import check_reachable, ensure_input_log
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from tests.service_process import ServiceProcess
@@ -44,6 +44,21 @@ async def test_each_user_reads_and_writes_what_it_may_and_nothing_else(
     with pytest.raises(StreamError):
         await read(as_reader, other)
     assert await read(broker.address, other) == []
+
+
+async def test_who_has_topics_of_its_own_creates_them_and_no_others(broker: ServiceProcess) -> None:
+    owner = Login("owner", "o" * 20)
+    await ensure_users(broker.address, [TopicUser(owner, (), (), "own-"), TopicUser(READER, (), ())])
+    as_owner = Address(broker.address, owner)
+    for _ in range(2):
+        await ensure_input_log(as_owner, "own-1", 2)
+    await written(as_owner, "own-1")
+    assert await read(as_owner, "own-1") == [b"row"]
+    for address, topic in ((as_owner, "another-1"), (Address(broker.address, READER), "own-2")):
+        with pytest.raises(StreamError):
+            await ensure_input_log(address, topic, 1)
+    with pytest.raises(StreamError):
+        await read(Address(broker.address, READER), "own-1")
 
 
 async def test_who_is_no_longer_named_is_let_in_no_more_and_rights_that_are_gone_are_taken(

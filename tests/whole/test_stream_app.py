@@ -1,6 +1,8 @@
-"""A stream app on a running session, and over that session's recording: the same rows with the same ids."""
+"""Stream apps on a running session: over its recording one gives the same rows with the same ids, and one that reads
+several topics gives them over its input log."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,15 @@ partition with (exchange of quotes) begin
 end;
 """
 
+JOINED = """@App:name('joined')
+from opportunities as o unidirectional join quotes#window.length(1) as q on o.base == q.base
+select o.opportunity_id as id, q.exchange as exchange, q.bid as bid insert into Met;
+from every o = opportunities -> t = trades[arbitrage_id == o.opportunity_id and state == 'reserved'] within 10 sec
+select t.arbitrage_id as id insert into Taken;
+from fills select exchange, side, sum(amount) as amount group by exchange, side insert into Filled;
+from rejections[number == 0] select reason, count() as n group by reason insert into Refused;
+"""
+
 
 def rows_of(path: Path) -> dict[str, str]:
     """By id; a row that was written twice says the same."""
@@ -29,22 +40,44 @@ def rows_of(path: Path) -> dict[str, str]:
     return rows
 
 
-def test_live_and_over_the_recording_an_app_gives_the_same_rows(tmp_path: Path) -> None:
-    home, app = new_home(tmp_path / "home"), tmp_path / "whole.app"
+def by_stream(rows: dict[str, str]) -> dict[str, list[dict[str, object]]]:
+    found: dict[str, list[dict[str, object]]] = {}
+    for line in rows.values():
+        row = json.loads(line)
+        found.setdefault(row["stream"], []).append(row["values"])
+    return found
+
+
+def run_app(home: Path, app: Path, out: Path, *words: str) -> dict[str, str]:
+    done = run_command(home, "app", "run", str(app), "--json", str(out), *words, seconds=180)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{app.stem}: " in done.stdout
+    return rows_of(out)
+
+
+def test_apps_on_a_session_give_the_same_again(tmp_path: Path) -> None:
+    home, app, joined = new_home(tmp_path / "home"), tmp_path / "whole.app", tmp_path / "joined.app"
     app.write_text(APP)
-    live, again, replayed = (tmp_path / f"{name}.jsonl" for name in ("live", "again", "replayed"))
+    joined.write_text(JOINED)
     with running_paper(home, "--record") as paper:
         paper.wait_for("trading on paper", 240)
-        session = paper.session.session_id
-        for path in (live, again):
-            # ended and run again, it goes on from its snapshot
-            done = run_command(home, "app", "run", str(app), "--seconds", "8", "--json", str(path), seconds=180)
-            assert done.returncode == 0, done.stdout + done.stderr
-            assert "whole: " in done.stdout
+        session = paper.session
+        # ended and run again, it goes on from its snapshot
+        got = run_app(home, app, tmp_path / "live.jsonl", "--seconds", "8")
+        got |= run_app(home, app, tmp_path / "again.jsonl", "--seconds", "8")
+        met = run_app(home, joined, tmp_path / "joined.jsonl", "--seconds", "8")
         assert paper.stop(180) == 0, paper.said
-    done = run_command(home, "app", "run", str(app), "--replay", session, "--json", str(replayed), seconds=180)
-    assert done.returncode == 0, done.stdout + done.stderr
-    wanted, got = rows_of(replayed), rows_of(live) | rows_of(again)
+    wanted = run_app(home, app, tmp_path / "replayed.jsonl", "--replay", session.session_id)
     assert {json.loads(line)["stream"] for line in got.values()} == {"Spreads", "Jumps"}
     assert len(got) > 20
     assert {row_id: wanted.get(row_id) for row_id in got} == got
+
+    assert by_stream(met).keys() == {"Met", "Taken", "Filled", "Refused"}
+    # over its input log, which was kept
+    logged = run_app(home, joined, tmp_path / "logged.jsonl", "--replay", session.session_id)
+    assert {row_id: logged.get(row_id) for row_id in met} == met
+    # over the recording, in the order of time instead of that in which rows were seen
+    shutil.rmtree(home / "recordings" / session.session_id / "log" / "apps")
+    recorded = by_stream(run_app(home, joined, tmp_path / "recorded.jsonl", "--replay", session.session_id))
+    assert recorded.keys() == by_stream(met).keys()
+    assert {str(row["id"]) for row in by_stream(met)["Taken"]} <= {str(row["id"]) for row in recorded["Taken"]}

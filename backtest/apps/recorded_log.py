@@ -1,0 +1,100 @@
+"""The log of an app over a recorded session: the topic that it reads; the input log that it was run on, where that was
+kept; or what its input log would be, in the order of time."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from backtest.apps.recorded_books import RecordedBooks, recorded_books
+from backtest.apps.recorded_messages import (
+    Message,
+    RecordedOpportunities,
+    RecordedPartition,
+    RecordedTicks,
+    recorded_opportunities,
+    recorded_ticks,
+)
+from backtest.verify.recorded_session import RecordedSession
+from cep.hosts.hosted_app import AppSource
+from cep.hosts.input_log import InputPlace, SourceRow, input_message, source_row
+from cep.hosts.product_streams import STORE, ProductStream, read_streams
+from cep.hosts.row_merge import by_time
+from datasets.ticksets.log_parts import LogParts
+from pricefeeds.input_recorder import kept_folder
+from streams.message_format import row_of
+from streams.topics import OPPORTUNITIES, TICKS
+
+RECORDED = (TICKS, OPPORTUNITIES, STORE)
+"""What of a session is recorded; `spreads` and `health` are not."""
+RecordedSource = RecordedTicks | RecordedOpportunities | RecordedBooks
+
+
+def recorded_log(source: AppSource, session: RecordedSession) -> list[RecordedPartition]:
+    """By partition; the app reads nothing else than RECORDED. Raises CannotVerifyError, ImportRejectedError where the
+    session's files are damaged."""
+    found = [(topic, one) for topic in source.sources for one in _recorded(topic, session)]
+    if not source.is_merged:
+        return [one for _, one in found if not isinstance(one, RecordedBooks)]
+    streams = read_streams(source.app)
+    partitions = sorted(session.head.span.first)
+    return [
+        RecordedInput(number, streams, tuple((topic, one) for topic, one in found if one.partition == number))
+        for number in partitions
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedInput:
+    """One partition of an app's input log: the rows of what it reads by the app's clock, at one time in the order of
+    `sources`."""
+
+    partition: int
+    streams: tuple[ProductStream, ...]
+    sources: tuple[tuple[str, RecordedSource], ...]
+    """Each with its topic."""
+
+    def messages(self) -> Iterator[Message]:
+        place = InputPlace()
+        for offset, row in enumerate(by_time([self._rows(topic, recorded) for topic, recorded in self.sources])):
+            place = place.after(row)
+            # as bytes first: what JSON cannot say is not there live either
+            yield offset, row.time, row_of(input_message("", row, place))
+
+    def _rows(self, topic: str, recorded: RecordedSource) -> Iterator[SourceRow]:
+        if isinstance(recorded, RecordedBooks):
+            yield from recorded.rows(self.streams)
+            return
+        for offset, written_at, row in recorded.messages():
+            found = source_row((topic, self.partition), offset, written_at, row, self.streams)
+            if found is not None:
+                yield found
+
+
+@dataclass(frozen=True, slots=True)
+class KeptInput:
+    """One partition of the input log that an app was run on, with the offsets that it had."""
+
+    partition: int
+    topic: str
+    folder: Path
+
+    def messages(self) -> Iterator[Message]:
+        for partition, offset, written_at, value in LogParts(self.folder).rows(self.topic):
+            if partition == self.partition:
+                yield offset, written_at, row_of(value)
+
+
+def kept_log(source: AppSource, log_of_session: Path) -> list[RecordedPartition]:
+    """The input log of this version of the app, where it was run on the session while that was recorded; else nothing.
+    Raises ImportRejectedError where it cannot be read."""
+    if not source.is_merged:
+        return []
+    folder = kept_folder(log_of_session, source.label).resolve()
+    partitions = sorted(partition for _, partition in LogParts(folder).last_positions(source.topic))
+    return [KeptInput(partition, source.topic, folder) for partition in partitions]
+
+
+def _recorded(topic: str, session: RecordedSession) -> list[RecordedSource]:
+    if topic == TICKS:
+        return [*recorded_ticks(session.tick_set(), session)]
+    return [*recorded_opportunities(session)] if topic == OPPORTUNITIES else [*recorded_books(session)]

@@ -1,0 +1,177 @@
+"""Writes the input log of an app: follows the topics that it reads, and MongoDB, and writes their rows in one order.
+
+Nothing of its own has to survive: where it goes on is in the last row of each partition. A writer keeps the order of
+what it wrote, so what a killed one leaves is the beginning of what it meant to write. Rows of it that Kafka takes only
+after the next one has looked are there twice; who reads the log takes them once.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
+from typing import Protocol
+
+from cep.hosts.hosted_app import AppSource
+from cep.hosts.input_log import InputPlace, SourceRow, input_message, place_in, record_row
+from cep.hosts.product_streams import STORE, ProductStream, read_streams
+from cep.hosts.row_merge import RowMerge
+from session.tasks import run_all
+from streams.errors import StreamError
+from streams.latest_rows import LatestRows
+from streams.records import Position, Record
+from streams.topic_reader import TopicReader
+from streams.topic_writer import TopicWriter
+from streams.topics import UNORDERED_TOPICS
+
+MOST_WAITING = 2_000
+"""Rows of one topic that wait in memory for another's, and a batch more."""
+ROWS_BETWEEN_FLUSHES = 10_000
+"""Far fewer than the writer's buffer holds."""
+
+
+class InputSource(Protocol):
+    """Rows for one partition of the log, in their order."""
+
+    @property
+    def topic(self) -> str: ...
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether rows that were written before it was opened are still to come."""
+        ...
+
+    async def next(self) -> list[SourceRow]:
+        """The next rows; none where it only learned that it is no longer behind. What is broken off is lost."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+OpenStore = Callable[[int, InputPlace], Awaitable[InputSource]]
+"""Opens what comes from MongoDB for a partition, at that place."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputMerger:
+    """`first`: where the session begins in each topic, by position. `open_store`: None where the app reads nothing of
+    MongoDB. `market_time`: of the wall's, microseconds; another one where `ticks` have times of a recording."""
+
+    source: AppSource
+    session_id: str
+    kafka: str
+    partitions: int
+    first: Mapping[Position, int]
+    open_store: OpenStore | None = None
+    market_time: Callable[[int], int] = int
+
+    async def run(self) -> None:
+        """Goes on until it is cancelled. Raises StreamError, StoreError: call it again where the error may pass."""
+        places = await self._places()
+        # a row behind a lost one would say that the lost one is there
+        writer = TopicWriter(self.kafka, is_gapless=True)
+        await writer.open()
+        try:
+            await run_all(*(self._merge(partition, places[partition], writer) for partition in range(self.partitions)))
+        finally:
+            await writer.close()
+
+    async def _places(self) -> dict[int, InputPlace]:
+        places = dict.fromkeys(range(self.partitions), InputPlace())
+        rows = LatestRows(self.kafka, self.source.topic)
+        await rows.open()
+        try:
+            newest = await rows.newest(1)
+        finally:
+            await rows.close()
+        return places | {record.partition: place_in(record.value, self.session_id) for record in newest}
+
+    async def _merge(self, partition: int, place: InputPlace, writer: TopicWriter) -> None:
+        async with AsyncExitStack() as opened:
+            sources = []
+            for topic in self.source.sources:
+                sources.append(await self._opened(topic, partition, place))
+                opened.push_async_callback(sources[-1].close)
+            rows, unflushed = await opened.enter_async_context(aclosing(merged(sources))), 0
+            async for row in rows:
+                place = place.after(row)
+                writer.write(self.source.topic, input_message(self.session_id, row, place), row.key, partition)
+                unflushed += 1
+                if unflushed >= ROWS_BETWEEN_FLUSHES:
+                    await writer.flush()
+                    unflushed = 0
+
+    async def _opened(self, topic: str, partition: int, place: InputPlace) -> InputSource:
+        if topic == STORE and self.open_store is not None:
+            return await self.open_store(partition, place)
+        # the rows of a topic that has one partition alone belong into each of the log
+        position = (topic, 0 if topic in UNORDERED_TOPICS else partition)
+        first = place.next.get(topic, self.first[position])
+        source = TopicSource(self.kafka, position, first, read_streams(self.source.app), self.market_time)
+        await source.open()
+        return source
+
+
+class TopicSource:
+    """A partition of a topic."""
+
+    def __init__(
+        self,
+        kafka: str,
+        position: Position,
+        first: int,
+        streams: Sequence[ProductStream],
+        market_time: Callable[[int], int] = int,
+    ) -> None:
+        self._position, self._streams, self._market_time = position, streams, market_time
+        self._reader = TopicReader(kafka, (position[0],), {position: first})
+        self._batches: AsyncIterator[list[Record]] = self._reader.batches()
+        self._first, self._end = first, first
+
+    @property
+    def topic(self) -> str:
+        return self._position[0]
+
+    @property
+    def is_behind(self) -> bool:
+        return self._first < self._end
+
+    async def open(self) -> None:
+        """Raises StreamError; it is closed then."""
+        try:
+            self._end = (await self._reader.end_offsets())[self._position]
+        except StreamError:
+            await self._reader.close()
+            raise
+
+    async def next(self) -> list[SourceRow]:
+        batch = await anext(self._batches)
+        self._first = batch[-1].offset + 1
+        found = (record_row(record, self._streams, self._market_time) for record in batch)
+        return [row for row in found if row is not None]
+
+    async def close(self) -> None:
+        await self._reader.close()
+
+
+async def merged(sources: Sequence[InputSource], most_waiting: int = MOST_WAITING) -> AsyncGenerator[SourceRow]:
+    """Their rows in one order, without end; as `RowMerge`. A source is asked for more once few of its rows wait."""
+    merge = RowMerge([source.topic for source in sources])
+    asked: dict[asyncio.Future[list[SourceRow]], InputSource] = {}
+    merge.note_present(source.topic for source in sources if not source.is_behind)
+    try:
+        while True:
+            for row in merge.ready():
+                yield row
+            idle = [source for source in sources if source not in asked.values()]
+            wanted = [source for source in idle if merge.waiting(source.topic) < most_waiting]
+            asked |= {asyncio.ensure_future(source.next()): source for source in wanted}
+            done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+            for answer in done:
+                source = asked.pop(answer)
+                merge.add(source.topic, answer.result())
+                if not source.is_behind:
+                    merge.note_present((source.topic,))
+    finally:
+        for answer in asked:
+            answer.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
