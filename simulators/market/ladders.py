@@ -86,7 +86,7 @@ class _FarLevels:
 class Ladder:
     """Fifty levels a side: the best one follows the mid tick by tick, deeper ones stand on a coarse grid and stay.
 
-    Of an FX market the shape is always the same. A level that comes near is quoted anew.
+    Of an FX market the shape is always the same. A level that comes near gets another amount.
     """
 
     def __init__(self, listing: Listing, seed: int, shape: LadderShape = STORM_SHAPE) -> None:
