@@ -151,7 +151,7 @@ def limit_rules(config: ExchangeConfig) -> LimitRules:
     rate_limit_ms = client_class(config.entry.ccxt)().rateLimit
     if not config.entry.is_generic:
         raise AccountRejectedError(f"{config.exchange} has no adapter of our own, only {', '.join(LIMITS)} have")
-    return generic_rules(rate_limit_ms)
+    return replace(generic_rules(rate_limit_ms), at_one_address=config.entry.at_one_address)
 
 
 def _key_fields(entry: ExchangeEntry) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ class ExchangeEntry:
     """ccxt's pace of a generic one, for processes that do not load its class."""
     leg_units: float | None = None
     """What a leg costs there in ccxt's units, likewise."""
+    at_one_address: int = 1
+    """How many exchanges of the session are this one at ccxt, itself included: they share what it allows an address."""
     said_codes: tuple[str, ...] = ()
     """Codes that are the assets of that name there because the user says so, whatever our lists know."""
 

@@ -1,6 +1,6 @@
 """The immutable description of one run, written by the supervisor and read by each of its processes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -108,6 +108,11 @@ class Session:
         return tuple(market for market in self.markets if market.exchange == exchange)
 
     def entry_of(self, exchange: str) -> ExchangeEntry:
+        entry = self._own_entry(exchange)
+        same = sum(self._own_entry(other).ccxt == entry.ccxt for other in self.exchanges)
+        return replace(entry, at_one_address=max(1, same))
+
+    def _own_entry(self, exchange: str) -> ExchangeEntry:
         return self.entries.get(exchange) or ExchangeEntry(exchange)
 
     def to_json(self) -> bytes:

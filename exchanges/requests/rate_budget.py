@@ -196,10 +196,7 @@ def account_budget(exchange: str, clock: Callable[[], int] = steady_now, rules: 
     `rules`: of an exchange that is not in `LIMITS`.
     """
     rules = rules or rules_of(exchange)
-    own = {
-        name: limit.share_of(rules.bots_share) if name in rules.of_the_address else limit
-        for name, limit in rules.limits.items()
-    }
+    own = rules.share_of_address(rules.bots_share)
     for_polls = rules.polls_share
     reads = {name: limit.share_of(for_polls) for name, limit in own.items() if name not in OF_ORDERS}
     polls = {name: Used(limit.as_counter(POLLS_AT_ONCE)) for name, limit in reads.items()}
@@ -210,7 +207,7 @@ def account_budget(exchange: str, clock: Callable[[], int] = steady_now, rules: 
 def full_budget(exchange: str, rules: LimitRules | None = None) -> RateBudget:
     """The full rate limits, for a few requests before trading starts."""
     rules = rules or rules_of(exchange)
-    used_limits = {name: Used(limit) for name, limit in rules.limits.items()}
+    used_limits = {name: Used(limit) for name, limit in rules.share_of_address().items()}
     return RateBudget(exchange, rules, used_limits, used_limits)
 
 

@@ -6,7 +6,7 @@ alone.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -47,6 +47,7 @@ OF_THE_ADDRESS: Mapping[str, frozenset[str]] = {
 BOTS_SHARES: Mapping[str, Fraction] = {"kraken": Fraction(1, 5)}
 BOTS_SHARE = Fraction(1, 2)
 """The bot's share of an address's limits; the feeds have the rest and respect it by `live_rest_pace` (`pricefeeds`)."""
+WHOLE = Fraction(1)
 
 POLLS_SHARE = Fraction(2, 5)
 """Share of polls in every limit that counts reads."""
@@ -111,6 +112,16 @@ class LimitRules:
     count: Callable[[CountedRequest], Weights]
     bots_share: Fraction = BOTS_SHARE
     polls_share: Fraction = POLLS_SHARE
+    at_one_address: int = 1
+    """Exchanges of the session that share the limits of the address."""
+
+    def share_of_address(self, share: Fraction = WHOLE) -> Mapping[str, Limit]:
+        """All limits; of those of the address only `share` of what is this exchange's."""
+        own = share / self.at_one_address
+        return {
+            name: limit.share_of(own) if name in self.of_the_address and own < WHOLE else limit
+            for name, limit in self.limits.items()
+        }
 
 
 def rules_of(exchange: str) -> LimitRules:
@@ -142,8 +153,10 @@ def generic_rules(rate_limit_ms: float, leg_units: float | None = None) -> Limit
 def entry_rules(entry: ExchangeEntry) -> LimitRules | None:
     """None where its limits are unknown."""
     if entry.is_generic:
-        return None if entry.rate_limit_ms is None else generic_rules(entry.rate_limit_ms, entry.leg_units)
-    return rules_of(entry.ccxt) if entry.ccxt in LIMITS else None
+        rules = None if entry.rate_limit_ms is None else generic_rules(entry.rate_limit_ms, entry.leg_units)
+    else:
+        rules = rules_of(entry.ccxt) if entry.ccxt in LIMITS else None
+    return None if rules is None else replace(rules, at_one_address=entry.at_one_address)
 
 
 def _on_coinbaseexchange(asked: CountedRequest) -> Weights:

@@ -64,10 +64,11 @@ async def endpoints_of(
 
     Raises FeedRejectedError where there is no parser for that exchange.
     """
-    wire = wire_of(session.entry_of(exchange).ccxt)
+    entry = session.entry_of(exchange)
+    wire = wire_of(entry.ccxt)
     stream, rest = _addresses(session, exchange, wire)
     is_lifted = session.exchanges_url is not None and not session.rate_limits
-    pace = 0.0 if is_lifted else wire.live_rest_pace
+    pace = 0.0 if is_lifted else wire.live_rest_pace * entry.at_one_address
     symbols = len(session.markets_of(exchange))
     # a single market may have every turn
     compare_seconds = seconds_between_comparisons(symbols, pace, rest_seconds) if symbols > 1 else 0.0

@@ -133,7 +133,7 @@ async def generic_source(
     cannot show its books often enough within the limit."""
     books, keys = _books(session, exchange)
     is_lifted = session.exchanges_url is not None and not session.rate_limits
-    pace = 0.0 if is_lifted else books.seconds_a_request * FEEDS_SHARE
+    pace = 0.0 if is_lifted else books.seconds_a_request * FEEDS_SHARE * session.entry_of(exchange).at_one_address
     symbols = len(session.markets_of(exchange))
     poll_seconds = max(rest_seconds / 2, pace * symbols)
     try:

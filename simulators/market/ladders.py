@@ -1,6 +1,7 @@
 """The market maker's ladder and the crowd's market orders of one listing, from a seed."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from random import Random
@@ -9,7 +10,12 @@ from market.instruments.orders import Side
 from simulators.market.market_terms import ExchangeTerms
 from simulators.matching.listings import Listing
 
-LEVELS = 12
+LEVELS = 50
+"""Of each side."""
+_NEAR = 12
+"""Levels that the storm's own numbers draw; those behind them have numbers of their own, and leave it as it was."""
+_FAR_REDRAWN = 0.1
+"""Share of the steps at which one of a side's far levels changes its amount."""
 # Amounts are drawn in steps that people use, so that dust comes from eaten levels alone.
 _GRAIN = Decimal("0.00001")
 
@@ -68,10 +74,19 @@ def calibrated_shape(terms: ExchangeTerms, dollars: float) -> LadderShape:
     )
 
 
-class Ladder:
-    """Twelve levels a side: the best one follows the mid tick by tick, deeper ones stand on a coarse grid and stay.
+@dataclass(frozen=True, slots=True)
+class _FarLevels:
+    """One side's levels behind the near ones: `lots` by ticks, best first."""
 
-    Of an FX market the shape is always the same.
+    first: int
+    """Of the ladder's grid, where they were built."""
+    lots: dict[int, int]
+
+
+class Ladder:
+    """Fifty levels a side: the best one follows the mid tick by tick, deeper ones stand on a coarse grid and stay.
+
+    Of an FX market the shape is always the same. A level that comes near gets another amount.
     """
 
     def __init__(self, listing: Listing, seed: int, shape: LadderShape = STORM_SHAPE) -> None:
@@ -86,6 +101,8 @@ class Ladder:
         self._offset = 0.0
         self._best_lots = {side: self._drawn_lots(0) for side in ("buy", "sell")}
         self._lots: dict[tuple[Side, int], int] = {}
+        self._far_random = Random(f"{seed}:{market.exchange}:{market.symbol}:far")  # noqa: S311
+        self._far: dict[Side, _FarLevels] = {}
 
     def levels(self, mid: float) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         """Bids and asks as (ticks, lots), best first, never crossed."""
@@ -100,11 +117,12 @@ class Ladder:
                 self._best_lots[side] = self._drawn_lots(0)
         below = (bid - 1) // self._grid
         above = ask // self._grid + 1
-        bids = [(bid, self._best_lots["buy"]), *self._deeper("buy", below, -1)]
-        asks = [(ask, self._best_lots["sell"]), *self._deeper("sell", above, 1)]
+        near_bids, near_asks = self._near("buy", below, -1), self._near("sell", above, 1)
+        bids = [(bid, self._best_lots["buy"]), *near_bids, *self._beyond("buy", below, -1)]
+        asks = [(ask, self._best_lots["sell"]), *near_asks, *self._beyond("sell", above, 1)]
         self._lots = {
-            **{("buy", ticks): lots for ticks, lots in bids[1:]},
-            **{("sell", ticks): lots for ticks, lots in asks[1:]},
+            **{("buy", ticks): lots for ticks, lots in near_bids},
+            **{("sell", ticks): lots for ticks, lots in near_asks},
         }
         return bids, asks
 
@@ -125,10 +143,10 @@ class Ladder:
             self._half_spread = shape.half_spread * random.lognormvariate(0, shape.half_spread_deviation)
             self._offset = random.gauss(0, shape.noise)
 
-    def _deeper(self, side: Side, first: int, step: int) -> list[tuple[int, int]]:
-        redrawn = self._random.randrange(LEVELS * 2)
+    def _near(self, side: Side, first: int, step: int) -> list[tuple[int, int]]:
+        redrawn = self._random.randrange(_NEAR * 2)
         levels = []
-        for depth in range(1, LEVELS):
+        for depth in range(1, _NEAR):
             ticks = (first + step * (depth - 1)) * self._grid
             lots = self._lots.get((side, ticks), 0)
             if not lots or depth == redrawn:
@@ -136,9 +154,26 @@ class Ladder:
             levels.append((ticks, lots))
         return levels
 
-    def _drawn_lots(self, depth: int) -> int:
+    def _beyond(self, side: Side, first: int, step: int) -> Iterable[tuple[int, int]]:
+        """Built again only where they have moved: most steps move nothing there."""
+        far, random = self._far.get(side), self._far_random
+        redrawn = random.randrange(_NEAR, LEVELS) if random.random() < _FAR_REDRAWN else None
+        if far is None or far.first != first:
+            known = {} if far is None else far.lots
+            # one that was near keeps its amount
+            levels = [(first + step * (depth - 1)) * self._grid for depth in range(_NEAR, LEVELS)]
+            lots = {
+                ticks: known.get(ticks) or self._lots.get((side, ticks)) or self._drawn_lots(depth, random)
+                for depth, ticks in enumerate(levels, _NEAR)
+            }
+            far = self._far[side] = _FarLevels(first, lots)
+        if redrawn is not None:
+            far.lots[(first + step * (redrawn - 1)) * self._grid] = self._drawn_lots(redrawn, random)
+        return far.lots.items()
+
+    def _drawn_lots(self, depth: int, random: Random | None = None) -> int:
         typical = self._shape.level_amount * (0.5 + self._shape.growth * depth)
-        return self._grained(self._random.lognormvariate(math.log(typical), 0.9))
+        return self._grained((random or self._random).lognormvariate(math.log(typical), 0.9))
 
     def _grained(self, amount: float) -> int:
         return max(1, round(amount * self._grains_a_unit)) * self._lots_a_grain

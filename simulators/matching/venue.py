@@ -100,13 +100,11 @@ class Venue:
         book, current = self.books[symbol], self._maker_orders[symbol]
         wanted: dict[tuple[Side, int], int] = {("buy", ticks): lots for ticks, lots in bids}
         wanted.update({("sell", ticks): lots for ticks, lots in asks})
-        for key, standing in list(current.items()):
-            if wanted.get(key) != standing.lots:
-                book.cancel(standing.order_id)
-                del current[key]
-        for (side, ticks), lots in wanted.items():
-            if (side, ticks) not in current:
-                current[(side, ticks)] = self._submit_house(symbol, BookOrder("", MAKER, side, ticks, lots), rests=True)
+        for key in [key for key, standing in current.items() if wanted.get(key) != standing.lots]:
+            book.cancel(current.pop(key).order_id)
+        for side, ticks in [key for key in wanted if key not in current]:
+            order = BookOrder("", MAKER, side, ticks, wanted[side, ticks])
+            current[side, ticks] = self._submit_house(symbol, order, rests=True)
         self.fire_stops(symbol)
 
     def take(self, symbol: str, side: Side, lots: int) -> None:

@@ -1,12 +1,13 @@
 """The limits of an exchange of which ccxt knows one number."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from bots.decide.partner_budgets import partners_of
 from exchanges.errors import NotPostedError
-from exchanges.requests.rate_budget import account_budget, requests_for
+from exchanges.requests.rate_budget import account_budget, full_budget, requests_for
 from exchanges.requests.rate_limits import CountedRequest, entry_rules, generic_rules, rules_of
 from session.exchange_entries import ExchangeEntry
 
@@ -70,3 +71,26 @@ def test_partners_have_the_budgets_of_their_entries() -> None:
     partners = partners_of("kraken", entries)
     assert sorted(partners.budgets) == ["kraken2", "okx"]
     assert [partners.legs_left(name, ()) for name in ("kraken2", "okx", "untold")] == [3, 40, None]
+
+
+@pytest.mark.parametrize(
+    ("entry", "limit", "alone", "of_two"),
+    [
+        # one account's own limits are not shared; the bot has half of what Binance allows an address
+        (ExchangeEntry("binance"), "orders", 100, 100),
+        (ExchangeEntry("binance"), "weight", 1_800, 900),
+        (ExchangeEntry("kraken", "generic", 1_000), "requests", 180, 90),
+    ],
+)
+def test_two_accounts_at_one_exchange_share_what_an_address_may(
+    entry: ExchangeEntry, limit: str, alone: int, of_two: int
+) -> None:
+    for count, left in ((1, alone), (2, of_two)):
+        rules = entry_rules(replace(entry, at_one_address=count))
+        assert rules is not None
+        assert account_budget(entry.ccxt, lambda: 0, rules).trades[limit].left(0) == left
+
+
+def test_requests_before_the_first_trade_share_it_too() -> None:
+    rules = entry_rules(ExchangeEntry("binance", at_one_address=3))
+    assert full_budget("binance", rules).polls["weight"].left(0) == 2_000

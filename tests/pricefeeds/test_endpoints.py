@@ -99,6 +99,19 @@ async def test_the_more_markets_the_rarer_the_comparisons_of_each(
         assert source.compare_seconds == seconds
 
 
+async def test_two_accounts_at_one_exchange_compare_half_as_often() -> None:
+    """What the exchange allows an address is for both; FX alone counts as one."""
+    bases = ("BTC", "ETH", "SOL", "XRP")
+    markets = tuple(row for row in simulated_markets(bases) if not row.is_fx and row.exchange == "binance")
+    others = tuple(replace(row, exchange="second") for row in markets)
+    session = replace(session_of("live", None), markets=markets, entries={"second": ExchangeEntry("binance")})
+    both = replace(session, markets=markets + others)
+    assert (session.entry_of("binance").at_one_address, both.entry_of("binance").at_one_address) == (1, 2)
+    for exchange in ("binance", "second"):
+        async with endpoints_of(both, exchange, SystemClock(), 1.0) as source:
+            assert source.compare_seconds == 16.0
+
+
 async def test_markets_share_connections_at_every_exchange_of_our_own_readers() -> None:
     session = session_of("live", None)
     for exchange in session.exchanges:

@@ -71,6 +71,18 @@ def test_ladders_are_whole_and_never_crossed(listing: object) -> None:
         assert all(lots > 0 for _, lots in bids + asks)
 
 
+def test_far_levels_mostly_stay_where_they_are() -> None:
+    """Each change is a message to everybody who follows the book."""
+    row, mid = LISTINGS["kraken"][0], 60_000.0
+    ladder, changes, last = Ladder(row, 1), 0, dict[int, int]()
+    for step in range(500):
+        mid *= 1 + (step % 7 - 3) * 1e-5
+        far = dict(ladder.levels(mid)[0][12:])
+        changes += len(far.items() ^ last.items()) if last else 0
+        last = far
+    assert 0 < changes < 500
+
+
 def test_a_storm_is_what_it_always_was() -> None:
     """Tests and chaos runs that need much trading count on it, step by step."""
     assert path_of(7, 2_000)[-1] == pytest.approx(STORM_AFTER_2000_STEPS, rel=1e-12)

@@ -1,0 +1,45 @@
+"""docs/exchanges.md names every endpoint of the simulated exchanges."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from session.clock import SystemClock
+from simulators.simulator_server import EXCHANGES, ExchangesOptions, SimulatedExchanges
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "exchanges.md"
+TITLES = {
+    "coinbaseexchange": "Coinbase Exchange",
+    "bitstamp": "Bitstamp",
+    "bitflyer": "bitFlyer",
+    "kraken": "Kraken",
+    "binance": "Binance",
+}
+STREAMS = "/ws"
+ANY_OTHER = "/0/{rest}"
+REGIONS = {"eu", "usa"}
+"""bitFlyer's lists of markets elsewhere; the same endpoint."""
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES)
+def test_each_is_in_the_table(exchange: str, tmp_path: Path) -> None:
+    world = SimulatedExchanges.open(tmp_path, SystemClock(), ExchangesOptions(0, only=(exchange,)))
+    resources = {route.resource for route in world.application_of(exchange).router.routes()}
+    paths = {resource.canonical for resource in resources if resource is not None}
+    asked = {path for path in paths if not path.startswith(STREAMS) and path != ANY_OTHER}
+    assert len(asked) > 10
+    assert sorted(path for path in asked if name_of(path) not in section(TITLES[exchange])) == []
+
+
+def name_of(path: str) -> str:
+    """The last word of a path that is the same in each request."""
+    words = path.replace("{side}", "buy").split("/")
+    return [word for word in words if word and not word.startswith("{") and word not in REGIONS][-1]
+
+
+def section(title: str) -> str:
+    """The text below a heading."""
+    _, _, simulated = DOCUMENT.read_text().partition("## What is simulated")
+    texts = re.split(r"^##+ ", simulated, flags=re.MULTILINE)
+    return next(text for text in texts if text.startswith(title))
