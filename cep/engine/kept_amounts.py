@@ -44,7 +44,7 @@ def _amounts(part: Stateful) -> Iterator[tuple[Amount, int]]:
         case Pattern():
             yield "partial_matches", part.partial_matches
         case Selector() | Aggregation():
-            yield "keys", part.groups
+            yield "keys", part.group_count
         case SessionWindow():
             yield "window_rows", sum(1 for _ in part.rows())
             yield "keys", _contained(part.state())

@@ -58,11 +58,7 @@ class StreamEngine:
         self._windows: dict[str, EventWindow] = {
             name: self._named_window(name, plan) for name, plan in self._plan.windows.items()
         }
-        self._floats = {
-            name: frozenset(place for place, one in enumerate(columns) if one.type == "float")
-            for name, columns in self._plan.streams.items()
-            if any(one.type == "float" for one in columns)
-        }
+        self._floats = _float_places(self._plan.streams)
         self._senders = {name: self._sender(name) for name in self._junctions}
         self._query_listeners: dict[str, list[Receiver]] = {}
         self._partitions: list[PartitionInstances] = []
@@ -298,3 +294,12 @@ class StreamEngine:
                 deliver(rows)
 
         return output
+
+
+def _float_places(streams: Mapping[str, Columns]) -> dict[str, frozenset[int]]:
+    """Of the streams that have columns of 32 bits."""
+    places = {
+        name: frozenset(place for place, one in enumerate(columns) if one.type == "float")
+        for name, columns in streams.items()
+    }
+    return {name: found for name, found in places.items() if found}

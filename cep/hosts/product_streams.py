@@ -17,6 +17,7 @@ other topics the times at which their rows were written.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, cast
 
 from cep.compiler.expression_code import function_of, tuple_source
@@ -72,6 +73,15 @@ class ProductStream:
         values = tuple_source([column.source for column in self.columns])
         source = values if self.kinds is None else f"{values} if row.get('kind') in kinds else None"
         return cast(ReadRow, function_of(source, "row", Environment({"kinds": self.kinds})))
+
+    def row_of(self, row: Mapping[str, Any]) -> Row | None:
+        """As `reader` reads it. Raises what it raises."""
+        return _reader_of(self)(row)
+
+
+@cache
+def _reader_of(stream: ProductStream) -> ReadRow:
+    return stream.reader()
 
 
 _CLASSES: Mapping[ValueType, str] = {

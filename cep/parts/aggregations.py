@@ -57,7 +57,7 @@ class Aggregation(Stateful):
         return tuple(self._buckets)
 
     @property
-    def groups(self) -> int:
+    def group_count(self) -> int:
         """How many there are in all buckets."""
         return sum(len(groups) for buckets in self._buckets.values() for groups in buckets.values())
 

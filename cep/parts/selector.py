@@ -70,9 +70,9 @@ class Selector(Stateful):
             context.keep(self)
 
     @property
-    def groups(self) -> int:
+    def group_count(self) -> int:
         """How many there are."""
-        return len(self._groups)
+        return len(self.groups)
 
     def state(self) -> object:
         return [(key, [one.state() for one in aggregators]) for key, aggregators in self.groups.items()]
