@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cep.compiler.app_compiler import compile_app
 from cep.engine.stream_engine import StreamEngine
+from cep.functions.operator_terms import OperatorTerms
 from cep.language.app_parser import parse_app
 from cep.parts.app_context import AppContext
 from cep.parts.chunks import Chunk
@@ -150,7 +151,7 @@ def test_a_query_gives_the_same_rows_either_way_and_cut_anywhere(
 def _source(query: str) -> str | None:
     """The Python of the shorter way."""
     (plan,) = compile_app(
-        parse_app(f"define stream T (a string, b double, c long); {query}"), AppContext().part()
+        parse_app(f"define stream T (a string, b double, c long); {query}"), AppContext().part(), OperatorTerms()
     ).queries
     return None if plan.fused is None else plan.fused.source
 
