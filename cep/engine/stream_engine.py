@@ -90,6 +90,8 @@ class StreamEngine:
             yield f"table {name} ({described(table.columns)})"
         for name, columns in self._plan.of_aggregations.items():
             yield f"aggregation {name} ({described(columns)})"
+        for own in self._plan.own.defined.values():
+            yield f"function {own.name} -> {own.returns}"
         for end in self._ends:
             yield str(end)
         for query in self._plan.queries:

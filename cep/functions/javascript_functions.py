@@ -164,7 +164,7 @@ def _whole_result(type_: ValueType) -> Callable[[Any], int]:
 
     def result(value: float) -> int:
         if not -bound <= value < bound or value != int(value):
-            raise ValueError(f"gave {value:g}, which is no {type_}")
+            raise ValueError(f"gave {value:.15g}, which is no {type_}")
         return int(value)
 
     return result

@@ -13,8 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from cep.language.expression_tree import Constant, FunctionCall, OwnFunction, ValueType
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.app_limits import FunctionFailedError
@@ -26,13 +24,13 @@ LIBRARY = "onnxruntime"
 NUMBERS: tuple[ValueType, ...] = ("int", "long", "float", "double")
 QUIET = 3
 """Errors alone; they are raised too."""
-INPUTS: Mapping[str, tuple[type, tuple[ValueType, ...]]] = {
-    "tensor(float)": (np.float32, NUMBERS),
-    "tensor(double)": (np.float64, NUMBERS),
-    "tensor(int64)": (np.int64, ("int", "long")),
-    "tensor(int32)": (np.int32, ("int",)),
-    "tensor(bool)": (np.bool_, ("bool",)),
-    "tensor(string)": (np.object_, ("string",)),
+INPUTS: Mapping[str, tuple[str, tuple[ValueType, ...]]] = {
+    "tensor(float)": ("float32", NUMBERS),
+    "tensor(double)": ("float64", NUMBERS),
+    "tensor(int64)": ("int64", ("int", "long")),
+    "tensor(int32)": ("int32", ("int",)),
+    "tensor(bool)": ("bool", ("bool",)),
+    "tensor(string)": ("object", ("string",)),
 }
 """By the model's type: the array's, and what an app may give."""
 OUTPUTS: Mapping[str, ValueType] = {
@@ -150,7 +148,8 @@ def _scoring(call: FunctionCall, session: Any, inputs: Sequence[Any], output: st
             raise FunctionFailedError(f"{named} failed: {_first(error)}") from None
         if given.size != 1:
             raise FunctionFailedError(f"{named} gave {given.size} values, not one")
-        return given.reshape(-1)[0].item() if given.dtype != np.object_ else str(given.reshape(-1)[0])
+        (value,) = given.reshape(-1).tolist()
+        return value
 
     return score
 
@@ -159,15 +158,16 @@ Arrays = Callable[[Sequence[Value]], dict[str, Any]]
 
 
 def _table_arrays(one: Any) -> Arrays:
-    kind = INPUTS[one.type][0]
-    return lambda values: {one.name: np.array([values], dtype=kind)}
+    kind, array = INPUTS[one.type][0], import_module("numpy").array
+    return lambda values: {one.name: array([values], dtype=kind)}
 
 
 def _single_arrays(inputs: Sequence[Any]) -> Arrays:
     kinds = [(one.name, INPUTS[one.type][0], [1] * len(one.shape)) for one in inputs]
+    # the library brings it; an app without a model needs neither
+    array = import_module("numpy").array
     return lambda values: {
-        name: np.array(value, dtype=kind).reshape(shape)
-        for (name, kind, shape), value in zip(kinds, values, strict=True)
+        name: array(value, dtype=kind).reshape(shape) for (name, kind, shape), value in zip(kinds, values, strict=True)
     }
 
 

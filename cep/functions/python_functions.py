@@ -15,7 +15,7 @@ from cep.language.expression_tree import OwnFunction, ValueType
 from cep.language.language_errors import AppTextError
 from cep.parts.app_limits import FunctionFailedError
 from cep.parts.scope import unknown
-from cep.parts.values import Value
+from cep.parts.values import Value, as_float
 
 NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\.([A-Za-z_][A-Za-z0-9_]*)\s*;?\s*", re.ASCII)
 RAISED = (
@@ -32,17 +32,11 @@ ANNOTATED: Mapping[object, tuple[ValueType, ...]] = {
     Decimal: ("decimal",),
 }
 """Types of the app that fit an annotation; without one, or with another, all of them."""
-GIVEN: Mapping[ValueType, tuple[type, ...]] = {
-    "string": (str,),
-    "bool": (bool,),
-    "int": (int,),
-    "long": (int,),
-    "float": (float,),
-    "double": (float,),
-    "decimal": (Decimal,),
-    "object": (object,),
-}
+RESULTS: Mapping[ValueType, Callable[[Value], Value]] = {"float": as_float, "double": float, "int": int, "long": int}
+"""Plain numbers, where a function gives a kind of its own, such as numpy's."""
 BOUNDS: Mapping[ValueType, int] = {"int": 2**31, "long": 2**63}
+PLAIN = (str, bool, int, float, Decimal, type(None))
+"""What a snapshot keeps, alone and in lists, tuples, dicts and sets."""
 
 
 class PythonFunctions:
@@ -120,28 +114,40 @@ def _terms(definition: FunctionDefinition, runtime_name: str, called: types.Func
 def _checked(definition: FunctionDefinition, called: Callable[..., Value]) -> Callable[..., Value]:
     at, returns = definition.at, definition.returns
     named = f"line {at.line}, column {at.column}: the function {definition.name}()"
+    result = RESULTS.get(returns)
 
     def call(*values: Value) -> Value:
         try:
             value = called(*values)
+            fits = _fits(value, returns)
         except RAISED as error:
             raise FunctionFailedError(f"{named} failed: {_described(error)}") from error
-        if not _fits(value, returns):
-            raise FunctionFailedError(f"{named} gave {value!r:.60}, which is no {returns}")
-        return float(value) if returns in ("float", "double") and value is not None else value
+        if not fits:
+            raise FunctionFailedError(f"{named} gave a value of type {type(value).__name__}, which is no {returns}")
+        return value if value is None or result is None else result(value)
 
     return call
 
 
 def _fits(value: Value, returns: ValueType) -> bool:
     if value is None or returns == "object":
-        return True
-    if isinstance(value, bool) and returns != "bool":
+        return _is_plain(value)
+    if returns in ("string", "bool", "decimal"):
+        return type(value) is {"string": str, "bool": bool, "decimal": Decimal}[returns]
+    if isinstance(value, bool):
         return False
     if returns in BOUNDS:
         return isinstance(value, int) and -BOUNDS[returns] <= value < BOUNDS[returns]
-    whole = isinstance(value, int) and returns in ("float", "double")
-    return whole or isinstance(value, GIVEN[returns])
+    return isinstance(value, int | float)
+
+
+def _is_plain(value: Value) -> bool:
+    """Raises RecursionError of a value that contains itself."""
+    if type(value) in (list, tuple, set, frozenset):
+        return all(map(_is_plain, value))
+    if type(value) is dict:
+        return all(map(_is_plain, (*value, *value.values())))
+    return type(value) in PLAIN
 
 
 def _described(error: Exception) -> str:

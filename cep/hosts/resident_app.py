@@ -4,6 +4,7 @@ Spark places them and starts a lost one again; the state is in our snapshots.
 """
 
 import signal
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 
@@ -20,6 +21,7 @@ from cep.hosts.worker_watch import WorkerWatch
 
 MOST_FAILURES = 1_000
 """Of a task: a worker that dies is started again; an app that fails is not."""
+SPARK_ENDED = (Py4JError, PySparkException, ConnectionError)
 END_SECONDS = 5.0
 WATCH_SECONDS = 1.0
 """Between two looks at the app's processes."""
@@ -72,7 +74,8 @@ class ResidentApp:
             self._watching.join(END_SECONDS)
 
     def _kill(self) -> None:
-        self._spark.sparkContext.cancelJobGroup(self._task.source.label)
+        with suppress(*SPARK_ENDED):
+            self._spark.sparkContext.cancelJobGroup(self._task.source.label)
         signal_workers(self.folder, signal.SIGKILL)
 
     def _watch(self) -> None:
@@ -89,7 +92,7 @@ class ResidentApp:
         partitions = sorted(partition for _, partition in self._task.first)
         try:
             self.problems = context.parallelize(partitions, len(partitions)).mapPartitions(self._task.run).collect()
-        except (Py4JError, PySparkException, ConnectionError) as error:
+        except SPARK_ENDED as error:
             self.problems = [f"Spark ended it: {next(iter(str(error).splitlines()), 'no message')}"]
         finally:
             if self._ended_by_watch is not None:

@@ -33,6 +33,26 @@ def anything(value):
 def fails(value):
     raise KeyError("no\\nsuch")
 
+def own():
+    return [object()]
+
+def circle():
+    found = []
+    found.append(found)
+    return found
+
+def large():
+    return 2**63
+
+def numbers():
+    return {"a": [1, 2.5, ("x", None)]}
+
+class Whole(int):
+    pass
+
+def whole():
+    return Whole(3)
+
 def named(*, by_name):
     return by_name
 """
@@ -65,6 +85,9 @@ def given(terms: OperatorTerms, named: str, returns: str, call: str) -> Any:
         ("pricing.joined", "string", "f(s, 'y', s)", "x-y-x"),
         ("pricing.anything", "long", "f(i)", 7),
         ("pricing.anything", "string", "f(convert('a', 'int'))", None),
+        ("pricing.numbers", "object", "f()", {"a": [1, 2.5, ("x", None)]}),
+        ("pricing.whole", "int", "f()", 3),
+        ("pricing.anything", "float", "f(0.1)", 0.10000000149011612),
     ],
 )
 def test_a_function_of_the_folder_is_called(
@@ -78,9 +101,17 @@ def test_a_function_of_the_folder_is_called(
     ("named", "returns", "call", "problem"),
     [
         ("pricing.fails", "int", "f(i)", r"line 2, column 1: the function f\(\) failed: KeyError: 'no\\nsuch'$"),
-        ("pricing.anything", "int", "f(s)", r"line 2, column 1: the function f\(\) gave 'x', which is no int$"),
-        ("pricing.anything", "int", "f(i == 7)", "gave True, which is no int$"),
-        ("pricing.anything", "string", "f(i)", "gave 7, which is no string$"),
+        (
+            "pricing.anything",
+            "int",
+            "f(s)",
+            r"column 1: the function f\(\) gave a value of type str, which is no int$",
+        ),
+        ("pricing.anything", "int", "f(i == 7)", "gave a value of type bool, which is no int$"),
+        ("pricing.anything", "string", "f(i)", "gave a value of type int, which is no string$"),
+        ("pricing.own", "object", "f()", "gave a value of type list, which is no object$"),
+        ("pricing.circle", "object", "f()", "failed: RecursionError: "),
+        ("pricing.large", "long", "f()", "gave a value of type int, which is no long$"),
     ],
 )
 def test_what_it_cannot_compute_is_one_sentence_with_its_place(

@@ -59,6 +59,7 @@ async def write(kafka: str, rows: list[bytes]) -> None:
     await writer.open()
     for row in rows:
         writer.write(TICKS, row, partition=0)
+    await writer.flush(TIMEOUT_SECONDS)
     await writer.close()
 
 
