@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cep.engine.junctions import FAULTS
+from cep.engine.junctions import FAULTS, RowListener
 from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
-from cep.hosts.product_streams import ReadRow, parse_with_product_streams, read_streams
+from cep.hosts.product_streams import ProductStream, parse_with_product_streams, read_streams
 from cep.language.app_ends import app_ends
 from cep.language.app_tree import App, TableDefinition, WindowDefinition
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.language.stream_names import stream_names
-from cep.parts.chunks import Row, RowListener
+from cep.parts.chunks import Row
 from streams.topics import TICKS
 
 DIGEST_CHARACTERS = 8
@@ -108,7 +108,7 @@ class HostedApp:
     def __init__(self, source: AppSource, partition: int | str, most_state: int = MOST_STATE) -> None:
         self._source, self._partition, self._most_state = source, partition, most_state
         self._topic = source.topic
-        self._readers: list[tuple[str, ReadRow]] = [(one.name, one.reader()) for one in read_streams(source.app)]
+        self._streams: tuple[ProductStream, ...] = read_streams(source.app)
         self.position: int | None = None
         """Offset of the next row; None before the first."""
         self._out: list[tuple[str, int, Row]] = []
@@ -125,7 +125,7 @@ class HostedApp:
         self.position = offset + 1
         try:
             at = self._time(row, written_at)
-            rows = [(name, read_row(row)) for name, read_row in self._readers]
+            rows = [(stream.name, stream.row_of(row)) for stream in self._streams]
         except (ValueError, TypeError, AttributeError, KeyError):
             return []
         engine = self._engine or self._begun(at)

@@ -14,6 +14,7 @@ other topics the times at which their rows were written.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 from cep.compiler.expression_code import function_of, tuple_source
@@ -33,7 +34,6 @@ NOT_YET = ("trades", "fills", "rejections")
 
 
 ReadRow = Callable[[Mapping[str, Any]], Row | None]
-"""Of a row of a topic: None where it is none of the stream. Raises ValueError, TypeError, AttributeError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class ProductColumn:
         return f"(None if (v := {found}) is None else v if v.__class__ is {kind} else {kind}(v))"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProductStream:
     """`kinds`: the rows of its topic that are its rows; None: all of them."""
 
@@ -64,7 +64,12 @@ class ProductStream:
     kinds: frozenset[str] | None
     columns: tuple[ProductColumn, ...]
 
-    def reader(self) -> ReadRow:
+    def row_of(self, row: Mapping[str, Any]) -> Row | None:
+        """None where the row of the topic is none of this stream. Raises ValueError, TypeError, AttributeError."""
+        return self._read(row)
+
+    @cached_property
+    def _read(self) -> ReadRow:
         """One generated function for all columns, as every row of the topic goes through it."""
         values = tuple_source([column.source for column in self.columns])
         source = values if self.kinds is None else f"{values} if row.get('kind') in kinds else None"
