@@ -1,16 +1,20 @@
 """Events a second of CPU time: six queries of stream apps, each beside a loop written by hand for it alone.
 
-`python -m benchmarks.apps [--events 200000] [--rounds 3]`. Both get the same rows in the same process, and must give as
-many; of several rounds the best counts. The loops are a floor: they know their query, keep no snapshot and no clock.
+`python -m benchmarks.apps [--events 200000] [--rounds 3] [--siddhi FOLDER]`. Both get the same rows in one process,
+and must give as many; of several rounds the best counts. The loops are a floor: they know their query, keep no snapshot
+and no clock. With a folder of Siddhi's jars Siddhi runs the same queries over the same rows, in a JVM of its own.
 """
 
 import argparse
+import os
 import random
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from benchmarks.siddhi_peer import SiddhiResult, siddhi_results
 from cep.engine.stream_engine import StreamEngine
 from cep.language.app_parser import parse_app
 
@@ -142,20 +146,36 @@ def of_hand(query: BenchmarkedQuery, rows: list[Row]) -> tuple[float, int]:
     return time.process_time() - began, count
 
 
+def compared(query: BenchmarkedQuery, rows: list[Row], rounds: int, siddhi: SiddhiResult | None) -> str:
+    """A line of the table. Raises SystemExit where they do not give as many rows."""
+    mine = [of_app(query.text, rows) for _ in range(rounds)]
+    hand = [of_hand(query, rows) for _ in range(rounds)]
+    counts = {"the app": mine[0][1], "the loop": hand[0][1]} | ({"Siddhi": siddhi.rows} if siddhi is not None else {})
+    if len(set(counts.values())) > 1:
+        raise SystemExit(f"{query.name}: not the same number of rows: {counts}")
+    app, loop = (len(rows) / min(seconds for seconds, _ in runs) / 1_000 for runs in (mine, hand))
+    line = f"{query.name:<34}{app:>22,.0f}{loop:>12,.0f}{app / loop:>8.2f}"
+    if siddhi is None:
+        return line
+    thread, process = (len(rows) / one / 1_000 for one in (siddhi.thread_seconds, siddhi.process_seconds))
+    return f"{line}{thread:>16,.0f}{process:>17,.0f}{app / process:>8.2f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--events", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--siddhi", type=Path, help="a folder with the jars of Siddhi 5.1, which then runs beside it")
     arguments = parser.parse_args()
     rows = made_rows(arguments.events)
-    print(f"{'query':<34}{'app, k events/CPU s':>22}{'by hand':>12}{'ratio':>8}")
-    for query in QUERIES:
-        mine = [of_app(query.text, rows) for _ in range(arguments.rounds)]
-        hand = [of_hand(query, rows) for _ in range(arguments.rounds)]
-        if mine[0][1] != hand[0][1]:
-            raise SystemExit(f"{query.name}: the app gives {mine[0][1]} rows, and the loop {hand[0][1]}")
-        app, loop = (len(rows) / min(seconds for seconds, _ in runs) / 1_000 for runs in (mine, hand))
-        print(f"{query.name:<34}{app:>22,.0f}{loop:>12,.0f}{app / loop:>8.2f}")
+    peers: Sequence[SiddhiResult | None] = [None] * len(QUERIES)
+    if arguments.siddhi is not None:
+        peers = siddhi_results(arguments.siddhi, [DEFINITION + query.text for query in QUERIES], rows)
+    beside = "" if arguments.siddhi is None else f"{'Siddhi: thread':>16}{'its process':>17}{'ratio':>8}"
+    print(f"{'query':<34}{'app, k events/CPU s':>22}{'by hand':>12}{'ratio':>8}{beside}")
+    for query, siddhi in zip(QUERIES, peers, strict=True):
+        print(compared(query, rows, arguments.rounds, siddhi))
+    print(f"load average {' '.join(f'{one:.1f}' for one in os.getloadavg())} on {os.cpu_count()} cores")
 
 
 if __name__ == "__main__":

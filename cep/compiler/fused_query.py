@@ -5,7 +5,8 @@ the clock brings. Of the common shapes (filters; then no window, `length` or `ti
 function is generated beside them, which does with one row what they do, on the same state. A snapshot does not tell
 which of both ran, and either goes on from it.
 
-A window `time` is emptied only when a row comes, as nothing is selected of what leaves: so the clock has nothing to do.
+Nothing is selected of what leaves a window `time`, so it leaves when the next row comes. The clock looks after such a
+window only once in its length, for what no row drives out.
 """
 
 import re
@@ -17,18 +18,17 @@ from cep.compiler.expression_code import function_made, tuple_source
 from cep.compiler.stages import FilterStage, MakeStage, WindowStage
 from cep.compiler.window_plans import LengthPlan, TimePlan
 from cep.parts.app_context import AppContext
-from cep.parts.chunks import CURRENT, EXPIRED, Event, Receiver, RowListener, RowTaker
+from cep.parts.chunks import CURRENT, EXPIRED, Receiver, RowTaker
 from cep.parts.scope import Environment
 from cep.parts.selector import Selector, SelectorPlan
+from cep.parts.windows import EventWindow
 
 STEP = "    "
 OF_THE_CLOCK = re.compile(r"\b(at|app)\b")
 """What the Python of a value has that depends on more than its row."""
-Bind = Callable[
-    [AppContext, Iterable[Event] | None, Selector, list[Receiver], list[RowTaker], list[RowListener]], RowTaker
-]
-"""The function for one instance of the query: with the clock, what its window keeps, its selector, who listens to the
-query, and of the stream that it writes to the readers and the listeners."""
+Bind = Callable[[AppContext, EventWindow | None, Selector, list[Receiver], list[RowTaker]], RowTaker]
+"""The function for one instance of the query: with the clock, its window, its selector, who listens to the
+query, and what the rows of the stream that it writes to are given to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +88,27 @@ def fused_plan(shape: QueryShape, environment: Environment) -> FusedPlan:
 
 
 def _lines(shape: QueryShape) -> Iterator[str]:
-    yield "def bind(clock, kept, selector, query_listeners, takers, listeners):"
-    yield f"{STEP}groups, new_group, emit = selector.groups, selector.new_group, selector.emit"
+    yield "def bind(clock, window, selector, query_listeners, takers):"
+    yield from _indented(_bound(shape))
     yield f"{STEP}def take(at, row):"
     body = [
         *(f"if not {condition}: return" for condition in shape.conditions),
-        *(_states(shape.selection) if shape.selection.kinds and not shape.selection.source.group else []),
         *_window(shape.window, shape.selection),
         *_selected(shape),
         *_passed_on(shape),
     ]
     yield from _indented(body, 2)
     yield f"{STEP}return take"
+
+
+def _bound(shape: QueryShape) -> list[str]:
+    """What is the same for every row."""
+    kept = [] if shape.window is None else ["kept = window.rows()"]
+    emit = [] if shape.writes else ["emit = selector.emit"]
+    if not shape.selection.kinds:
+        return [*kept, *emit]
+    groups = "groups, new_group = selector.by_group, selector.new_group"
+    return [*kept, *emit, groups, *([] if shape.selection.source.group else _states(shape.selection))]
 
 
 def _indented(lines: Iterable[str], steps: int = 1) -> list[str]:
@@ -118,11 +127,12 @@ def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> li
             return ["kept.append((EXPIRED, at, row))", f"if len(kept) > {length}:", *_indented(left)]
         case TimePlan(milliseconds=milliseconds):
             return [
-                "left, now = [], clock.now",
-                f"while kept and kept[0][1] + {milliseconds} <= now: left.append(kept.popleft())",
+                "now, came = clock.now, row",
+                f"while kept and kept[0][1] + {milliseconds} <= now:",
+                *_indented(["row = kept.popleft()[2]", *removed]),
+                "row = came",
                 "kept.append((EXPIRED, at, row))",
-                "if left:",
-                *_indented(["came = row", "for _, _, row in left:", *_indented(removed or ["pass"]), "row = came"]),
+                "if not window.is_swept: window.sweep_later()",
             ]
         case None:
             return []
@@ -130,13 +140,13 @@ def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> li
 
 def _of_what_left(selection: SelectorPlan) -> list[str]:
     """What is computed of a row that leaves."""
-    return [*selection.source.group, *selection.source.arguments]
+    return [selection.source.group or "", *selection.source.arguments]
 
 
 def _states(selection: SelectorPlan) -> list[str]:
-    """Of the row's group, as a0, a1, …."""
+    """Of the row's group, or of all rows, as a0, a1, …."""
     group, names = selection.source.group, "".join(f"a{number}, " for number in range(len(selection.kinds)))
-    return [f"key = {tuple_source(group) if group else None}", f"{names}= groups.get(key) or new_group(key)"]
+    return [f"key = {group}", f"{names}= groups.get(key) or new_group(key)"]
 
 
 def _of_aggregators(selection: SelectorPlan, steps: Sequence[str]) -> list[str]:
@@ -170,8 +180,7 @@ def _passed_on(shape: QueryShape) -> list[str]:
         return [
             *of_query,
             "for taker in takers: taker(at, out)",
-            "for listener in listeners: listener(at, out)",
         ]
     group = shape.selection.source.group
-    key = [] if shape.selection.kinds else [f"key = {tuple_source(group) if group else None}"]
+    key = [] if shape.selection.kinds else [f"key = {group}"]
     return [*key, "emit([(CURRENT, at, out, key)])"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 from cep.compiler.expression_code import ExpressionCompiler, function_made, function_of
 from cep.compiler.query_compiler import QueryPlan
@@ -10,24 +10,21 @@ from cep.language.app_parser import parse_expression
 from cep.language.app_tree import Annotation, RangeKey, ValueKey
 from cep.language.expression_tree import Duration
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.app_context import AppContext
 from cep.parts.chunks import Row, RowTaker
 from cep.parts.scope import Columns, Environment, RowScope, unknown
 from cep.parts.values import text_of
 
 Keys = Callable[[Row, int], Sequence[str]]
 """Of a row: a value's one key, or every range that it is in."""
-KeyedTaker = Callable[[AppContext, Mapping[str, Any], Callable[[str], Any], str], RowTaker]
-"""Of the clock, the keys' instances, what makes one, and the stream: hands one row to the queries of its key."""
+KeyedTaker = Callable[[Mapping[str, RowTaker], Callable[[str], RowTaker]], RowTaker]
+"""Of the queries by key, and of what makes those of a new one: hands one row to the queries of its key."""
 OF_A_VALUE = """
-def bind(clock, by_key, instance_of, stream):
+def bind(by_key, made):
     def take(at, row):
         value = {value}
         if value is None: return
         key = value if value.__class__ is str else text_of(value)
-        instance = by_key.get(key) or instance_of(key)
-        instance.used_at = clock.now
-        for taker in instance.takers[stream]: taker(at, row)
+        (by_key.get(key) or made(key))(at, row)
     return take
 """
 

@@ -1,6 +1,6 @@
 """From a query's tree to the parts that it is made of: stages, a selection, and where the rows go."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -36,7 +36,7 @@ from cep.parts.chunks import CURRENT, EXPIRED, Kind
 from cep.parts.output_rates import MakeRate, RateInput, rate_plan
 from cep.parts.patterns import PatternPlan
 from cep.parts.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
-from cep.parts.selector import Having, Outputs, SelectionSource, SelectorPlan
+from cep.parts.selector import Group, Having, Outputs, SelectionSource, SelectorPlan
 from cep.parts.tables import Table, TableWrite
 
 WANTED: Mapping[EventKind, frozenset[Kind]] = {
@@ -193,13 +193,13 @@ class Selecting:
     def plan(self, at: Place, selection: Selection, kind: EventKind) -> tuple[SelectorPlan, Columns]:
         sources, columns = self._outputs(at, selection.columns)
         having = None if selection.having is None else self._having(selection.having, columns)
-        group = tuple(self.scope.code_of(attribute).source for attribute in selection.group_by)
+        group = self._group(selection.group_by)
         plan = SelectorPlan(
             outputs=cast(Outputs, self._with_aggregated(tuple_source(sources), "row, at, aggregated")),
             having=None if having is None else cast(Having, self._with_aggregated(having, "out, row, at, aggregated")),
             arguments=row_function(self.arguments, "row, at", self.environment),
             kinds=tuple(self.kinds),
-            group=row_function(group, "row, at", self.environment) if group else None,
+            group=None if group is None else cast(Group, function_of(group, "row, at", self.environment)),
             order=tuple((_position(one.attribute, columns), one.is_descending) for one in selection.order_by),
             limit=None if selection.limit is None else _number(selection.limit, "limit"),
             offset=0 if selection.offset is None else _number(selection.offset, "offset"),
@@ -237,6 +237,11 @@ class Selecting:
         self.kinds.append(kind)
         self.arguments.append(arguments[0].source if arguments else "None")
         return Code(aggregated_name(len(self.kinds) - 1), kind.type)
+
+    def _group(self, attributes: Sequence[Attribute]) -> str | None:
+        """Of one attribute its value is the key."""
+        sources = [self.scope.code_of(attribute).source for attribute in attributes]
+        return (sources[0] if len(sources) == 1 else tuple_source(sources)) if sources else None
 
     def _with_aggregated(self, source: str, parameters: str) -> Callable[..., object]:
         """A function of a source in which the aggregators' values have their names."""

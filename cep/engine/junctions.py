@@ -3,8 +3,10 @@
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass, field
 
-from cep.parts.chunks import CURRENT, Chunk, Receiver, Row, RowListener, RowTaker, of_one
+from cep.parts.chunks import CURRENT, Chunk, Receiver, Row, RowTaker, of_one
 
+RowListener = Callable[[int, Row], None]
+"""Of a row's time and values."""
 OnFault = Callable[[Chunk, Exception], None]
 """Of rows that a reader could not compute, and why."""
 FAULTS = (ArithmeticError, TypeError, ValueError, AttributeError, LookupError)
@@ -28,18 +30,23 @@ class Junction:
     on_fault: OnFault | None = None
     """None: what a reader raises ends the app. To be set before readers are added."""
     takers: list[RowTaker] = field(default_factory=list)
-    """Of the readers, in the same order. Generated functions hold this list and that of the listeners."""
+    """What one row is given to: the readers, then the listeners. The list stays the same: generated functions hold
+    it."""
 
     def add(self, receive: Receiver, take: RowTaker | None = None) -> None:
         take = take or of_one(receive)
         if self.on_fault is not None:
             receive, take = _guarded(receive, self.on_fault), _guarded_taker(take, self.on_fault)
+        self.takers.insert(len(self.readers), take)
         self.readers.append(Reader(receive, take))
-        self.takers.append(take)
+
+    def listen(self, listener: RowListener) -> None:
+        self.listeners.append(listener)
+        self.takers.append(listener)
 
     def remove(self, reader: Reader) -> None:
         self.readers.remove(reader)
-        self.takers[:] = [one.take for one in self.readers]
+        self.takers[:] = [*(one.take for one in self.readers), *self.listeners]
 
     def send(self, chunk: Chunk) -> None:
         for reader in self.readers:
@@ -52,8 +59,6 @@ class Junction:
         """As `send` of a chunk of this row alone."""
         for taker in self.takers:
             taker(at, row)
-        for listener in self.listeners:
-            listener(at, row)
 
 
 def _guarded(receive: Receiver, on_fault: OnFault) -> Receiver:

@@ -17,11 +17,9 @@ Build = Callable[[QueryPlan, Junctions], None]
 
 @dataclass(slots=True)
 class PartitionInstance:
-    """One key's queries. `takers`: of the partitioned streams, which each key has for itself; `ranks`: of their parts;
-    `outer`: what they added to junctions that they share."""
+    """One key's queries. `ranks`: of their parts; `outer`: what they added to junctions that they share."""
 
     junctions: Junctions
-    takers: dict[str, list[RowTaker]]
     ranks: range
     outer: list[tuple[Junction, Reader]]
     used_at: int
@@ -41,8 +39,9 @@ class PartitionInstances(Stateful):
             self._own.keep(self, self._on_time)
             self._own.wake_at(context.now + plan.purge.interval)
         for stream, key in plan.keys.items():
-            take = key.take(context, self.by_key, self.instance, stream) if is_fused and key.take else None
-            junctions[stream].add(self._receiver(stream, key), take)
+            # where keys are purged it is noted when each had its last row
+            is_short = is_fused and plan.purge is None
+            junctions[stream].add(self._receiver(stream, key), self._taker(stream, key) if is_short else None)
 
     def instance(self, key: str) -> PartitionInstance:
         if key not in self.by_key:
@@ -61,8 +60,19 @@ class PartitionInstances(Stateful):
             for name, junction in self._junctions.items()
             for reader in junction.readers[before[name] :]
         ]
-        takers = {name: junction.takers for name, junction in own.items()}
-        return PartitionInstance(junctions, takers, range(first, self._context.ranks + 1), outer, self._context.now)
+        return PartitionInstance(junctions, range(first, self._context.ranks + 1), outer, self._context.now)
+
+    def _taker(self, stream: str, key: PartitionKey) -> RowTaker | None:
+        """The shorter way of one row; None where there is none."""
+        if key.take is None:
+            return None
+        by_key: dict[str, RowTaker] = {}
+
+        def made(key: str) -> RowTaker:
+            junction = self.instance(key).junctions[stream]
+            return by_key.setdefault(key, junction.takers[0] if len(junction.takers) == 1 else junction.take)
+
+        return key.take(by_key, made)
 
     def _receiver(self, stream: str, partition_key: PartitionKey) -> Receiver:
         """Rows to the queries of their keys; those of one key that follow each other stay together."""

@@ -11,7 +11,7 @@ from cep.compiler.join_compiler import JoinPlan, SidePlan
 from cep.compiler.partitions import PartitionPlan
 from cep.compiler.query_compiler import QueryPlan, StreamPlan
 from cep.compiler.stages import MakeStage, WindowStage
-from cep.engine.junctions import Junction, Junctions, drop_faults, faults_to
+from cep.engine.junctions import Junction, Junctions, RowListener, drop_faults, faults_to
 from cep.engine.kept_amounts import check_amounts
 from cep.engine.on_demand import answer
 from cep.engine.partition_instances import PartitionInstances
@@ -21,7 +21,7 @@ from cep.language.app_tree import App, OnDemandQuery
 from cep.parts.aggregations import Aggregation
 from cep.parts.app_context import AppContext
 from cep.parts.app_limits import AppLimits
-from cep.parts.chunks import Chunk, Event, Receiver, Row, RowListener, RowTaker, as_current, one_or_more
+from cep.parts.chunks import Chunk, Receiver, Row, RowTaker, as_current, one_or_more
 from cep.parts.joins import Join, JoinSide
 from cep.parts.patterns import Pattern, PatternPlan
 from cep.parts.scope import Columns, described
@@ -98,9 +98,16 @@ class StreamEngine:
             target = "listeners" if query.target is None else query.target
             yield f"query {query.name or f'at line {query.at.line}'} -> {target}"
 
+    def generated(self) -> Iterable[tuple[str, str]]:
+        """The Python of what one row does in each query that has it in one function: where the query is, and the
+        text."""
+        for query in self._plan.queries:
+            if query.fused is not None:
+                yield f"query at line {query.at.line}", query.fused.source
+
     def listen(self, stream: str, listener: RowListener) -> None:
         """Call `listener` with every row that enters `stream`. Raises KeyError where the app has no such stream."""
-        self._junctions[stream].listeners.append(listener)
+        self._junctions[stream].listen(listener)
 
     def listen_to_query(self, name: str, listener: Receiver) -> None:
         """Call `listener` with every chunk of the query `name`."""
@@ -117,21 +124,18 @@ class StreamEngine:
 
     def _sender(self, stream: str) -> RowTaker:
         context, junction = self._context, self._junctions[stream]
-        takers, listeners = junction.takers, junction.listeners
-        has_floats = stream in self._floats
+        takers, waits, has_floats = junction.takers, context.waits, stream in self._floats
 
         def send(at: int, row: Row) -> None:
             # as `advance` does, without its calls
             if at > context.now:  # noqa: PLR1730
                 context.now = at
-            if context.waits and context.waits[0][0] <= context.now:
+            if waits and waits[0][0] <= context.now:
                 context.advance(at)
             if has_floats:
                 row = self._rounded(stream, row)
             for taker in takers:
                 taker(at, row)
-            for listener in listeners:
-                listener(at, row)
 
         return send
 
@@ -222,19 +226,19 @@ class StreamEngine:
         contexts = [self._context.part() for _ in plan.stages]
         selector = selector or self._selector(query, junctions)
         receiver: Receiver = selector.receive
-        kept: Iterable[Event] | None = None
+        window: EventWindow | None = None
         for make, context in zip(reversed(plan.stages), reversed(contexts), strict=True):
             if isinstance(make, WindowStage):
                 window = make.make(context, receiver)
-                receiver, kept = window.receive, window.rows()
+                receiver = window.receive
             else:
                 receiver = make(context, receiver)
-        junctions[plan.source].add(receiver, self._taker(query, selector, junctions, kept))
+        junctions[plan.source].add(receiver, self._taker(query, selector, junctions, window))
 
     def _taker(
-        self, query: QueryPlan, selector: Selector, junctions: Junctions, kept: Iterable[Event] | None = None
+        self, query: QueryPlan, selector: Selector, junctions: Junctions, window: EventWindow | None = None
     ) -> RowTaker | None:
-        """The shorter way of one row; None where there is none. `kept`: what the query's window has."""
+        """The shorter way of one row; None where there is none."""
         plan = query.fused
         # what waits would fail later, and where it fails is seen
         if plan is None or not self._is_fused or (plan.waits and self._plan.faults):
@@ -242,7 +246,7 @@ class StreamEngine:
         goes_on = query.target is not None and query.write is None
         target = self._target(query.target or "", junctions) if goes_on else Junction()
         query_listeners = self._query_listeners.setdefault(query.name, []) if query.name is not None else []
-        return plan.bind(self._context, kept, selector, query_listeners, target.takers, target.listeners)
+        return plan.bind(self._context, window, selector, query_listeners, target.takers)
 
     def _build_join(self, query: QueryPlan, plan: JoinPlan, junctions: Junctions) -> None:
         contexts = self._context.part(), self._context.part()

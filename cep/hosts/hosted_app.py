@@ -14,19 +14,19 @@ from typing import Any
 
 from cep.compiler.own_calls import operator_files
 from cep.engine.feeding_streams import too_deep
-from cep.engine.junctions import FAULTS
+from cep.engine.junctions import FAULTS, RowListener
 from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.input_log import time_of
-from cep.hosts.product_streams import STORE, ReadRow, parse_with_product_streams, read_streams
+from cep.hosts.product_streams import STORE, ProductStream, parse_with_product_streams, read_streams
 from cep.language.app_ends import app_ends
 from cep.language.app_tree import App, TableDefinition, WindowDefinition
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.language.stream_names import stream_names
 from cep.parts.app_limits import AppLimitError, AppLimits
-from cep.parts.chunks import Row, RowListener
+from cep.parts.chunks import Row
 from streams.topics import APP_INPUT, TICKS
 
 DIGEST_CHARACTERS = 8
@@ -131,7 +131,7 @@ class HostedApp:
     def __init__(self, source: AppSource, partition: int | str) -> None:
         self._source, self._partition = source, partition
         self._topic = source.topic
-        self._readers: list[tuple[str, ReadRow]] = [(one.name, one.reader()) for one in read_streams(source.app)]
+        self._streams: tuple[ProductStream, ...] = read_streams(source.app)
         self._taken_of: dict[str, int] = {}
         """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
         self.position: int | None = None
@@ -208,7 +208,7 @@ class HostedApp:
     def _plain(self, row: Mapping[str, Any], written_at: int) -> tuple[int, list[tuple[str, Row]]]:
         """Its time in milliseconds, and what it is in each stream."""
         at = time_of(self._topic, row, written_at) // 1_000
-        found = [(name, read_row(row)) for name, read_row in self._readers]
+        found = [(stream.name, stream.row_of(row)) for stream in self._streams]
         return at, [(name, values) for name, values in found if values is not None]
 
     def _merged(self, row: Mapping[str, Any]) -> tuple[int, list[tuple[str, Row]]]:

@@ -17,7 +17,7 @@ other topics the times at which their rows were written.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cached_property
 from typing import Any, cast
 
 from cep.compiler.expression_code import function_of, tuple_source
@@ -37,7 +37,6 @@ TICK_KINDS = frozenset(("quote", "fx", *MARK_KINDS))
 
 
 ReadRow = Callable[[Mapping[str, Any]], Row | None]
-"""Of a row of a topic: None where it is none of the stream. Raises ValueError, TypeError, AttributeError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class ProductColumn:
         return f"(None if (v := {found}) is None else v if v.__class__ is {kind} else {kind}(v))"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProductStream:
     """`kinds`: the rows of its topic that are its rows; None: all of them."""
 
@@ -68,20 +67,16 @@ class ProductStream:
     kinds: frozenset[str] | None
     columns: tuple[ProductColumn, ...]
 
-    def reader(self) -> ReadRow:
+    def row_of(self, row: Mapping[str, Any]) -> Row | None:
+        """None where the row of the topic is none of this stream. Raises ValueError, TypeError, AttributeError."""
+        return self._read(row)
+
+    @cached_property
+    def _read(self) -> ReadRow:
         """One generated function for all columns, as every row of the topic goes through it."""
         values = tuple_source([column.source for column in self.columns])
         source = values if self.kinds is None else f"{values} if row.get('kind') in kinds else None"
         return cast(ReadRow, function_of(source, "row", Environment({"kinds": self.kinds})))
-
-    def row_of(self, row: Mapping[str, Any]) -> Row | None:
-        """As `reader` reads it. Raises what it raises."""
-        return _reader_of(self)(row)
-
-
-@cache
-def _reader_of(stream: ProductStream) -> ReadRow:
-    return stream.reader()
 
 
 _CLASSES: Mapping[ValueType, str] = {

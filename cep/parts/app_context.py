@@ -2,7 +2,7 @@
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
@@ -45,7 +45,7 @@ class AppContext:
         """`variables`: what its host says of where it runs."""
         self.now = now
         self.variables = dict(variables or {})
-        self.waits: list[tuple[int, int, int, Any]] = []
+        self._waits: list[tuple[int, int, int, Any]] = []
         """Due, number, rank of the part, what it gave."""
         self._number = 0
         self.ranks = 0
@@ -67,8 +67,8 @@ class AppContext:
             self._parts.pop(rank, None)
             self._owners.pop(rank, None)
             self._wakes.pop(rank, None)
-        self.waits = [wait for wait in self.waits if wait[2] not in ranks]
-        heapq.heapify(self.waits)
+        self._waits[:] = [wait for wait in self._waits if wait[2] not in ranks]
+        heapq.heapify(self._waits)
 
     def keep(self, rank: int, part: Stateful, wake: Wake | None) -> None:
         self._parts[rank], self._owners[rank] = part, self.owner
@@ -81,7 +81,7 @@ class AppContext:
 
     def wait(self, due: int, rank: int, what: Any) -> None:
         self._number += 1
-        heapq.heappush(self.waits, (due, self._number, rank, what))
+        heapq.heappush(self._waits, (due, self._number, rank, what))
 
     def next_id(self) -> str:
         """The next id of this log: the same each time it is run."""
@@ -91,20 +91,26 @@ class AppContext:
     def advance(self, at: int) -> None:
         """To `at`, with all that is due until then."""
         self.now = max(self.now, at)
-        if self.waits and self.waits[0][0] <= self.now:
+        if self._waits and self._waits[0][0] <= self.now:
             self._wake_due()
 
     def due(self) -> int | None:
         """When the next part waits to be called; None where none does."""
-        return self.waits[0][0] if self.waits else None
+        return self._waits[0][0] if self._waits else None
+
+    @property
+    def waits(self) -> Sequence[tuple[int, int, int, Any]]:
+        """What is waited for, the first to be due first. The list stays the same: who sends rows holds it."""
+        return self._waits
 
     def state(self) -> object:
         parts = [(rank, part.state()) for rank, part in self._parts.items()]
-        return self.now, self.ranks, self._number, self._ids, list(self.waits), parts
+        return self.now, self.ranks, self._number, self._ids, list(self._waits), parts
 
     def restore(self, state: Any) -> None:
         """Into an app that has the same parts as the one that the state is of."""
-        self.now, self.ranks, self._number, self._ids, self.waits, parts = state
+        self.now, self.ranks, self._number, self._ids, waits, parts = state
+        self._waits[:] = waits
         for rank, of_part in parts:
             self._parts[rank].restore(of_part)
 
@@ -121,14 +127,14 @@ class AppContext:
         """What is due of parts that are not over yet; what an earlier part waits for now
         is due with the next row."""
         too_late = []
-        while self.waits and self.waits[0][0] <= self.now:
-            wait = heapq.heappop(self.waits)
+        while self._waits and self._waits[0][0] <= self.now:
+            wait = heapq.heappop(self._waits)
             if wait[2] < rank:
                 too_late.append(wait)
             else:
                 heapq.heappush(calls, (wait[2], wait[0], wait[1], wait[3]))
         for wait in too_late:
-            heapq.heappush(self.waits, wait)
+            heapq.heappush(self._waits, wait)
 
 
 @dataclass(frozen=True, slots=True)

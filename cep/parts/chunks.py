@@ -27,8 +27,6 @@ Chunk = list[Event]
 Receiver = Callable[[Chunk], None]
 RowTaker = Callable[[int, Row], None]
 """Does with one current event what a receiver does with a chunk of it alone; of its time and values."""
-RowListener = Callable[[int, Row], None]
-"""Of a row's time and values."""
 
 CURRENT, EXPIRED, RESET = Kind.CURRENT, Kind.EXPIRED, Kind.RESET
 

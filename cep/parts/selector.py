@@ -23,6 +23,8 @@ SelectedReceiver = Callable[[list[Selected]], None]
 
 Outputs = Callable[[Row, int, Sequence[object]], Row]
 """Of a row, its time and the aggregators' values."""
+Group = Callable[[Row, int], Hashable]
+"""Of a row and its time."""
 Having = Callable[[Row, Row, int, Sequence[object]], bool]
 """Of an output, the row that it was made of, its time and the aggregators' values."""
 
@@ -33,7 +35,7 @@ class SelectionSource:
 
     outputs: tuple[str, ...]
     arguments: tuple[str, ...] = ()
-    group: tuple[str, ...] = ()
+    group: str | None = None
     having: str | None = None
 
 
@@ -45,7 +47,7 @@ class SelectorPlan:
     arguments: Callable[[Row, int], Row]
     """What each aggregator is given."""
     kinds: tuple[AggregatorKind, ...] = ()
-    group: Callable[[Row, int], Hashable] | None = None
+    group: Group | None = None
     having: Having | None = None
     order: tuple[tuple[int, bool], ...] = ()
     """Positions of outputs, and whether they descend."""
@@ -62,8 +64,7 @@ class Selector(Stateful):
 
     def __init__(self, plan: SelectorPlan, context: PartContext, emit: SelectedReceiver) -> None:
         self._plan, self.emit = plan, emit
-        self.groups: dict[Hashable, list[Aggregator]] = {}
-        """Generated functions hold it."""
+        self._groups: dict[Hashable, list[Aggregator]] = {}
         # looked at for every event; a set of an enumeration is slow to ask
         self._wants_current, self._wants_expired = CURRENT in plan.wanted, EXPIRED in plan.wanted
         if plan.kinds:
@@ -72,15 +73,15 @@ class Selector(Stateful):
     @property
     def group_count(self) -> int:
         """How many there are."""
-        return len(self.groups)
+        return len(self._groups)
 
     def state(self) -> object:
-        return [(key, [one.state() for one in aggregators]) for key, aggregators in self.groups.items()]
+        return [(key, [one.state() for one in aggregators]) for key, aggregators in self._groups.items()]
 
     def restore(self, state: Any) -> None:
-        self.groups.clear()
         for key, of_aggregators in state:
-            aggregators = self.new_group(key)
+            # a generated function may hold the one that is there where nothing is grouped
+            aggregators = self._groups.get(key) or self.new_group(key)
             for aggregator, of_one in zip(aggregators, of_aggregators, strict=True):
                 aggregator.restore(of_one)
 
@@ -140,7 +141,7 @@ class Selector(Stateful):
                 self._reset()
                 continue
             key = None if plan.group is None else plan.group(row, at)
-            aggregators = self.groups.get(key) or self.new_group(key)
+            aggregators = self._groups.get(key) or self.new_group(key)
             given = zip(aggregators, plan.arguments(row, at), strict=True)
             if kind is CURRENT:
                 for aggregator, argument in given:
@@ -158,12 +159,17 @@ class Selector(Stateful):
                     outputs.append(last[key])
         return outputs if plan.is_per_event else list(last.values())
 
+    @property
+    def by_group(self) -> dict[Hashable, list[Aggregator]]:
+        """The aggregators of each group. The dictionary stays the same: generated functions hold it."""
+        return self._groups
+
     def new_group(self, key: Hashable) -> list[Aggregator]:
-        aggregators = self.groups[key] = [one.make() for one in self._plan.kinds]
+        aggregators = self._groups[key] = [one.make() for one in self._plan.kinds]
         return aggregators
 
     def _reset(self) -> None:
-        for aggregators in self.groups.values():
+        for aggregators in self._groups.values():
             for aggregator in aggregators:
                 aggregator.reset()
 

@@ -87,12 +87,26 @@ class _TimedWindow(Stateful):
 class TimeWindow(_TimedWindow):
     """The events of the last `milliseconds`, and no more than `length` of them where that is given."""
 
-    STATE = ("_kept", "_last")
+    STATE = ("_kept", "_last", "is_swept")
 
     def __init__(self, context: PartContext, emit: Receiver, milliseconds: int, length: int | None = None) -> None:
         super().__init__(context, emit, milliseconds)
         self._length = length
         self._last = -1
+        self.is_swept = False
+        """Whether it is looked at now and then, for who does not wait for every event to leave at its time."""
+
+    def sweep_later(self) -> None:
+        """From now on and until it is empty: what leaves does so with the next event, or at the next look."""
+        self.is_swept = True
+        self._context.wake_at(self._context.now + self._milliseconds)
+
+    def _on_time(self, _due: int, _what: object) -> None:
+        super()._on_time(_due, _what)
+        if self.is_swept:
+            self.is_swept = False
+            if self._kept:
+                self.sweep_later()
 
     def receive(self, chunk: Chunk) -> None:
         out: Chunk = []

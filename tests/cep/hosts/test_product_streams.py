@@ -17,7 +17,7 @@ from tests.market.samples import USD_MARKET
 
 def values(stream: str, message: bytes) -> dict[str, object] | None:
     one = PRODUCT_STREAMS[stream]
-    row = one.reader()(row_of(message))
+    row = one.row_of(row_of(message))
     return None if row is None else dict(zip((column.name for column in one.columns), row, strict=True))
 
 
