@@ -46,7 +46,9 @@ async def input_merger(session: Session, source: AppSource) -> InputMerger | Non
     market_time = clock.at if isinstance(clock, ReplayClock) else int
 
     async def trading(partition: int, place: InputPlace) -> TradingSource:
-        return TradingSource(session, streams, partition, place, market_time)
+        opened = TradingSource(session, streams, partition, place, market_time)
+        await opened.open()
+        return opened
 
     return InputMerger(source, session.session_id, session.kafka, session.partitions, first, trading, market_time)
 

@@ -46,6 +46,10 @@ class TradingSource:
     def is_behind(self) -> bool:
         return self._changes.is_behind
 
+    async def open(self) -> None:
+        """Raises StoreError; it is closed then."""
+        await self._changes.open()
+
     async def next(self) -> list[SourceRow]:
         self._asked = self._asked or asyncio.ensure_future(self._changes.next())
         was_behind = self.is_behind
@@ -66,7 +70,7 @@ class TradingSource:
         if self._asked is not None:
             self._asked.cancel()
             await asyncio.gather(self._asked, return_exceptions=True)
-        await self._changes.__aexit__(None, None, None)
+        await self._changes.close()
 
     def _rows(self, change: TradingChange) -> list[SourceRow]:
         """One, of all that the change is; none where it is another partition's."""

@@ -1,6 +1,7 @@
 """What a session's trading does, change by change, in the order in which the store took it: arbitrages that come into
 another state, fills, rejections."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,8 +12,8 @@ from bson.timestamp import Timestamp
 
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Rejection
-from session.clock import wall_now
 from session.session import Session
+from store.errors import StoreError
 from store.queries.session_export import ExportedFill
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
 from store.server.documents import (
@@ -25,9 +26,11 @@ from store.server.documents import (
     microseconds_of,
     rejection_of,
 )
-from store.server.mongo_client import Document, connect, database_of
+from store.server.mongo_client import Document, connect, database_of, translated_errors
 
 Trading = Literal["trades", "fills", "rejections"]
+_Moment = tuple[int, int]
+"""A place in the server's log: seconds, and a number among those of the second."""
 _COLLECTIONS: Mapping[Trading, str] = {"trades": ARBITRAGES, "fills": FILLS, "rejections": REJECTIONS}
 
 
@@ -59,14 +62,13 @@ class TradingChange:
 
 
 class TradingChanges:
-    """Of what began in the session. Close it."""
+    """Of what began in the session."""
 
     def __init__(self, session: Session, wanted: Iterable[Trading], token: str | None) -> None:
         """From the session's start, or after `token`. Raises StoreError where the database's address is none."""
         self._client = connect(session.mongodb)
         self._progress = ChangeStreamProgress()
-        self._opened_at = wall_now()
-        self._is_present = False
+        self._until: _Moment | None = None
         of_session: Document = {
             "ns.coll": {"$in": [_COLLECTIONS[one] for one in wanted]},
             "operationType": {"$in": ["insert", "update"]},
@@ -82,30 +84,59 @@ class TradingChanges:
         )
 
     async def __aenter__(self) -> Self:
+        await self.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._changes.__aexit__(kind, error, trace)
+        await self.close()
+
+    async def open(self) -> None:
+        """Raises StoreError; it is closed then."""
+        try:
+            with translated_errors():
+                async with await self._client.start_session() as session:
+                    await self._client.admin.command("ping", session=session)
+                    self._until = _moment_of(session.operation_time)
+        except StoreError:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        await self._changes.__aexit__(None, None, None)
         self._client.close()
 
     @property
     def is_behind(self) -> bool:
         """Whether changes that were made before this was opened are still to come."""
-        return not self._is_present and self._progress.caught_up_at is None
+        token = self._changes.token
+        reached = None if token is None else _moment_in(str(token["_data"]))
+        if reached is None or self._until is None:
+            return self._progress.caught_up_at is None
+        # a busy server answers with nothing before it has looked at everything; how far it is, it says in the token
+        return reached < self._until
 
     async def next(self) -> TradingChange | None:
         """The next change; None where the server no longer has what came before, and it goes on with what comes now.
 
         Raises StoreError."""
         while (change := await self._changes.next()) is not None:
-            at = _time_of(change)
-            self._is_present = self._is_present or at >= self._opened_at
             what = _what(change)
             if what is not None:
-                return TradingChange(at, _token_in(change), what)
+                return TradingChange(_time_of(change), _token_in(change), what)
         return None
+
+
+def _moment_of(stamp: Timestamp | None) -> _Moment | None:
+    return None if stamp is None else (stamp.time, stamp.inc)
+
+
+def _moment_in(token: str) -> _Moment | None:
+    """Where in the server's log a token stands; it begins with the type 0x82 and this. None where it is another's."""
+    if re.match("82[0-9A-Fa-f]{16}", token) is None:
+        return None
+    return int(token[2:10], 16), int(token[10:18], 16)
 
 
 def _time_of(change: Mapping[str, Any]) -> int:

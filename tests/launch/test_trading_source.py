@@ -10,11 +10,8 @@ from cep.hosts.input_log import InputPlace, SourceRow
 from cep.hosts.product_streams import PRODUCT_STREAMS
 from launch.sessions.trading_source import TradingSource
 from session.session import Session
-from store.mongo.mongo_store import MongoTradeStore
-from store.server.mongo_client import connect
 from streams.topics import partition_of
-from tests.databases import lent_database
-from tests.store.traded_session import session_at, traded
+from tests.store.traded_session import new_session, traded
 
 DEADLINE_SECONDS = 60
 STREAMS = [PRODUCT_STREAMS[name] for name in ("trades", "fills", "rejections")]
@@ -23,12 +20,9 @@ STREAMS = [PRODUCT_STREAMS[name] for name in ("trades", "fills", "rejections")]
 @pytest.fixture
 async def traded_session(mongodb_uri: str) -> AsyncIterator[Session]:
     """With two partitions."""
-    async with lent_database(mongodb_uri) as name:
-        session = replace(session_at(mongodb_uri, name), partitions=2)
-        async with MongoTradeStore(connect(mongodb_uri), name, session.session_id) as store:
-            await store.prepare()
-            await traded(store)
-            yield session
+    async with new_session(mongodb_uri) as (session, store):
+        await traded(store)
+        yield replace(session, partitions=2)
 
 
 async def rows_of(
@@ -38,6 +32,7 @@ async def rows_of(
     mine = partition_of("BTC", 2) if partition is None else partition
     wanted = [one for one in STREAMS if not streams or one.name in streams]
     source, found = TradingSource(session, wanted, mine, place), list[SourceRow]()
+    await source.open()
     try:
         async with asyncio.timeout(DEADLINE_SECONDS):
             while source.is_behind:

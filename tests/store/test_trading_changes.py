@@ -14,7 +14,7 @@ from store.queries.trading_changes import ArbitrageSteps, RejectionCount, Tradin
 from store.server.mongo_client import connect
 from tests.services import mongod_process, wait_primary
 from tests.store.rolling import SMALL_OPLOG, roll_oplog
-from tests.store.traded_session import rejection, session_at, traded
+from tests.store.traded_session import new_session, rejection, session_at, traded
 
 DEADLINE_SECONDS = 60
 EVERYTHING: tuple[Trading, ...] = ("trades", "fills", "rejections")
@@ -33,10 +33,10 @@ def fills_of(arbitrage: Arbitrage) -> list[Fill]:
     return [fill for leg in arbitrage.legs for fill in leg.fills]
 
 
-async def test_each_change_says_what_it_brought(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) -> None:
-    session = session_at(mongodb_uri, database)
-    ended = await traded(mongo_store)
-    changes = [change.what for change in await read(session, EVERYTHING, 7)]
+async def test_each_change_says_what_it_brought(mongodb_uri: str) -> None:
+    async with new_session(mongodb_uri) as (session, store):
+        ended = await traded(store)
+        changes = [change.what for change in await read(session, EVERYTHING, 7)]
     steps = [number for what in changes if isinstance(what, ArbitrageSteps) for number in what.numbers]
     assert steps == list(range(len(ended.history)))
     assert [what.fill for what in changes if isinstance(what, ExportedFill)] == fills_of(ended)
@@ -47,30 +47,28 @@ async def test_each_change_says_what_it_brought(mongodb_uri: str, database: str,
     ]
 
 
-async def test_from_any_place_the_rest_is_read_and_nothing_else(
-    mongodb_uri: str, database: str, mongo_store: MongoTradeStore
-) -> None:
-    session = session_at(mongodb_uri, database)
-    await traded(mongo_store)
-    # of a session that nobody asked for
-    async with MongoTradeStore(connect(mongodb_uri), database, "session-2") as other:
-        await other.reject([replace(rejection("third"), reason="crossed")])
-    await mongo_store.reject([replace(rejection("fourth"), reason="crossed", rejected_at=0)])
-    whole = await read(session, EVERYTHING, 8)
-    assert [change.at for change in whole] == sorted(change.at for change in whole)
-    for number in range(7):
-        assert await read(session, EVERYTHING, 7 - number, whole[number].token) == whole[number + 1 :]
-    fills = [change.what for change in whole if isinstance(change.what, ExportedFill)]
-    assert [change.what for change in await read(session, ("fills",), 2)] == fills
+async def test_from_any_place_the_rest_is_read_and_nothing_else(mongodb_uri: str) -> None:
+    async with new_session(mongodb_uri) as (session, store):
+        await traded(store)
+        # of a session that nobody asked for
+        async with MongoTradeStore(connect(mongodb_uri), session.database, "another") as other:
+            await other.reject([replace(rejection("third"), reason="crossed")])
+        await store.reject([replace(rejection("fourth"), reason="crossed", rejected_at=0)])
+        whole = await read(session, EVERYTHING, 8)
+        assert [change.at for change in whole] == sorted(change.at for change in whole)
+        for number in range(7):
+            assert await read(session, EVERYTHING, 7 - number, whole[number].token) == whole[number + 1 :]
+        fills = [change.what for change in whole if isinstance(change.what, ExportedFill)]
+        assert [change.what for change in await read(session, ("fills",), 2)] == fills
 
 
 async def test_what_the_server_no_longer_has_is_said(tmp_path: Path) -> None:
     with mongod_process(tmp_path, SMALL_OPLOG) as process:
         await wait_primary(process)
         client = connect(process.address)
-        async with MongoTradeStore(client, "rolled", "session-1") as store:
+        session = session_at(process.address, "rolled")
+        async with MongoTradeStore(client, "rolled", session.session_id) as store:
             await store.prepare()
-            session = session_at(process.address, "rolled")
             await store.reject([rejection("first")])
             await roll_oplog(client)
             async with asyncio.timeout(DEADLINE_SECONDS), TradingChanges(session, EVERYTHING, None) as changes:

@@ -1,7 +1,10 @@
 """A session in which something was traded and something rejected."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from decimal import Decimal
+from uuid import uuid4
 
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, LegRole, Rejection
@@ -9,6 +12,7 @@ from market.trade.leases import UNFENCED
 from session.clock import wall_now
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
+from store.server.mongo_client import connect
 from tests.cep.logs import session as session_of
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, filled, leg_of, open_books, opportunity, reserved
@@ -34,7 +38,16 @@ async def traded(store: MongoTradeStore) -> Arbitrage:
     return ended
 
 
-def session_at(uri: str, database: str, session_id: str = "session-1") -> Session:
-    return replace(
-        session_of(session_id=session_id), mongodb=uri, database=database, started_at=wall_now() - MICROSECONDS
-    )
+def session_at(uri: str, database: str) -> Session:
+    """That just began."""
+    return replace(session_of(), mongodb=uri, database=database, started_at=wall_now() - MICROSECONDS)
+
+
+@asynccontextmanager
+async def new_session(uri: str) -> AsyncIterator[tuple[Session, MongoTradeStore]]:
+    """In a database that none was in before: what was changed in it a second ago counts."""
+    session, client = session_at(uri, f"traded_{uuid4().hex}"), connect(uri)
+    async with MongoTradeStore(client, session.database, session.session_id) as store:
+        await store.prepare()
+        yield session, store
+        await client.drop_database(session.database)
