@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 from bson.timestamp import Timestamp
 
@@ -98,7 +98,8 @@ class TradingChanges:
             with translated_errors():
                 async with await self._client.start_session() as session:
                     await self._client.admin.command("ping", session=session)
-                    self._until = _moment_of(session.operation_time)
+                    # a property, which the driver's stub has as a method
+                    self._until = _moment_of(cast(Timestamp | None, session.operation_time))
         except StoreError:
             await self.close()
             raise
