@@ -12,7 +12,6 @@ from tests.whole.running import new_home, ours_running, run_command
 SECONDS = 180
 LIMIT_SECONDS = 960
 """The chaos run, and the time a loaded machine needs to start and to recover."""
-GENERIC = ("kraken", "bitflyer")
 MIN_ORDERS = 20
 """Of each run of the soak test."""
 RARE = {
@@ -32,11 +31,11 @@ RARE = {
 8 orders, may lack them; the soak test has them all."""
 
 
-def chaos_document_of(folder: Path, seed: int, *options: str) -> dict[str, Any]:
+def chaos_document_of(folder: Path, seed: int) -> dict[str, Any]:
     """The document of a run without violations."""
     home = new_home(folder / "home")
     out = home / "out.json"
-    words = ("chaos", "--seconds", str(SECONDS), "--seed", str(seed), "--json", str(out), *options)
+    words = ("chaos", "--seconds", str(SECONDS), "--seed", str(seed), "--json", str(out))
     done = run_command(home, *words, seconds=LIMIT_SECONDS)
     assert out.exists(), done.stdout + done.stderr
     document: dict[str, Any] = json.loads(out.read_text())
@@ -62,17 +61,6 @@ def test_three_minutes_of_injected_faults_leave_the_ledger_right(tmp_path: Path)
     assert document["orders"] > 0
     assert all(count > 0 for count in document["takeovers"].values())
     assert document["settings_by_rest"] > 0
-
-
-@pytest.mark.soak
-def test_two_exchanges_through_ccxt_alone_leave_the_ledger_right(tmp_path: Path) -> None:
-    """One of them has no client order ids."""
-    configuration = tmp_path / "arbitrage.toml"
-    configuration.write_text("".join(f'[exchange.{name}]\nadapter = "generic"\n' for name in GENERIC))
-    document = chaos_document_of(tmp_path, 1, "--config", str(configuration))
-    assert document["orders"] >= MIN_ORDERS
-    assert document["arbitrages"].get("closed", 0) > 0
-    assert all(document["takeovers"][name] > 0 for name in GENERIC)
 
 
 @pytest.mark.soak
