@@ -40,7 +40,7 @@ def run_app_file(home: Path, tmp_path: Path, text: str, *words: str) -> int:
     [
         (QUOTES, 7, {"exchange": "alpha", "bid": 99.0, "n": 7}),
         (OPPORTUNITIES, 7, {"base": "BTC", "buy_exchange": "alpha", "sell_exchange": "beta"}),
-        (JOINED, 7, {"base": "BTC", "bid": 99.0}),
+        (JOINED, 7, {"base": "BTC", "bid": 91.5}),
         ("from trades[state == 'closed'] select base, buy_exchange, net is null as lost insert into Won;",
          2, {"base": "BTC", "buy_exchange": "alpha", "lost": False}),
         ("from fills select exchange, base, side, sum(amount) as amount group by exchange insert into Filled;",

@@ -48,17 +48,17 @@ async def test_each_user_reads_and_writes_what_it_may_and_nothing_else(
 
 async def test_who_has_topics_of_its_own_creates_them_and_no_others(broker: ServiceProcess) -> None:
     owner = Login("owner", "o" * 20)
-    await ensure_users(broker.address, [TopicUser(owner, (), (), "own-"), TopicUser(READER, (), ())])
+    await ensure_users(broker.address, [TopicUser(owner, (), (), "app-input-own-"), TopicUser(READER, (), ())])
     as_owner = Address(broker.address, owner)
     for _ in range(2):
-        await ensure_input_log(as_owner, "own-1", 2)
-    await written(as_owner, "own-1")
-    assert await read(as_owner, "own-1") == [b"row"]
-    for address, topic in ((as_owner, "another-1"), (Address(broker.address, READER), "own-2")):
+        await ensure_input_log(as_owner, "app-input-own-1", 2)
+    await written(as_owner, "app-input-own-1")
+    assert await read(as_owner, "app-input-own-1") == [b"row"]
+    for address, topic in ((as_owner, "app-input-1"), (Address(broker.address, READER), "app-input-own-2")):
         with pytest.raises(StreamError):
             await ensure_input_log(address, topic, 1)
     with pytest.raises(StreamError):
-        await read(Address(broker.address, READER), "own-1")
+        await read(Address(broker.address, READER), "app-input-own-1")
 
 
 async def test_who_is_no_longer_named_is_let_in_no_more_and_rights_that_are_gone_are_taken(

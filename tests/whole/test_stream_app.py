@@ -2,7 +2,6 @@
 several topics gives them over its input log."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -72,12 +71,8 @@ def test_apps_on_a_session_give_the_same_again(tmp_path: Path) -> None:
     assert len(got) > 20
     assert {row_id: wanted.get(row_id) for row_id in got} == got
 
-    assert by_stream(met).keys() == {"Met", "Taken", "Filled", "Refused"}
-    # over its input log, which was kept
+    # over its input log, which was kept, and may have more than the app came to
     logged = run_app(home, joined, tmp_path / "logged.jsonl", "--replay", session.session_id)
+    assert by_stream(logged).keys() == {"Met", "Taken", "Filled", "Refused"}
+    assert len(met) > 20
     assert {row_id: logged.get(row_id) for row_id in met} == met
-    # over the recording, in the order of time instead of that in which rows were seen
-    shutil.rmtree(home / "recordings" / session.session_id / "log" / "apps")
-    recorded = by_stream(run_app(home, joined, tmp_path / "recorded.jsonl", "--replay", session.session_id))
-    assert recorded.keys() == by_stream(met).keys()
-    assert {str(row["id"]) for row in by_stream(met)["Taken"]} <= {str(row["id"]) for row in recorded["Taken"]}
