@@ -22,7 +22,8 @@ from cep.hosts.worker_watch import WorkerWatch
 MOST_FAILURES = 1_000
 """Of a task: a worker that dies is started again; an app that fails is not."""
 SPARK_ENDED = (Py4JError, PySparkException, ConnectionError)
-END_SECONDS = 5.0
+END_SECONDS = 15.0
+"""How long a process may take to save what it has; on a busy machine it takes seconds."""
 WATCH_SECONDS = 1.0
 """Between two looks at the app's processes."""
 
@@ -43,6 +44,7 @@ class ResidentApp:
         self.problems: list[str] = []
         """Why it ended, where nobody asked it to; a sentence each."""
         self._ended_by_watch: str | None = None
+        self._is_stopping = False
 
     @property
     def source(self) -> AppSource:
@@ -65,7 +67,9 @@ class ResidentApp:
         self._watching.start()
 
     def stop(self) -> None:
-        """Each partition saves what it has; what does not end is killed."""
+        """Each partition saves what it has; what does not end is killed, which loses nothing: rows since its last
+        snapshot come again, with their ids, when the app is run again."""
+        self._is_stopping = True
         signal_workers(self.folder, signal.SIGTERM)
         if not self.ended.wait(END_SECONDS):
             self._kill()
@@ -93,8 +97,14 @@ class ResidentApp:
         try:
             self.problems = context.parallelize(partitions, len(partitions)).mapPartitions(self._task.run).collect()
         except SPARK_ENDED as error:
-            self.problems = [f"Spark ended it: {next(iter(str(error).splitlines()), 'no message')}"]
+            self.problems = [] if self._is_stopping else [f"Spark ended it: {_cause(error)}"]
         finally:
             if self._ended_by_watch is not None:
                 self.problems = [self._ended_by_watch]
             self.ended.set()
+
+
+def _cause(error: Exception) -> str:
+    """The line that says why. py4j's first one names the call alone."""
+    first, *others = str(error).splitlines() or ["no message"]
+    return others[0].lstrip(": ") if others and isinstance(error, Py4JError) else first
