@@ -89,17 +89,15 @@ class PartitionConsumer:
 
     def ends(self) -> dict[Position, int]:
         """The offset that the next row of each partition will get."""
-        try:
-            return {position: self._watermarks(TopicPartition(*position))[1] for position in self.first}
-        except KafkaException as error:
-            raise self._unavailable(error.args[0]) from None
+        return {position: end for position, (_, end) in self._marks().items()}
+
+    def oldest(self) -> dict[Position, int]:
+        """The offset of the oldest row that each partition still has; of an empty one that of its next row."""
+        return {position: oldest for position, (oldest, _) in self._marks().items()}
 
     def newest(self, rows: int) -> list[Record]:
         """At most `rows` of the newest rows of each partition, in its order; nothing is fetched afterwards."""
-        try:
-            marks = {position: self._watermarks(TopicPartition(*position)) for position in self.first}
-        except KafkaException as error:
-            raise self._unavailable(error.args[0]) from None
+        marks = self._marks()
         offsets = [TopicPartition(*position, max(first, end - rows)) for position, (first, end) in marks.items()]
         wanted = sum(
             marks[partition_offset.topic, partition_offset.partition][1] - partition_offset.offset
@@ -124,6 +122,13 @@ class PartitionConsumer:
 
     def close(self) -> None:
         self._consumer.close()
+
+    def _marks(self) -> dict[Position, tuple[int, int]]:
+        """Of each partition the oldest row's offset and the next one's."""
+        try:
+            return {position: self._watermarks(TopicPartition(*position)) for position in self.first}
+        except KafkaException as error:
+            raise self._unavailable(error.args[0]) from None
 
     def _offsets(self, topic: str, start: Start) -> list[TopicPartition]:
         metadata = self._consumer.list_topics(topic, timeout=ANSWER_SECONDS).topics[topic]

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from market.time_units import MICROSECONDS
-from session.clock import steady_now
+from session.clock import SystemClock, steady_now
 from session.logins import login_of
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.topics import ALL_TOPICS, APP_INPUT, APPS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
@@ -19,6 +19,7 @@ from streams.topics import ALL_TOPICS, APP_INPUT, APPS, HEALTH, OPPORTUNITIES, R
 CONNECT_SECONDS = 4.0
 SLICE_SECONDS = 1.0
 CREATE_SECONDS = 15.0
+LIST_SECONDS = 0.1
 DAY_MS = 86_400_000
 GIGABYTE = 1024**3
 RETAINED_BYTES = {
@@ -87,8 +88,13 @@ async def ensure_topics(address: str, partitions: int) -> None:
 
 
 async def ensure_input_log(address: str, topic: str, partitions: int) -> None:
-    """Create an app's input log where it does not exist. Raises as `ensure_topics`."""
+    """Create an app's input log where it does not exist; a broker lists it afterwards. Raises as `ensure_topics`."""
     await _ensure(address, {topic: partitions})
+    client, deadline = _client(address), steady_now() + int(CREATE_SECONDS * MICROSECONDS)
+    while topic not in await _partition_counts(client, address):
+        if steady_now() > deadline:
+            raise StreamUnavailableError(f"Kafka at {address} created topic {topic}, and does not list it yet.")
+        await SystemClock().sleep(LIST_SECONDS)
 
 
 async def _ensure(address: str, topics: Mapping[str, int]) -> None:

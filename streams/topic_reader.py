@@ -113,6 +113,11 @@ class TopicReader:
         await self.open()
         return await self._in_thread(self._opened().ends)
 
+    async def oldest_offsets(self) -> dict[Position, int]:
+        """The offset of the oldest row that each partition still has. Raises StreamUnavailableError."""
+        await self.open()
+        return await self._in_thread(self._opened().oldest)
+
     @property
     def next_offsets(self) -> dict[Position, int]:
         """The offset of the next row of each partition; empty before the reader is opened."""

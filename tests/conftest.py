@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+from aiohttp import web_app
 from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
@@ -54,6 +55,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Bytes name no test: packed ones carry the time of packing, and processes that share a run must agree on names."""
     return argname if isinstance(val, bytes) else None
+
+
+@pytest.fixture(autouse=True)
+def forgotten_servers() -> Iterator[None]:
+    """aiohttp remembers the last thousand applications, and with each its whole simulated exchange: 20 MB a test."""
+    yield
+    web_app._cached_build_middleware.cache_clear()
 
 
 @pytest.fixture(scope="session")

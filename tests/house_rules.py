@@ -20,7 +20,8 @@ ROOMS = (
 )
 READS_TIME = re.compile(r"\b(time\.(time|time_ns|monotonic|sleep)|datetime\.(now|utcnow)|asyncio\.sleep)\b")
 CLOCK = "session/clock.py"
-OUTERMOST = {"launch/supervisor/process_main.py"}
+OUTERMOST = {"launch/supervisor/process_main.py", "cep/functions/python_functions.py"}
+"""And where code of the operator is called, which may raise anything."""
 MAKES_DECIMALS = "market/money.py"
 UNBOUNDS = re.compile(r"set_int_max_str_digits|PYTHONINTMAXSTRDIGITS|int_max_str_digits")
 """Python itself rejects whole numbers of more than 4,300 digits; who switched that off would bring hours back."""

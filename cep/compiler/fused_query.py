@@ -77,6 +77,9 @@ def _is_simple(selection: SelectorPlan, window: LengthPlan | TimePlan | None) ->
         return False
     if isinstance(window, LengthPlan):
         return window.length > 0
+    # what has a time ahead of the clock would leave a window of no time at once, again and again
+    if isinstance(window, TimePlan) and window.milliseconds <= 0:
+        return False
     return window is None or not any(OF_THE_CLOCK.search(source) for source in _of_what_left(selection))
 
 

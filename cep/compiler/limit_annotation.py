@@ -29,6 +29,8 @@ LIMITS: Mapping[str, LimitName] = {
 """By the name in an app's text."""
 SIZES: Mapping[str, int] = {"length": 0, "lengthBatch": 0, "timeLength": 1, "sort": 0, "batch": 0, "frequent": 0}
 """Which argument of a window is its size in rows."""
+KEPT_BATCHES = 2
+"""A batch window keeps the batch before the one that it collects."""
 
 
 def app_limits(app: App, most: AppLimits) -> AppLimits:
@@ -71,8 +73,10 @@ def _check_sizes(app: App, limits: AppLimits) -> None:
 
 
 def _check_size(call: FunctionCall, limits: AppLimits) -> None:
-    place = SIZES.get(STREAM_WORKER_NAMES.get(call.name.upper(), call.name), len(call.arguments))
+    name = STREAM_WORKER_NAMES.get(call.name.upper(), call.name)
+    place = SIZES.get(name, len(call.arguments))
     size = call.arguments[place] if place < len(call.arguments) else None
-    if isinstance(size, Constant) and size.type == "int" and size.value > limits.window_rows:  # type: ignore[operator]
+    kept = KEPT_BATCHES if name == "lengthBatch" else 1
+    if isinstance(size, Constant) and size.type == "int" and size.value * kept > limits.window_rows:  # type: ignore[operator]
         problem = f"a window of {size.value:,} rows is larger than the {limits.window_rows:,} that are allowed"
         raise AppTextError(size.at, problem)

@@ -7,10 +7,12 @@ from typing import Literal
 from cep.parts.aggregations import Aggregation
 from cep.parts.app_context import Stateful
 from cep.parts.app_limits import AppLimitError, AppLimits
+from cep.parts.frequent_windows import FrequentWindow, LossyFrequentWindow
 from cep.parts.patterns import Pattern
 from cep.parts.selector import Selector
 from cep.parts.session_window import SessionWindow
 from cep.parts.tables import Table
+from cep.parts.windows import TimeWindow
 
 Amount = Literal["window_rows", "partial_matches", "keys", "table_rows"]
 WORDS: Mapping[Amount, tuple[str, str]] = {
@@ -48,6 +50,10 @@ def _amounts(part: Stateful) -> Iterator[tuple[Amount, int]]:
         case SessionWindow():
             yield "window_rows", sum(1 for _ in part.rows())
             yield "keys", _contained(part.state())
+        case FrequentWindow() | LossyFrequentWindow():
+            yield "window_rows", sum(1 for _ in part.rows())
+        case TimeWindow():
+            yield "window_rows", part.row_count
         case _:
             yield "window_rows", _contained(part.state())
 

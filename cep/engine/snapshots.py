@@ -30,7 +30,8 @@ class SnapshotError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`app`: a digest of its text. `position`: of the log, the next row to be read, by topic and partition."""
+    """`app`: a digest of its text. `position`: the next row to be read of the log, by partition; of an
+    input log also the next one of each topic in it."""
 
     app: str
     position: Mapping[str, int]

@@ -6,6 +6,9 @@
                       "Promise", "queueMicrotask", "setTimeout", "gc", "print", "console"])
     delete globalThis[name];
   delete Math.random;
+  // a setter of each keeps what it is given, frozen or not
+  delete Error.prepareStackTrace;
+  delete Error.stackTraceLimit;
   const seen = new Set();
   function freeze(thing) {
     if ((typeof thing !== "object" && typeof thing !== "function") || thing === null || seen.has(thing)) return;

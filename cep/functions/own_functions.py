@@ -48,7 +48,7 @@ class OwnFunctions:
     def model(self, call: FunctionCall) -> OwnFunction:
         """Of a call of `model:score`. Raises AppTextError, AppUnsupportedError."""
         file = model_file(call, self.terms.models)
-        key = f"{file.path.name}:{file.output}"
+        key = f"{file.path.name}:{file.output}:{len(call.arguments)}"
         if key not in self._models:
             runtime_name = f"model_{len(self._models)}"
             self._models[key], self.runtime[runtime_name] = model_function(call, file, runtime_name)

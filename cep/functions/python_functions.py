@@ -6,23 +6,18 @@ import importlib.util
 import inspect
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 
 from cep.language.app_tree import FunctionDefinition
 from cep.language.expression_tree import OwnFunction, ValueType
 from cep.language.language_errors import AppTextError
-from cep.parts.app_limits import FunctionFailedError
+from cep.parts.app_limits import AppLimitError, FunctionFailedError
 from cep.parts.scope import unknown
 from cep.parts.values import Value, as_float
 
 NAMED = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\.([A-Za-z_][A-Za-z0-9_]*)\s*;?\s*", re.ASCII)
-RAISED = (
-    *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError),
-    *(StopIteration, SyntaxError, TypeError, ValueError),
-)
-"""What code of others may raise: all of Python's own errors but those that end a process."""
 ALL: tuple[ValueType, ...] = ("string", "int", "long", "float", "double", "decimal", "bool", "object")
 ANNOTATED: Mapping[object, tuple[ValueType, ...]] = {
     str: ("string",),
@@ -64,7 +59,7 @@ class PythonFunctions:
         module = importlib.util.module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
-        except RAISED as error:
+        except Exception as error:  # code of others may raise anything
             raise AppTextError(definition.at, f"{path} cannot be loaded: {_described(error)}") from error
         self._modules[file] = module
         return module
@@ -99,7 +94,7 @@ def file_digest(path: Path) -> str:
 def _terms(definition: FunctionDefinition, runtime_name: str, called: types.FunctionType) -> OwnFunction:
     accepts: list[tuple[ValueType, ...]] = []
     least, is_repeated = 0, False
-    for parameter in inspect.signature(called).parameters.values():
+    for parameter in _parameters(definition, called):
         if parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
             if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty:
                 problem = f"{definition.body.strip()}() needs {parameter.name} by name, which no app can give"
@@ -111,6 +106,15 @@ def _terms(definition: FunctionDefinition, runtime_name: str, called: types.Func
     return OwnFunction(definition.name, runtime_name, tuple(accepts), least, is_repeated, definition.returns)
 
 
+def _parameters(definition: FunctionDefinition, called: types.FunctionType) -> Iterable[inspect.Parameter]:
+    """With annotations as what they name, where the file has them as texts. Raises AppTextError."""
+    try:
+        return inspect.signature(called, eval_str=True).parameters.values()
+    except Exception as error:  # an annotation is code of others
+        problem = f"the annotations of {definition.body.strip()}() cannot be read: {_described(error)}"
+        raise AppTextError(definition.at, problem) from error
+
+
 def _checked(definition: FunctionDefinition, called: Callable[..., Value]) -> Callable[..., Value]:
     at, returns = definition.at, definition.returns
     named = f"line {at.line}, column {at.column}: the function {definition.name}()"
@@ -119,12 +123,14 @@ def _checked(definition: FunctionDefinition, called: Callable[..., Value]) -> Ca
     def call(*values: Value) -> Value:
         try:
             value = called(*values)
-            fits = _fits(value, returns)
-        except RAISED as error:
+            if _fits(value, returns):
+                return value if value is None or result is None else result(value)
+        except AppLimitError:
+            # of the watch over the row, which interrupts whatever runs
+            raise
+        except Exception as error:  # code of others may raise anything
             raise FunctionFailedError(f"{named} failed: {_described(error)}") from error
-        if not fits:
-            raise FunctionFailedError(f"{named} gave a value of type {type(value).__name__}, which is no {returns}")
-        return value if value is None or result is None else result(value)
+        raise FunctionFailedError(f"{named} gave a value of type {type(value).__name__}, which is no {returns}")
 
     return call
 

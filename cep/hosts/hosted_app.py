@@ -223,10 +223,16 @@ class HostedApp:
 
     def _begun(self, now: int) -> StreamEngine:
         source = self._source
-        if source.files and operator_files(source.app, source.terms) != source.files:
+        try:
+            changed = bool(source.files) and operator_files(source.app, source.terms) != source.files
+            engine = None if changed else StreamEngine(source.app, now, dict(source.variables), source.terms)
+        except (AppTextError, OSError) as error:
+            # it could be run when it was started: a file of the operator's is gone, or is not there on this machine
+            raise AppFailedError(f"{source.name} cannot be begun: {error}") from error
+        if engine is None:
             names = ", ".join(name for name, _ in source.files)
             raise AppFailedError(f"{names}: changed since the app was started; start it again")
-        self._engine = engine = StreamEngine(source.app, now, dict(source.variables), source.terms)
+        self._engine = engine
         for stream in output_streams(self._source.app):
             self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
             engine.listen(stream, self._listener(stream))

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import psutil
 
+from cep.hosts.event_watch import LOOK_SECONDS
 from cep.hosts.worker_files import beaten_at, noted_workers
 from cep.parts.app_limits import AppLimits
 
 PATIENCE = 2.0
-"""How often the CPU of one row a process may take without a beat: the watch within it comes first where it can."""
+"""How often the CPU of one row a process may take without a beat: the watch within it comes first where it can,
+and a beat comes at one of its looks at the earliest."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,7 @@ class WorkerWatch:
         if (pid, before) != (process.pid, beaten):
             self._beats[partition] = process.pid, beaten, used
             return None
-        if used - since > PATIENCE * self.limits.event_seconds:
-            return f"took more than {PATIENCE * self.limits.event_seconds:g} s of CPU without a sign (event_seconds)"
+        most = PATIENCE * max(self.limits.event_seconds, 2 * LOOK_SECONDS)
+        if used - since > most:
+            return f"took more than {most:g} s of CPU without a sign (event_seconds)"
         return None

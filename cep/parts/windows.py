@@ -101,6 +101,12 @@ class TimeWindow(_TimedWindow):
         self.is_swept = True
         self._context.wake_at(self._context.now + self._milliseconds)
 
+    @property
+    def row_count(self) -> int:
+        """How many rows it has, without those that wait for the next look alone."""
+        oldest = self._context.now - self._milliseconds
+        return sum(1 for _, at, _ in self._kept if at > oldest)
+
     def _on_time(self, _due: int, _what: object) -> None:
         super()._on_time(_due, _what)
         if self.is_swept:

@@ -52,7 +52,7 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
         source = app_source(text, options.file.stem, options.variables, options.terms)
         with Stopping(spark_log(home)), rows_to(options.json, echo) as rows:
             if options.replay is not None:
-                problems = _replay(home, source, options.replay, rows)
+                problems = _replay(home, source, options.replay, rows, echo)
             else:
                 problems = run_live_app(home, source, options.seconds, rows, echo)
     except AppTextError as error:
@@ -67,9 +67,11 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
     return 1 if problems else 0
 
 
-def _replay(home: Path, source: AppSource, name: str, rows: AppRows) -> list[str]:
+def _replay(home: Path, source: AppSource, name: str, rows: AppRows, echo: Echo) -> list[str]:
     """Why partitions ended early, a sentence each."""
     partitions = recorded_partitions(home, source, name)
+    if any(kept_log(source, folder / "log") for folder in _folders(home, name)):
+        echo(f"{name}: over the input log that was kept while {source.name} ran there, and no further")
     problems = []
     with quiet_session(home, extra=SPARK) as spark:
         for message, problem in replayed_in_spark(spark, source, partitions):

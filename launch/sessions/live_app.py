@@ -11,9 +11,10 @@ from cep.hosts.hosted_app import AppSource
 from cep.hosts.input_merger import InputMerger
 from cep.hosts.resident_app import ResidentApp, resident_master
 from cep.hosts.resident_task import ResidentTask
+from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging
 from launch.sessions.app_rows import AppRows, Echo
-from launch.setup.data_dir import process_lock
+from launch.setup.data_dir import process_lock, read_session
 from launch.setup.login_files import running_session
 from launch.supervisor.clean_stop import SIGNALS
 from launch.supervisor.spark_command import quiet_session
@@ -71,9 +72,12 @@ class _Run:
             yield self.recorder.follow()
 
     @property
-    def session_file(self) -> Path:
-        """There while the session runs."""
-        return self.session.home / "run.json"
+    def is_session_running(self) -> bool:
+        """Not where another one has begun since."""
+        try:
+            return read_session(self.session.home).session_id == self.session.session_id
+        except CannotStartError:
+            return False
 
 
 async def _begun(session: Session, source: AppSource) -> tuple[InputMerger | None, dict[Position, int]]:
@@ -107,7 +111,7 @@ async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
             async for record in reader.records_to_end():
                 if record.key == app.source.label:
                     rows.add(record.value)
-    if run.session_file.exists():
+    if run.is_session_running:
         # what failed by itself says why; with the session its services end
         for one in work:
             if not one.cancelled():
@@ -121,9 +125,9 @@ async def _end(work: Collection[asyncio.Future[None]]) -> None:
 
 
 async def _until_over(run: _Run, is_over: Callable[[], bool]) -> None:
-    clock, run_file = SystemClock(), run.session_file
+    clock = SystemClock()
     until = None if run.seconds is None else clock.now() + int(run.seconds * MICROSECONDS)
-    while not is_over() and run_file.exists() and (until is None or clock.now() < until):
+    while not is_over() and run.is_session_running and (until is None or clock.now() < until):
         await clock.sleep(LOOK_SECONDS)
 
 

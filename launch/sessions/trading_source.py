@@ -8,6 +8,8 @@ from typing import Any
 from cep.hosts.input_log import InputPlace, SourceRow
 from cep.hosts.product_streams import STORE, ProductStream
 from cep.hosts.trading_rows import base_of, fill_row, rejection_row, trade_rows
+from market.time_units import MICROSECONDS
+from session.clock import steady_now, wall_now
 from session.session import Session
 from store.queries.session_export import ExportedFill
 from store.queries.trading_changes import ArbitrageSteps, Trading, TradingChange, TradingChanges
@@ -15,6 +17,9 @@ from streams.topics import partition_of
 
 LOOK_SECONDS = 0.1
 """How often it looks whether the server has no more of what there was, until it has not."""
+MARK_SECONDS = 60.0
+"""After so long without a row of the partition the log says how far the source has come: MongoDB keeps its changes
+for a while only, and who goes on must not ask for the first of them."""
 TRADING: tuple[Trading, ...] = ("trades", "fills", "rejections")
 
 log = logging.getLogger("launch")
@@ -33,8 +38,10 @@ class TradingSource:
         partition: int,
         place: InputPlace,
         market_time: Callable[[int], int] = int,
+        mark_seconds: float = MARK_SECONDS,
     ) -> None:
         """Goes on at `place`. Raises StoreError where the database's address is none."""
+        self._mark_seconds, self._told_at = mark_seconds, steady_now()
         self._session, self._partition, self._market_time = session, partition, market_time
         self._streams = {stream.name: stream for stream in streams if stream.topic == STORE}
         wanted = [name for name in TRADING if name in self._streams]
@@ -57,6 +64,9 @@ class TradingSource:
             await asyncio.wait((self._asked,), timeout=LOOK_SECONDS)
         if was_behind and not self._asked.done():
             return []
+        done, _ = await asyncio.wait((self._asked,), timeout=max(0.0, self._until_mark))
+        if not done:
+            return self._mark()
         change, self._asked = await self._asked, None
         if change is None:
             log.warning(
@@ -64,7 +74,25 @@ class TradingSource:
                 extra={"session": self._session.session_id},
             )
             return []
-        return self._rows(change)
+        rows = self._rows(change)
+        if not rows and self._until_mark <= 0:
+            return self._mark()
+        if rows:
+            self._told_at = steady_now()
+        return rows
+
+    @property
+    def _until_mark(self) -> float:
+        """Seconds."""
+        return self._mark_seconds - (steady_now() - self._told_at) / MICROSECONDS
+
+    def _mark(self) -> list[SourceRow]:
+        """A row that says alone how far the source has come."""
+        self._told_at, token = steady_now(), self._changes.token
+        if token is None:
+            return []
+        number, self._next = self._next, self._next + 1
+        return [SourceRow(STORE, self._partition, number, self._market_time(wall_now()), (), None, token)]
 
     async def close(self) -> None:
         if self._asked is not None:

@@ -109,10 +109,16 @@ class TradingChanges:
         self._client.close()
 
     @property
+    def token(self) -> str | None:
+        """Where reading goes on after all that was looked at; None before that."""
+        token = self._changes.token
+        return None if token is None else str(token["_data"])
+
+    @property
     def is_behind(self) -> bool:
         """Whether changes that were made before this was opened are still to come."""
-        token = self._changes.token
-        reached = None if token is None else _moment_in(str(token["_data"]))
+        token = self.token
+        reached = None if token is None else _moment_in(token)
         if reached is None or self._until is None:
             return self._progress.caught_up_at is None
         # a busy server answers with nothing before it has looked at everything; how far it is, it says in the token

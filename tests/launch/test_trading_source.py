@@ -74,3 +74,21 @@ async def test_another_partition_and_another_stream_have_other_rows(traded_sessi
     assert await rows_of(traded_session, InputPlace(), 1 - partition_of("BTC", 2)) == []
     fills = await rows_of(traded_session, InputPlace(), streams=("fills",))
     assert [(row.offset, [name for name, _ in row.rows]) for row in fills] == [(0, ["fills"]), (1, ["fills"])]
+
+
+async def test_where_nothing_comes_the_log_is_told_how_far_it_looked(traded_session: Session) -> None:
+    place = InputPlace()
+    for row in await rows_of(traded_session, place):
+        place = place.after(row)
+    source = TradingSource(traded_session, STREAMS, partition_of("BTC", 2), place, mark_seconds=0.1)
+    await source.open()
+    try:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            mark: list[SourceRow] = []
+            while not mark:
+                mark = await source.next()
+    finally:
+        await source.close()
+    (row,) = mark
+    assert (row.rows, row.offset, row.token) == ((), place.next["store"], row.token or "none")
+    assert await rows_of(traded_session, place.after(row)) == []

@@ -211,3 +211,13 @@ def test_a_time_window_without_further_rows_is_empty_after_twice_its_length() ->
     engine.advance(25)
     assert "1.0" not in str(engine.state())
     assert engine.due() is None
+
+
+def test_a_window_of_no_time_ends_where_a_row_is_ahead_of_the_clock() -> None:
+    app = """define stream Trades (ts long, b double);
+        from Trades#window.externalTime(ts, 5 milliseconds) select ts, b insert expired events into Ahead;
+        from Ahead#window.time(0) select b, count() as n insert into Out;"""
+    log: list[Event] = [(at, "Trades", (ts, 1.0)) for at, ts in ((1, 1000), (2, 2000), (3, 3000), (4, 3001))]
+    by_parts = _rows(app, log, {}, is_fused=False)
+    assert len(by_parts) == 2
+    assert _rows(app, log, {}, is_fused=True) == by_parts

@@ -67,6 +67,9 @@ def test_the_other_spelling_and_a_call_before_the_definition() -> None:
 @pytest.mark.parametrize(
     ("body", "returns", "problem"),
     [
+        # both have setters of the engine's own, which keep what they are given in a frozen object too
+        (" Error.stackTraceLimit = 1; return 1; ", "int", "TypeError: object is not extensible"),
+        (" Error.prepareStackTrace = () => 1; return 1; ", "int", "TypeError: object is not extensible"),
         (" throw new Error('bad');", "int", r"line 2, column 1: the function f\(\) failed at line 2: Error: bad$"),
         ("\n\n data[9].x;", "int", r"failed at line 4: TypeError: cannot read property 'x' of undefined$"),
         (" throw 'plain';", "int", r"f\(\) failed: plain$"),

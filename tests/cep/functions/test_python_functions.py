@@ -33,6 +33,15 @@ def anything(value):
 def fails(value):
     raise KeyError("no\\nsuch")
 
+class NoPriceError(Exception):
+    pass
+
+def own_error(value):
+    raise NoPriceError("none")
+
+def endless(value):
+    return 10**400
+
 def own():
     return [object()]
 
@@ -63,6 +72,9 @@ def terms(tmp_path: Path) -> OperatorTerms:
     (tmp_path / "pricing.py").write_text(PRICING)
     (tmp_path / "broken.py").write_text("def f(:\n")
     (tmp_path / "raises.py").write_text("1 / 0\n")
+    (tmp_path / "texts.py").write_text(
+        "from __future__ import annotations\ndef f(x: str) -> float: ...\ndef g(x: Nothing) -> float: ...\n"
+    )
     return OperatorTerms(functions=tmp_path)
 
 
@@ -111,6 +123,8 @@ def test_a_function_of_the_folder_is_called(
         ("pricing.anything", "string", "f(i)", "gave a value of type int, which is no string$"),
         ("pricing.own", "object", "f()", "gave a value of type list, which is no object$"),
         ("pricing.circle", "object", "f()", "failed: RecursionError: "),
+        ("pricing.own_error", "int", "f(i)", r"column 1: the function f\(\) failed: NoPriceError: none$"),
+        ("pricing.endless", "double", "f(i)", r"column 1: the function f\(\) failed: OverflowError: "),
         ("pricing.large", "long", "f()", "gave a value of type int, which is no long$"),
     ],
 )
@@ -135,6 +149,8 @@ def test_what_it_cannot_compute_is_one_sentence_with_its_place(
         ("pricing.named", "f(d)", "needs by_name by name, which no app can give"),
         ("pricing.mid", "f()", r"f\(\) takes 1 to 2 values, and has 0"),
         ("pricing.mid", "f(s)", "takes float or double or int or long here, and this is string"),
+        ("texts.f", "f(d)", "takes string here, and this is double"),
+        ("texts.g", "f(d)", r"the annotations of texts.g\(\) cannot be read: NameError"),
         ("pricing.twice", "f(d)", "takes decimal here, and this is double"),
     ],
 )
