@@ -14,7 +14,7 @@ from cep.hosts.hosted_app import AppFailedError, AppSource, HostedApp
 from datasets.errors import ImportRejectedError
 from streams.message_format import WireError
 
-ROWS_BETWEEN_LOOKS = 100_000
+ROWS_BETWEEN_SIZES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def replayed(source: AppSource, partition: RecordedPartition) -> Iterator[bytes]
         for number, (offset, written_at, row) in enumerate(partition.messages(), start=1):
             for out in app.take(offset, written_at, row):
                 yield app_message(out)
-            if number % ROWS_BETWEEN_LOOKS == 0:
+            if number % ROWS_BETWEEN_SIZES == 0:
                 # keeps it too much? live it would be ended
                 app.snapshot()
 

@@ -1,13 +1,14 @@
 """`@App:limits(window.rows = '1000', …)`: less than the operator allows; and windows that could never be within it."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cep.compiler.window_plans import STREAM_WORKER_NAMES
 from cep.language.app_tree import Annotation, App, Window, WindowDefinition
 from cep.language.expression_tree import Constant, FunctionCall
 from cep.language.language_errors import AppTextError
+from cep.language.stream_names import nodes_of
 from cep.parts.app_limits import AppLimits
 from cep.parts.scope import unknown
 
@@ -61,15 +62,9 @@ def _given(annotation: Annotation, most: AppLimits) -> Iterator[tuple[str, Any]]
 
 
 def _check_sizes(app: App, limits: AppLimits) -> None:
-    waiting: list[object] = [app.definitions, app.elements]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, tuple | list):
-            waiting += node
-        elif is_dataclass(node):
-            if isinstance(node, Window | WindowDefinition):
-                _check_size(node.window, limits)
-            waiting += [getattr(node, one.name) for one in fields(node)]
+    for node in nodes_of((app.definitions, app.elements)):
+        if isinstance(node, Window | WindowDefinition):
+            _check_size(node.window, limits)
 
 
 def _check_size(call: FunctionCall, limits: AppLimits) -> None:

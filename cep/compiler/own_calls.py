@@ -12,6 +12,7 @@ from cep.functions.python_functions import file_digest, function_file, named_fun
 from cep.language.app_tree import App, FunctionDefinition
 from cep.language.expression_tree import FunctionCall, OwnFunction, Place
 from cep.language.language_errors import AppTextError
+from cep.language.stream_names import nodes_of
 from cep.parts.aggregators import AGGREGATORS
 from cep.parts.scope import Code
 
@@ -40,16 +41,7 @@ def bound(tree: Tree, own: OwnFunctions) -> Tree:
 
 
 def calls_of(tree: object) -> Iterator[FunctionCall]:
-    """All of them, however deep the tree is."""
-    waiting = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, tuple | list):
-            waiting += node
-        elif is_dataclass(node):
-            if isinstance(node, FunctionCall):
-                yield node
-            waiting += [getattr(node, one.name) for one in fields(node)]
+    return (node for node in nodes_of(tree, with_writes=True) if isinstance(node, FunctionCall))
 
 
 def operator_files(app: App, terms: OperatorTerms) -> tuple[tuple[str, str], ...]:

@@ -130,7 +130,7 @@ class HostedApp:
 
     def __init__(self, source: AppSource, partition: int | str) -> None:
         self._source, self._partition = source, partition
-        self._topic = source.topic
+        self._topic, self._is_merged = source.topic, source.is_merged
         self._streams: tuple[ProductStream, ...] = read_streams(source.app)
         self._taken_of: dict[str, int] = {}
         """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
@@ -161,7 +161,7 @@ class HostedApp:
         """
         self.position = offset + 1
         try:
-            at, rows = self._merged(row) if self._source.is_merged else self._plain(row, written_at)
+            at, rows = self._merged(row) if self._is_merged else self._plain(row, written_at)
         except (ValueError, TypeError, AttributeError, KeyError):
             return []
         engine = self._engine or self._begun(at)
@@ -224,15 +224,13 @@ class HostedApp:
     def _begun(self, now: int) -> StreamEngine:
         source = self._source
         try:
-            changed = bool(source.files) and operator_files(source.app, source.terms) != source.files
-            engine = None if changed else StreamEngine(source.app, now, dict(source.variables), source.terms)
+            if source.files and operator_files(source.app, source.terms) != source.files:
+                names = ", ".join(name for name, _ in source.files)
+                raise AppFailedError(f"{names}: changed since the app was started; start it again")
+            self._engine = engine = StreamEngine(source.app, now, dict(source.variables), source.terms)
         except (AppTextError, OSError) as error:
             # it could be run when it was started: a file of the operator's is gone, or is not there on this machine
             raise AppFailedError(f"{source.name} cannot be begun: {error}") from error
-        if engine is None:
-            names = ", ".join(name for name, _ in source.files)
-            raise AppFailedError(f"{names}: changed since the app was started; start it again")
-        self._engine = engine
         for stream in output_streams(self._source.app):
             self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
             engine.listen(stream, self._listener(stream))

@@ -47,13 +47,15 @@ def stream_names(app: App) -> StreamNames:
     return StreamNames(tuple(one.name for one in app.definitions), read, inserted)
 
 
-def nodes_of(node: object) -> Iterator[object]:
-    """The node and all below it, but for what an output writes to."""
-    if isinstance(node, tuple | list):
-        for one in node:
-            yield from nodes_of(one)
-    elif is_dataclass(node):
-        yield node
-        if not isinstance(node, WRITES):
-            for field in fields(node):
-                yield from nodes_of(getattr(node, field.name))
+def nodes_of(tree: object, *, with_writes: bool = False) -> Iterator[object]:
+    """Its node and all below it in the order of the text, however deep; what an output writes to only where it is
+    asked for."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, tuple | list):
+            waiting.extend(reversed(node))
+        elif is_dataclass(node):
+            yield node
+            if with_writes or not isinstance(node, WRITES):
+                waiting.extend(getattr(node, field.name) for field in reversed(fields(node)))

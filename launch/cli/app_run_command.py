@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from backtest.apps.app_replay import replayed_in_spark
-from backtest.apps.recorded_log import RECORDED, kept_log, recorded_log
+from backtest.apps.recorded_log import RECORDED, KeptInput, kept_log, recorded_log
 from backtest.apps.recorded_messages import RecordedPartition, recorded_ticks
 from backtest.detect.spark_failures import LOST, first_line
 from backtest.verify.errors import CannotVerifyError
@@ -70,7 +70,7 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
 def _replay(home: Path, source: AppSource, name: str, rows: AppRows, echo: Echo) -> list[str]:
     """Why partitions ended early, a sentence each."""
     partitions = recorded_partitions(home, source, name)
-    if any(kept_log(source, folder / "log") for folder in _folders(home, name)):
+    if any(isinstance(one, KeptInput) for one in partitions):
         echo(f"{name}: over the input log that was kept while {source.name} ran there, and no further")
     problems = []
     with quiet_session(home, extra=SPARK) as spark:

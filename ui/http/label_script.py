@@ -6,6 +6,7 @@ from fastapi.responses import Response
 
 from session.labels import EXCHANGES, REASONS, STATES
 from session.number_format import MONEY_STEPS, SIGNS
+from ui.http.memory_files import REVALIDATED
 
 router = APIRouter(include_in_schema=False)
 
@@ -13,7 +14,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/assets/labels.js")
 async def labels() -> Response:
     """Revalidated each time, as all scripts are."""
-    return Response(labels_script(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+    return Response(labels_script(), media_type="text/javascript", headers={"Cache-Control": REVALIDATED})
 
 
 def labels_script() -> str:

@@ -111,7 +111,7 @@ def _serve_shell(app: FastAPI) -> None:
         return serve_shell
 
     for path in PATHS:
-        shell = HTMLResponse(page_shell(path), headers={"Cache-Control": "no-cache"})
+        shell = HTMLResponse(page_shell(path), headers={"Cache-Control": REVALIDATED})
         app.add_api_route(path, serve(shell), include_in_schema=False, response_model=None)
 
 
