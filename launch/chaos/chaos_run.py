@@ -5,6 +5,7 @@ A chaos run has its own data folder, emptied at each start; a user's paper sessi
 
 import json
 import shutil
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -185,15 +186,16 @@ async def _audited_at_rest(session: Session, supervisor: Supervisor, injector: F
             await store.stop_reservations()
 
     await retry_while_store_is_down(stop_reservations)
-    audits: list[AuditReport] = []
+    # only the last one is kept: each has all documents of the session
+    last = deque[AuditReport](maxlen=1)
 
     async def is_clean() -> bool:
         audit = await audit_session(session, injector.stops_of_bots())
-        audits.append(replace(audit, violations=(*lost, *audit.violations)))
+        last.append(replace(audit, violations=(*lost, *audit.violations)))
         return not audit.violations
 
     await until(is_clean, SETTLE_SECONDS)
-    return audits[-1]
+    return last[0]
 
 
 async def not_recovered(supervisor: Supervisor, seconds: float = RECOVERY_SECONDS) -> tuple[Violation, ...]:
