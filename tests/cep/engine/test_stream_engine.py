@@ -257,3 +257,11 @@ def test_sinks_sources_and_stores_are_named_and_plain_streams_and_tables_to_the_
     assert out_of(text, [("Given", 1, (2.5,))]) == [(1, (2.5,))]
     engine.send("Given", 1, (2.5,))
     assert engine.ask(parse_on_demand("from Kept select price;")) == [(2.5,)]
+
+
+def test_constants_may_be_asked_for_null_and_for_their_type() -> None:
+    text = (
+        TRADES
+        + "from Trades select 3 is null as a, instanceOfInteger(3) as b, instanceOfString(3) as c insert into Out;"
+    )
+    assert [row for _, row in out_of(text, trades(1.0))] == [(False, True, False)]
