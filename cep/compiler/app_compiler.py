@@ -162,8 +162,8 @@ def _define(plan: AppPlan, definition: Definition, environment: Environment) -> 
 
 def _add_fault_action(plan: AppPlan, definition: StreamDefinition) -> None:
     for annotation in definition.annotations:
-        if annotation.name.lower() in KINDS:
-            # a host's, and to the app a stream like any other
+        if annotation.name.lower() in (*KINDS, "async"):
+            # a host's, and to the app a stream like any other; rows have one order, however they are handed on
             continue
         if annotation.name.lower() != "onerror":
             problem = f"{definition.name}: @{annotation.name} of a stream is not supported yet"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from cep.compiler.own_calls import own_code
-from cep.compiler.value_functions import FUNCTIONS
+from cep.compiler.value_functions import FUNCTIONS, null_test
 from cep.errors import CepCannotStartError
 from cep.language.expression_tree import (
     Attribute,
@@ -81,7 +81,7 @@ class ExpressionCompiler:
             case Negative():
                 return self._negative(node)
             case IsNull():
-                return Code(f"({self.code_of(node.operand).source} is None)", "bool")
+                return Code(null_test(self.code_of(node.operand)), "bool")
             case InTable():
                 if self.in_table is None:
                     raise AppUnsupportedError(node.at, "`in` a table is not supported here")

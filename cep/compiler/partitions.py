@@ -67,6 +67,8 @@ def purge_plan(annotations: Sequence[Annotation]) -> PurgePlan | None:
     AppUnsupportedError."""
     plan = None
     for annotation in annotations:
+        if annotation.name.lower() == "info":
+            continue
         if annotation.name.lower() != "purge":
             raise AppUnsupportedError(annotation.at, f"@{annotation.name} of a partition is not supported")
         items = {item.key: item.value for item in annotation.items}

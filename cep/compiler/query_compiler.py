@@ -71,8 +71,6 @@ class QueryPlan:
     target: str | None
     write: TableWrite | None = None
     """Where the target is a table."""
-    is_snapshot: bool = False
-    """Whether its rate gives what is there, every some time."""
     fused: FusedPlan | None = None
     """Of one row, where there is a shorter way through all parts but a pattern's."""
 
@@ -110,9 +108,7 @@ def query_plan(query: Query, readable: Readable, environment: Environment) -> Qu
     given = RateInput(_keeps(query.input), selection.group is not None, selecting.aggregated, len(columns))
     target = None if isinstance(query.output, Return) else query.output.target.mark + query.output.target.name
     write = _write(query, readable, columns, environment)
-    plan = QueryPlan(
-        query.at, query_name(query), read, selection, rate_plan(query.rate, given), columns, target, write, is_snapshot
-    )
+    plan = QueryPlan(query.at, query_name(query), read, selection, rate_plan(query.rate, given), columns, target, write)
     writes = query.rate is None and write is None and target is not None and target not in readable.windows
     return replace(plan, fused=_fused(plan, environment, writes=writes))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.log_stage import log_stage
 from cep.compiler.stages import MakeStage
 from cep.functions.collection_functions import at_path, dumped
 from cep.functions.string_functions import pattern_of
@@ -22,11 +23,13 @@ Added = Callable[[Any, Any], Iterable[Row]]
 
 def stream_function(call: FunctionCall, scope: RowScope, environment: Environment) -> tuple[MakeStage, RowScope]:
     """The stage, and the scope with its columns. Raises AppTextError, AppUnsupportedError."""
-    if call.full_name not in STREAM_FUNCTIONS:
+    if call.full_name not in ("log", *STREAM_FUNCTIONS):
         raise AppUnsupportedError(call.at, f"the stream function #{call.full_name}() is not supported")
-    function = STREAM_FUNCTIONS[call.full_name]
     compiler = ExpressionCompiler(scope)
     codes = [compiler.code_of(argument) for argument in call.arguments]
+    if call.full_name == "log":
+        return log_stage(call, codes, environment), scope
+    function = STREAM_FUNCTIONS[call.full_name]
     if len(codes) != 2 or any(code.type not in wanted for code, wanted in zip(codes, function.takes, strict=False)):
         raise AppTextError(call.at, f"#{call.full_name}() takes {function.what}")
     source = f"({codes[0].source}, {codes[1].source})"

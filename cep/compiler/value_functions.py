@@ -85,6 +85,11 @@ RUNTIME_NAMES: Mapping[str, object] = {
 """What the generated Python calls."""
 
 
+def null_test(code: Code) -> str:
+    """The Python of whether a value is null; Python warns where a constant is asked."""
+    return "False" if code.is_constant else f"({code.source} is None)"
+
+
 def _counted(call: FunctionCall, arguments: Sequence[Code], least: int, most: int | None) -> None:
     if len(arguments) < least or (most is not None and len(arguments) > most):
         wanted = f"{least} or more" if most is None else str(least) if least == most else f"{least} to {most}"
@@ -166,7 +171,7 @@ def _instance_of(type_: ValueType) -> FunctionCode:
         if argument.type == "object":
             classes = tuple(one.__name__ for one in _CAST_CLASSES.get(type_, ()))
             return Code(f"(type({argument.source}).__name__ in {classes!r})", "bool")
-        return Code(f"({argument.source} is not None)" if argument.type == type_ else "False", "bool")
+        return Code(f"(not {null_test(argument)})" if argument.type == type_ else "False", "bool")
 
     return code
 

@@ -1,12 +1,13 @@
 """From a window's text to what makes it: names in both spellings, arguments checked."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cep.compiler.expression_window_plans import expression_batch_window, expression_window
+from cep.compiler.unique_window_plans import UNIQUE_WINDOWS
 from cep.compiler.window_arguments import MakeWindow, WindowArguments
 from cep.language.expression_tree import Attribute, Constant, FunctionCall, Place
-from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.language.language_errors import AppTextError
 from cep.parts.app_context import PartContext
 from cep.parts.batch_windows import (
     ChunkBatchWindow,
@@ -125,8 +126,8 @@ def _cron(given: WindowArguments) -> MakeWindow:
     return lambda context, emit: CronWindow(context, emit, CronTimes(text))
 
 
-def _external_time_batch(given: WindowArguments) -> MakeWindow:
-    given.counted(2, 5)
+def _external_time_batch(given: WindowArguments, key: Key | None = None) -> MakeWindow:
+    given.counted(2, 5 if key is None else 3)
     time_of, milliseconds, count = given.time_attribute(0), given.time(1), len(given.call.arguments)
     if milliseconds == 0:
         raise AppTextError(given.call.arguments[1].at, "a batch must last longer than 0")
@@ -137,8 +138,15 @@ def _external_time_batch(given: WindowArguments) -> MakeWindow:
     timeout = given.time(3) if count > 3 else 0
     replaces = given.position(0) if given.truth(4) else None
     return lambda context, emit: ExternalTimeBatchWindow(
-        context, emit, time_of, milliseconds, start=start, timeout=timeout, replaces=replaces
+        context, emit, time_of, milliseconds, start=start, timeout=timeout, replaces=replaces, key=key
     )
+
+
+def _unique_external_time_batch(given: WindowArguments) -> MakeWindow:
+    """After the key as `externalTimeBatch`."""
+    given.counted(3, 4)
+    rest = replace(given.call, arguments=given.call.arguments[1:])
+    return _external_time_batch(replace(given, call=rest), given.key(given.call.arguments[0]))
 
 
 def _session(given: WindowArguments) -> MakeWindow:
@@ -187,6 +195,8 @@ WINDOWS: Mapping[str, Callable[[WindowArguments], MakeWindow]] = {
     "expressionBatch": expression_batch_window,
     "frequent": _frequent,
     "lossyFrequent": _lossy_frequent,
+    **UNIQUE_WINDOWS,
+    "unique:externalTimeBatch": _unique_external_time_batch,
 }
 """By Siddhi's name."""
 STREAM_WORKER_NAMES: Mapping[str, str] = {
@@ -204,14 +214,13 @@ STREAM_WORKER_NAMES: Mapping[str, str] = {
     "SESSION": "session",
     "SLIDING_EXPRESSION": "expression",
     "TUMBLING_EXPRESSION": "expressionBatch",
+    **{name.upper(): name for name in WINDOWS if ":" in name},
 }
 
 
 def window_plan(call: FunctionCall, scope: RowScope, environment: Environment) -> MakeWindow:
     """Raises AppTextError."""
-    if call.namespace is not None:
-        raise AppUnsupportedError(call.at, f"the window {call.full_name} is not supported")
-    name = STREAM_WORKER_NAMES.get(call.name.upper(), call.name)
+    name = STREAM_WORKER_NAMES.get(call.full_name.upper(), call.full_name)
     if name not in WINDOWS:
-        raise unknown(call.at, f"there is no window {call.name!r}", call.name, list(WINDOWS))
+        raise unknown(call.at, f"there is no window {call.full_name!r}", call.full_name, list(WINDOWS))
     return WINDOWS[name](WindowArguments(call, scope, environment))

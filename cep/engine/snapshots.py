@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-FORMAT = b"arbitrage app snapshot 2\n"
+FORMAT = b"arbitrage app snapshot 3\n"
 DIGEST_BYTES = 32
 _ALLOWED: Mapping[str, frozenset[str]] = {
     "builtins": frozenset(("set", "frozenset")),

@@ -221,10 +221,8 @@ class StreamEngine:
             self._build_stream(query, query.input, junctions)
 
     def _build_stream(self, query: QueryPlan, plan: StreamPlan, junctions: Junctions) -> None:
-        # a snapshot is given before anything leaves at the same moment; else in the order of the text
-        selector = self._selector(query, junctions) if query.is_snapshot else None
         contexts = [self._context.part() for _ in plan.stages]
-        selector = selector or self._selector(query, junctions)
+        selector = self._selector(query, junctions)
         receiver: Receiver = selector.receive
         window: EventWindow | None = None
         for make, context in zip(reversed(plan.stages), reversed(contexts), strict=True):

@@ -105,6 +105,10 @@ class Deviation(Stateful):
         if value is None:
             return
         self._count += 1
+        if self._count == 0:
+            # more had left than came, as in a join whose rows meet others when they leave
+            self.reset()
+            return
         self._sum += value
         before, self._mean = self._mean, self._sum / self._count
         self._squares += (value - before) * (value - self._mean) if self._count > 1 else 0.0

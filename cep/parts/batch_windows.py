@@ -10,6 +10,12 @@ from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver
 from cep.parts.cron_times import CronTimes
 
 
+def full_batch(before: Chunk, batch: Chunk, now: int) -> Chunk:
+    """What a batch gives where it ends: the one before expires, aggregators are reset, it comes."""
+    resets: Chunk = [(RESET, *batch[-1][1:])] if batch else []
+    return [*((EXPIRED, now, row) for _, _, row in before), *resets, *batch]
+
+
 class _Batches(Stateful):
     """The batch that fills, and the one before it."""
 
@@ -22,11 +28,7 @@ class _Batches(Stateful):
 
     def flushed(self) -> Chunk:
         """The chunk of a full batch, which may be empty."""
-        now = self._context.now
-        out: Chunk = [(EXPIRED, now, row) for _, _, row in self.expiring]
-        if self.filling:
-            out.append((RESET, *self.filling[-1][1:]))
-        out += self.filling
+        out = full_batch(self.expiring, self.filling, self._context.now)
         self.expiring, self.filling = self.filling, []
         return out
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from cep.parts.aggregators import Aggregator, AggregatorKind
 from cep.parts.app_context import PartContext, Stateful
-from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver, Row
+from cep.parts.chunks import CURRENT, EXPIRED, Chunk, Event, Receiver, Row
 
 Moved = Callable[[int, Any], Any]
 """Of an aggregator's number and what it is given: its value after that."""
@@ -86,7 +86,11 @@ class ExpressionWindow(Stateful):
 
 class ExpressionBatchWindow(Stateful):
     """A batch ends once the condition is false: with the event that made it so (`includes`), or before it. With
-    `streams` events pass on as they come, and the batch expires where it ends."""
+    `streams` events pass on as they come, and the batch expires where it ends.
+
+    Aggregators in the condition begin anew with the event that made it false, also where that was in the batch. An
+    event for which the condition is false though nothing is there yet leaves and comes at once, in that order.
+    """
 
     def __init__(
         self, context: PartContext, emit: Receiver, condition: HeldCondition, *, includes: bool, streams: bool
@@ -99,33 +103,45 @@ class ExpressionBatchWindow(Stateful):
 
     def receive(self, chunk: Chunk) -> None:
         for _, at, row in chunk:
-            event: Event = (CURRENT, at, row)
-            out: Chunk = []
-            self._filling.append(event)
-            is_over = not self._condition.is_true(event, self._filling)
-            if is_over and not self._includes:
-                self._filling.pop()
-            if self._streams and (self._includes or not is_over):
-                out.append(event)
-            if is_over:
-                out += self._ended()
-                if not self._includes:
-                    self._filling.append(event)
-                    self._condition.is_true(event, self._filling)
-                    out += [event] if self._streams else []
+            out = self._came((CURRENT, at, row))
             if out:
                 self._emit(out)
 
-    def _ended(self) -> Chunk:
-        """What a batch gives where it ends; the next begins."""
-        now, batch = self._context.now, list(self._filling)
-        self._filling.clear()
+    def _came(self, event: Event) -> Chunk:
+        filling = self._filling
+        filling.append(event)
+        if self._condition.is_true(event, filling):
+            return [event] if self._streams else []
         self._condition.reset()
-        if self._streams:
-            return [*((EXPIRED, now, row) for _, _, row in batch), *((RESET, now, row) for _, _, row in batch[-1:])]
-        out: Chunk = [(EXPIRED, now, row) for _, _, row in self._expiring]
+        self._condition.is_true(event, filling)
+        filling.pop()
+        if not filling:
+            now = self._context.now
+            return [*self._before(), (EXPIRED, now, event[2]), (CURRENT, now, event[2])]
+        return self._streamed(event) if self._streams else self._ended(event)
+
+    def _before(self) -> Chunk:
+        """The batch before, as it leaves."""
+        now, before = self._context.now, self._expiring
+        self._expiring = []
+        return [(EXPIRED, now, row) for _, _, row in before]
+
+    def _ended(self, event: Event) -> Chunk:
+        """The batch before leaves, and the one that is full comes."""
+        now, out, batch = self._context.now, self._before(), list(self._filling)
+        self._filling.clear()
+        (batch if self._includes else self._filling).append(event)
         self._expiring = batch
-        return [*out, *((RESET, now, row) for _, _, row in batch[-1:]), *((CURRENT, now, row) for _, _, row in batch)]
+        return [*out, *((CURRENT, now, row) for _, _, row in batch)]
+
+    def _streamed(self, event: Event) -> Chunk:
+        """What came before leaves; with the event or before it comes."""
+        now, left = self._context.now, [row for _, _, row in self._filling]
+        self._filling.clear()
+        if self._includes:
+            return [event, *((EXPIRED, now, row) for row in (*left, event[2]))]
+        self._filling.append(event)
+        return [*((EXPIRED, now, row) for row in left), event]
 
     def state(self) -> object:
         return self._filling, self._expiring, self._condition.state()

@@ -1,6 +1,6 @@
 """Batches by a time that events have. Semantics are Siddhi 5.1's."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from cep.parts.app_context import PartContext, Stateful
 from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver, Row
@@ -23,11 +23,12 @@ class ExternalTimeBatchWindow(Stateful):
         start: int | Key | None = None,
         timeout: int = 0,
         replaces: int | None = None,
+        key: Key | None = None,
     ) -> None:
         """`start`: when batches begin, by default with the first event. `replaces`: the position whose value becomes
-        the batch's end."""
+        the batch's end. `key`: of a batch that has the last event of each alone; without a timeout."""
         self._context, self._emit, self._time_of, self._milliseconds = context, emit, time_of, milliseconds
-        self._start_of, self._timeout, self._replaces = start, timeout, replaces
+        self._start_of, self._timeout, self._replaces, self._key = start, timeout, replaces, key
         self._filling: Chunk = []
         self._expiring: list[Row] = []
         self._first: Row | None = None
@@ -103,12 +104,20 @@ class ExternalTimeBatchWindow(Stateful):
         return [*before, reset, *again, *filled]
 
     def _passed(self) -> Chunk:
-        filled, self._filling = self._filling, []
+        filled, self._filling = self._last_of_keys() if self._key else self._filling, []
         if not filled:
             return []
         self._expiring += [row for _, _, row in filled]
         first, self._first = self._first or (), None
         return [(RESET, self._newest, first), *filled]
+
+    def _last_of_keys(self) -> Chunk:
+        last: dict[Hashable, Event] = {}
+        for event in self._filling:
+            key = None if self._key is None else self._key(event[2], event[1])
+            last.pop(key, None)
+            last[key] = event
+        return list(last.values())
 
     def rows(self) -> Iterable[Event]:
         return [(EXPIRED, self._newest, row) for row in self._expiring]

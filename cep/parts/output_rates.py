@@ -47,11 +47,12 @@ class AllPerEvents(_Held):
         context.keep(self)
 
     def receive(self, selected: list[Selected]) -> None:
-        for row in selected:
-            if row[0] is not RESET:
-                self.rows.append(row)
-                if len(self.rows) == self._events:
-                    self.flush()
+        """What the rows of a chunk complete goes on as one chunk."""
+        rows = self.rows + [row for row in selected if row[0] is not RESET]
+        full = len(rows) - len(rows) % self._events
+        self.rows = rows[:full]
+        self.flush()
+        self.rows = rows[full:]
 
 
 class FirstPerEvents(Stateful):
@@ -158,20 +159,63 @@ class LastPerTime(_Timed):
         self.flush()
 
 
-class LastSnapshot(LastPerTime):
-    """Gives the last row every `milliseconds`, or that of each group, again and again. Of a query that keeps events it
-    gives nothing once the last thing that happened was that one left."""
+class _Snapshots(Stateful):
+    """Gives what there is every `milliseconds`. A row whose time is that of the next snapshot or later brings it about
+    itself, before it is taken, and one alone: where the clock moved past several, each row that leaves then is
+    preceded by one of them."""
 
-    def due(self) -> None:
-        self.rows = [row for row in self._last.values() if row[0] is CURRENT]
-        self.flush()
+    STATE: ClassVar[tuple[str, ...]] = ("_next",)
+
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int) -> None:
+        self._context, self._emit, self._milliseconds = context, emit, milliseconds
+        self._next = context.now - context.now % milliseconds + milliseconds
+        context.keep(self, self._on_time)
+        context.wake_at(self._next)
+
+    def _on_time(self, due: int, _: object) -> None:
+        rows = self._due(due)
+        if rows:
+            self._emit(rows)
+
+    def _due(self, at: int) -> Chunk:
+        if at < self._next:
+            return []
+        self._next += self._milliseconds
+        self._context.wake_at(self._next)
+        return _chunk(self.rows())
+
+    def rows(self) -> list[Selected]:
+        """What a snapshot has now."""
+        raise NotImplementedError
 
 
-class KeptSnapshot(_Timed):
-    """Gives the rows of what is in the query's window every `milliseconds`, with the newest values where columns are
-    aggregated. With `group by` and aggregators it gives one row for each group."""
+class LastSnapshot(_Snapshots):
+    """Of the last row, or that of each group, again and again. Of a query that keeps events there is nothing once the
+    last thing that happened was that one left."""
 
-    STATE = ("rows", "_kept", "_newest")
+    STATE = ("_next", "_last")
+
+    def __init__(self, context: PartContext, emit: Receiver, milliseconds: int) -> None:
+        super().__init__(context, emit, milliseconds)
+        self._last: dict[Hashable, Selected] = {}
+
+    def receive(self, selected: list[Selected]) -> None:
+        for row in selected:
+            due = self._due(row[1])
+            if row[0] is not RESET:
+                self._last[row[3]] = row
+            if due:
+                self._emit(due)
+
+    def rows(self) -> list[Selected]:
+        return [row for row in self._last.values() if row[0] is CURRENT]
+
+
+class KeptSnapshot(_Snapshots):
+    """Of the rows that are in the query's window, with the newest values where columns are aggregated. With `group by`
+    and aggregators it has one row for each group."""
+
+    STATE = ("_next", "_kept", "_newest")
 
     def __init__(self, context: PartContext, emit: Receiver, milliseconds: int, given: "RateInput") -> None:
         super().__init__(context, emit, milliseconds)
@@ -180,7 +224,9 @@ class KeptSnapshot(_Timed):
         self._newest: dict[Hashable, Row] = {}
 
     def receive(self, selected: list[Selected]) -> None:
+        out: Chunk = []
         for kind, at, row, key in selected:
+            out += self._due(at)
             if kind is RESET:
                 continue
             self._newest[key] = row
@@ -188,6 +234,8 @@ class KeptSnapshot(_Timed):
                 self._kept.append((CURRENT, at, row, key))
             else:
                 self._remove(row, key)
+        if out:
+            self._emit(out)
 
     def _remove(self, row: Row, key: Hashable) -> None:
         own = self._own(row)
@@ -199,15 +247,14 @@ class KeptSnapshot(_Timed):
     def _own(self, row: Row) -> Row:
         return tuple(value for place, value in enumerate(row) if place not in self._aggregated)
 
-    def due(self) -> None:
+    def rows(self) -> list[Selected]:
         rows = [(kind, at, self._renewed(row, self._newest[key]), key) for kind, at, row, key in self._kept]
         if self._aggregated and self._is_grouped:
             firsts: dict[Hashable, Selected] = {}
             for row in rows:
                 firsts.setdefault(row[3], row)
             rows = list(firsts.values())
-        self.rows = rows
-        self.flush()
+        return rows
 
     def _renewed(self, row: Row, newest: Row) -> Row:
         if not self._aggregated:

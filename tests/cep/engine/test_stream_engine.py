@@ -214,7 +214,6 @@ def test_a_filter_looks_into_a_table() -> None:
     "text",
     [
         "define function f[scala] return int { 1 };",
-        "@async(buffer.size = '64') define stream Other (a int);",
         "@OnError(action = 'wait') define stream Other (a int);",
         "from a=Trades -> (b=Trades -> c=Trades within 1 sec) select a.price insert into Out;",
     ],
@@ -257,3 +256,28 @@ def test_sinks_sources_and_stores_are_named_and_plain_streams_and_tables_to_the_
     assert out_of(text, [("Given", 1, (2.5,))]) == [(1, (2.5,))]
     engine.send("Given", 1, (2.5,))
     assert engine.ask(parse_on_demand("from Kept select price;")) == [(2.5,)]
+
+
+def test_constants_may_be_asked_for_null_and_for_their_type() -> None:
+    text = (
+        TRADES
+        + "from Trades select 3 is null as a, instanceOfInteger(3) as b, instanceOfString(3) as c insert into Out;"
+    )
+    assert [row for _, row in out_of(text, trades(1.0))] == [(False, True, False)]
+
+
+def test_log_tells_of_each_row_and_passes_it_on(caplog: pytest.LogCaptureFixture) -> None:
+    text = TRADES + "from Trades#log('WARN', str:concat('of ', symbol))#window.length(1)#log('left', false)"
+    with caplog.at_level("INFO", "apps"):
+        rows = out_of(text + " select price insert into Out;", trades(1.5))
+    assert rows == [(0, (1.5,))]
+    assert [(one.levelname, one.message) for one in caplog.records] == [
+        ("WARNING", "the query at line 2: of BTC: ('BTC', 1.5, 0)"),
+        ("INFO", "the query at line 2: left"),
+    ]
+
+
+def test_annotations_that_change_nothing_here_are_taken() -> None:
+    text = """@Async(buffer.size = '64', workers = '2') define stream Some (n int);
+    @info(name = 'all') partition with (n of Some) begin from Some select n insert into Out; end;"""
+    assert out_of(text, [("Some", 0, (1,))]) == [(0, (1,))]
