@@ -18,12 +18,12 @@ from cep.engine.junctions import FAULTS, RowListener
 from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
-from cep.hosts.input_log import time_of
+from cep.hosts.app_outside import AppOutside, app_outside
+from cep.hosts.input_log import CALLS, time_of
 from cep.hosts.product_streams import STORE, ProductStream, parse_with_product_streams, read_streams
-from cep.language.app_ends import app_ends
-from cep.language.app_tree import App, TableDefinition, WindowDefinition
+from cep.language.app_tree import App, TableDefinition, TriggerDefinition, WindowDefinition
 from cep.language.expression_tree import Place
-from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.language.language_errors import AppTextError
 from cep.language.stream_names import stream_names
 from cep.parts.app_limits import AppLimitError, AppLimits
 from cep.parts.chunks import Row
@@ -81,12 +81,26 @@ class AppSource:
     @cached_property
     def sources(self) -> tuple[str, ...]:
         """The topics that its streams come from; of several `ticks` is always one, since it moves the clock. Raises
-        AppTextError where there is none."""
+        AppTextError where nothing would ever come in."""
         topics = dict.fromkeys(stream.topic for stream in read_streams(self.app))
-        if not topics:
-            raise AppTextError(Place(1, 1), "the app reads no stream of the product, so nothing would ever come in")
-        is_alone = len(topics) == 1 and STORE not in topics
+        if not topics and not any(isinstance(one, TriggerDefinition) for one in self.app.definitions):
+            problem = "the app reads no stream of the product and has no trigger, so nothing would ever come in"
+            raise AppTextError(Place(1, 1), problem)
+        if self.outside.calls:
+            topics |= {CALLS: None}
+        is_alone = len(topics) == 1 and topics.keys().isdisjoint((STORE, CALLS))
         return tuple(topics) if is_alone else tuple({TICKS: None} | topics)
+
+    @cached_property
+    def outside(self) -> AppOutside:
+        """Its sinks and sources. Raises AppUnsupportedError where no host runs one of them."""
+        return app_outside(self.app)
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it reads streams of the session, whose bases are spread over the log's partitions. Any other app is
+        run once, in the first partition."""
+        return bool(read_streams(self.app))
 
     @property
     def is_merged(self) -> bool:
@@ -106,11 +120,8 @@ def app_source(
     source = AppSource(file_name, text, variables, terms or OperatorTerms())
     StreamEngine(source.app, terms=source.terms)
     source = replace(source, files=operator_files(source.app, source.terms))
-    for end in app_ends(source.app):
-        problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
-        raise AppUnsupportedError(end.at, f"not supported: {problem}")
     # names and types first, since they are what people get wrong
-    _ = source.sources
+    _ = source.sources, source.outside
     return source
 
 
@@ -258,8 +269,9 @@ class HostedApp:
 
 
 def output_streams(app: App) -> tuple[str, ...]:
-    """Streams that the app writes to and does not read; where it reads all of them, all."""
+    """Streams that the app writes to and does not read, and its sinks; where it has neither, all that it writes to."""
     names = stream_names(app)
     kept = {one.name for one in app.definitions if isinstance(one, TableDefinition | WindowDefinition)}
     targets = tuple(name for name in names.inserted if name not in kept)
-    return tuple(name for name in targets if name not in names.read) or targets
+    sinks = app_outside(app).sink_streams
+    return tuple(name for name in targets if name not in names.read or name in sinks) or targets

@@ -50,7 +50,8 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
         raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
     try:
         source = app_source(text, options.file.stem, options.variables, options.terms)
-        with Stopping(spark_log(home)), rows_to(options.json, echo) as rows:
+        prefixes = {sink.stream: sink.prefix for sink in source.outside.logs}
+        with Stopping(spark_log(home)), rows_to(options.json, echo, prefixes) as rows:
             if options.replay is not None:
                 problems = _replay(home, source, options.replay, rows, echo)
             else:
@@ -88,6 +89,11 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
     if kept:
         return kept
     session = _named_session(home, name)
+    if source.outside.calls:
+        raise CannotStartError(
+            f"--replay {name}: has no responses to the app's requests; they are recorded where this version of the "
+            "app, with the same --var, was run on the session while that was recorded with --record."
+        )
     there = (TICKS,) if session is None else RECORDED
     lacking = next((one.name for one in read_streams(source.app) if one.topic not in there), None)
     if lacking is not None:

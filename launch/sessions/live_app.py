@@ -83,7 +83,8 @@ class _Run:
 async def _begun(session: Session, source: AppSource) -> tuple[InputMerger | None, dict[Position, int]]:
     """Who writes its log, where it has one of its own, and where that log begins."""
     merger = await input_merger(session, source)
-    return merger, await first_offsets(session, source.topic)
+    first = await first_offsets(session, source.topic)
+    return merger, {place: offset for place, offset in first.items() if source.is_keyed or place[1] == 0}
 
 
 def _folder(session: Session, source: AppSource) -> Path:
