@@ -6,6 +6,7 @@
 | sink `stream`, `c8streams`, `CREATE SINK STREAM` | each row is in the topic `apps`, under the stream's name |
 | sink `http-call` | each row is a request to `publisher.url` |
 | source `http-call-response` | the responses to one sink's requests, by their status |
+| store `database`, `c8db`, `mongodb`, `CREATE TABLE GLOBAL` | its rows are in MongoDB too, and there next time |
 """
 
 import re
@@ -15,7 +16,7 @@ from difflib import get_close_matches
 from urllib.parse import urlsplit
 
 from cep.language.app_ends import AppEnd, app_ends
-from cep.language.app_tree import App, StreamDefinition
+from cep.language.app_tree import App, StreamDefinition, TableDefinition
 from cep.language.expression_tree import Place, ValueType
 from cep.language.language_errors import AppUnsupportedError
 
@@ -77,7 +78,16 @@ class ResponseSource:
     columns: tuple[tuple[str, ValueType], ...]
 
 
-Outside = LogSink | NamedSink | CallSink | ResponseSource
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """`collection`: under which name its rows are kept."""
+
+    table: str
+    collection: str
+    columns: tuple[tuple[str, ValueType], ...]
+
+
+Outside = LogSink | NamedSink | CallSink | ResponseSource | StoredTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +98,7 @@ class AppOutside:
     named: tuple[NamedSink, ...] = ()
     calls: tuple[CallSink, ...] = ()
     responses: tuple[ResponseSource, ...] = ()
+    tables: tuple[StoredTable, ...] = ()
 
     @property
     def sink_streams(self) -> tuple[str, ...]:
@@ -99,7 +110,7 @@ class AppOutside:
 
 def app_outside(app: App) -> AppOutside:
     """Raises AppUnsupportedError where no host does what the text says."""
-    definitions = {one.name: one for one in app.definitions if isinstance(one, StreamDefinition)}
+    definitions = {one.name: one for one in app.definitions if isinstance(one, StreamDefinition | TableDefinition)}
     ends = [(end, _outside(end, definitions)) for end in app_ends(app)]
     parts = [part for _, part in ends]
     outside = AppOutside(
@@ -107,6 +118,7 @@ def app_outside(app: App) -> AppOutside:
         tuple(one for one in parts if isinstance(one, NamedSink)),
         tuple(one for one in parts if isinstance(one, CallSink)),
         tuple(one for one in parts if isinstance(one, ResponseSource)),
+        tuple(one for one in parts if isinstance(one, StoredTable)),
     )
     ids = [call.id for call in outside.calls]
     for end, part in ends:
@@ -119,7 +131,8 @@ def app_outside(app: App) -> AppOutside:
     return outside
 
 
-def _outside(end: AppEnd, definitions: Mapping[str, StreamDefinition]) -> Outside:
+def _outside(end: AppEnd, definitions: Mapping[str, StreamDefinition | TableDefinition]) -> Outside:
+    columns = tuple((one.name, one.type) for one in definitions[end.name].columns)
     match end.kind, end.type.lower():
         case "sink", "log" | "logger":
             options = _Options(end, "prefix", "priority")
@@ -133,8 +146,9 @@ def _outside(end: AppEnd, definitions: Mapping[str, StreamDefinition]) -> Outsid
         case "sink", "http-call":
             return _call_sink(end)
         case "source", "http-call-response":
-            columns = tuple((one.name, one.type) for one in definitions[end.name].columns)
             return _response_source(end, columns)
+        case "store", "" | "c8db" | "database" | "mongodb":
+            return _stored_table(end, columns)
         case _:
             problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
             raise AppUnsupportedError(end.at, f"not supported: {problem}")
@@ -190,6 +204,16 @@ def _response_source(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) ->
     if odd is not None:
         raise _refused(end, f"{odd!r}: a response gives string, bool, int, long, float and double")
     return ResponseSource(end.name, options.required("sink.id"), status, element, columns)
+
+
+def _stored_table(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> StoredTable:
+    collection = _Options(end, "collection").text("collection", end.name)
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", collection):
+        raise _refused(end, f"collection = {collection!r}: write a name of letters and digits")
+    odd = next((name for name, kind in columns if kind == "object"), None)
+    if odd is not None:
+        raise _refused(end, f"{odd!r} is an object, which no document keeps")
+    return StoredTable(end.name, collection, columns)
 
 
 class _Options:

@@ -19,14 +19,16 @@ from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.app_outside import AppOutside, app_outside
-from cep.hosts.input_log import CALLS, time_of
+from cep.hosts.input_log import CALLS, TABLES, time_of
 from cep.hosts.product_streams import STORE, ProductStream, parse_with_product_streams, read_streams
+from cep.hosts.stored_tables import CHANGE, change_of, filled_row
 from cep.language.app_tree import App, TableDefinition, TriggerDefinition, WindowDefinition
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError
 from cep.language.stream_names import stream_names
 from cep.parts.app_limits import AppLimitError, AppLimits
 from cep.parts.chunks import Row
+from cep.parts.tables import TableListener
 from streams.topics import APP_INPUT, TICKS
 
 DIGEST_CHARACTERS = 8
@@ -86,10 +88,11 @@ class AppSource:
         if not topics and not any(isinstance(one, TriggerDefinition) for one in self.app.definitions):
             problem = "the app reads no stream of the product and has no trigger, so nothing would ever come in"
             raise AppTextError(Place(1, 1), problem)
-        if self.outside.calls:
-            topics |= {CALLS: None}
-        is_alone = len(topics) == 1 and topics.keys().isdisjoint((STORE, CALLS))
-        return tuple(topics) if is_alone else tuple({TICKS: None} | topics)
+        # what its tables had comes first, whatever has the same time
+        given = {TABLES: None} if self.outside.tables else {}
+        asked = {CALLS: None} if self.outside.calls else {}
+        is_alone = len(topics) == 1 and STORE not in topics and not given and not asked
+        return tuple(topics) if is_alone else tuple(given | {TICKS: None} | topics | asked)
 
     @cached_property
     def outside(self) -> AppOutside:
@@ -143,6 +146,7 @@ class HostedApp:
         self._source, self._partition = source, partition
         self._topic, self._is_merged = source.topic, source.is_merged
         self._streams: tuple[ProductStream, ...] = read_streams(source.app)
+        self._stored = {one.table: one for one in source.outside.tables}
         self._taken_of: dict[str, int] = {}
         """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
         self.position: int | None = None
@@ -180,7 +184,10 @@ class HostedApp:
         try:
             engine.advance(at)
             for name, values in rows:
-                engine.send(name, engine.now, values)
+                if name in self._stored:
+                    engine.table(name).fill(filled_row(self._stored[name], values), int(values[0]))
+                else:
+                    engine.send(name, engine.now, values)
             if offset % ROWS_BETWEEN_LOOKS == 0:
                 engine.check_limits()
         except FAULTS as error:
@@ -245,10 +252,21 @@ class HostedApp:
         for stream in output_streams(self._source.app):
             self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
             engine.listen(stream, self._listener(stream))
+        for name in self._stored:
+            self._names[name] = CHANGE
+            engine.table(name).listen(self._table_listener(name))
         return engine
 
     def _listener(self, stream: str) -> RowListener:
         return lambda at, row: self._out.append((stream, at, row))
+
+    def _table_listener(self, table: str) -> TableListener:
+        """What a stored table's rows become is among the app's rows."""
+        return lambda key, row: self._out.append((table, self._now, change_of(self._stored[table], key, row)))
+
+    @property
+    def _now(self) -> int:
+        return 0 if self._engine is None else self._engine.now
 
     def _given(self, offset: int) -> list[AppRow]:
         if not self._out:

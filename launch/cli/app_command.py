@@ -10,7 +10,7 @@ from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.call_addresses import address_of
 from cep.hosts.hosted_app import AppSource, app_source, output_streams
-from cep.hosts.input_log import CALLS
+from cep.hosts.input_log import CALLS, TABLES
 from cep.hosts.partition_independence import dependent_queries
 from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
@@ -76,7 +76,7 @@ def explained(path: Path, text: str, terms: OperatorTerms) -> Iterator[str]:
 def _origin(source: AppSource) -> str:
     if not source.is_merged:
         return f"of the topic {source.topic}"
-    places = (_NOT_TOPICS.get(one, f"the topic {one}") for one in source.sources)
+    places = (_NOT_TOPICS.get(one, f"the topic {one}") for one in source.sources if one != TABLES)
     return f"of {' and '.join(places)}, merged into the topic {source.topic}"
 
 
@@ -93,6 +93,8 @@ def _outside(source: AppSource) -> Iterator[str]:
         yield f"sink {call.stream}: {call.method} {call.url}, {told}"
         for source_ in outside.responses_to(call):
             yield f"source {source_.stream}: responses to that with the status {source_.status}"
+    for table in outside.tables:
+        yield f"table {table.table}: kept in MongoDB, collection {table.collection!r} of this app"
 
 
 def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:

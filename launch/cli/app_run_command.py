@@ -50,8 +50,7 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
         raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
     try:
         source = app_source(text, options.file.stem, options.variables, options.terms)
-        prefixes = {sink.stream: sink.prefix for sink in source.outside.logs}
-        with Stopping(spark_log(home)), rows_to(options.json, echo, prefixes) as rows:
+        with Stopping(spark_log(home)), rows_to(options.json, echo, source.outside) as rows:
             if options.replay is not None:
                 problems = _replay(home, source, options.replay, rows, echo)
             else:
@@ -101,6 +100,8 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
             f"--replay {name}: has no recorded {lacking!r}; apps on `ticks` and `quotes` can be replayed, and of a "
             "session recorded with --record those on `opportunities`, `trades`, `fills` and `rejections` too."
         )
+    if session is None and source.is_merged:
+        raise CannotStartError(f"--replay {name}: an app with a stored table is replayed over a recorded session.")
     if session is None:
         return [*recorded_ticks(named_set(home, (name,)), None)]
     return recorded_log(source, session)

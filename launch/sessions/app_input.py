@@ -1,21 +1,24 @@
 """The input log of an app on the running session: where it comes from, and who writes it while the app runs."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from cep.hosts.call_addresses import call_addresses
 from cep.hosts.call_source import CallSource
 from cep.hosts.hosted_app import AppSource
 from cep.hosts.http_caller import HttpCaller
-from cep.hosts.input_log import CALLS, InputPlace
+from cep.hosts.input_log import CALLS, TABLES, InputPlace
 from cep.hosts.input_merger import InputMerger, InputSource, OpenSource
 from cep.hosts.product_streams import STORE, read_streams
+from cep.hosts.stored_tables import TableSource
 from launch.sessions.detection_start import detection_start
 from launch.sessions.trading_source import TradingSource
 from session.backoff import retry_on
-from session.clock import ReplayClock
+from session.clock import ReplayClock, wall_now
 from session.session import Session
 from store.errors import StoreUnavailableError
+from store.operations.mongo_app_tables import open_app_tables
 from streams.errors import StreamUnavailableError
 from streams.records import Position
 from streams.topic_admin import ensure_input_log
@@ -49,6 +52,8 @@ async def input_merger(session: Session, source: AppSource) -> InputMerger | Non
     openers: dict[str, OpenSource] = {}
     if STORE in source.sources:
         openers[STORE] = _trading(session, source, market_time)
+    if TABLES in source.sources:
+        openers[TABLES] = _tables(session, source, market_time)
     if CALLS in source.sources:
         openers[CALLS] = _calls(session, source, first, market_time)
     return InputMerger(source, session.session_id, session.kafka, partitions, first, openers, market_time)
@@ -62,7 +67,7 @@ async def _first(session: Session, source: AppSource) -> dict[Position, int]:
             return reader.next_offsets
     first: dict[Position, int] = {}
     for topic in (*source.sources, APPS):
-        if topic not in (STORE, CALLS):
+        if topic not in (STORE, CALLS, TABLES):
             first |= await first_offsets(session, topic)
     return first
 
@@ -76,6 +81,19 @@ def _trading(session: Session, source: AppSource, market_time: Callable[[int], i
         return opened
 
     return trading
+
+
+def _tables(session: Session, source: AppSource, market_time: Callable[[int], int]) -> OpenSource:
+    tables, begins = source.outside.tables, session.started_at if source.is_keyed else wall_now()
+
+    async def filled(partition: int, place: InputPlace) -> InputSource:
+        async def kept(collection: str) -> Iterable[tuple[int, Mapping[str, Any]]]:
+            async with open_app_tables(session, source.name) as found:
+                return await found.rows(partition, collection)
+
+        return TableSource(tables, partition, place, market_time(begins), kept)
+
+    return filled
 
 
 def _calls(

@@ -1,7 +1,7 @@
 """The rows of a stream app, for people or programs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,20 +9,27 @@ from typing import BinaryIO
 
 import orjson
 
+from cep.hosts.app_outside import AppOutside
+
 Echo = Callable[[str], None]
 
 
 class AppRows:
     """What became of the app's rows: into a file, or a line each for the terminal."""
 
-    def __init__(self, path: Path | None, echo: Echo, prefixes: Mapping[str, str] | None = None) -> None:
-        """`prefixes`: of the streams whose rows are lines in any case."""
-        self._path, self._echo, self._prefixes = path, echo, prefixes or {}
+    def __init__(self, path: Path | None, echo: Echo, outside: AppOutside) -> None:
+        """`outside`: of the app. Rows of a sink `log` are lines in any case; what a stored table's rows become is not
+        told."""
+        self._path, self._echo = path, echo
+        self._prefixes = {sink.stream: sink.prefix for sink in outside.logs}
+        self._tables = frozenset(one.table for one in outside.tables)
         self._file: BinaryIO | None = None
         self._counts: Counter[str] = Counter()
 
     def add(self, message: bytes) -> None:
         row = orjson.loads(message)
+        if row["stream"] in self._tables:
+            return
         self._counts[row["stream"]] += 1
         prefix = self._prefixes.get(row["stream"])
         if self._path is None or prefix is not None:
@@ -51,9 +58,9 @@ class AppRows:
 
 
 @contextmanager
-def rows_to(path: Path | None, echo: Echo, prefixes: Mapping[str, str] | None = None) -> Iterator[AppRows]:
+def rows_to(path: Path | None, echo: Echo, outside: AppOutside) -> Iterator[AppRows]:
     """A file that is there stays as it is where the app cannot start."""
-    rows = AppRows(path, echo, prefixes)
+    rows = AppRows(path, echo, outside)
     try:
         yield rows
         rows.finish()

@@ -1,7 +1,7 @@
-"""An app with requests, run by its hosts' own parts on logs in memory: what it writes, what is asked, what it reads."""
+"""An app with requests, run without Kafka and Spark by the parts that its hosts run, on logs in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from cep.hosts.app_messages import app_message
@@ -49,8 +49,7 @@ class CallWorld:
     """`log`: the app's input log, `topic`: what it wrote; both stay while a host is killed."""
 
     source: AppSource
-    address: str
-    origin: str
+    addresses: Mapping[str, str]
     log: list[bytes] = field(default_factory=list)
     topic: list[Record] = field(default_factory=list)
     rows: dict[str, AppRow] = field(default_factory=dict)
@@ -61,7 +60,7 @@ class CallWorld:
     def opened(self) -> "RunningCalls":
         place = place_in(self.log[-1], SESSION) if self.log else InputPlace()
         reader = AppsTopic(place.next.get(APPS, 0), self.topic)
-        caller = HttpCaller({self.origin: self.address})
+        caller = HttpCaller(self.addresses)
         calls = CallSource(self.source.outside, self.source.label, 0, reader, caller, place)
         return RunningCalls(self, HostedApp(self.source, 0), reader, calls, place)
 

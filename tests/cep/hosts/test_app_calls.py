@@ -35,7 +35,7 @@ def priced(_path: str, number: int) -> web.Response:
 
 
 def world(server: CallServer, text: str = POLLING) -> CallWorld:
-    return CallWorld(AppSource("polling", text), server.url, ORIGIN)
+    return CallWorld(AppSource("polling", text), {ORIGIN: server.url})
 
 
 def begun(one: CallWorld, seconds: int) -> RunningCalls:
