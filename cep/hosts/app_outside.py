@@ -158,7 +158,9 @@ def _call_sink(end: AppEnd) -> CallSink:
     known = ("publisher.url", "method", "headers", "sink.id", "map.type", "connection.timeout", "socket.idle.timeout")
     options = _Options(end, *known, "on.error", "max.pool.active.connections")
     url, method = options.required("publisher.url"), options.text("method", "POST").upper()
-    if not re.fullmatch(r"https?://[A-Za-z0-9.\-]+(:\d{1,5})?(/[!-~]*)?", url) or "{{" in url:
+    is_url = re.fullmatch(r"https?://[A-Za-z0-9.\-]+(:\d{1,5})?(/[!-~]*)?", url)
+    # a step upwards would leave the path that the operator allows
+    if not is_url or "{{" in url or re.search(r"/(\.|%2e){1,2}(?![^/?#\\])", url, re.IGNORECASE):
         raise _refused(end, f"publisher.url = {url!r}: write http:// or https://, a host, and a path")
     if method not in METHODS:
         raise _refused(end, f"method = {method!r}: there are {', '.join(METHODS)}")

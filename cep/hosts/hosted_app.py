@@ -182,12 +182,7 @@ class HostedApp:
         engine = self._engine or self._begun(at)
         self.busy_with = offset
         try:
-            engine.advance(at)
-            for name, values in rows:
-                if name in self._stored:
-                    engine.table(name).fill(filled_row(self._stored[name], values), int(values[0]))
-                else:
-                    engine.send(name, engine.now, values)
+            self._compute(engine, at, rows)
             if offset % ROWS_BETWEEN_LOOKS == 0:
                 engine.check_limits()
         except FAULTS as error:
@@ -200,6 +195,17 @@ class HostedApp:
         finally:
             self.busy_with = None
         return self._given(offset)
+
+    def _compute(self, engine: StreamEngine, at: int, rows: list[tuple[str, Row]]) -> None:
+        tables = [(name, values) for name, values in rows if name in self._stored]
+        for name, values in tables:
+            engine.table(name).fill(filled_row(self._stored[name], values), int(values[0]))
+        if tables:
+            # nothing happens before all tables are filled, not even the app's start
+            return
+        engine.advance(at)
+        for name, values in rows:
+            engine.send(name, engine.now, values)
 
     def _at(self, offset: int) -> str:
         return f"row {offset} of partition {self._partition}"

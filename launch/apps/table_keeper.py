@@ -63,7 +63,7 @@ class TableKeeper:
             begin = {}
             for place, offset in self._first.items():
                 kept = await tables.position(place[1])
-                # a topic that was made anew has fewer rows than were read of the one before
+                # a topic that was deleted and made again has fewer rows than were read before
                 begin[place] = offset if kept is None or kept > ends[place] else kept
             async with TopicReader(self._session.kafka, (APPS,), begin) as reader:
                 yield tables, reader

@@ -89,8 +89,8 @@ def _outside(source: AppSource) -> Iterator[str]:
         yield f"sink {named.stream}: the topic {APPS}, under this name"
     for call in outside.calls:
         address = address_of(call, allowed)
-        told = "not allowed here; see [apps.addresses]" if address is None else f"mapped to {address}{call.path}"
-        yield f"sink {call.stream}: {call.method} {call.url}, {told}"
+        place = "not allowed here; see [apps.addresses]" if address is None else f"mapped to {address}{call.path}"
+        yield f"sink {call.stream}: {call.method} {call.url}, {place}"
         for source_ in outside.responses_to(call):
             yield f"source {source_.stream}: responses to that with the status {source_.status}"
     for table in outside.tables:

@@ -18,8 +18,8 @@ class AppRows:
     """What became of the app's rows: into a file, or a line each for the terminal."""
 
     def __init__(self, path: Path | None, echo: Echo, outside: AppOutside) -> None:
-        """`outside`: of the app. Rows of a sink `log` are lines in any case; what a stored table's rows become is not
-        told."""
+        """`outside`: of the app. Rows of a sink `log` are lines in any case; what a stored table's rows become is left
+        out."""
         self._path, self._echo = path, echo
         self._prefixes = {sink.stream: sink.prefix for sink in outside.logs}
         self._tables = frozenset(one.table for one in outside.tables)

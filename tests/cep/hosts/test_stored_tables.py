@@ -104,6 +104,14 @@ async def test_the_next_session_goes_on_with_what_was_kept() -> None:
     assert kept["Seen", "4"] == (4, {"exchange": "d", "bid": 6.0})
 
 
+async def test_the_app_starts_once_its_tables_are_filled() -> None:
+    text = "define trigger Once at 'start'; from Once as o join Seen as s select s.bid as bid insert into Begun;"
+    log = [*await begun_with(KEPT), quote(0, "c", 1.0)]
+    found = [dict(row.values) for row in given_by(HostedApp(AppSource("keeping", APP + text), 0), log)
+             if row.stream == "Begun"]  # fmt: skip
+    assert found == [{"bid": 7.0}, {"bid": 9.0}]
+
+
 async def test_a_snapshot_has_what_it_began_with() -> None:
     app, again = HostedApp(SOURCE, 0), HostedApp(SOURCE, 0)
     log = await begun_with(KEPT)
