@@ -102,7 +102,8 @@ class AppOutside:
 
     @property
     def sink_streams(self) -> tuple[str, ...]:
-        return tuple(one.stream for one in (*self.logs, *self.named, *self.calls))
+        sinks: tuple[LogSink | NamedSink | CallSink, ...] = (*self.logs, *self.named, *self.calls)
+        return tuple(one.stream for one in sinks)
 
     def responses_to(self, sink: CallSink) -> tuple[ResponseSource, ...]:
         return tuple(one for one in self.responses if one.sink == sink.id)

@@ -13,6 +13,7 @@ import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from cep.hosts.app_outside import AppOutside, CallSink
@@ -119,9 +120,9 @@ class CallSource:
                 return rows
             if self._asked is None and sum(map(len, self._open.values())) < MOST_OPEN:
                 self._asked = asyncio.ensure_future(anext(self._batches))
-            heads = [waiting[0].answer for waiting in self._open.values() if waiting]
-            asked = [] if self._asked is None else [self._asked]
-            await asyncio.wait((*heads, *asked), return_when=asyncio.FIRST_COMPLETED)
+            waited: list[asyncio.Future[Any]] = [one[0].answer for one in self._open.values() if one]
+            waited += [] if self._asked is None else [self._asked]
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
             if self._asked is not None and self._asked.done():
                 batch, self._asked = self._asked.result(), None
                 self._begin(batch)
@@ -141,9 +142,8 @@ class CallSource:
             sink = request.sink
             if request.number >= self._first[sink.id]:
                 self._first[sink.id] = request.number + 1
-                answer = asyncio.ensure_future(
-                    self._caller.answer(sink, request.values, lambda at=request.time: self._is_fresh(at))
-                )
+                is_fresh = partial(self._is_fresh, request.time)
+                answer = asyncio.ensure_future(self._caller.answer(sink, request.values, is_fresh))
                 self._open[sink.id].append(_Open(request, answer))
         self._read = batch[-1].offset + 1
 

@@ -70,6 +70,8 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
 def _replay(home: Path, source: AppSource, name: str, rows: AppRows, echo: Echo) -> list[str]:
     """Why partitions ended early, a sentence each."""
     partitions = recorded_partitions(home, source, name)
+    # live such an app runs in the first partition alone
+    partitions = partitions if source.is_keyed else partitions[:1]
     if any(isinstance(one, KeptInput) for one in partitions):
         echo(f"{name}: over the input log that was kept while {source.name} ran there, and no further")
     problems = []

@@ -44,8 +44,6 @@ async def input_merger(session: Session, source: AppSource) -> InputMerger | Non
     """
     if not source.is_merged:
         return None
-    partitions = session.partitions if source.is_keyed else 1
-    await ensure_input_log(session.kafka, source.topic, partitions)
     clock = session.clock()
     market_time = clock.at if isinstance(clock, ReplayClock) else int
     first = await _first(session, source)
@@ -56,6 +54,8 @@ async def input_merger(session: Session, source: AppSource) -> InputMerger | Non
         openers[TABLES] = _tables(session, source, market_time)
     if CALLS in source.sources:
         openers[CALLS] = _calls(session, source, first, market_time)
+    partitions = session.partitions if source.is_keyed else 1
+    await ensure_input_log(session.kafka, source.topic, partitions)
     return InputMerger(source, session.session_id, session.kafka, partitions, first, openers, market_time)
 
 

@@ -40,7 +40,8 @@ INSERT INTO signals SELECT exchange, region, price, at FROM Sold;
 """
 _TICKER = """
 CREATE SINK Ask{one.name} WITH (type = 'http-call', publisher.url = '{one.origin}{one.path}', method = 'GET',
-    headers = "'User-Agent:signals'", sink.id = '{one.exchange}', map.type = 'json') (at string);
+    headers = "'User-Agent:signals'", sink.id = '{one.exchange}', socket.idle.timeout = '20000',
+    map.type = 'json') (at string);
 CREATE SOURCE Told{one.name} WITH (type = 'http-call-response', sink.id = '{one.exchange}', http.status.code = '200',
     map.type = 'json', map.enclosing.element = '{one.element}') ({one.close} {kind});
 CREATE SINK STREAM GLOBAL Mean{one.name} (exchange string, mean double, close double, at long);

@@ -18,7 +18,7 @@ from tests.cep.hosts.call_world import CallWorld, RunningCalls
 POLLING = f"""@App:name('polling')
 define trigger Beat at every 1 sec;
 @sink(type='http-call', publisher.url='{ORIGIN}/price', method='GET', headers="'User-Agent:mine'", sink.id='price',
-      socket.idle.timeout='2000', max.pool.active.connections='1', @map(type='json'))
+      socket.idle.timeout='50000', max.pool.active.connections='1', @map(type='json'))
 define stream Asked (at long);
 @source(type='http-call-response', sink.id='price', http.status.code='200', @map(type='json'))
 define stream Price (price double, n long);
@@ -159,7 +159,7 @@ async def test_a_request_without_an_answer_is_made_again_where_the_app_says_so(o
         return web.Response(body=b" " * (2 << 20)) if number == 1 else priced(path, number)
 
     async with call_server(answer) as server:
-        text = POLLING.replace("socket.idle.timeout='2000'", f"on.error='{on_error}'")
+        text = POLLING.replace("socket.idle.timeout='50000'", f"on.error='{on_error}'")
         running = begun(world(server, text), 1)
         rows = await running.answered(1)
         await running.calls.close()
