@@ -159,7 +159,7 @@ async def test_a_request_without_an_answer_is_made_again_where_the_app_says_so(o
         return web.Response(body=b" " * (2 << 20)) if number == 1 else priced(path, number)
 
     async with call_server(answer) as server:
-        text = POLLING.replace("socket.idle.timeout='50000'", f"on.error='{on_error}'")
+        text = POLLING.replace("socket.idle.timeout='50000'", f"socket.idle.timeout='50000', on.error='{on_error}'")
         running = begun(world(server, text), 1)
         rows = await running.answered(1)
         await running.calls.close()
