@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
+import orjson
+
 from cep.hosts.app_outside import AppOutside, CallSink
 from cep.hosts.http_caller import HttpAnswer, HttpCaller
 from cep.hosts.input_log import CALLS, InputPlace, SourceRow
@@ -29,6 +31,8 @@ from streams.topics import APPS
 FRESH_SECONDS = 60
 ROWS_OF_ONE = 1_000_000
 """More rows than come of one row of a log."""
+MOST_ROW_BYTES = 1 << 19
+"""Of the values in one row of an input log, which Kafka has to take."""
 MOST_OPEN = 1_000
 """Requests that wait or are on their way, and a batch more."""
 
@@ -157,6 +161,9 @@ class CallSource:
             while waiting and waiting[0].answer.done():
                 done = waiting.popleft()
                 rows = [] if (answer := done.answer.result()) is None else list(self._rows(done.request, answer))
+                if len(orjson.dumps(rows)) > MOST_ROW_BYTES:
+                    log.warning("response left out: too much for one row", extra={"sink": done.request.sink.id})
+                    rows = []
                 yield SourceRow(
                     _name(done.request.sink),
                     self._partition,

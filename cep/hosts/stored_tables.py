@@ -20,10 +20,13 @@ from streams.records import Record
 
 CHANGE = ("key", "row")
 """Names of a change's values: the row's key, a list or a number, and its values by column; None: it is gone."""
-ROWS_AT_ONCE = 200
-"""In one row of an input log."""
+PIECE_BYTES = 1 << 18
+"""In one row of an input log, and a row of a table more."""
 ALL = 1_000_000_000
 """The number of the row of an input log behind which the tables are filled."""
+
+
+_TableRow = tuple[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,19 @@ _FILL: Mapping[ValueType, Callable[[Any], Any]] = {
     "decimal": Decimal,
 }
 
+
+def _pieces(rows: Iterable[_TableRow]) -> Iterator[list[_TableRow]]:
+    piece, size = list[_TableRow](), 0
+    for row in rows:
+        piece.append(row)
+        size += len(orjson.dumps(row))
+        if size >= PIECE_BYTES:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
+
+
 KeptRows = Callable[[str], Awaitable[Iterable[tuple[int, Mapping[str, Any]]]]]
 """The rows of a collection in the order in which they came, each with its number and its values by column."""
 
@@ -108,9 +124,8 @@ class TableSource:
         if not self.is_behind:
             await asyncio.Event().wait()
         rows = [(one.table, values) for one in self._tables for values in await self._values(one)]
-        pieces = [rows[at : at + ROWS_AT_ONCE] for at in range(0, len(rows), ROWS_AT_ONCE)]
         # who goes on amid them begins with those that are not there: nothing has changed the tables since
-        left = [*enumerate(pieces)][self._done :]
+        left = [*enumerate(_pieces(rows))][self._done :]
         self._done = ALL + 1
         return [SourceRow(TABLES, self._partition, at, self._time, piece) for at, piece in (*left, (ALL, []))]
 

@@ -54,8 +54,8 @@ class CallWorld:
     topic: list[Record] = field(default_factory=list)
     rows: dict[str, AppRow] = field(default_factory=dict)
     """By id."""
-    began: int = field(default_factory=lambda: wall_now() // 1_000_000 * 1_000)
-    """Milliseconds."""
+    began: int = field(default_factory=lambda: wall_now() // 1_000_000 * 1_000 + 3_600_000)
+    """Milliseconds; ahead, so that no request grows old on a busy machine."""
 
     def opened(self) -> "RunningCalls":
         place = place_in(self.log[-1], SESSION) if self.log else InputPlace()

@@ -145,7 +145,7 @@ async def test_a_sink_that_hangs_holds_up_no_other_and_has_few_requests_open() -
 async def test_a_request_that_is_too_old_is_not_made() -> None:
     async with call_server(priced) as server:
         one = world(server)
-        one.began -= 3_600_000
+        one.began -= 7_200_000
         running = begun(one, 3)
         assert [len(row.rows) for row in await running.answered(3)] == [0, 0, 0]
         await running.calls.close()

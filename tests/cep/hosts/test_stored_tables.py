@@ -11,7 +11,7 @@ from cep.hosts.app_messages import app_message
 from cep.hosts.hosted_app import AppFailedError, AppRow, AppSource, HostedApp
 from cep.hosts.input_log import InputPlace, SourceRow, input_message
 from cep.hosts.product_streams import PRODUCT_STREAMS
-from cep.hosts.stored_tables import ALL, ROWS_AT_ONCE, TableSource, table_changes
+from cep.hosts.stored_tables import ALL, PIECE_BYTES, TableSource, table_changes
 from streams.message_format import row_of
 from streams.records import Record
 from streams.topics import APPS, TICKS
@@ -139,15 +139,16 @@ async def test_columns_that_are_new_are_null_and_money_is_exact() -> None:
     assert dict(found[0].values) == {"bid": None, "exact": Decimal("0.1000000000000000000000001")}
 
 
-@pytest.mark.parametrize("count", [0, 1, ROWS_AT_ONCE, 3 * ROWS_AT_ONCE + 1])
-async def test_who_goes_on_amid_the_first_rows_repeats_none(count: int) -> None:
-    kept = [(number, {"exchange": "a", "bid": float(number)}) for number in range(count)]
+@pytest.mark.parametrize(("count", "pieces"), [(0, 0), (1, 1), (7, 4), (8, 4)])
+async def test_who_goes_on_amid_the_first_rows_repeats_none(count: int, pieces: int) -> None:
+    kept = [(number, {"exchange": "a" * (PIECE_BYTES // 2 - 1), "bid": float(number)}) for number in range(count)]
 
     async def of(collection: str) -> list[tuple[int, dict[str, Any]]]:
         return kept if collection == "Seen" else []
 
     whole = await TableSource(SOURCE.outside.tables, 0, InputPlace(), 1, of).next()
-    assert [row.offset for row in whole] == [*range(-(-count // ROWS_AT_ONCE)), ALL]
+    assert [row.offset for row in whole] == [*range(pieces), ALL]
+    assert [number for row in whole for _, (number, *_) in row.rows] == [*range(count)]
     place = InputPlace()
     for at, row in enumerate(whole):
         assert await TableSource(SOURCE.outside.tables, 0, place, 1, of).next() == whole[at:]
