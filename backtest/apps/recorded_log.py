@@ -16,7 +16,7 @@ from backtest.apps.recorded_messages import (
 )
 from backtest.verify.recorded_session import RecordedSession
 from cep.hosts.hosted_app import AppSource
-from cep.hosts.input_log import InputPlace, SourceRow, input_message, source_row
+from cep.hosts.input_log import TABLES, InputPlace, SourceRow, input_message, source_row
 from cep.hosts.product_streams import STORE, ProductStream, read_streams
 from cep.hosts.row_merge import by_time
 from datasets.ticksets.log_parts import LogParts
@@ -95,6 +95,9 @@ def kept_log(source: AppSource, log_of_session: Path) -> list[RecordedPartition]
 
 
 def _recorded(topic: str, session: RecordedSession) -> list[RecordedSource]:
+    if topic == TABLES:
+        # nobody knows what they had then: they begin empty
+        return []
     if topic == TICKS:
         return [*recorded_ticks(session.tick_set(), session)]
     return [*recorded_opportunities(session)] if topic == OPPORTUNITIES else [*recorded_books(session)]

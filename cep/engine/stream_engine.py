@@ -26,6 +26,7 @@ from cep.parts.joins import Join, JoinSide
 from cep.parts.patterns import Pattern, PatternPlan
 from cep.parts.scope import Columns, described
 from cep.parts.selector import Selector
+from cep.parts.tables import Table
 from cep.parts.values import as_float
 from cep.parts.windows import EventWindow
 
@@ -108,6 +109,10 @@ class StreamEngine:
     def listen(self, stream: str, listener: RowListener) -> None:
         """Call `listener` with every row that enters `stream`. Raises KeyError where the app has no such stream."""
         self._junctions[stream].listen(listener)
+
+    def table(self, name: str) -> Table:
+        """Raises KeyError where the app has no such table."""
+        return self._plan.tables[name]
 
     def listen_to_query(self, name: str, listener: Receiver) -> None:
         """Call `listener` with every chunk of the query `name`."""

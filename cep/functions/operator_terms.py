@@ -1,4 +1,5 @@
-"""What the operator of this machine lets apps use: folders with functions and models, and how much an app may take."""
+"""What the operator of this machine lets apps use: folders with functions and models, addresses, and how much an
+app may take."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,3 +15,5 @@ class OperatorTerms:
     functions: Path | None = None
     models: Path | None = None
     limits: AppLimits = field(default_factory=AppLimits)
+    addresses: tuple[tuple[str, str], ...] = ()
+    """Origins that requests of apps may name, each with the address that stands for it."""

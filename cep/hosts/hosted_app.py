@@ -18,15 +18,17 @@ from cep.engine.junctions import FAULTS, RowListener
 from cep.engine.snapshots import Snapshot, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
-from cep.hosts.input_log import time_of
+from cep.hosts.app_outside import AppOutside, app_outside
+from cep.hosts.input_log import CALLS, TABLES, time_of
 from cep.hosts.product_streams import STORE, ProductStream, parse_with_product_streams, read_streams
-from cep.language.app_ends import app_ends
-from cep.language.app_tree import App, TableDefinition, WindowDefinition
+from cep.hosts.stored_tables import CHANGE, change_of, filled_row
+from cep.language.app_tree import App, TableDefinition, TriggerDefinition, WindowDefinition
 from cep.language.expression_tree import Place
-from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.language.language_errors import AppTextError
 from cep.language.stream_names import stream_names
 from cep.parts.app_limits import AppLimitError, AppLimits
 from cep.parts.chunks import Row
+from cep.parts.tables import TableListener
 from streams.topics import APP_INPUT, TICKS
 
 DIGEST_CHARACTERS = 8
@@ -81,12 +83,27 @@ class AppSource:
     @cached_property
     def sources(self) -> tuple[str, ...]:
         """The topics that its streams come from; of several `ticks` is always one, since it moves the clock. Raises
-        AppTextError where there is none."""
+        AppTextError where nothing would ever come in."""
         topics = dict.fromkeys(stream.topic for stream in read_streams(self.app))
-        if not topics:
-            raise AppTextError(Place(1, 1), "the app reads no stream of the product, so nothing would ever come in")
-        is_alone = len(topics) == 1 and STORE not in topics
-        return tuple(topics) if is_alone else tuple({TICKS: None} | topics)
+        if not topics and not any(isinstance(one, TriggerDefinition) for one in self.app.definitions):
+            problem = "the app reads no stream of the product and has no trigger, so nothing would ever come in"
+            raise AppTextError(Place(1, 1), problem)
+        # what its tables had comes first, whatever has the same time
+        given = {TABLES: None} if self.outside.tables else {}
+        asked = {CALLS: None} if self.outside.calls else {}
+        is_alone = len(topics) == 1 and STORE not in topics and not given and not asked
+        return tuple(topics) if is_alone else tuple(given | {TICKS: None} | topics | asked)
+
+    @cached_property
+    def outside(self) -> AppOutside:
+        """Its sinks and sources. Raises AppUnsupportedError where no host runs one of them."""
+        return app_outside(self.app)
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it reads streams of the session, whose bases are spread over the log's partitions. Any other app is
+        run once, in the first partition."""
+        return bool(read_streams(self.app))
 
     @property
     def is_merged(self) -> bool:
@@ -106,11 +123,8 @@ def app_source(
     source = AppSource(file_name, text, variables, terms or OperatorTerms())
     StreamEngine(source.app, terms=source.terms)
     source = replace(source, files=operator_files(source.app, source.terms))
-    for end in app_ends(source.app):
-        problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
-        raise AppUnsupportedError(end.at, f"not supported: {problem}")
     # names and types first, since they are what people get wrong
-    _ = source.sources
+    _ = source.sources, source.outside
     return source
 
 
@@ -132,6 +146,7 @@ class HostedApp:
         self._source, self._partition = source, partition
         self._topic, self._is_merged = source.topic, source.is_merged
         self._streams: tuple[ProductStream, ...] = read_streams(source.app)
+        self._stored = {one.table: one for one in source.outside.tables}
         self._taken_of: dict[str, int] = {}
         """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
         self.position: int | None = None
@@ -167,9 +182,7 @@ class HostedApp:
         engine = self._engine or self._begun(at)
         self.busy_with = offset
         try:
-            engine.advance(at)
-            for name, values in rows:
-                engine.send(name, engine.now, values)
+            self._compute(engine, at, rows)
             if offset % ROWS_BETWEEN_LOOKS == 0:
                 engine.check_limits()
         except FAULTS as error:
@@ -182,6 +195,17 @@ class HostedApp:
         finally:
             self.busy_with = None
         return self._given(offset)
+
+    def _compute(self, engine: StreamEngine, at: int, rows: list[tuple[str, Row]]) -> None:
+        tables = [(name, values) for name, values in rows if name in self._stored]
+        for name, values in tables:
+            engine.table(name).fill(filled_row(self._stored[name], values), int(values[0]))
+        if tables:
+            # nothing happens before all tables are filled, not even the app's start
+            return
+        engine.advance(at)
+        for name, values in rows:
+            engine.send(name, engine.now, values)
 
     def _at(self, offset: int) -> str:
         return f"row {offset} of partition {self._partition}"
@@ -234,10 +258,21 @@ class HostedApp:
         for stream in output_streams(self._source.app):
             self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
             engine.listen(stream, self._listener(stream))
+        for name in self._stored:
+            self._names[name] = CHANGE
+            engine.table(name).listen(self._table_listener(name))
         return engine
 
     def _listener(self, stream: str) -> RowListener:
         return lambda at, row: self._out.append((stream, at, row))
+
+    def _table_listener(self, table: str) -> TableListener:
+        """What a stored table's rows become is among the app's rows."""
+        return lambda key, row: self._out.append((table, self._now, change_of(self._stored[table], key, row)))
+
+    @property
+    def _now(self) -> int:
+        return 0 if self._engine is None else self._engine.now
 
     def _given(self, offset: int) -> list[AppRow]:
         if not self._out:
@@ -258,8 +293,9 @@ class HostedApp:
 
 
 def output_streams(app: App) -> tuple[str, ...]:
-    """Streams that the app writes to and does not read; where it reads all of them, all."""
+    """Streams that the app writes to and does not read, and its sinks; where it has neither, all that it writes to."""
     names = stream_names(app)
     kept = {one.name for one in app.definitions if isinstance(one, TableDefinition | WindowDefinition)}
     targets = tuple(name for name in names.inserted if name not in kept)
-    return tuple(name for name in targets if name not in names.read) or targets
+    sinks = app_outside(app).sink_streams
+    return tuple(name for name in targets if name not in names.read or name in sinks) or targets

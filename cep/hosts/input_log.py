@@ -8,6 +8,9 @@ A row is a JSON object, in the partition of its base:
 * `next`: topic → offset of the next row that is not in the log yet, of all topics up to here; `token`: the same of
   MongoDB, None where none of it is read.
 
+A row of `topic` `calls:ID` is the answer to a request of the sink ID, with the request's number as `offset`. The
+first rows of the log, of `topic` `tables`, say what the app's tables have: a table's name, a row's number and values.
+
 So the last row of a partition says where whoever writes the log goes on, and a row that is there twice is known by its
 `offset`.
 """
@@ -23,6 +26,10 @@ from streams.message_format import WireError, row_of
 from streams.records import Position, Record
 from streams.topics import TICKS
 
+CALLS = "calls"
+"""In place of a topic, for streams that have responses; below it each sink is a source of its own."""
+TABLES = "tables"
+"""In place of a topic, for what the app's tables had when its input log began."""
 CLOCK_KINDS = frozenset(("probe", "settings"))
 """Rows of `ticks` that move every app's clock, whatever it reads; a probe comes every two seconds."""
 
@@ -39,6 +46,8 @@ class SourceRow:
     key: str | None = None
     token: str | None = None
     """Where in MongoDB's changes it is, if it comes from there."""
+    passed: tuple[str, int] | None = None
+    """A topic that its source reads, and the offset there from which on whoever goes on has to read it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,8 @@ class InputPlace:
     token: str | None = None
 
     def after(self, row: SourceRow) -> "InputPlace":
-        return InputPlace({**self.next, row.topic: row.offset + 1}, row.token or self.token)
+        passed = {} if row.passed is None else {row.passed[0]: row.passed[1]}
+        return InputPlace({**self.next, **passed, row.topic: row.offset + 1}, row.token or self.token)
 
 
 def time_of(topic: str, row: Mapping[str, Any], written_at: int) -> int:

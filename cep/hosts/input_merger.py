@@ -9,12 +9,12 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from cep.hosts.hosted_app import AppSource
 from cep.hosts.input_log import InputPlace, SourceRow, input_message, place_in, record_row
-from cep.hosts.product_streams import STORE, ProductStream, read_streams
+from cep.hosts.product_streams import ProductStream, read_streams
 from cep.hosts.row_merge import RowMerge
 from session.tasks import run_all
 from streams.errors import StreamError
@@ -50,21 +50,21 @@ class InputSource(Protocol):
     async def close(self) -> None: ...
 
 
-OpenStore = Callable[[int, InputPlace], Awaitable[InputSource]]
-"""Opens what comes from MongoDB for a partition, at that place."""
+OpenSource = Callable[[int, InputPlace], Awaitable[InputSource]]
+"""Opens a source for a partition, at that place."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputMerger:
-    """`first`: where the session begins in each topic, by position. `open_store`: None where the app reads nothing of
-    MongoDB. `market_time`: of the wall's, microseconds; another one where `ticks` have times of a recording."""
+    """`first`: where the session begins in each topic, by position. `openers`: of what is no topic, by what stands in
+    its place. `market_time`: of the wall's, microseconds; another one where `ticks` have times of a recording."""
 
     source: AppSource
     session_id: str
     kafka: str
     partitions: int
     first: Mapping[Position, int]
-    open_store: OpenStore | None = None
+    openers: Mapping[str, OpenSource] = field(default_factory=dict)
     market_time: Callable[[int], int] = int
 
     async def run(self) -> None:
@@ -107,8 +107,8 @@ class InputMerger:
                     unflushed = 0
 
     async def _opened(self, topic: str, partition: int, place: InputPlace) -> InputSource:
-        if topic == STORE and self.open_store is not None:
-            return await self.open_store(partition, place)
+        if topic in self.openers:
+            return await self.openers[topic](partition, place)
         # the rows of a topic that has one partition alone belong into each of the log
         position = (topic, 0 if topic in UNORDERED_TOPICS else partition)
         first = place.next.get(topic, self.first[position])

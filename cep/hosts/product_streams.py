@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from cep.compiler.expression_code import function_of, tuple_source
 from cep.language.app_parser import parse_app
-from cep.language.app_tree import App, ColumnDefinition, StreamDefinition
+from cep.language.app_tree import App, ColumnDefinition, StreamDefinition, TableDefinition
 from cep.language.expression_tree import Place, ValueType
 from cep.language.language_errors import AppTextError
 from cep.language.stream_names import stream_names
@@ -192,7 +192,8 @@ def parse_with_product_streams(text: str) -> App:
     app = parse_app(text)
     names = stream_names(app)
     for definition in app.definitions:
-        if definition.name in PRODUCT_STREAMS:
+        # a table may have the name of a stream that the app does not read
+        if definition.name in PRODUCT_STREAMS and not isinstance(definition, TableDefinition):
             problem = f"{definition.name!r} is a stream of the product: read it without a definition, or choose a name"
             raise AppTextError(definition.at, problem)
     for name in names.inserted:
@@ -206,7 +207,8 @@ def parse_with_product_streams(text: str) -> App:
 def read_streams(app: App) -> tuple[ProductStream, ...]:
     """Those that the app reads, in the order of PRODUCT_STREAMS."""
     read = stream_names(app).read
-    return tuple(stream for name, stream in PRODUCT_STREAMS.items() if name in read)
+    tables = {one.name for one in app.definitions if isinstance(one, TableDefinition)}
+    return tuple(stream for name, stream in PRODUCT_STREAMS.items() if name in read and name not in tables)
 
 
 def _definition(stream: ProductStream, at: Place) -> StreamDefinition:

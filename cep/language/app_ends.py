@@ -1,9 +1,9 @@
 """Where an app meets the outside: sinks, sources and stores, in both spellings."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
-from cep.language.app_tree import AnnotationItem, App, StreamDefinition, TableDefinition
+from cep.language.app_tree import Annotation, AnnotationItem, App, StreamDefinition, TableDefinition
 from cep.language.expression_tree import Place
 
 KINDS = ("sink", "source", "store")
@@ -11,12 +11,14 @@ KINDS = ("sink", "source", "store")
 
 @dataclass(frozen=True, slots=True)
 class AppEnd:
-    """`kind`: sink, source or store; `type`: such as http-call; empty where the text names none."""
+    """`kind`: sink, source or store; `type`: such as http-call; empty where the text names none. `options`: all others,
+    by name; those of `@map(…)` begin with `map.`."""
 
     at: Place
     name: str
     kind: str
     type: str
+    options: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.type} of {self.name}".replace("  ", " ")
@@ -29,13 +31,26 @@ def app_ends(app: App) -> Iterator[AppEnd]:
             continue
         for annotation in definition.annotations:
             if annotation.name.lower() in KINDS:
-                yield AppEnd(annotation.at, definition.name, annotation.name.lower(), _type(annotation.items))
+                yield _end(annotation.at, definition.name, annotation.name.lower(), _options(annotation))
         if isinstance(definition, TableDefinition):
             if definition.properties or definition.scope is not None:
-                yield AppEnd(definition.at, definition.name, "store", _type(definition.properties))
+                yield _end(definition.at, definition.name, "store", dict(_named(definition.properties)))
         elif definition.role != "stream":
-            yield AppEnd(definition.at, definition.name, definition.role.split()[0], _type(definition.properties))
+            yield _end(definition.at, definition.name, definition.role.split()[0], dict(_named(definition.properties)))
 
 
-def _type(items: Iterable[AnnotationItem]) -> str:
-    return next((item.value for item in items if item.key in ("type", "store.type")), "")
+def _end(at: Place, name: str, kind: str, options: dict[str, str]) -> AppEnd:
+    type_ = options.pop("type", "") or options.pop("store.type", "")
+    return AppEnd(at, name, kind, type_, options)
+
+
+def _options(annotation: Annotation) -> dict[str, str]:
+    """With those of the annotations in it, each below the annotation's name."""
+    options = dict(_named(annotation.items))
+    for inner in annotation.annotations:
+        options |= {f"{inner.name.lower()}.{key}": value for key, value in _options(inner).items()}
+    return options
+
+
+def _named(items: Iterable[AnnotationItem]) -> Iterator[tuple[str, str]]:
+    return ((item.key or "", item.value) for item in items)

@@ -12,6 +12,8 @@ Meets = Callable[[Row, int, Row], bool]
 """Of a query's row, its time and a row of the table."""
 Changed = Callable[[Row, int, Row], Row]
 """What becomes of a row of the table."""
+TableListener = Callable[[Hashable, Row | None], None]
+"""Of a row's key, and what it is by now; None: it is gone. Without a primary key rows are numbered."""
 
 
 class Table(Stateful):
@@ -24,6 +26,16 @@ class Table(Stateful):
         self._key = key
         self._rows: dict[Hashable, Row] = {}
         self._number = 0
+        self._listener: TableListener | None = None
+
+    def listen(self, listener: TableListener) -> None:
+        """Call `listener` with each change from now on; there is one at most."""
+        self._listener = listener
+
+    def fill(self, row: Row, number: int) -> None:
+        """A row that was there before, with the number that it had; no listener hears of it."""
+        self._number = max(self._number, number)
+        self._rows[tuple(row[place] for place in self._key) if self._key else number] = row
 
     def rows(self) -> Iterable[Event]:
         return [(CURRENT, 0, row) for row in self._rows.values()]
@@ -32,7 +44,10 @@ class Table(Stateful):
         return any(meets(row) for row in self._rows.values())
 
     def insert(self, row: Row) -> None:
-        self._rows.setdefault(self._key_of(row), row)
+        key = self._key_of(row)
+        if key not in self._rows:
+            self._rows[key] = row
+            self._tell(key, row)
 
     def update(self, row: Row, at: int, meets: Meets, changed: Changed) -> bool:
         """Whether a row met the condition."""
@@ -40,15 +55,23 @@ class Table(Stateful):
         for key in met:
             after = changed(row, at, self._rows[key])
             new_key = self._key_of(after) if self._key else key
-            if new_key == key:
-                self._rows[key] = after
-            elif new_key not in self._rows:
+            if new_key != key and new_key in self._rows:
+                continue
+            if new_key != key:
                 del self._rows[key]
-                self._rows[new_key] = after
+                self._tell(key, None)
+            self._rows[new_key] = after
+            self._tell(new_key, after)
         return bool(met)
 
     def delete(self, row: Row, at: int, meets: Meets) -> None:
-        self._rows = {key: kept for key, kept in self._rows.items() if not meets(row, at, kept)}
+        for key in [key for key, kept in self._rows.items() if meets(row, at, kept)]:
+            del self._rows[key]
+            self._tell(key, None)
+
+    def _tell(self, key: Hashable, row: Row | None) -> None:
+        if self._listener is not None:
+            self._listener(key, row)
 
     def _key_of(self, row: Row) -> Hashable:
         if self._key:

@@ -8,7 +8,9 @@ from pathlib import Path
 from cep.engine.app_cases import AppCaseError, differences, read_case
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
+from cep.hosts.call_addresses import address_of
 from cep.hosts.hosted_app import AppSource, app_source, output_streams
+from cep.hosts.input_log import CALLS, TABLES
 from cep.hosts.partition_independence import dependent_queries
 from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
@@ -19,6 +21,7 @@ from launch.setup.data_dir import home_folder
 from streams.topics import APPS
 
 Echo = Callable[[str], None]
+_NOT_TOPICS = {STORE: "MongoDB", CALLS: "responses to its requests"}
 
 
 def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
@@ -55,8 +58,13 @@ def explained(path: Path, text: str, terms: OperatorTerms) -> Iterator[str]:
     yield from (f"  {line}" for line in engine.explained())
     streams = ", ".join(stream.name for stream in read_streams(source.app))
     given = ", ".join(output_streams(source.app))
-    yield f"reads {streams} {_origin(source)}; gives {given} to the topic {APPS}"
+    reads = f"{streams} {_origin(source)}" if streams else f"the clock {_origin(source)}"
+    yield f"reads {reads}; gives {given} to the topic {APPS}"
+    yield from _outside(source)
     most = f"{engine.limits.state_bytes:,} bytes"
+    if not source.is_keyed:
+        yield f"runs as one Spark task on {source.topic}, which keeps at most {most}"
+        return
     yield f"runs as a Spark task for each partition of {source.topic}, which keeps at most {most}"
     dependent = dependent_queries(source.app)
     if dependent:
@@ -68,8 +76,25 @@ def explained(path: Path, text: str, terms: OperatorTerms) -> Iterator[str]:
 def _origin(source: AppSource) -> str:
     if not source.is_merged:
         return f"of the topic {source.topic}"
-    places = ("MongoDB" if one == STORE else f"the topic {one}" for one in source.sources)
+    places = (_NOT_TOPICS.get(one, f"the topic {one}") for one in source.sources if one != TABLES)
     return f"of {' and '.join(places)}, merged into the topic {source.topic}"
+
+
+def _outside(source: AppSource) -> Iterator[str]:
+    """A line for each sink, and what comes of it."""
+    outside, allowed = source.outside, dict(source.terms.addresses)
+    for log in outside.logs:
+        yield f"sink {log.stream}: a line for each row, behind {log.prefix!r}"
+    for named in outside.named:
+        yield f"sink {named.stream}: the topic {APPS}, under this name"
+    for call in outside.calls:
+        address = address_of(call, allowed)
+        place = "not allowed here; see [apps.addresses]" if address is None else f"mapped to {address}{call.path}"
+        yield f"sink {call.stream}: {call.method} {call.url}, {place}"
+        for source_ in outside.responses_to(call):
+            yield f"source {source_.stream}: responses to that with the status {source_.status}"
+    for table in outside.tables:
+        yield f"table {table.table}: kept in MongoDB, collection {table.collection!r} of this app"
 
 
 def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -50,7 +50,7 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
         raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
     try:
         source = app_source(text, options.file.stem, options.variables, options.terms)
-        with Stopping(spark_log(home)), rows_to(options.json, echo) as rows:
+        with Stopping(spark_log(home)), rows_to(options.json, echo, source.outside) as rows:
             if options.replay is not None:
                 problems = _replay(home, source, options.replay, rows, echo)
             else:
@@ -70,6 +70,8 @@ def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -
 def _replay(home: Path, source: AppSource, name: str, rows: AppRows, echo: Echo) -> list[str]:
     """Why partitions ended early, a sentence each."""
     partitions = recorded_partitions(home, source, name)
+    # live such an app runs in the first partition alone
+    partitions = partitions if source.is_keyed else partitions[:1]
     if any(isinstance(one, KeptInput) for one in partitions):
         echo(f"{name}: over the input log that was kept while {source.name} ran there, and no further")
     problems = []
@@ -88,6 +90,11 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
     if kept:
         return kept
     session = _named_session(home, name)
+    if source.outside.calls:
+        raise CannotStartError(
+            f"--replay {name}: has no responses to the app's requests; they are recorded where this version of the "
+            "app, with the same --var, was run on the session while that was recorded with --record."
+        )
     there = (TICKS,) if session is None else RECORDED
     lacking = next((one.name for one in read_streams(source.app) if one.topic not in there), None)
     if lacking is not None:
@@ -95,6 +102,8 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
             f"--replay {name}: has no recorded {lacking!r}; apps on `ticks` and `quotes` can be replayed, and of a "
             "session recorded with --record those on `opportunities`, `trades`, `fills` and `rejections` too."
         )
+    if session is None and source.is_merged:
+        raise CannotStartError(f"--replay {name}: an app with a stored table is replayed over a recorded session.")
     if session is None:
         return [*recorded_ticks(named_set(home, (name,)), None)]
     return recorded_log(source, session)

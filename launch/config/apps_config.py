@@ -1,4 +1,4 @@
-"""What stream apps may use and take: `[apps]`, `[apps.limits]`."""
+"""What stream apps may use and take: `[apps]`, `[apps.addresses]`, `[apps.limits]`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,12 +6,17 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from cep.functions.operator_terms import OperatorTerms
+from cep.hosts.call_addresses import SIMULATED
 from cep.parts.app_limits import AppLimits
 from launch.errors import CannotStartError
 
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
 Bytes = Annotated[int, Field(ge=1_000_000, le=2**40)]
+Origin = Annotated[str, Field(pattern=r"^https?://[a-z0-9.-]+(:[0-9]{1,5})?$")]
+Address = Annotated[
+    str, Field(pattern=rf"^({SIMULATED}[a-z0-9]+|https?://[A-Za-z0-9.-]+(:[0-9]{{1,5}})?(/[!-~]*[^/])?)$")
+]
 _DEFAULT = AppLimits()
 
 
@@ -40,6 +45,8 @@ class AppsConfiguration(BaseModel):
     """Python files whose functions apps may name."""
     models: Path | None = None
     """ONNX files that apps may name."""
+    addresses: dict[Origin, Address] = Field(default_factory=dict)
+    """`[apps.addresses]`: where the requests of apps go, by the origin in their texts; others are not made."""
     limits: AppLimitConfiguration = AppLimitConfiguration()
 
 
@@ -49,4 +56,6 @@ def operator_terms(apps: AppsConfiguration) -> OperatorTerms:
         if folder is not None and not folder.is_dir():
             raise CannotStartError(f"[apps] {name}: {folder} is no folder; create it, or name another.")
     functions, models = (None if one is None else one.resolve() for one in (apps.functions, apps.models))
-    return OperatorTerms(functions, models, AppLimits(**apps.limits.model_dump()))
+    return OperatorTerms(
+        functions, models, AppLimits(**apps.limits.model_dump()), tuple(sorted(apps.addresses.items()))
+    )

@@ -1,22 +1,29 @@
 """The input log of an app on the running session: where it comes from, and who writes it while the app runs."""
 
 import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
+from cep.hosts.call_addresses import call_addresses
+from cep.hosts.call_source import CallSource
 from cep.hosts.hosted_app import AppSource
-from cep.hosts.input_log import InputPlace
-from cep.hosts.input_merger import InputMerger
+from cep.hosts.http_caller import HttpCaller
+from cep.hosts.input_log import CALLS, TABLES, InputPlace
+from cep.hosts.input_merger import InputMerger, InputSource, OpenSource
 from cep.hosts.product_streams import STORE, read_streams
+from cep.hosts.stored_tables import TableSource
 from launch.sessions.detection_start import detection_start
 from launch.sessions.trading_source import TradingSource
 from session.backoff import retry_on
-from session.clock import ReplayClock
+from session.clock import ReplayClock, wall_now
 from session.session import Session
 from store.errors import StoreUnavailableError
+from store.operations.mongo_app_tables import open_app_tables
 from streams.errors import StreamUnavailableError
 from streams.records import Position
 from streams.topic_admin import ensure_input_log
 from streams.topic_reader import TopicReader
-from streams.topics import TICKS
+from streams.topics import APPS, TICKS
 
 log = logging.getLogger("launch")
 
@@ -33,24 +40,77 @@ async def first_offsets(session: Session, topic: str) -> dict[Position, int]:
 async def input_merger(session: Session, source: AppSource) -> InputMerger | None:
     """None where the app reads one topic, and so needs no log of its own; else the log's topic is there afterwards.
 
-    Raises LookupError, StreamError.
+    Raises LookupError, StreamError; AppTextError where it makes a request that the operator does not allow.
     """
     if not source.is_merged:
         return None
-    await ensure_input_log(session.kafka, source.topic, session.partitions)
-    first: dict[Position, int] = {}
-    for topic in source.sources:
-        if topic != STORE:
-            first |= await first_offsets(session, topic)
-    streams, clock = read_streams(source.app), session.clock()
+    clock = session.clock()
     market_time = clock.at if isinstance(clock, ReplayClock) else int
+    first = await _first(session, source)
+    openers: dict[str, OpenSource] = {}
+    if STORE in source.sources:
+        openers[STORE] = _trading(session, source, market_time)
+    if TABLES in source.sources:
+        openers[TABLES] = _tables(session, source, market_time)
+    if CALLS in source.sources:
+        openers[CALLS] = _calls(session, source, first, market_time)
+    partitions = session.partitions if source.is_keyed else 1
+    await ensure_input_log(session.kafka, source.topic, partitions)
+    return InputMerger(source, session.session_id, session.kafka, partitions, first, openers, market_time)
 
-    async def trading(partition: int, place: InputPlace) -> TradingSource:
+
+async def _first(session: Session, source: AppSource) -> dict[Position, int]:
+    """Where its input log begins in each topic. What reads nothing of the session begins now: nobody wants requests for
+    what was."""
+    if not source.is_keyed:
+        async with TopicReader(session.kafka, (TICKS, APPS), "latest") as reader:
+            return reader.next_offsets
+    first: dict[Position, int] = {}
+    for topic in (*source.sources, APPS):
+        if topic not in (STORE, CALLS, TABLES):
+            first |= await first_offsets(session, topic)
+    return first
+
+
+def _trading(session: Session, source: AppSource, market_time: Callable[[int], int]) -> OpenSource:
+    streams = read_streams(source.app)
+
+    async def trading(partition: int, place: InputPlace) -> InputSource:
         opened = TradingSource(session, streams, partition, place, market_time)
         await opened.open()
         return opened
 
-    return InputMerger(source, session.session_id, session.kafka, session.partitions, first, trading, market_time)
+    return trading
+
+
+def _tables(session: Session, source: AppSource, market_time: Callable[[int], int]) -> OpenSource:
+    tables, begins = source.outside.tables, session.started_at if source.is_keyed else wall_now()
+
+    async def filled(partition: int, place: InputPlace) -> InputSource:
+        async def kept(collection: str) -> Iterable[tuple[int, Mapping[str, Any]]]:
+            async with open_app_tables(session, source.name) as found:
+                return await found.rows(partition, collection)
+
+        return TableSource(tables, partition, place, market_time(begins), kept)
+
+    return filled
+
+
+def _calls(
+    session: Session, source: AppSource, first: Mapping[Position, int], market_time: Callable[[int], int]
+) -> OpenSource:
+    """Raises AppTextError where a request may not be made."""
+    outside = source.outside
+    addresses = call_addresses(outside.calls, dict(source.terms.addresses), session.exchanges_url)
+
+    async def calls(partition: int, place: InputPlace) -> InputSource:
+        position = (APPS, partition)
+        reader = TopicReader(session.kafka, (APPS,), {position: place.next.get(APPS, first[position])})
+        opened = CallSource(outside, source.label, partition, reader, HttpCaller(addresses), place, market_time)
+        await opened.open()
+        return opened
+
+    return calls
 
 
 async def keep_merging(merger: InputMerger) -> None:

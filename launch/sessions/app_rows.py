@@ -9,23 +9,32 @@ from typing import BinaryIO
 
 import orjson
 
+from cep.hosts.app_outside import AppOutside
+
 Echo = Callable[[str], None]
 
 
 class AppRows:
     """What became of the app's rows: into a file, or a line each for the terminal."""
 
-    def __init__(self, path: Path | None, echo: Echo) -> None:
+    def __init__(self, path: Path | None, echo: Echo, outside: AppOutside) -> None:
+        """`outside`: of the app. Rows of a sink `log` are lines in any case; what a stored table's rows become is left
+        out."""
         self._path, self._echo = path, echo
+        self._prefixes = {sink.stream: sink.prefix for sink in outside.logs}
+        self._tables = frozenset(one.table for one in outside.tables)
         self._file: BinaryIO | None = None
         self._counts: Counter[str] = Counter()
 
     def add(self, message: bytes) -> None:
         row = orjson.loads(message)
+        if row["stream"] in self._tables:
+            return
         self._counts[row["stream"]] += 1
-        if self._path is None:
-            self._echo(row_line(row))
-        else:
+        prefix = self._prefixes.get(row["stream"])
+        if self._path is None or prefix is not None:
+            self._echo(row_line(row, prefix))
+        if self._path is not None:
             self._opened(self._path).write(message + b"\n")
 
     def _opened(self, path: Path) -> BinaryIO:
@@ -49,9 +58,9 @@ class AppRows:
 
 
 @contextmanager
-def rows_to(path: Path | None, echo: Echo) -> Iterator[AppRows]:
+def rows_to(path: Path | None, echo: Echo, outside: AppOutside) -> Iterator[AppRows]:
     """A file that is there stays as it is where the app cannot start."""
-    rows = AppRows(path, echo)
+    rows = AppRows(path, echo, outside)
     try:
         yield rows
         rows.finish()
@@ -59,10 +68,10 @@ def rows_to(path: Path | None, echo: Echo) -> Iterator[AppRows]:
         rows.close()
 
 
-def row_line(row: dict[str, object]) -> str:
-    """A message of the topic `apps` for people."""
+def row_line(row: dict[str, object], prefix: str | None = None) -> str:
+    """A message of the topic `apps` for people. `prefix`: in place of the stream's name."""
     values, time = row["values"], row["time"]
     if not isinstance(values, dict) or not isinstance(time, int):
         return str(row)
     at = datetime.fromtimestamp(time / 1_000, UTC).strftime("%H:%M:%S.%f")[:-3]
-    return f"{at} {row['stream']} " + " ".join(f"{name}={value}" for name, value in values.items())
+    return f"{at} {prefix or row['stream']} " + " ".join(f"{name}={value}" for name, value in values.items())

@@ -11,6 +11,7 @@ from cep.hosts.hosted_app import AppSource
 from cep.hosts.input_merger import InputMerger
 from cep.hosts.resident_app import ResidentApp, resident_master
 from cep.hosts.resident_task import ResidentTask
+from launch.apps.table_keeper import TableKeeper
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging
 from launch.sessions.app_rows import AppRows, Echo
@@ -22,6 +23,7 @@ from market.time_units import MICROSECONDS
 from pricefeeds.input_recorder import InputRecorder
 from session.clock import SystemClock
 from session.session import Session
+from store.errors import StoreError
 from streams.errors import StreamError
 from streams.records import Position
 from streams.topic_reader import TopicReader
@@ -41,7 +43,7 @@ def run_live_app(home: Path, source: AppSource, seconds: float | None, rows: App
     """
     session = running_session("apps")
     with process_lock(home, f"app-{source.label}"):
-        merger, first = asyncio.run(_begun(session, source))
+        merger, first, keeper = asyncio.run(_begun(session, source))
         recorder = None
         if merger is not None and session.recordings_mb is not None:
             recorder = InputRecorder(session, source.topic, first, source.label)
@@ -49,7 +51,7 @@ def run_live_app(home: Path, source: AppSource, seconds: float | None, rows: App
         with quiet_session(home, resident_master(len(first)), SPARK) as spark:
             app = ResidentApp(spark, task)
             try:
-                asyncio.run(_run(_Run(session, app, merger, recorder, seconds), rows, echo))
+                asyncio.run(_run(_Run(session, app, merger, recorder, keeper, seconds), rows, echo))
             finally:
                 app.stop()
     return app.problems
@@ -62,6 +64,8 @@ class _Run:
     merger: InputMerger | None
     recorder: InputRecorder | None
     """Of the input log, where the session is recorded."""
+    keeper: TableKeeper | None
+    """Where the app has stored tables."""
     seconds: float | None
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
@@ -70,6 +74,8 @@ class _Run:
             yield keep_merging(self.merger)
         if self.recorder is not None:
             yield self.recorder.follow()
+        if self.keeper is not None:
+            yield self.keeper.follow()
 
     @property
     def is_session_running(self) -> bool:
@@ -80,10 +86,18 @@ class _Run:
             return False
 
 
-async def _begun(session: Session, source: AppSource) -> tuple[InputMerger | None, dict[Position, int]]:
-    """Who writes its log, where it has one of its own, and where that log begins."""
+async def _begun(
+    session: Session, source: AppSource
+) -> tuple[InputMerger | None, dict[Position, int], TableKeeper | None]:
+    """Who writes its log, where it has one of its own; where that log begins; and who keeps its tables."""
+    keeper = None
+    if source.outside.tables:
+        keeper = TableKeeper(session, source, await first_offsets(session, APPS))
+        # what a killed run left, before the tables are read
+        await keeper.catch_up()
     merger = await input_merger(session, source)
-    return merger, await first_offsets(session, source.topic)
+    first = await first_offsets(session, source.topic)
+    return merger, {place: offset for place, offset in first.items() if source.is_keyed or place[1] == 0}, keeper
 
 
 def _folder(session: Session, source: AppSource) -> Path:
@@ -106,6 +120,10 @@ async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
         await _end(work)
         if run.recorder is not None:
             await run.recorder.finish()
+        if run.keeper is not None:
+            # else the next run does it
+            with suppress(StreamError, StoreError):
+                await run.keeper.catch_up()
         # Kafka may have ended with the session
         with suppress(StreamError):
             async for record in reader.records_to_end():

@@ -61,7 +61,7 @@ ROLES: Mapping[str, LoginRights] = {
         topics_read=ALL_TOPICS,
     ),
     "notifier": LoginRights((stored.NOTICES, stored.NOTICE_DESTINATIONS), topics_read=None),
-    "apps": LoginRights((), (APPS,), (TICKS, OPPORTUNITIES, SPREADS, HEALTH), APP_INPUT),
+    "apps": LoginRights((stored.APP_TABLES,), (APPS,), (TICKS, OPPORTUNITIES, SPREADS, HEALTH), APP_INPUT),
     "logrecorder": LoginRights(None, topics_read=(TICKS, OPPORTUNITIES)),
 }
 """All roles but the supervisor, which has all rights on the session's database and log."""

@@ -54,6 +54,7 @@ class BitstampGateway:
                 web.get("/api/v2/order_book/{pair}/", self._book),
                 web.get("/api/v2/ticker/", self._tickers),
                 web.get("/api/v2/ticker/{pair}/", self._ticker),
+                web.get("/api/v2/ticker/{pair}", self._ticker),
                 web.get("/api/v2/transactions/{pair}/", self._trades),
                 web.get("/api/v2/ohlc/{pair}/", self._candles),
                 web.get("/api/v2/trading-pairs-info/", self._pairs),

@@ -167,7 +167,8 @@ class CoinbaseExchangeGateway:
         return json_reply({"iso": iso_text(now), "epoch": now / MICROSECONDS})
 
     def _feed(self, request: web.Request) -> ProductFeed:
-        name = request.match_info["id"]
+        # the exchange takes them in either case
+        name = request.match_info["id"].upper()
         if name not in self._stream.feeds:
             raise RequestRejectedError("unknown_market", name)
         return self._stream.feeds[name]

@@ -62,6 +62,8 @@ NOTICE_DESTINATIONS = "notice_destinations"
 PROCESSES = "processes"
 CONSUMER_POSITIONS = "consumer_positions"
 """Consumer offsets and lag of each bot."""
+APP_TABLES = "app_tables"
+"""Rows of stream apps' tables, by app, collection and key."""
 COLLECTIONS = (
     AUDIT,
     OPPORTUNITIES,
@@ -90,6 +92,7 @@ COLLECTIONS = (
     PROCESSES,
     NOTICES,
     NOTICE_DESTINATIONS,
+    APP_TABLES,
 )
 
 SESSION_CLAIM = "session"

@@ -4,6 +4,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 from pymongo.errors import CollectionInvalid
 
 from store.server.documents import (
+    APP_TABLES,
     ARBITRAGES,
     AUDIT,
     AVERAGE_TRADES,
@@ -35,6 +36,7 @@ _NEWEST_FIRST = [("at", DESCENDING), ("_id", DESCENDING)]
 _EXPIRY = IndexModel([("recorded_at", ASCENDING)], expireAfterSeconds=RETENTION_SECONDS)
 
 INDEXES: dict[str, list[IndexModel]] = {
+    APP_TABLES: [IndexModel([("app", ASCENDING), ("collection", ASCENDING), ("partition", ASCENDING)])],
     AUDIT: [
         IndexModel(_NEWEST_FIRST),
         IndexModel([("who", ASCENDING), *_NEWEST_FIRST]),

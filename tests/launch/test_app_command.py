@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from launch.cli.app_command import run_app
+from cep.functions.operator_terms import OperatorTerms
+from launch.cli.app_command import explained, run_app
 from launch.errors import LaunchError
 
 APP = """define stream Trades (symbol string, price double, amount long);
@@ -75,6 +76,36 @@ def test_explained_it_says_what_is_merged(tmp_path: Path) -> None:
         f"reads quotes, trades of the topic ticks and MongoDB, merged into the topic app-input-a-{version}; "
         "gives Out to the topic apps"
     ) in said
+
+
+CALLING = """@sink(type='http-call', publisher.url='https://api.example.com/p', method='GET', sink.id='p')
+define stream Asked (at long);
+@source(type='http-call-response', sink.id='p') define stream Price (price double);
+@sink(type='log', prefix='NOW') define stream Told (price double);
+define trigger Beat at every 5 sec;
+from Beat select triggered_time as at insert into Asked;
+from Price select price insert into Told;
+"""
+
+
+@pytest.mark.parametrize(
+    ("allowed", "told"),
+    [
+        ((), "not allowed here; see [apps.addresses]"),
+        ((("https://api.example.com", "simulated:kraken"),), "mapped to simulated:kraken/p"),
+    ],
+)
+def test_explained_it_says_where_sinks_go(tmp_path: Path, allowed: tuple[tuple[str, str], ...], told: str) -> None:
+    said = [*explained(tmp_path / "a.app", CALLING, OperatorTerms(addresses=allowed))]
+    log = f"app-input-a-{said[0].removeprefix('a, version ')}"
+    assert said[-5:] == [
+        f"reads the clock of the topic ticks and responses to its requests, merged into the topic {log}; "
+        "gives Asked, Told to the topic apps",
+        "sink Told: a line for each row, behind 'NOW'",
+        f"sink Asked: GET https://api.example.com/p, {told}",
+        "source Price: responses to that with the status 200",
+        f"runs as one Spark task on {log}, which keeps at most 67,108,864 bytes",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,11 @@ def test_a_recorded_session_is_run_through_the_app(
         (QUOTES, ("--replay", SESSION_ID, "--seconds", "3"), "--seconds is for a running session"),
         (QUOTES, (), "no session runs"),
         (QUOTES, ("--replay", SESSION_ID, "--var", "region"), "--var region: write NAME=VALUE"),
-        (f"@sink(type = 'http-call') define stream Counted (exchange string, bid double, n long); {QUOTES}",
-         ("--replay", SESSION_ID), "no host runs the sink http-call of Counted yet"),
+        (f"@sink(type = 'kafka') define stream Counted (exchange string, bid double, n long); {QUOTES}",
+         ("--replay", SESSION_ID), "no host runs the sink kafka of Counted yet"),
+        (f"@sink(type = 'http-call', publisher.url = 'http://example.com/x') "
+         f"define stream Counted (exchange string, bid double, n long); {QUOTES}",
+         ("--replay", SESSION_ID), "has no responses to the app's requests"),
         (QUOTES, ("--json", "/nowhere/rows"), "/nowhere is not a writable folder"),
     ],
 )  # fmt: skip

@@ -39,6 +39,11 @@ async def test_answers_have_the_shape_of_recorded_ones(bench: Bench) -> None:
     client, price = bench.client, bench.best("sell")[0]
     ticker = await client.publicGetTickerPair({"pair": "btceur"})
     assert has_shape(ticker, answer(f"{RECORDED}/marketdata/example-ticker-data.json"))
+    async with (
+        aiohttp.ClientSession() as plain,
+        plain.get(f"{bench.outside.url}/bitstamp/api/v2/ticker/btceur") as without_slash,
+    ):
+        assert (await without_slash.json())["pair"] == ticker["pair"]
     book = await client.publicGetOrderBookPair({"pair": "btceur"})
     assert has_shape(book, answer(f"{RECORDED}/marketdata/example-full-depth-data.json"))
     placed = await client.privatePostBuyPair(limit_order(bench, price, ioc_order="True"))

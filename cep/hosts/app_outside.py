@@ -1,0 +1,251 @@
+"""What an app's sinks and sources are to its hosts, by their options. Pure: nothing is opened here.
+
+| type | what it is |
+|---|---|
+| sink `log`, `logger` | each row is a line of the run, behind its prefix |
+| sink `stream`, `c8streams`, `CREATE SINK STREAM` | each row is in the topic `apps`, under the stream's name |
+| sink `http-call` | each row is a request to `publisher.url` |
+| source `http-call-response` | the responses to one sink's requests, by their status |
+| store `database`, `c8db`, `mongodb`, `CREATE TABLE GLOBAL` | its rows are in MongoDB too, and there next time |
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from urllib.parse import urlsplit
+
+from cep.language.app_ends import AppEnd, app_ends
+from cep.language.app_tree import App, StreamDefinition, TableDefinition
+from cep.language.expression_tree import Place, ValueType
+from cep.language.language_errors import AppUnsupportedError
+
+WITH_BODY = ("POST", "PUT", "PATCH")
+METHODS = ("GET", "DELETE", *WITH_BODY)
+MOST_SECONDS = 60.0
+"""That one attempt may take."""
+MOST_IN_FLIGHT = 64
+_HERE = ("replication.type", "collection.type")
+"""How a platform copies to its regions, which says nothing here."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSink:
+    stream: str
+    prefix: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSink:
+    stream: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallSink:
+    """`id`: by which sources name it. `retries`: whether a request that got no answer is made again. `in_flight`: at
+    most so many requests at once."""
+
+    at: Place
+    stream: str
+    id: str
+    url: str
+    method: str
+    headers: tuple[tuple[str, str], ...]
+    timeout_seconds: float
+    retries: bool
+    in_flight: int
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}".lower()
+
+    @property
+    def path(self) -> str:
+        """With the query."""
+        return self.url[len(self.origin) :]
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseSource:
+    """`status`: a pattern of all three digits. `element`: where in the response its rows are (`response_rows`)."""
+
+    stream: str
+    sink: str
+    status: str
+    element: str
+    columns: tuple[tuple[str, ValueType], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTable:
+    """`collection`: under which name its rows are kept."""
+
+    table: str
+    collection: str
+    columns: tuple[tuple[str, ValueType], ...]
+
+
+Outside = LogSink | NamedSink | CallSink | ResponseSource | StoredTable
+
+
+@dataclass(frozen=True, slots=True)
+class AppOutside:
+    """Each in the order of the text."""
+
+    logs: tuple[LogSink, ...] = ()
+    named: tuple[NamedSink, ...] = ()
+    calls: tuple[CallSink, ...] = ()
+    responses: tuple[ResponseSource, ...] = ()
+    tables: tuple[StoredTable, ...] = ()
+
+    @property
+    def sink_streams(self) -> tuple[str, ...]:
+        sinks: tuple[LogSink | NamedSink | CallSink, ...] = (*self.logs, *self.named, *self.calls)
+        return tuple(one.stream for one in sinks)
+
+    def responses_to(self, sink: CallSink) -> tuple[ResponseSource, ...]:
+        return tuple(one for one in self.responses if one.sink == sink.id)
+
+
+def app_outside(app: App) -> AppOutside:
+    """Raises AppUnsupportedError where no host does what the text says."""
+    definitions = {one.name: one for one in app.definitions if isinstance(one, StreamDefinition | TableDefinition)}
+    ends = [(end, _outside(end, definitions)) for end in app_ends(app)]
+    parts = [part for _, part in ends]
+    outside = AppOutside(
+        tuple(one for one in parts if isinstance(one, LogSink)),
+        tuple(one for one in parts if isinstance(one, NamedSink)),
+        tuple(one for one in parts if isinstance(one, CallSink)),
+        tuple(one for one in parts if isinstance(one, ResponseSource)),
+        tuple(one for one in parts if isinstance(one, StoredTable)),
+    )
+    ids = [call.id for call in outside.calls]
+    for end, part in ends:
+        if isinstance(part, CallSink) and ids.count(part.id) > 1:
+            raise _refused(end, f"another sink has the sink.id {part.id!r} too; give each its own")
+        if isinstance(part, ResponseSource) and part.sink not in ids:
+            near = get_close_matches(part.sink, ids, n=1)
+            advice = f"; did you mean {near[0]!r}?" if near else ""
+            raise _refused(end, f"no sink http-call has the sink.id {part.sink!r}{advice}")
+    return outside
+
+
+def _outside(end: AppEnd, definitions: Mapping[str, StreamDefinition | TableDefinition]) -> Outside:
+    columns = tuple((one.name, one.type) for one in definitions[end.name].columns)
+    match end.kind, end.type.lower():
+        case "sink", "log" | "logger":
+            options = _Options(end, "prefix", "priority")
+            return LogSink(end.name, options.text("prefix", end.name))
+        case "sink", "" | "stream" | "c8streams":
+            options = _Options(end, "stream", "map.type")
+            if options.text("stream", end.name) != end.name:
+                problem = f"its rows are known by the name of the stream, {end.name!r}; give both one name"
+                raise _refused(end, f"stream = {options.text('stream', '')!r}: {problem}")
+            return NamedSink(end.name)
+        case "sink", "http-call":
+            return _call_sink(end)
+        case "source", "http-call-response":
+            return _response_source(end, columns)
+        case "store", "" | "c8db" | "database" | "mongodb":
+            return _stored_table(end, columns)
+        case _:
+            problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
+            raise AppUnsupportedError(end.at, f"not supported: {problem}")
+
+
+def _call_sink(end: AppEnd) -> CallSink:
+    known = ("publisher.url", "method", "headers", "sink.id", "map.type", "connection.timeout", "socket.idle.timeout")
+    options = _Options(end, *known, "on.error", "max.pool.active.connections")
+    url, method = options.required("publisher.url"), options.text("method", "POST").upper()
+    is_url = re.fullmatch(r"https?://[A-Za-z0-9.\-]+(:\d{1,5})?(/[!-~]*)?", url)
+    # a step upwards would leave the path that the operator allows
+    if not is_url or "{{" in url or re.search(r"/(\.|%2e){1,2}(?![^/?#\\])", url, re.IGNORECASE):
+        raise _refused(end, f"publisher.url = {url!r}: write http:// or https://, a host, and a path")
+    if method not in METHODS:
+        raise _refused(end, f"method = {method!r}: there are {', '.join(METHODS)}")
+    on_error = options.text("on.error", "log").lower()
+    if on_error not in ("log", "wait"):
+        raise _refused(end, f"on.error = {on_error!r}: there are log and wait")
+    idle = options.number("socket.idle.timeout", 6_000, int(MOST_SECONDS * 1_000))
+    return CallSink(
+        end.at,
+        end.name,
+        options.text("sink.id", end.name),
+        url,
+        method,
+        tuple(_headers(end, options.text("headers", ""))),
+        options.number("connection.timeout", idle, int(MOST_SECONDS * 1_000)) / 1_000,
+        on_error == "wait",
+        options.number("max.pool.active.connections", 4, MOST_IN_FLIGHT),
+    )
+
+
+def _headers(end: AppEnd, text: str) -> list[tuple[str, str]]:
+    """Of `'User-Agent:us', 'Accept:text/plain'`."""
+    found = []
+    for one in re.findall(r"'([^']*)'", text) or ([text] if text else []):
+        name, sign, value = one.partition(":")
+        if not sign or not re.fullmatch(r"[A-Za-z0-9-]+", name.strip()) or not value.isprintable():
+            raise _refused(end, f"headers: write 'Name:value', each in single quotes, and not {one!r}")
+        if name.strip().lower() in ("host", "content-length", "transfer-encoding", "connection"):
+            raise _refused(end, f"headers: {name.strip()} follows from the request itself; leave it out")
+        found.append((name.strip(), value.strip()))
+    return found
+
+
+def _response_source(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> ResponseSource:
+    options = _Options(end, "sink.id", "http.status.code", "map.type", "map.enclosing.element")
+    status, element = options.text("http.status.code", "200"), options.text("map.enclosing.element", "$")
+    # digits, dots and sets of digits: a pattern of somebody else's that ends
+    if not re.fullmatch(r"(\d|\.|\\d|\[[\d-]+\]){3}", status):
+        raise _refused(end, f"http.status.code = {status!r}: write three digits, such as 200 or 5..")
+    if not re.fullmatch(r"\$(\.[A-Za-z_]\w*)*(\.\*)?", element):
+        raise _refused(end, f"enclosing.element = {element!r}: write $, $.name or $.*")
+    odd = next((name for name, kind in columns if kind in ("decimal", "object")), None)
+    if odd is not None:
+        raise _refused(end, f"{odd!r}: a response gives string, bool, int, long, float and double")
+    return ResponseSource(end.name, options.required("sink.id"), status, element, columns)
+
+
+def _stored_table(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> StoredTable:
+    collection = _Options(end, "collection").text("collection", end.name)
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", collection):
+        raise _refused(end, f"collection = {collection!r}: write a name of letters and digits")
+    odd = next((name for name, kind in columns if kind == "object"), None)
+    if odd is not None:
+        raise _refused(end, f"{odd!r} is an object, which no document keeps")
+    return StoredTable(end.name, collection, columns)
+
+
+class _Options:
+    """An end's options, all of which are known."""
+
+    def __init__(self, end: AppEnd, *known: str) -> None:
+        self._end = end
+        for name in end.options:
+            if name not in (*known, *_HERE):
+                near = get_close_matches(name, known, n=1)
+                advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+                raise _refused(end, f"the option {name!r} is not known; {advice}")
+        if end.options.get("map.type", "json").lower() != "json":
+            raise _refused(end, f"map type {end.options['map.type']!r}: rows are written and read as json")
+
+    def text(self, name: str, default: str) -> str:
+        return self._end.options.get(name, default)
+
+    def required(self, name: str) -> str:
+        if not self._end.options.get(name):
+            raise _refused(self._end, f"it needs the option {name}")
+        return self._end.options[name]
+
+    def number(self, name: str, default: int, most: int) -> int:
+        text = self.text(name, str(default))
+        if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= most:
+            raise _refused(self._end, f"{name} = {text!r}: write a whole number from 1 to {most}")
+        return int(text)
+
+
+def _refused(end: AppEnd, problem: str) -> AppUnsupportedError:
+    return AppUnsupportedError(end.at, f"not supported: the {end}: {problem}")

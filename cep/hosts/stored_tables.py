@@ -1,0 +1,136 @@
+"""Tables that are kept beyond a session. The app's own table is the truth, and what becomes of its rows is among the
+app's rows, in the topic `apps`; whoever keeps them may write each change as often as it comes, and ends with the same.
+What the table had is in the app's input log, before anything else.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import orjson
+
+from cep.hosts.app_outside import StoredTable
+from cep.hosts.input_log import TABLES, InputPlace, SourceRow
+from cep.language.expression_tree import ValueType
+from cep.parts.chunks import Row
+from streams.message_format import WireError, row_of
+from streams.records import Record
+
+CHANGE = ("key", "row")
+"""Names of a change's values: the row's key, a list or a number, and its values by column; None: it is gone."""
+PIECE_BYTES = 1 << 18
+"""In one row of an input log, and a row of a table more."""
+ALL = 1_000_000_000
+"""The number of the row of an input log behind which the tables are filled."""
+
+
+_TableRow = tuple[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class TableChange:
+    """`number`: of a row where the table has no primary key; else 0. `order`: time of the app's clock and place in its
+    log; later changes are greater."""
+
+    collection: str
+    key: str
+    number: int
+    row: Mapping[str, Any] | None
+    order: tuple[int, int]
+
+
+def change_of(table: StoredTable, key: Hashable, row: Row | None) -> Row:
+    values = None if row is None else {name: value for (name, _), value in zip(table.columns, row, strict=True)}
+    return (list(key) if isinstance(key, tuple) else key), values
+
+
+def table_changes(records: Iterable[Record], app: str, tables: Iterable[StoredTable]) -> Iterator[TableChange]:
+    """Those of the app with this name, in whichever version."""
+    collections = {one.table: one.collection for one in tables}
+    for record in records:
+        try:
+            row = row_of(record.value)
+            if row["app"] != app or row["stream"] not in collections:
+                continue
+            key, values = (row["values"][name] for name in CHANGE)
+            number = key if isinstance(key, int) else 0
+            order = int(row["time"]), int(str(row["id"]).split(":")[-2])
+            yield TableChange(collections[row["stream"]], orjson.dumps(key).decode(), number, values, order)
+        except (WireError, KeyError, TypeError, ValueError, IndexError):
+            continue
+
+
+def filled_row(table: StoredTable, values: Row) -> Row:
+    """The table's row of a row of the input log, behind its number there. Raises ValueError where a value is not what
+    its column says by now."""
+    found = zip(table.columns, values[1:], strict=True)
+    return tuple(_filled(table, name, kind, value) for (name, kind), value in found)
+
+
+def _filled(table: StoredTable, name: str, kind: ValueType, value: Any) -> Any:
+    try:
+        return None if value is None else _FILL[kind](value)
+    except (InvalidOperation, ValueError, TypeError) as error:
+        problem = f"{table.table!r} is kept with {str(value)[:40]!r} in {name!r}, which is {kind} by now"
+        raise ValueError(f"{problem}: give the table another collection") from error
+
+
+_FILL: Mapping[ValueType, Callable[[Any], Any]] = {
+    "string": str,
+    "bool": bool,
+    "int": int,
+    "long": int,
+    "float": float,
+    "double": float,
+    "decimal": Decimal,
+}
+
+
+def _pieces(rows: Iterable[_TableRow]) -> Iterator[list[_TableRow]]:
+    piece, size = list[_TableRow](), 0
+    for row in rows:
+        piece.append(row)
+        size += len(orjson.dumps(row))
+        if size >= PIECE_BYTES:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece
+
+
+KeptRows = Callable[[str], Awaitable[Iterable[tuple[int, Mapping[str, Any]]]]]
+"""The rows of a collection in the order in which they came, each with its number and its values by column."""
+
+
+class TableSource:
+    """`cep.hosts.input_merger.InputSource`: what the tables have, once, where the input log begins."""
+
+    topic = TABLES
+
+    def __init__(
+        self, tables: Iterable[StoredTable], partition: int, place: InputPlace, time: int, kept: KeptRows
+    ) -> None:
+        """`time`: microseconds, before all other rows of the log."""
+        self._tables, self._partition, self._time, self._kept = tuple(tables), partition, time, kept
+        self._done = place.next.get(TABLES, 0)
+
+    @property
+    def is_behind(self) -> bool:
+        return self._done <= ALL
+
+    async def next(self) -> list[SourceRow]:
+        if not self.is_behind:
+            await asyncio.Event().wait()
+        rows = [(one.table, values) for one in self._tables for values in await self._values(one)]
+        # who goes on amid them begins with those that are not there: nothing has changed the tables since
+        left = [*enumerate(_pieces(rows))][self._done :]
+        self._done = ALL + 1
+        return [SourceRow(TABLES, self._partition, at, self._time, piece) for at, piece in (*left, (ALL, []))]
+
+    async def close(self) -> None: ...
+
+    async def _values(self, table: StoredTable) -> list[tuple[Any, ...]]:
+        kept = await self._kept(table.collection)
+        return [(number, *(row.get(name) for name, _ in table.columns)) for number, row in kept]

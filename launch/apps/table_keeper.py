@@ -1,0 +1,81 @@
+"""Keeps an app's stored tables in MongoDB: what their rows become, from the topic `apps`.
+
+How far it has come is written with each change, so that a killed one goes on; changes that are written again end with
+the same rows.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+from cep.hosts.hosted_app import AppSource
+from cep.hosts.stored_tables import TableChange, table_changes
+from session.backoff import retry_on
+from session.session import Session
+from store.errors import StoreUnavailableError
+from store.operations.mongo_app_tables import KeptChange, MongoAppTables, open_app_tables
+from streams.errors import StreamUnavailableError
+from streams.records import Position, Record
+from streams.topic_reader import TopicReader
+from streams.topics import APPS
+
+MOST_AT_ONCE = 1_000
+
+log = logging.getLogger("launch")
+
+
+class TableKeeper:
+    """`first`: where the session begins in the topic, by position: from there on it reads where nothing was kept."""
+
+    def __init__(self, session: Session, source: AppSource, first: dict[Position, int]) -> None:
+        self._session, self._source, self._first = session, source, first
+
+    async def catch_up(self) -> None:
+        """What was written before now is in MongoDB afterwards. Raises StreamError, StoreError."""
+        async with self._opened() as (tables, reader):
+            batch: list[Record] = []
+            async for record in reader.records_to_end():
+                batch.append(record)
+                if len(batch) >= MOST_AT_ONCE:
+                    await self._keep(tables, batch)
+                    batch = []
+            await self._keep(tables, batch)
+
+    async def follow(self) -> None:
+        """Until it is cancelled, through outages of Kafka and MongoDB. Raises StreamError, StoreError."""
+
+        def tell(error: Exception) -> None:
+            log.warning("tables wait", extra={"app": self._source.name, "reason": str(error)})
+
+        await retry_on(self._follow, (StreamUnavailableError, StoreUnavailableError), tell)
+
+    async def _follow(self) -> None:
+        async with self._opened() as (tables, reader):
+            async for batch in reader.batches():
+                await self._keep(tables, batch)
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[tuple[MongoAppTables, TopicReader]]:
+        """The reader goes on where MongoDB says."""
+        async with open_app_tables(self._session, self._source.name) as tables:
+            async with TopicReader(self._session.kafka, (APPS,), self._first) as whole:
+                ends = await whole.end_offsets()
+            begin = {}
+            for place, offset in self._first.items():
+                kept = await tables.position(place[1])
+                # a topic that was deleted and made again has fewer rows than were read before
+                begin[place] = offset if kept is None or kept > ends[place] else kept
+            async with TopicReader(self._session.kafka, (APPS,), begin) as reader:
+                yield tables, reader
+
+    async def _keep(self, tables: MongoAppTables, records: Iterable[Record]) -> None:
+        by_partition: dict[int, list[Record]] = {}
+        for record in records:
+            by_partition.setdefault(record.partition, []).append(record)
+        for partition, own in by_partition.items():
+            changes = table_changes(own, self._source.name, self._source.outside.tables)
+            await tables.write(partition, map(_kept, changes), own[-1].offset + 1)
+
+
+def _kept(change: TableChange) -> KeptChange:
+    return KeptChange(change.collection, change.key, change.number, change.row, change.order)

@@ -1,0 +1,67 @@
+"""Rows of stream apps' tables in MongoDB: by app and partition, in their order, and written again without harm."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from store.operations.mongo_app_tables import KeptChange, MongoAppTables
+from store.server.documents import APP_TABLES
+from store.server.indexes import create_indexes
+from store.server.mongo_client import Database, connect, database_of
+from tests.databases import lent_database
+
+
+@pytest.fixture
+async def database(mongodb_uri: str) -> AsyncIterator[Database]:
+    client = connect(mongodb_uri)
+    async with lent_database(mongodb_uri) as name:
+        await create_indexes(database_of(client, name))
+        yield database_of(client, name)
+    client.close()
+
+
+def put(key: str, number: int, at: int, **row: object) -> KeptChange:
+    return KeptChange("signals", key, number, row, (at, 0))
+
+
+def gone(key: str, at: int) -> KeptChange:
+    return KeptChange("signals", key, 0, None, (at, 0))
+
+
+CHANGES = [
+    put("2", 2, 10, price=1.5),
+    put("1", 1, 20, price=2.5),
+    put("2", 2, 30, price=3.5),
+    put('["x"]', 0, 40, price=None, exact="0.1"),
+    gone("1", 50),
+]
+KEPT = [(2, {"price": 3.5}), (0, {"price": None, "exact": "0.1"})]
+
+
+async def test_the_last_word_is_kept_in_the_order_of_the_first(database: Database) -> None:
+    tables = MongoAppTables(database, "mine")
+    assert await tables.position(0) is None
+    await tables.write(0, CHANGES, 7)
+    assert await tables.rows(0, "signals") == KEPT
+    assert await tables.position(0) == 7
+
+
+async def test_written_again_from_anywhere_it_is_the_same(database: Database) -> None:
+    tables = MongoAppTables(database, "mine")
+    await tables.write(0, CHANGES, 5)
+    for first in range(len(CHANGES) + 1):
+        await tables.write(0, CHANGES[first:], 5)
+        assert await tables.rows(0, "signals") == KEPT
+
+
+async def test_apps_partitions_and_collections_have_rows_of_their_own(database: Database) -> None:
+    mine, other = MongoAppTables(database, "mine"), MongoAppTables(database, "mine:0")
+    await mine.write(0, CHANGES, 5)
+    await other.write(0, [put("2", 2, 1, price=9.0)], 1)
+    await mine.write(1, [put("2", 2, 1, price=8.0), KeptChange("position", "1", 1, {"price": 7.0}, (1, 0))], 3)
+    assert await mine.rows(0, "signals") == KEPT
+    assert await mine.rows(1, "signals") == [(2, {"price": 8.0})]
+    assert await mine.rows(1, "position") == [(1, {"price": 7.0})]
+    assert await other.rows(0, "signals") == [(2, {"price": 9.0})]
+    assert [await mine.position(0), await mine.position(1), await other.position(0)] == [5, 3, 1]
+    assert await database[APP_TABLES].count_documents({"app": "mine"}) == len(KEPT) + 2

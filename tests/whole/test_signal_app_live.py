@@ -1,0 +1,94 @@
+"""An app that asks three simulated exchanges for their tickers, on a running session: its signals are those of the
+formula, a killed run goes on, its table outlives the session, and over the recording it gives the same."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.cep.hosts.signal_app import REGION, TICKERS, expected_signals, signal_text
+from tests.whole.running import COMMAND, ROOT, new_home, running_paper
+
+pytestmark = pytest.mark.whole
+
+ADDRESSES = "[apps.addresses]\n" + "".join(f'"{one.origin}" = "simulated:{one.exchange}"\n' for one in TICKERS)
+COUNT = """@App:name('signals') CREATE TRIGGER Once WITH (expression = 'start');
+CREATE TABLE GLOBAL signals (exchange string, region string, price double, at long);
+CREATE SINK Kept WITH (type = 'log') (exchange string, price double);
+INSERT INTO Kept SELECT s.exchange, s.price FROM Once AS o JOIN signals AS s;
+"""
+
+
+def started(home: Path, app: Path, *words: str) -> subprocess.Popen[str]:
+    """`arbitrage app run` where the operator's configuration is."""
+    environment = os.environ | {"ARBITRAGE_HOME": str(home), "PYTHONPATH": str(ROOT)}
+    command = (*COMMAND, "app", "run", str(app), "--var", f"region={REGION}", *words)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=home, env=environment
+    )
+
+
+def killed(run: subprocess.Popen[str]) -> None:
+    """With all that it started, as nothing else would end it so suddenly."""
+    processes = psutil.Process(run.pid).children(recursive=True)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    for process in processes:
+        if process.is_running():
+            process.kill()
+
+
+def rows_of(path: Path) -> dict[str, dict[str, object]]:
+    """By id; a row that was written twice says the same."""
+    rows: dict[str, dict[str, object]] = {}
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        assert rows.setdefault(row["id"], row) == row
+    return rows
+
+
+def test_an_app_of_three_exchanges_tickers(tmp_path: Path) -> None:
+    home, app, count = new_home(tmp_path / "home"), tmp_path / "signals.app", tmp_path / "count.app"
+    (home / "arbitrage.toml").write_text(ADDRESSES)
+    app.write_text(signal_text("1 sec"))
+    count.write_text(COUNT)
+    with running_paper(home, "--record") as paper:
+        paper.wait_for("trading on paper", 240)
+        session = paper.session.session_id
+        first = started(home, app, "--json", str(tmp_path / "killed.jsonl"))
+        asked = tmp_path / "killed.jsonl"
+        paper.until(lambda: asked.exists() and asked.read_text().count("MeanYen") > 5, 120, "no answer came")
+        killed(first)
+        second = started(home, app, "--json", str(tmp_path / "rows.jsonl"), "--seconds", "40")
+        said, _ = second.communicate(timeout=200)
+        assert second.returncode == 0, said
+        # another version of the app's text begins with what the first one kept
+        third = started(home, count, "--json", str(tmp_path / "kept.jsonl"), "--seconds", "5")
+        told, _ = third.communicate(timeout=200)
+        assert third.returncode == 0, told
+        assert paper.stop(180) == 0, paper.said
+    rows = rows_of(tmp_path / "rows.jsonl")
+    replayed = started(home, app, "--json", str(tmp_path / "again.jsonl"), "--replay", session)
+    again_said, _ = replayed.communicate(timeout=200)
+    assert replayed.returncode == 0, again_said
+    again = rows_of(tmp_path / "again.jsonl")
+    assert {row_id: again.get(row_id) for row_id in rows} == rows
+    ordered = sorted(again.values(), key=lambda row: [int(part) for part in str(row["id"]).split(":")[-2:]])
+    signals = 0
+    for ticker in TICKERS:
+        values = [(row["stream"], row["values"]) for row in ordered if isinstance(row["values"], dict)]
+        mine = [(stream, one) for stream, one in values if one.get("exchange") == ticker.exchange]
+        closes = [one["close"] for stream, one in mine if stream == f"Mean{ticker.name}"]
+        given = [("BUY" if stream == "Bought" else "SELL", one["price"])
+                 for stream, one in mine if stream in ("Bought", "Sold")]  # fmt: skip
+        assert len(closes) > 20
+        assert given == expected_signals(closes)
+        signals += len(given)
+    assert signals > 0
+    assert said.count(" BUY ") + said.count(" SELL ") > 0
+    kept = [row["values"] for row in rows_of(tmp_path / "kept.jsonl").values()]
+    assert len(kept) > 0
