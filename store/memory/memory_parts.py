@@ -10,7 +10,15 @@ from market.decide.circuit_breaker import Failure, Health, with_failure
 from market.decide.settings import Settings
 from market.trade.leases import Actor, Lease, Veto, acquired, released, renewed
 from market.trade.lifecycle import Moment
-from market.trade.moving_average import AverageOrder, AverageState, AverageTrade, Close, after_close, with_order
+from market.trade.moving_average import (
+    AverageOrder,
+    AverageRule,
+    AverageState,
+    AverageTrade,
+    Close,
+    after_close,
+    with_order,
+)
 from market.trade.reservation_state import BalanceRow, reported_rows
 from session.clock import Clock
 from store.preconditions import check_lease, in_force
@@ -156,10 +164,12 @@ class MemoryAverages:
         self._states: dict[tuple[str, str], AverageState] = {}
         self._trades: dict[str, AverageTrade] = {}
 
-    async def record_close(self, close: Close, *, with_order: bool, by: Actor) -> AverageTrade | None:
+    async def record_close(
+        self, close: Close, rule: AverageRule, *, with_order: bool, by: Actor
+    ) -> AverageTrade | None:
         key = (close.exchange, close.symbol)
         before = self._states.get(key, AverageState())
-        state, trade = after_close(before, close, self._moment(by).now, with_order=with_order)
+        state, trade = after_close(before, close, rule, self._moment(by).now, with_order=with_order)
         self._states[key] = state
         if trade is not None:
             self._trades[trade.trade_id] = trade
