@@ -24,6 +24,7 @@ from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade,
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 from market.trade.reservations import Reservation, ReservationResult
+from session.audit_entry import AuditEntry
 from session.backtest_requests import (
     BacktestFigures,
     BacktestJob,
@@ -209,6 +210,13 @@ class SettingsStore(Protocol):
     async def change(self, changed: Settings, expected_version: int, who: str) -> Settings:
         """Replace them and increment the version; who, when, before and after are stored. Raises
         VersionConflictError."""
+        ...
+
+    async def halt_exchange(self, exchange: str, entry: AuditEntry) -> Settings | None:
+        """Take the exchange off `enabled_exchanges`, whatever else is changed at the same time, and keep the entry in
+        the audit log, at the store's time: both in one transaction, once for the entry's id. A repeat changes nothing,
+        also where the exchange was enabled again since. The settings in force afterwards; None where there are
+        none."""
         ...
 
     def watch(self) -> AsyncIterator[Settings]:

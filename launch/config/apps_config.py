@@ -40,6 +40,8 @@ class AppsConfiguration(BaseModel):
     """Python files whose functions apps may name."""
     models: Path | None = None
     """ONNX files that apps may name."""
+    may_halt: tuple[str, ...] = ()
+    """Names of apps whose rows in `Halts` take an exchange off; read where a session starts."""
     limits: AppLimitConfiguration = AppLimitConfiguration()
 
 

@@ -20,9 +20,10 @@ from market.trade.moving_average import (
     with_order,
 )
 from market.trade.reservation_state import BalanceRow, reported_rows
+from session.audit_entry import AuditEntry
 from session.clock import Clock
 from store.preconditions import check_lease, in_force
-from store.settings_versions import Following, SettingsVersions
+from store.settings_versions import Audited, Following, SettingsVersions
 from store.store_port import Balances
 
 
@@ -64,9 +65,12 @@ class MemoryLeases:
 class MemorySettings(SettingsVersions):
     """`store.store_port.SettingsStore`."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self.versions: list[tuple[Settings, str]] = []
         """Every version with who made it, oldest first."""
+        self.audited: dict[str, AuditEntry] = {}
+        """By id, what was kept of changes in the audit log."""
         self._watching: set[Queue[Settings]] = set()
 
     @property
@@ -80,8 +84,13 @@ class MemorySettings(SettingsVersions):
     async def current(self) -> Settings | None:
         return self.newest
 
-    async def put(self, following: Following, who: str) -> Settings | None:
+    async def put(self, following: Following, who: str, audited: Audited | None = None) -> Settings | None:
         after = following(self.newest)
+        if audited is not None and self.newest is not None and after is not None:
+            entry = audited(self.newest, after)
+            if entry.entry_id in self.audited:
+                return self.newest
+            self.audited[entry.entry_id] = replace(entry, at=self._clock.now())
         if after is not None and after is not self.newest:
             self.versions.append((after, who))
             for queue in self._watching:
