@@ -80,6 +80,8 @@ class AverageTrade:
     at: int
     """When it was recorded, by the store's clock, microseconds."""
     order: "AverageOrder | None" = None
+    closes: tuple[BoundedDecimal, ...] = ()
+    """Those before this one that it follows from, the newest last; none in what earlier versions stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,7 @@ def after_close(
         average=crossing.mean,
         at=now,
         order=AverageOrder() if with_order else None,
+        closes=state.average.closes,
     )
     return after, trade
 

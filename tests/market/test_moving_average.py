@@ -181,6 +181,7 @@ def test_a_crossing_has_all_fields_of_the_original() -> None:
         average=Decimal(5),
         at=NOW,
         order=AverageOrder("wanted"),
+        closes=(Decimal(5), Decimal(4)),
     )
 
 
