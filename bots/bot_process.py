@@ -29,6 +29,7 @@ from market.money import ZERO
 from market.trade.inflight_orders import WITHOUT_CLIENT_IDS
 from market.trade.leases import Actor
 from market.trade.leg_planning import advancing
+from market.trade.moving_average import AverageRule
 from session.clock import SystemClock
 from session.session import Session
 from session.tasks import run_all
@@ -52,12 +53,13 @@ SETTINGS_POLL_SECONDS = 0.25
 async def run_bot(
     session: Session,
     exchange: str,
+    average_rule: AverageRule,
     ready: Callable[[], None],
     environment: Mapping[str, str] | None = None,
     draining: Draining | None = None,
 ) -> None:
     """Trade for `exchange` until cancelled. `ready` is called once the opening balances are stored and opportunities
-    are read.
+    are read. `average_rule`: of the moving average strategy.
 
     `environment` holds the API keys of a real account and the switch that arms live trading.
 
@@ -68,7 +70,7 @@ async def run_bot(
         raise BotError(f"this session has no exchange {exchange}, only {', '.join(session.exchanges)}.")
     draining = draining or Draining()
     try:
-        await run_until_drained(_trade(session, exchange, ready, environment or {}, draining), draining)
+        await run_until_drained(_trade(session, exchange, average_rule, ready, environment or {}, draining), draining)
     except FencedOutError as error:
         log.warning("%s", error, extra={"exchange": exchange})
     except ExceptionGroup as failures:
@@ -79,7 +81,12 @@ async def run_bot(
 
 
 async def _trade(
-    session: Session, exchange: str, ready: Callable[[], None], environment: Mapping[str, str], draining: Draining
+    session: Session,
+    exchange: str,
+    average_rule: AverageRule,
+    ready: Callable[[], None],
+    environment: Mapping[str, str],
+    draining: Draining,
 ) -> None:
     async with AsyncExitStack() as stack:
         store = await retry_until_done(lambda: open_store(session))
@@ -95,7 +102,8 @@ async def _trade(
             lease.carry_usage(account)
         stack.push_async_callback(account.close)
         latest_rows = await _open_latest_rows(session, stack)
-        strategy = AverageTrader(exchange, session, store, NewestQuotes(latest_rows), session.clock(), cache, by)
+        quotes = NewestQuotes(latest_rows)
+        strategy = AverageTrader(exchange, session, store, quotes, average_rule, session.clock(), cache, by)
         reconciliation = _reconciliation(session, store, account, cache, by)
         background_tasks = (strategy.run, reconciliation.run, *_dead_mans_switch_task(account, stack))
         bot_loop = BotLoop(

@@ -65,3 +65,5 @@ class AccessTerms:
     guesses: RateTerms = field(default=RateTerms(0.2, 10))
     """Wrong keys, tickets and tokens from one address."""
     oidc: OidcTerms | None = None
+    halting_apps: tuple[str, ...] = ()
+    """Names of the stream apps whose rows may take an exchange off."""

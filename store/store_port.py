@@ -20,10 +20,11 @@ from market.trade.arbitrages import Arbitrage, Leg, LegRole, Rejection
 from market.trade.grants import Grant
 from market.trade.leases import Actor, Lease, Veto
 from market.trade.leg_lifecycle import Advance
-from market.trade.moving_average import AverageOrder, AverageTrade, Close
+from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 from market.trade.reservations import Reservation, ReservationResult
+from session.audit_entry import AuditEntry
 from session.backtest_requests import (
     BacktestFigures,
     BacktestJob,
@@ -42,10 +43,12 @@ Balances = dict[str, dict[str, Decimal]]
 class Averages(Protocol):
     """The moving average strategy's state of one session, so that bots keep none."""
 
-    async def record_close(self, close: Close, *, with_order: bool, by: Actor) -> AverageTrade | None:
-        """Take the close into its market's average, once a period, and write the signal that it gives, if any, in the
-        same transaction. None where there is no signal, or its period was recorded before. `with_order`: the signal's
-        order is `wanted`.
+    async def record_close(
+        self, close: Close, rule: AverageRule, *, with_order: bool, by: Actor
+    ) -> AverageTrade | None:
+        """Take the close into its market's average, once a period, and write the signal that `rule` gives, if any, in
+        the same transaction, which may ask it again. None where there is no signal, or its period was recorded before.
+        `with_order`: the signal's order is `wanted`.
         """
         ...
 
@@ -207,6 +210,13 @@ class SettingsStore(Protocol):
     async def change(self, changed: Settings, expected_version: int, who: str) -> Settings:
         """Replace them and increment the version; who, when, before and after are stored. Raises
         VersionConflictError."""
+        ...
+
+    async def halt_exchange(self, exchange: str, entry: AuditEntry) -> Settings | None:
+        """Take the exchange off `enabled_exchanges`, whatever else is changed at the same time, and keep the entry in
+        the audit log, at the store's time: both in one transaction, once for the entry's id. A repeat changes nothing,
+        also where the exchange was enabled again since. The settings in force afterwards; None where there are
+        none."""
         ...
 
     def watch(self) -> AsyncIterator[Settings]:

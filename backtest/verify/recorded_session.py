@@ -3,7 +3,7 @@
 <session>/log/session.json              what the session was; written last, so where it stands all else does
 <session>/log/ticks/                    the tick set
 <session>/log/opportunities.parquet     partition, offset, time, value
-<session>/log/books/*.jsonl             arbitrages with their steps, rejections, settings, fills: one JSON object a line
+<session>/log/books/*.jsonl             one JSON object a line: arbitrages, rejections, signals, settings, fills
 <session>/log/raw/                      what the first two are made of; gone once they are
 """
 
@@ -23,6 +23,7 @@ from datasets.ticksets.log_tick_set import LogSpan
 from datasets.ticksets.tick_set import TickSet, open_tick_set
 from market.instruments.markets import Market
 from market.trade.arbitrages import Rejection
+from market.trade.moving_average import AverageTrade
 from market.validation_messages import sentence_of
 from store.queries.session_export import ExportedArbitrage, ExportedFill
 from store.server.documents import SettingsVersion
@@ -31,8 +32,8 @@ FORMAT = 3
 """Of the records of decisions; raised with each change of their names."""
 SESSION, TICK_SET, OPPORTUNITIES = "session.json", "ticks", "opportunities.parquet"
 BOOKS = Path("books")
-ARBITRAGES, REJECTIONS, SETTINGS, FILLS = (
-    BOOKS / f"{name}.jsonl" for name in ("arbitrages", "rejections", "settings", "fills")
+ARBITRAGES, REJECTIONS, SIGNALS, SETTINGS, FILLS = (
+    BOOKS / f"{name}.jsonl" for name in ("arbitrages", "rejections", "signals", "settings", "fills")
 )
 
 Value = TypeVar("Value")
@@ -61,6 +62,7 @@ HEAD = TypeAdapter(SessionHead)
 EXPORTED_ARBITRAGE = TypeAdapter(ExportedArbitrage)
 EXPORTED_FILL = TypeAdapter(ExportedFill)
 REJECTION = TypeAdapter(Rejection)
+SIGNAL = TypeAdapter(AverageTrade)
 SETTINGS_VERSION = TypeAdapter(SettingsVersion)
 
 
@@ -115,6 +117,15 @@ class RecordedSession:
 
     def rejections(self) -> Iterator[Rejection]:
         return self._lines(REJECTIONS, REJECTION)
+
+    @property
+    def has_signals(self) -> bool:
+        """Not where an earlier version recorded it."""
+        return str(SIGNALS) in self.head.kept or (self.folder / SIGNALS).exists()
+
+    def signals(self) -> Iterator[AverageTrade]:
+        """Of the moving average, oldest first."""
+        return self._lines(SIGNALS, SIGNAL) if self.has_signals else iter(())
 
     def settings(self) -> Iterator[SettingsVersion]:
         """By version."""

@@ -11,7 +11,9 @@ from backtest.verify.verify_decisions import Decisions
 from backtest.verify.verify_feeds import feed_difference
 from backtest.verify.verify_opportunities import Derived, Key, Pair, Recorded, derived_values, is_opportunity, key_of
 from backtest.verify.verify_settings import settings_difference
+from backtest.verify.verify_signals import by_id, order_difference, signal_difference
 from bots.decide.reserver import NO_DECIDER
+from cep.hosts.average_app import shipped_average_app
 from datasets.ticksets.tick_set import TickSet
 from market.instruments.orders import Fill
 from market.money import ZERO, decimal_of
@@ -32,6 +34,7 @@ class Verified:
     """Ticks compared with the feeds' own recordings."""
     opportunities: int = 0
     rejections: int = 0
+    signals: int = 0
     arbitrages: int = 0
     steps: int = 0
     older: Counter[str] = field(default_factory=Counter)
@@ -67,6 +70,7 @@ def _differences(session: RecordedSession, derive: Derive, outcome: Verified) ->
     yield from _rejection_differences(session, decisions, referenced, outcome)
     yield _count_difference(session, recorded.messages)
     yield from _arbitrage_differences(session, decisions, outcome)
+    yield from _signal_differences(session, outcome)
 
 
 def _kept_difference(session: RecordedSession) -> FirstDifference | None:
@@ -185,6 +189,22 @@ def _arbitrage_differences(
         yield FirstDifference(
             f"fill {next(iter(entered))} of arbitrage {identity}", "arbitrage", NOTHING, "one that traded"
         )
+
+
+def _signal_differences(session: RecordedSession, outcome: Verified) -> Iterator[FirstDifference | None]:
+    """By the text of the moving average's app that this version has."""
+    if not session.has_signals:
+        return
+    rule = shipped_average_app()
+    signals = by_id(session.signals())
+    for signal in signals.values():
+        if not signal.closes:
+            outcome.older["signals"] += 1
+            continue
+        yield signal_difference(signal, rule)
+        outcome.signals += 1
+    for kept in session.arbitrages():
+        yield order_difference(kept.arbitrage, signals, session.head.span.started_at)
 
 
 def _ledger_difference(kept: ExportedArbitrage, entered: Mapping[str, Fill]) -> FirstDifference | None:

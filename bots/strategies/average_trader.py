@@ -16,7 +16,7 @@ from market.instruments.markets import FxRoute, Market, fx_route
 from market.money import Price
 from market.time_units import MICROSECONDS
 from market.trade.leases import Actor
-from market.trade.moving_average import AverageOrder, AverageTrade, Close, order_of, period_of
+from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close, order_of, period_of
 from session.clock import Clock, ReplayClock, SystemClock, wall_seconds
 from session.session import Session
 from store.store_port import TradeStore
@@ -47,6 +47,7 @@ class AverageTrader:
     session: Session
     store: TradeStore
     quotes: Quotes
+    rule: AverageRule
     clock: Clock
     cache: StateCache
     by: Actor
@@ -81,7 +82,7 @@ class AverageTrader:
             if latest is None or not latest.is_fresh(self.clock.now(), self.cache.settings.max_quote_age_ms * 1_000):
                 continue
             close = self._close(market, latest, period)
-            trade = await self.store.averages.record_close(close, with_order=with_order, by=self.by)
+            trade = await self.store.averages.record_close(close, self.rule, with_order=with_order, by=self.by)
             if trade is not None:
                 self._may_be_unsettled |= with_order
                 log.info("price crossed its moving average", extra={"trade_id": trade.trade_id})

@@ -3,12 +3,13 @@
 A case is one JSON object: `id`; `events`, each `[time, stream, values]`; `outputs`, the streams that are watched;
 `expected`: `{"out": [[stream, time, expired, values], …]}` in order; `queries` and `expected.query` likewise, with
 `[query, time, rows in, rows removed]` of a chunk each. `compare` is "ordered" or "set"; `times: false` leaves out
-times; `app` is a text of its own for the case. Streams are compared each for itself.
+times; `app` is a text of its own for the case. Streams are compared each for itself. A decimal is a text.
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from decimal import Decimal
 from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -24,6 +25,7 @@ from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.app_limits import AppLimitError
 from cep.parts.chunks import CURRENT, EXPIRED, Chunk
 from cep.parts.scope import Columns
+from market.money import decimal_of, text_of
 
 RELATIVE = 1e-6
 """A float has 32 bits."""
@@ -67,6 +69,7 @@ _TYPES: Mapping[ValueType, tuple[type, ...]] = {
     "float": (int, float),
     "double": (int, float),
     "bool": (bool,),
+    "decimal": (str,),
 }
 """What JSON has for each type of a column."""
 
@@ -148,13 +151,19 @@ class _Watched:
         problem = row_problem(columns, values)
         if problem is not None:
             raise AppCaseError(f"the event of {stream!r} at {at} {problem}")
+        row = tuple(_value(one, column.type) for one, column in zip(values, columns, strict=True))
         try:
-            self._engine.send(stream, at, tuple(values))
+            self._engine.send(stream, at, row)
             self._engine.check_limits()
         except (*FAULTS, AppLimitError) as error:
             raise AppCaseError(f"the event of {stream!r} at {at} cannot be computed: {error}") from error
         except RecursionError as error:
             raise AppCaseError(f"the event of {stream!r} at {at} cannot be computed: it feeds itself") from error
+
+
+def _value(value: Any, kind: ValueType) -> Any:
+    """A decimal is a text in JSON, whose numbers are doubles."""
+    return decimal_of(value) if kind == "decimal" and value is not None else value
 
 
 def _told(query: str, chunk: Chunk) -> Iterable[Any]:
@@ -228,13 +237,21 @@ def row_problem(columns: Columns, values: Sequence[Any]) -> str | None:
     for column, value in zip(columns, values, strict=True):
         if value is not None and type(value) not in _TYPES.get(column.type, (type(value),)):
             return f"has {value!r} in {column.name!r}, which is {column.type}"
+        if column.type == "decimal" and value is not None:
+            try:
+                decimal_of(value)
+            except ValueError as error:
+                return f"has no decimal in {column.name!r}: {error}"
     return None
 
 
 def same_values(mine: Any, theirs: Any) -> bool:
-    """Whole numbers exactly, others to a millionth; lists value by value."""
+    """Whole numbers and decimals exactly, others to a millionth; lists value by value. `theirs` has decimals as
+    texts."""
     if isinstance(mine, tuple | list) and isinstance(theirs, tuple | list):
         return len(mine) == len(theirs) and all(same_values(one, two) for one, two in zip(mine, theirs, strict=True))
+    if isinstance(mine, Decimal):
+        return isinstance(theirs, str) and text_of(mine) == theirs
     if _is_number(mine) and _is_number(theirs):
         if isinstance(mine, int) and isinstance(theirs, int):
             return mine == theirs

@@ -276,13 +276,19 @@ def _bot(arguments: argparse.Namespace) -> int:
     load_ccxt_on_demand()
     from bots.bot_process import run_bot
     from bots.draining import Draining
+    from cep.errors import CepCannotStartError
+    from cep.hosts.average_app import shipped_average_app
 
     # transactions run in threads: each of their answers may wait this long for a loop that is busy
     sys.setswitchinterval(BOT_SWITCH_SECONDS)
     session, draining = _session_with(arguments.name, "bot"), Draining()
+    try:
+        average_rule = shipped_average_app()
+    except CepCannotStartError as error:
+        raise CannotStartError(str(error)) from None
 
     def entry(of: Session, ready: Ready) -> Coroutine[object, object, None]:
-        return run_bot(of, arguments.name, ready, os.environ, draining)
+        return run_bot(of, arguments.name, average_rule, ready, os.environ, draining)
 
     return _run_part(session, bot_name(arguments.name, arguments.number), entry, draining.request)
 

@@ -74,5 +74,5 @@ def outcome_lines(session: RecordedSession, outcome: Verified) -> list[str]:
     return [
         *lines,
         f"no difference: {outcome.opportunities:,} opportunities, {outcome.rejections:,} rejections, "
-        f"{outcome.arbitrages:,} arbitrages verified",
+        f"{outcome.arbitrages:,} arbitrages, {outcome.signals:,} signals verified",
     ]

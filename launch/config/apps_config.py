@@ -47,6 +47,8 @@ class AppsConfiguration(BaseModel):
     """ONNX files that apps may name."""
     addresses: dict[Origin, Address] = Field(default_factory=dict)
     """`[apps.addresses]`: where the requests of apps go, by the origin in their texts; others are not made."""
+    may_halt: tuple[str, ...] = ()
+    """Names of apps whose rows in `Halts` take an exchange off; read where a session starts."""
     limits: AppLimitConfiguration = AppLimitConfiguration()
 
 

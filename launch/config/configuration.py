@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -168,7 +169,7 @@ class Configuration(BaseModel):
     @property
     def access(self) -> AccessTerms:
         """Who may read and change."""
-        return access_terms(self.require_key, self.limits, self.oidc)
+        return replace(access_terms(self.require_key, self.limits, self.oidc), halting_apps=self.apps.may_halt)
 
     @property
     def session_exchanges(self) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ from backtest.verify.recorded_session import (
     SESSION,
     SETTINGS,
     SETTINGS_VERSION,
+    SIGNAL,
+    SIGNALS,
     TICK_SET,
     SessionHead,
 )
@@ -134,7 +136,7 @@ def _head(session: Session, started: int, raw: Path) -> SessionHead:
         last={base: last[base] for base in session.bases},
         started_at=started,
     )
-    kept = {str(name): _lines_in(raw.parent / name) for name in (ARBITRAGES, REJECTIONS, SETTINGS, FILLS)}
+    kept = {str(name): _lines_in(raw.parent / name) for name in (ARBITRAGES, REJECTIONS, SIGNALS, SETTINGS, FILLS)}
     return SessionHead(session.mode, span, kept=kept)
 
 
@@ -158,6 +160,8 @@ async def _decisions(export: SessionExport, folder: Path) -> None:
     await _write(folder / FILLS.name, export.fills(), EXPORTED_FILL)
     await _write(folder / ARBITRAGES.name, export.arbitrages(), EXPORTED_ARBITRAGE)
     await _write(folder / REJECTIONS.name, export.rejections(), REJECTION)
+    # each order's signal was there first
+    await _write(folder / SIGNALS.name, export.signals(), SIGNAL)
 
 
 async def _versions(export: SessionExport, folder: Path) -> None:

@@ -1,18 +1,15 @@
-"""The moving average strategy: closes → mean of the last ten → a signal when the price crosses it. Pure and exact.
+"""The moving average strategy: a close each period → a signal when it crosses the mean → an order. Pure and exact.
 
-Means are compared as fractions: rounded ones would see a crossing in a price that stands still.
+What the mean is over and what a crossing is, an app's text says (`apps/moving-average.app`).
 """
 
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
-from typing import Literal
+from typing import Literal, Protocol
 
 from market.instruments.orders import Side
 from market.money import ZERO, BoundedDecimal, Price, total
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
 
-WINDOW = 10
 STRATEGY = "MA Trading"
 
 Sign = Literal[-1, 0, 1]
@@ -25,28 +22,20 @@ SIDES: dict[TradeType, Side] = {"BUY": "buy", "SELL": "sell"}
 
 @dataclass(frozen=True, slots=True)
 class MovingAverage:
-    """The last ten closes of one market, the newest last, and on which side of their mean the newest stands."""
+    """The closes of one market that its mean is over, the newest last, and on which side of it the newest stands."""
 
     closes: tuple[BoundedDecimal, ...] = ()
     sign: Sign = 0
     """0: on the mean itself, as the first close always is."""
 
-    @property
-    def mean(self) -> Decimal:
-        """To 28 digits, for people to read; no decision is made on it. Raises ZeroDivisionError without closes."""
-        return total(self.closes) / len(self.closes)
 
+@dataclass(frozen=True, slots=True)
+class AverageCrossing:
+    """This close and the one before stand on different sides of their means."""
 
-def next_average(before: MovingAverage, close: Decimal) -> tuple[MovingAverage, TradeType | None]:
-    """The average with `close`, and the signal where this close and the one before stand on different sides of theirs.
-
-    The first means are of 1, 2, … closes. A close on the mean breaks the sequence: the next one signals nothing.
-    """
-    closes = (*before.closes, close)[-WINDOW:]
-    after = MovingAverage(closes, _sign(closes))
-    if before.sign * after.sign >= 0:
-        return after, None
-    return after, "BUY" if after.sign > 0 else "SELL"
+    trade_type: TradeType
+    mean: BoundedDecimal
+    """The mean that was crossed, to 28 digits, for people to read; no decision is made on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +52,14 @@ class Close:
     """Market time when it was looked at, microseconds."""
     trade_location: str
     """Region of the bot that looks."""
+
+
+class AverageRule(Protocol):
+    """What a close means. One definition, the app's text: `cep.hosts.average_app`; who composes a bot hands it over."""
+
+    def __call__(self, before: MovingAverage, close: Close) -> tuple[MovingAverage, AverageCrossing | None]:
+        """The average with `close`, and the crossing, if it is one. The answer depends on the arguments alone."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +80,8 @@ class AverageTrade:
     at: int
     """When it was recorded, by the store's clock, microseconds."""
     order: "AverageOrder | None" = None
+    closes: tuple[BoundedDecimal, ...] = ()
+    """Those before this one that it follows from, the newest last; none in what earlier versions stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +107,7 @@ class AverageState:
 
 
 def after_close(
-    state: AverageState, close: Close, now: int, *, with_order: bool
+    state: AverageState, close: Close, rule: AverageRule, now: int, *, with_order: bool
 ) -> tuple[AverageState, AverageTrade | None]:
     """The state after `close`, and the trade to write; the same state if its period was recorded already.
 
@@ -116,9 +115,9 @@ def after_close(
     """
     if close.period <= state.period:
         return state, None
-    average, trade_type = next_average(state.average, close.price)
+    average, crossing = rule(state.average, close)
     after = AverageState(close.period, average)
-    if trade_type is None:
+    if crossing is None:
         return after, None
     trade = AverageTrade(
         trade_id=trade_id_of(close),
@@ -129,10 +128,11 @@ def after_close(
         trade_location=close.trade_location,
         trade_price=close.price,
         trade_strategy=STRATEGY,
-        trade_type=trade_type,
-        average=average.mean,
+        trade_type=crossing.trade_type,
+        average=crossing.mean,
         at=now,
         order=AverageOrder() if with_order else None,
+        closes=state.average.closes,
     )
     return after, trade
 
@@ -162,9 +162,3 @@ def with_order(trade: AverageTrade, order: AverageOrder) -> AverageTrade:
 def period_of(now: int, interval_ms: int) -> int:
     """When the period that `now` lies in began, microseconds."""
     return now - now % (interval_ms * 1_000)
-
-
-def _sign(closes: tuple[Decimal, ...]) -> Sign:
-    """Of the newest close minus the mean of all."""
-    difference = Fraction(closes[-1]) * len(closes) - sum(map(Fraction, closes), Fraction(0))
-    return 0 if difference == 0 else 1 if difference > 0 else -1

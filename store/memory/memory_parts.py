@@ -10,11 +10,20 @@ from market.decide.circuit_breaker import Failure, Health, with_failure
 from market.decide.settings import Settings
 from market.trade.leases import Actor, Lease, Veto, acquired, released, renewed
 from market.trade.lifecycle import Moment
-from market.trade.moving_average import AverageOrder, AverageState, AverageTrade, Close, after_close, with_order
+from market.trade.moving_average import (
+    AverageOrder,
+    AverageRule,
+    AverageState,
+    AverageTrade,
+    Close,
+    after_close,
+    with_order,
+)
 from market.trade.reservation_state import BalanceRow, reported_rows
+from session.audit_entry import AuditEntry
 from session.clock import Clock
 from store.preconditions import check_lease, in_force
-from store.settings_versions import Following, SettingsVersions
+from store.settings_versions import Audited, Following, SettingsVersions
 from store.store_port import Balances
 
 
@@ -56,9 +65,12 @@ class MemoryLeases:
 class MemorySettings(SettingsVersions):
     """`store.store_port.SettingsStore`."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self.versions: list[tuple[Settings, str]] = []
         """Every version with who made it, oldest first."""
+        self.audited: dict[str, AuditEntry] = {}
+        """By id, what was kept of changes in the audit log."""
         self._watching: set[Queue[Settings]] = set()
 
     @property
@@ -72,8 +84,13 @@ class MemorySettings(SettingsVersions):
     async def current(self) -> Settings | None:
         return self.newest
 
-    async def put(self, following: Following, who: str) -> Settings | None:
+    async def put(self, following: Following, who: str, audited: Audited | None = None) -> Settings | None:
         after = following(self.newest)
+        if audited is not None and self.newest is not None and after is not None:
+            entry = audited(self.newest, after)
+            if entry.entry_id in self.audited:
+                return self.newest
+            self.audited[entry.entry_id] = replace(entry, at=self._clock.now())
         if after is not None and after is not self.newest:
             self.versions.append((after, who))
             for queue in self._watching:
@@ -156,10 +173,12 @@ class MemoryAverages:
         self._states: dict[tuple[str, str], AverageState] = {}
         self._trades: dict[str, AverageTrade] = {}
 
-    async def record_close(self, close: Close, *, with_order: bool, by: Actor) -> AverageTrade | None:
+    async def record_close(
+        self, close: Close, rule: AverageRule, *, with_order: bool, by: Actor
+    ) -> AverageTrade | None:
         key = (close.exchange, close.symbol)
         before = self._states.get(key, AverageState())
-        state, trade = after_close(before, close, self._moment(by).now, with_order=with_order)
+        state, trade = after_close(before, close, rule, self._moment(by).now, with_order=with_order)
         self._states[key] = state
         if trade is not None:
             self._trades[trade.trade_id] = trade

@@ -53,7 +53,7 @@ class MemoryTradeStore(TradeSteps):
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self.settings = MemorySettings()
+        self.settings = MemorySettings(self._clock)
         self.leases = MemoryLeases(self._clock)
         self.balances = MemoryBalances(self.moment)
         self.health = MemoryHealth(self._clock, self.settings)

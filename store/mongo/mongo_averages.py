@@ -9,6 +9,7 @@ from market.trade.leases import Actor
 from market.trade.moving_average import (
     UNSETTLED_STATES,
     AverageOrder,
+    AverageRule,
     AverageState,
     AverageTrade,
     Close,
@@ -39,14 +40,16 @@ class MongoAverages:
         self._database = database
         self._session_id = session_id
 
-    async def record_close(self, close: Close, *, with_order: bool, by: Actor) -> AverageTrade | None:
+    async def record_close(
+        self, close: Close, rule: AverageRule, *, with_order: bool, by: Actor
+    ) -> AverageTrade | None:
         key = f"{close.exchange}|{close.symbol}"
 
         def step(transaction: Transaction) -> AverageTrade | None:
             now, (leases, states) = read_batch(transaction, [lease_read(by), BatchedRead(AVERAGES, {"_id": key})])
             check_lease_read(leases, by)
             before = self._state_in(states)
-            after, trade = after_close(before, close, now, with_order=with_order)
+            after, trade = after_close(before, close, rule, now, with_order=with_order)
             if after is before:
                 return None
             document = average_state_document(after) | {"session_id": self._session_id}

@@ -1,16 +1,26 @@
 """The settings in force and all their versions: who changed what, when."""
 
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from functools import partial
 
 from pymongo import ASCENDING, InsertOne, ReplaceOne
 
 from market.decide.settings import Settings
+from store.operations.mongo_audit import audit_document
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
-from store.server.documents import SETTINGS, SETTINGS_ID, SETTINGS_VERSIONS, settings_document, settings_of, version_of
+from store.server.documents import (
+    AUDIT,
+    SETTINGS,
+    SETTINGS_ID,
+    SETTINGS_VERSIONS,
+    settings_document,
+    settings_of,
+    version_of,
+)
 from store.server.mongo_client import Database, Document, translated_errors
 from store.server.transactions import Transaction, in_transaction
-from store.settings_versions import Following, SettingsVersions
+from store.settings_versions import Audited, Following, SettingsVersions
 
 WAIT_MS = 250
 """How often at least a watcher hears from the server: bots post nothing once it has been silent for a second."""
@@ -29,10 +39,16 @@ class MongoSettings(SettingsVersions):
             document = await self._database[SETTINGS].find_one({"_id": SETTINGS_ID})
         return None if document is None else settings_of(document)
 
-    async def put(self, following: Following, who: str) -> Settings | None:
+    async def put(self, following: Following, who: str, audited: Audited | None = None) -> Settings | None:
         def step(transaction: Transaction) -> Settings | None:
             current = settings_in(transaction)
             after = following(current)
+            if audited is not None and current is not None and after is not None:
+                entry = audited(current, after)
+                if transaction.find_one(AUDIT, {"_id": entry.entry_id}) is not None:
+                    return current
+                document = audit_document(replace(entry, at=transaction.now()))
+                transaction.write(AUDIT, [InsertOne(document)])
             if after is not None and after is not current:
                 _store(transaction, current, after, who)
             return after

@@ -44,7 +44,7 @@ class MongoAudit:
 
     async def record(self, entry: AuditEntry) -> None:
         """An entry of what was done elsewhere, at its own time; a repeat changes nothing."""
-        document: Document = {"_id": entry.entry_id, **_plain(entry)}
+        document = audit_document(entry)
         with translated_errors():
             await self._database[AUDIT].update_one({"_id": entry.entry_id}, {"$setOnInsert": document}, upsert=True)
 
@@ -74,10 +74,9 @@ def _wanted(wanted: AuditFilter) -> Document:
     return conditions | ({"at": at} if at else {})
 
 
-def _plain(entry: AuditEntry) -> Document:
+def audit_document(entry: AuditEntry) -> Document:
     document: Document = _ENTRY.dump_python(entry, mode="json")
-    del document["entry_id"]
-    return document
+    return {"_id": document.pop("entry_id"), **document}
 
 
 def _entry_of(document: Mapping[str, object]) -> AuditEntry:

@@ -8,16 +8,19 @@ from pymongo import ASCENDING
 
 from market.instruments.orders import Fill
 from market.trade.arbitrages import Arbitrage, Rejection
+from market.trade.moving_average import AverageTrade
 from session.session import Session
 from store.mongo.mongo_arbitrages import OLDEST_FIRST
 from store.server.documents import (
     ARBITRAGES,
+    AVERAGE_TRADES,
     FILLS,
     REJECTIONS,
     SETTINGS_VERSIONS,
     STEPS,
     SettingsVersion,
     arbitrage_of,
+    average_trade_of,
     fill_of,
     rejection_of,
     version_of,
@@ -65,6 +68,12 @@ class SessionExport:
         with translated_errors():
             async for document in self._database[SETTINGS_VERSIONS].find().sort("_id", ASCENDING):
                 yield version_of(document)
+
+    async def signals(self) -> AsyncGenerator[AverageTrade]:
+        """Of the moving average, oldest first."""
+        with translated_errors():
+            async for document in self._database[AVERAGE_TRADES].find(self._own).sort(OLDEST_FIRST):
+                yield average_trade_of(document)
 
     async def fills(self) -> AsyncGenerator[ExportedFill]:
         """Of the session's ledger, oldest first; without those of arbitrages that began in an earlier session and

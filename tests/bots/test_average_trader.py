@@ -18,15 +18,17 @@ from exchanges.paper.paper_account import PaperAccount
 from exchanges.paper.paper_journal import PaperJournal
 from market.decide.settings import Settings
 from market.instruments.orders import OrderReport
+from market.money import Price
 from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing
-from market.trade.moving_average import AverageOrder, AverageTrade, MovingAverage, next_average
+from market.trade.moving_average import AverageOrder, AverageRule, AverageTrade, Close, MovingAverage
 from session.clock import Clock, ReplayClock, SystemClock
 from session.session import Session
 from store.memory.memory_store import MemoryTradeStore
 from tests.bots.exchange_floor import until
 from tests.bots.ledger import balances_by_fills
 from tests.bots.test_single_order import seen
+from tests.market.average_rules import app_rule, naive_rule
 from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, settings_of
 from tests.store.booking import finish_leg
 from tests.store.conftest import SteppedClock
@@ -67,6 +69,7 @@ class Bench:
     settings: Settings = SIGNALS
     clock: SteppedClock = field(default_factory=SteppedClock)
     shown: Shown = field(default_factory=Shown)
+    rule: AverageRule = field(default_factory=app_rule)
 
     def __post_init__(self) -> None:
         self.clock.time -= self.clock.time % INTERVAL
@@ -76,7 +79,7 @@ class Bench:
 
     def process(self) -> AverageTrader:
         """Another one, that knows nothing."""
-        return AverageTrader("alpha", SESSION, self.store, self.shown, self.clock, self.cache, by=UNFENCED)
+        return AverageTrader("alpha", SESSION, self.store, self.shown, self.rule, self.clock, self.cache, by=UNFENCED)
 
     async def open(self) -> None:
         await self.store.settings.create(self.settings)
@@ -100,11 +103,12 @@ class Bench:
 
 
 def expected(prices: Sequence[str]) -> list[tuple[str, Decimal]]:
-    average, reported = MovingAverage(), []
+    average, reported = MovingAverage(), list[tuple[str, Decimal]]()
     for price in prices:
-        average, signal = next_average(average, Decimal(price))
-        if signal is not None:
-            reported.append((str(signal), Decimal(price)))
+        close = Close("alpha", "us", "BTC/USD", Price(Decimal(price)), 0, 0, "us")
+        average, crossing = naive_rule(average, close)
+        if crossing is not None:
+            reported.append((crossing.trade_type, close.price))
     return reported
 
 
@@ -192,7 +196,9 @@ async def test_in_a_replay_periods_are_of_recorded_time() -> None:
     for clock, price in zip(times, PRICES, strict=False):
         recorded: Clock = clock
         bench.shown.quotes[KEY] = seen(USD_MARKET, price, price, "1", clock.now(), clock.now())
-        await AverageTrader("alpha", SESSION, bench.store, bench.shown, recorded, bench.cache, by=UNFENCED).run_once()
+        await AverageTrader(
+            "alpha", SESSION, bench.store, bench.shown, bench.rule, recorded, bench.cache, by=UNFENCED
+        ).run_once()
     (trade,) = await bench.store.averages.trades()
     assert trade.trade_id == f"alpha|BTC/USD|{3 * INTERVAL}"
 
@@ -333,7 +339,9 @@ async def test_two_processes_that_see_one_signal_reserve_it_once() -> None:
 async def test_a_market_that_this_session_has_not() -> None:
     bench = await bench_with_a_lost_requested()
     elsewhere = replace(SESSION, markets=(EUR_MARKET,))
-    await AverageTrader("alpha", elsewhere, bench.store, bench.shown, bench.clock, bench.cache, by=UNFENCED).run_once()
+    await AverageTrader(
+        "alpha", elsewhere, bench.store, bench.shown, bench.rule, bench.clock, bench.cache, by=UNFENCED
+    ).run_once()
     assert await bench.order() == AverageOrder("rejected", "market_missing")
 
 
@@ -358,7 +366,7 @@ async def desk_at_work(tmp_path: Path) -> AsyncIterator[tuple[Bench, PaperAccoun
         fee_rate=lambda: Decimal("0.001"),
         latency_ms=0,
     )
-    strategy = AverageTrader("alpha", SESSION, store, bench.shown, clock, cache, by=UNFENCED)
+    strategy = AverageTrader("alpha", SESSION, store, bench.shown, bench.rule, clock, cache, by=UNFENCED)
     bot_loop = BotLoop(
         store,
         account,

@@ -25,6 +25,7 @@ from tests.bots.ledger import balances_by_fills
 from tests.bots.opportunity_rows import opportunity_row
 from tests.bots.served_opportunity import MARKETS, TRADED, served_opportunity
 from tests.exchanges.served import Served, served
+from tests.market.average_rules import app_rule
 
 ROUND = (
     ("coinbaseexchange", "bitstamp"),
@@ -99,7 +100,9 @@ async def stage(kafka_address: str, mongodb_uri: str, tmp_path: Path) -> AsyncIt
         await store.settings.create(ANYTHING)
         one = Stage(world, session, store, writer)
         ready = {exchange: asyncio.Event() for exchange in TRADED}
-        one.bots = [asyncio.create_task(run_bot(session, exchange, ready[exchange].set)) for exchange in TRADED]
+        one.bots = [
+            asyncio.create_task(run_bot(session, exchange, app_rule(), ready[exchange].set)) for exchange in TRADED
+        ]
         async with asyncio.timeout(WAIT_SECONDS):
             for event in ready.values():
                 await event.wait()
@@ -138,7 +141,7 @@ async def test_a_bot_begins_with_what_its_exchange_counted_before_and_leaves_wha
             assert before is not None
             await store.leases.release(before, '{"trades":{"orders":[[0,77]]}}')
             ready = asyncio.Event()
-            bot = asyncio.create_task(run_bot(session, "bitflyer", ready.set))
+            bot = asyncio.create_task(run_bot(session, "bitflyer", app_rule(), ready.set))
             async with asyncio.timeout(WAIT_SECONDS):
                 await ready.wait()
             bot.cancel()

@@ -25,6 +25,7 @@ from streams.topics import OPPORTUNITIES
 from tests.bots.exchange_floor import OPENING, WAIT_SECONDS, until
 from tests.bots.ledger import balances_by_fills
 from tests.bots.opportunity_rows import opportunity_row
+from tests.market.average_rules import app_rule
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
 MARKETS = (USD_MARKET, EUR_MARKET)
@@ -43,7 +44,7 @@ class Stage:
 
     async def start(self, exchange: str) -> None:
         ready = asyncio.Event()
-        self.bots[exchange] = asyncio.create_task(run_bot(self.session, exchange, ready.set))
+        self.bots[exchange] = asyncio.create_task(run_bot(self.session, exchange, app_rule(), ready.set))
         waiting = asyncio.ensure_future(ready.wait())
         await asyncio.wait([waiting, self.bots[exchange]], timeout=20, return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
@@ -156,4 +157,4 @@ async def test_whoever_is_replaced_ends_without_a_fault_and_the_next_trades_on(s
 
 async def test_an_exchange_that_the_session_has_not(stage: Stage) -> None:
     with pytest.raises(BotError, match="no exchange nowhere"):
-        await run_bot(stage.session, "nowhere", lambda: None)
+        await run_bot(stage.session, "nowhere", app_rule(), lambda: None)

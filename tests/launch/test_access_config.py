@@ -25,7 +25,7 @@ def test_all_of_it_reaches_the_session_and_its_file(tmp_path: Path) -> None:
     file = tmp_path / "arbitrage.toml"
     limits = "[limits]\nrequests_per_second = 1000\nrequests_burst = 2000\nwrong_keys_burst = 5\n"
     roles = 'role_claim = "realm_access.roles"\noperators = ["trader"]\nviewers = ["desk", "audit"]\n'
-    file.write_text(f"require_key = true\n{limits}{OIDC}{roles}")
+    file.write_text(f"require_key = true\n{limits}{OIDC}{roles}[apps]\nmay_halt = ['three-rejections']\n")
     session = paper_session(tmp_path, PaperOptions(None, None, None, None), read_configuration(file, {}))
     terms = Session.from_json(session.to_json()).access
     assert terms == AccessTerms(
@@ -36,6 +36,7 @@ def test_all_of_it_reaches_the_session_and_its_file(tmp_path: Path) -> None:
         oidc=OidcTerms(
             "https://login.example/realm", "arbitrage", "realm_access.roles", ("trader",), ("desk", "audit")
         ),
+        halting_apps=("three-rejections",),
     )
 
 

@@ -45,7 +45,7 @@ def derived(_: Path, tick_set: TickSet) -> Iterable[tuple[str, int, bytes]]:
 def test_no_difference_ends_with_0(home: Path) -> None:
     said: list[str] = []
     assert verify_session(home, SESSION_ID, (), said.append, derived) == 0
-    assert said[-1] == "no difference: 5 opportunities, 3 rejections, 3 arbitrages verified"
+    assert said[-1] == "no difference: 5 opportunities, 3 rejections, 3 arbitrages, 3 signals verified"
 
 
 def test_a_difference_ends_with_1_and_is_named(home: Path) -> None:

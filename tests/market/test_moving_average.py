@@ -12,37 +12,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cep.hosts.average_app import shipped_average_app
 from market.money import Price
 from market.trade.moving_average import (
     AverageOrder,
+    AverageRule,
     AverageState,
     AverageTrade,
     Close,
     MovingAverage,
     TradeType,
     after_close,
-    next_average,
     period_of,
     with_order,
 )
+from tests.market.average_rules import app_rule, naive_rule
 
 LEAD_LAG = Path(__file__).parents[2] / ".." / "shared" / "data" / "ticks" / "lead-lag"
 RECORDED = {
     "bitflyerJPY_2018-08-12_small.csv": 17_507,
     "btcboxJPY_2018-08-12_small.csv": 10_516,
 }
+CLOSE = Close("alpha", "us", "BTC/USD", Price(Decimal(5)), 10_000_000, 10_250_000, "eu")
 Signals = list[TradeType | None]
 
 PRICES = st.decimals(min_value="-1e9", max_value="1e12", places=8, allow_nan=False, allow_infinity=False)
 STILL = st.sampled_from([Decimal(text) for text in ("0.1", "0.2", "0.3", "0.7", "1.1")])
 
 
-def signals(closes: Sequence[Decimal]) -> Signals:
-    """What the strategy says at each close."""
-    average, said = MovingAverage(), []
-    for close in closes:
-        average, signal = next_average(average, close)
-        said.append(signal)
+def signals(closes: Sequence[Decimal], rule: AverageRule | None = None) -> Signals:
+    """What the strategy says at each close, from one process to its end."""
+    rule = rule or shipped_average_app()
+    average, said = MovingAverage(), Signals()
+    for price in closes:
+        average, crossing = rule(average, replace(CLOSE, price=Price(price)))
+        said.append(None if crossing is None else crossing.trade_type)
     return said
 
 
@@ -78,6 +82,20 @@ def test_any_closes_give_the_signals_of_the_definition(closes: list[Decimal]) ->
     assert signals(closes) == oracle(closes)
 
 
+@given(st.lists(STILL | PRICES, max_size=40), st.data())
+def test_any_process_goes_on_as_if_there_had_been_one(closes: list[Decimal], data: st.DataObject) -> None:
+    """Processes take over, and transactions are lost after the rule was asked."""
+    average, by_naive, rule = MovingAverage(), MovingAverage(), shipped_average_app()
+    for price in closes:
+        close = replace(CLOSE, price=Price(price))
+        for _ in range(data.draw(st.integers(0, 2), "lost")):
+            rule(average, replace(close, price=Price(data.draw(STILL))))
+        if data.draw(st.booleans(), "takeover"):
+            rule = shipped_average_app()
+        (average, crossing), (by_naive, expected) = rule(average, close), naive_rule(by_naive, close)
+        assert (average, crossing) == (by_naive, expected)
+
+
 @given(st.lists(STILL, max_size=60))
 def test_closes_that_often_stand_on_their_mean(closes: list[Decimal]) -> None:
     assert signals(closes) == oracle(closes)
@@ -107,11 +125,10 @@ def test_sequences(closes: tuple[str, ...], expected: Signals) -> None:
 
 def test_an_eleventh_close_forgets_the_first() -> None:
     """With it the mean would be 100, without it is 10."""
-    average = MovingAverage()
-    for close in ("1000", *("10",) * 10):
-        average, _ = next_average(average, Decimal(close))
-    assert average.closes == (Decimal(10),) * 10
-    assert (average.mean, average.sign) == (Decimal(10), 0)
+    rule, average = app_rule(), MovingAverage()
+    for price in ("1000", *("10",) * 10):
+        average, _ = rule(average, replace(CLOSE, price=Price(Decimal(price))))
+    assert average == MovingAverage((Decimal(10),) * 10, 0)
 
 
 def test_doubles_cross_where_the_price_stands_still() -> None:
@@ -133,7 +150,6 @@ def test_a_recorded_day(name: str, rows: int) -> None:
     assert {"BUY", "SELL"} <= set(said)
 
 
-CLOSE = Close("alpha", "us", "BTC/USD", Price(Decimal(5)), 10_000_000, 10_250_000, "eu")
 NOW = 11_000_000
 
 
@@ -142,7 +158,7 @@ def recorded_all(prices: Sequence[str], note: Callable[[int], int] = lambda inde
     state, trades = AverageState(), 0
     for index, price in enumerate(prices, start=1):
         close = replace(CLOSE, price=Price(Decimal(price)), period=note(index) * 5_000_000)
-        state, trade = after_close(state, close, NOW, with_order=False)
+        state, trade = after_close(state, close, app_rule(), NOW, with_order=False)
         trades += trade is not None
     return state, trades
 
@@ -150,7 +166,7 @@ def recorded_all(prices: Sequence[str], note: Callable[[int], int] = lambda inde
 def test_a_crossing_has_all_fields_of_the_original() -> None:
     state, _ = recorded_all(("5", "4"))
     close = replace(CLOSE, price=Price(Decimal(6)), period=15_000_000)
-    after, trade = after_close(state, close, NOW, with_order=True)
+    after, trade = after_close(state, close, app_rule(), NOW, with_order=True)
     assert after == AverageState(15_000_000, MovingAverage((Decimal(5), Decimal(4), Decimal(6)), 1))
     assert trade == AverageTrade(
         trade_id="alpha|BTC/USD|15000000",
@@ -165,13 +181,16 @@ def test_a_crossing_has_all_fields_of_the_original() -> None:
         average=Decimal(5),
         at=NOW,
         order=AverageOrder("wanted"),
+        closes=(Decimal(5), Decimal(4)),
     )
 
 
 def test_of_one_period_only_the_first_close_counts() -> None:
     state, trades = recorded_all(("5", "4", "6", "7"), note=lambda index: min(index, 2))
     assert (len(state.average.closes), trades) == (2, 0)
-    again = after_close(state, replace(CLOSE, price=Price(Decimal(9)), period=state.period), NOW, with_order=False)
+    again = after_close(
+        state, replace(CLOSE, price=Price(Decimal(9)), period=state.period), app_rule(), NOW, with_order=False
+    )
     assert again == (state, None)
 
 
@@ -184,7 +203,11 @@ def test_periods_begin_at_whole_intervals(now: int, expected: int) -> None:
 
 def test_what_became_of_an_order_is_said_once() -> None:
     _, trade = after_close(
-        recorded_all(("5", "4"))[0], replace(CLOSE, price=Price(Decimal(6)), period=15_000_000), NOW, with_order=True
+        recorded_all(("5", "4"))[0],
+        replace(CLOSE, price=Price(Decimal(6)), period=15_000_000),
+        app_rule(),
+        NOW,
+        with_order=True,
     )
     assert trade is not None
     rejected = with_order(trade, AverageOrder("rejected", "stale"))

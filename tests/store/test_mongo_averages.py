@@ -15,6 +15,7 @@ from store.memory.memory_store import MemoryTradeStore
 from store.mongo.mongo_store import MongoTradeStore
 from store.server.mongo_client import connect
 from store.store_port import TradeStore
+from tests.market.average_rules import app_rule
 
 INTERVAL = 5_000_000
 CLOSE = Close("alpha", "us", "BTC/USD", Price(Decimal(0)), 0, 0, "us")
@@ -31,7 +32,9 @@ def closes(prices: Iterable[str] = PRICES, exchange: str = "alpha") -> list[Clos
 
 
 async def note_all(store: TradeStore, of: Iterable[Close], *, with_order: bool = False) -> list[AverageTrade]:
-    reported = [await store.averages.record_close(close, with_order=with_order, by=UNFENCED) for close in of]
+    reported = [
+        await store.averages.record_close(close, app_rule(), with_order=with_order, by=UNFENCED) for close in of
+    ]
     return [trade for trade in reported if trade is not None]
 
 
@@ -71,7 +74,7 @@ async def test_two_processes_at_the_same_moment_lose_and_double_nothing(store: T
     reported: list[AverageTrade] = []
     for close in closes():
         answers = await asyncio.gather(
-            *(store.averages.record_close(close, with_order=True, by=UNFENCED) for _ in range(3))
+            *(store.averages.record_close(close, app_rule(), with_order=True, by=UNFENCED) for _ in range(3))
         )
         reported += [answer for answer in answers if answer is not None]
     expected = await note_all(MemoryTradeStore(), closes())
@@ -87,12 +90,12 @@ async def test_a_killed_note_is_as_if_never_made_or_made(store: TradeStore) -> N
     """Cancelled at any await; the successor notes the same period again, and one signal stands per crossing."""
     for close in closes():
         for turns in range(12):
-            noting = asyncio.create_task(store.averages.record_close(close, with_order=False, by=UNFENCED))
+            noting = asyncio.create_task(store.averages.record_close(close, app_rule(), with_order=False, by=UNFENCED))
             for _ in range(turns):
                 await asyncio.sleep(0)
             noting.cancel()
             await asyncio.gather(noting, return_exceptions=True)
-        await store.averages.record_close(close, with_order=False, by=UNFENCED)
+        await store.averages.record_close(close, app_rule(), with_order=False, by=UNFENCED)
     expected = await note_all(MemoryTradeStore(), closes())
     assert [(trade.trade_id, trade.average) for trade in await store.averages.trades()] == [
         (trade.trade_id, trade.average) for trade in expected
@@ -149,12 +152,12 @@ async def test_who_was_fenced_out_notes_nothing(store: TradeStore) -> None:
     trade = await one_trade(store)
     late = replace(CLOSE, price=Price(Decimal(1)), period=9 * INTERVAL)
     with pytest.raises(FencedOutError):
-        await store.averages.record_close(late, with_order=True, by=old.actor)
+        await store.averages.record_close(late, app_rule(), with_order=True, by=old.actor)
     with pytest.raises(FencedOutError):
         await store.averages.record_order(trade.trade_id, AverageOrder("open"), by=old.actor)
     assert await store.averages.trades() == [trade]
     await store.averages.record_order(trade.trade_id, AverageOrder("open"), by=new.actor)
-    assert await store.averages.record_close(late, with_order=True, by=new.actor) is not None
+    assert await store.averages.record_close(late, app_rule(), with_order=True, by=new.actor) is not None
 
 
 async def test_a_new_session_begins_again(mongo_store: MongoTradeStore, mongodb_uri: str, database: str) -> None:

@@ -52,6 +52,7 @@ from ui.http.security_headers import SafeHeaders, page_policy
 from ui.pages.page_shell import ICON, PATHS, STREAMLIT, page_shell
 from ui.server.connection_limits import RawHeaders
 from ui.server.stream_caps import BoundedStreams
+from ui.services.app_halts import follow_halts
 from ui.services.dashboard import Dashboard, announce, dashboard_of, withdraw
 from ui.services.health_service import HealthService
 from ui.services.prometheus_metrics import Metrics
@@ -172,6 +173,7 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
     hub = LiveHub(session, reader)
     following = asyncio.create_task(hub.run())
     auditing = asyncio.create_task(audit_key_changes(session.home, reader.audit))
+    halting = asyncio.create_task(follow_halts(session, reader.settings, hub.apply_settings))
     watch = HealthService(session, hub, reader)
     loop = asyncio.get_running_loop()
     app.state.dashboard = Dashboard(session, hub, reader, loop, following, Access(session), watch)
@@ -182,7 +184,8 @@ async def _following(app: FastAPI, session: Session) -> AsyncIterator[None]:
         withdraw()
         following.cancel()
         auditing.cancel()
-        await asyncio.gather(following, auditing, return_exceptions=True)
+        halting.cancel()
+        await asyncio.gather(following, auditing, halting, return_exceptions=True)
         await watch.close()
         await reader.close()
 

@@ -23,6 +23,8 @@ from backtest.verify.recorded_session import (
     SESSION,
     SETTINGS,
     SETTINGS_VERSION,
+    SIGNAL,
+    SIGNALS,
     TICK_SET,
     SessionHead,
 )
@@ -35,13 +37,14 @@ from datasets.ticksets.tick_set import open_tick_set
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.orders import OrderReport
-from market.money import Amount
+from market.money import Amount, Price
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import FeedMark, Quote
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg, LegRole
 from market.trade.leases import UNFENCED, Actor, decision_right
 from market.trade.leg_planning import advancing, markets_by_symbol
+from market.trade.moving_average import AverageTrade, Close
 from market.trade.reservation_state import SIDES
 from pricefeeds.recording.feed_recording import (
     RecordedEvent,
@@ -59,6 +62,7 @@ from streams.message_format import mark_row, marker_row, opportunity_of, quote_r
 from streams.records import Record
 from streams.topics import TICKS
 from tests.backtest.verify.derivation import plainly_derived
+from tests.market.average_rules import app_rule
 from tests.market.samples import EUR_MARKET, USD_MARKET, fill_of, levels, settings_of
 from tests.store.booking import finish_leg, record_sent
 
@@ -134,6 +138,7 @@ async def made_up_session(folder: Path) -> None:
     world = await World.traded([_opportunity(value, offset) for _, offset, value in messages])
     write_lines(log / ARBITRAGES, world.arbitrages(), EXPORTED_ARBITRAGE)
     write_lines(log / REJECTIONS, world.store.rejections.values(), REJECTION)
+    write_lines(log / SIGNALS, await signals(world.store), SIGNAL)
     write_lines(log / FILLS, world.fills(), EXPORTED_FILL)
     before = (None, *VERSIONS)
     versions = [
@@ -142,6 +147,15 @@ async def made_up_session(folder: Path) -> None:
     ]
     write_lines(log / SETTINGS, versions, SETTINGS_VERSION)
     (log / SESSION).write_bytes(HEAD.dump_json(SessionHead("paper", span)))
+
+
+async def signals(store: MemoryTradeStore) -> list[AverageTrade]:
+    """Of one market of alpha, a close each five seconds."""
+    for number, price in enumerate(("100", "99", "101", "98", "98.5", "102"), start=1):
+        period = START + number * 5 * MICROSECONDS
+        close = Close("alpha", "us", "BTC/USD", Price(Decimal(price)), period, period, "us")
+        await store.averages.record_close(close, app_rule(), with_order=False, by=UNFENCED)
+    return await store.averages.trades()
 
 
 def write_lines(path: Path, values: Iterable[Value], adapter: TypeAdapter[Value]) -> None:

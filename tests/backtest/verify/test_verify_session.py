@@ -20,6 +20,7 @@ from backtest.verify.recorded_session import (
     REJECTIONS,
     SESSION,
     SETTINGS,
+    SIGNALS,
     open_session,
 )
 from backtest.verify.verify_session import Verified, verified
@@ -55,6 +56,7 @@ def test_everything_derives_again(session: Path) -> None:
     found = outcome(session)
     assert found.difference is None
     assert (found.opportunities, found.rejections, found.arbitrages, found.steps, found.ticks) == (5, 3, 3, 13, 8)
+    assert found.signals == 3
 
 
 def test_a_version_of_the_last_moment_may_stand_behind_the_end_of_the_log(session: Path) -> None:
@@ -360,6 +362,27 @@ ALTERED = (
         ("arbitrage", "step 4 (book complete)", "reserved"),
     ),
     Altered(
+        "a close that a signal followed from",
+        line(SIGNALS, 1, lambda signal: signal["closes"].__setitem__(0, "101")),
+        ("signal alpha|BTC/USD|", "average", "recorded 99.5", "derived 99.75"),
+    ),
+    Altered(
+        "the price of a signal",
+        line(SIGNALS, 2, lambda signal: signal.update(trade_price="98")),
+        ("signal alpha|BTC/USD|", "trade_type recorded BUY, derived nothing"),
+    ),
+    Altered(
+        "what a signal says",
+        line(SIGNALS, 0, lambda signal: signal.update(trade_type="SELL")),
+        ("signal alpha|BTC/USD|", "trade_type recorded SELL, derived BUY"),
+    ),
+    Altered("a signal dropped", counted(SIGNALS, without_line(SIGNALS, 1)), ("signals", "recorded 2, derived 3")),
+    Altered(
+        "an order without a signal",
+        line(ARBITRAGES, 1, lambda kept: kept["arbitrage"].update(strategy="ma")),
+        ("arbitrage", "strategy"),
+    ),
+    Altered(
         "text that is no step",
         line(ARBITRAGES, 1, lambda kept: kept.update(steps=["{}", *kept["steps"][1:]])),
         ("arbitrage", "step 1", "nothing"),
@@ -381,15 +404,26 @@ def test_two_that_take_over_in_a_row_can_both_count_what_nobody_decided(session:
 
 
 @pytest.mark.parametrize(
-    ("name", "key", "kind"), [(ARBITRAGES, "steps", "arbitrages"), (REJECTIONS, "record", "rejections")]
+    ("name", "key", "without", "kind"),
+    [
+        (ARBITRAGES, "steps", [], "arbitrages"),
+        (REJECTIONS, "record", None, "rejections"),
+        (SIGNALS, "closes", [], "signals"),
+    ],
 )
 def test_documents_of_earlier_versions_are_counted_and_passed_over(
-    session: Path, name: Path, key: str, kind: str
+    session: Path, name: Path, key: str, without: object, kind: str
 ) -> None:
-    line(name, 0, lambda document: document.update({key: [] if key == "steps" else None}))(session)
+    line(name, 0, lambda document: document.update({key: without}))(session)
     found = outcome(session)
     assert found.difference is None
     assert found.older == {kind: 1}
+
+
+def test_a_session_of_an_earlier_version_has_no_signals(session: Path) -> None:
+    (session / "log" / SIGNALS).unlink()
+    found = outcome(session)
+    assert (found.difference, found.signals, found.older) == (None, 0, {})
 
 
 def in_old_names(folder: Path) -> None:

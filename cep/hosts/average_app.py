@@ -1,0 +1,113 @@
+"""The moving average strategy's rule, as its app has it: the app's host in a bot's process, with neither Kafka nor
+Spark.
+
+The state of a market is the store's, its last closes, so that any process can go on with it. What is kept here of them
+is no more than a head start.
+"""
+
+from decimal import Context, Decimal, localcontext
+from importlib.resources import files
+from threading import Lock
+
+from cep.engine.stream_engine import StreamEngine
+from cep.errors import CepCannotStartError
+from cep.hosts.product_streams import parse_with_product_streams
+from cep.language.language_errors import AppTextError
+from cep.parts.chunks import Row
+from cep.parts.scope import described
+from market.money import ZERO
+from market.trade.moving_average import SIDES, AverageCrossing, Close, MovingAverage
+
+FILE_NAME = "moving-average.app"
+CLOSES, MEANS, SIGNALS = "Closes", "Means", "Signals"
+COLUMNS = {
+    CLOSES: "exchange string, symbol string, price decimal",
+    MEANS: "exchange string, symbol string, price decimal, mean decimal, closes long, side int",
+    SIGNALS: "exchange string, symbol string, side string, price decimal, mean decimal",
+}
+"""What the session gives and reads, in this order; the app may have other streams beside them."""
+WIDE = Context(prec=1_000)
+"""Sums and products of closes are exact in it: a number of ours has at most 40 digits, and exponents within 30."""
+SHOWN = Context(prec=28)
+"""Digits of a mean that people read."""
+
+Closes = tuple[Decimal, ...]
+
+
+def shipped_average_app() -> "AverageApp":
+    """Of the text that ships, `apps/moving-average.app`. Raises CepCannotStartError."""
+    return AverageApp(files("cep.hosts").joinpath(FILE_NAME).read_text(encoding="utf-8"))
+
+
+class AverageApp:
+    """`market.trade.moving_average.AverageRule`. May be called from several threads, as the store's transactions do."""
+
+    def __init__(self, text: str) -> None:
+        """Raises CepCannotStartError, one sentence with its place, where it is no app that gives signals of closes."""
+        self._lock = Lock()
+        self._fed: dict[tuple[str, str], Closes | None] = {}
+        """What the app has seen of each market, as far as it looks back; None while it is not known."""
+        self._means: list[Row] = []
+        self._signals: list[Row] = []
+        try:
+            self._app = parse_with_product_streams(text)
+            self._begin()
+        except AppTextError as error:
+            raise CepCannotStartError(f"{FILE_NAME}: {error}") from None
+
+    def __call__(self, before: MovingAverage, close: Close) -> tuple[MovingAverage, AverageCrossing | None]:
+        """Raises ValueError where the app gives no mean of a close."""
+        market = (close.exchange, close.symbol)
+        with self._lock, localcontext(WIDE):
+            if market in self._fed and self._fed[market] != before.closes:
+                # the transaction of the close before did not come through, or another process came between
+                self._begin()
+            earlier = () if market in self._fed else before.closes
+            self._fed[market] = None
+            for price in earlier:
+                self._send((*market, price))
+            self._means.clear()
+            self._signals.clear()
+            self._send((*market, close.price))
+            after, crossing = self._answer(before, close)
+            self._fed[market] = after.closes
+        return after, crossing
+
+    def _begin(self) -> None:
+        """The app without any rows; the text was parsed once."""
+        engine = StreamEngine(self._app)
+        _check_columns(engine)
+        self._fed.clear()
+        engine.listen(MEANS, lambda _at, row: self._means.append(row))
+        engine.listen(SIGNALS, lambda _at, row: self._signals.append(row))
+        self._sender = engine.sender(CLOSES)
+
+    def _send(self, row: Row) -> None:
+        self._sender(0, row)
+
+    def _answer(self, before: MovingAverage, close: Close) -> tuple[MovingAverage, AverageCrossing | None]:
+        if len(self._means) != 1:
+            raise ValueError(f"{FILE_NAME} gives {len(self._means)} rows of {MEANS} for one close, not one")
+        *_, kept, side = self._means[0]
+        after = MovingAverage((*before.closes, close.price)[-kept:], side)
+        if not self._signals:
+            return after, None
+        _, _, trade_type, _, mean = self._signals[-1]
+        if trade_type not in SIDES:
+            raise ValueError(f"{FILE_NAME} gives the signal {trade_type!r}, and the session knows {', '.join(SIDES)}")
+        return after, AverageCrossing(trade_type, _shown(mean))
+
+
+def _shown(mean: Decimal) -> Decimal:
+    """Without zeros that only earlier closes had; adding nothing leaves no exponent above 0."""
+    return SHOWN.add(SHOWN.normalize(mean), ZERO)
+
+
+def _check_columns(engine: StreamEngine) -> None:
+    for stream, wanted in COLUMNS.items():
+        try:
+            is_there = described(engine.columns_of(stream)) == wanted
+        except KeyError:
+            is_there = False
+        if not is_there:
+            raise CepCannotStartError(f"{FILE_NAME}: the session needs its stream {stream} ({wanted}).")

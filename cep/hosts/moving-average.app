@@ -1,0 +1,1 @@
+../../apps/moving-average.app

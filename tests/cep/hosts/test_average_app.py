@@ -1,0 +1,86 @@
+"""What the session needs of the moving average's app, said where it is not there; and what it keeps of a market."""
+
+from dataclasses import replace
+from decimal import Decimal
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from cep.errors import CepCannotStartError
+from cep.hosts.average_app import FILE_NAME, AverageApp, shipped_average_app
+from market.money import Price
+from market.trade.moving_average import AverageCrossing, Close, MovingAverage
+
+SHIPPED = Path(__file__).parents[3] / "apps" / FILE_NAME
+CLOSE = Close("alpha", "us", "BTC/USD", Price(Decimal(5)), 0, 0, "us")
+
+
+def of(*prices: str) -> list[Close]:
+    return [replace(CLOSE, price=Price(Decimal(price))) for price in prices]
+
+
+def asked(rule: AverageApp, closes: list[Close], average: MovingAverage | None = None) -> list[AverageCrossing | None]:
+    average, said = average or MovingAverage(), list[AverageCrossing | None]()
+    for close in closes:
+        average, crossing = rule(average, close)
+        said.append(crossing)
+    return said
+
+
+def test_the_session_s_text_is_the_one_in_apps() -> None:
+    assert files("cep.hosts").joinpath(FILE_NAME).read_text() == SHIPPED.read_text()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("price decimal);", "price double);", "line "),
+        ("insert into Signals;", "insert into Crossings;", "the session needs its stream Signals (exchange string, "),
+        ("insert into Means", "insert int Means", "line "),
+    ],
+)
+def test_another_text_is_refused_with_what_is_missing(before: str, after: str, said: str) -> None:
+    with pytest.raises(CepCannotStartError, match=r"moving-average\.app: ") as refused:
+        AverageApp(SHIPPED.read_text().replace(before, after))
+    assert said in str(refused.value)
+
+
+def test_how_far_it_looks_back_is_in_the_text_alone() -> None:
+    """A longer window keeps more closes, and what an earlier text kept is gone on with."""
+    longer = AverageApp(SHIPPED.read_text().replace("length(10)", "length(12)"))
+    shorter = AverageApp(SHIPPED.read_text().replace("length(10)", "length(3)"))
+    closes = of(*map(str, range(1, 16)))
+    average = MovingAverage()
+    for close in closes:
+        average, _ = shipped_average_app()(average, close)
+    assert len(average.closes) == 10
+    after, _ = longer(average, CLOSE)
+    assert len(after.closes) == 11
+    after, _ = shorter(average, CLOSE)
+    assert after == MovingAverage((Decimal(14), Decimal(15), Decimal(5)), -1)
+
+
+def test_markets_that_alternate_keep_apart() -> None:
+    rule = shipped_average_app()
+    here, there = of("5", "4", "6"), [replace(close, exchange="beta") for close in of("4", "6", "5")]
+    averages = [MovingAverage(), MovingAverage()]
+    said: list[list[AverageCrossing | None]] = [[], []]
+    for pair in zip(here, there, strict=True):
+        for place, close in enumerate(pair):
+            averages[place], crossing = rule(averages[place], close)
+            said[place].append(crossing)
+    assert said == [[None, None, AverageCrossing("BUY", Decimal(5))], [None, None, None]]
+
+
+def test_a_mean_is_shown_as_digits_whatever_closes_came_before() -> None:
+    rule = shipped_average_app()
+    closes = of("1.250", *("300",) * 10, "200", "900")
+    (said,) = [crossing for crossing in asked(rule, closes) if crossing and crossing.trade_type == "BUY"][-1:]
+    assert str(said.mean) == "350"
+
+
+def test_a_signal_that_the_session_does_not_know_is_an_error() -> None:
+    rule = AverageApp(SHIPPED.read_text().replace("'BUY' as side", "'LONG' as side"))
+    with pytest.raises(ValueError, match="gives the signal 'LONG', and the session knows BUY, SELL"):
+        asked(rule, of("5", "4", "6"))

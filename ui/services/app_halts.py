@@ -1,0 +1,124 @@
+"""Rows of stream apps that take an exchange off: those of the stream `Halts`, of the apps that the operator named.
+
+A row can do nothing else: neither switch an exchange on, nor change another setting. What it did is in the audit log
+under the row's id, so a row that comes again changes nothing.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Collection
+from dataclasses import dataclass
+from functools import partial
+
+from pydantic import BaseModel, ValidationError
+
+from market.decide.settings import Settings
+from market.time_units import MICROSECONDS
+from session.audit_entry import AuditEntry
+from session.backoff import retry_on
+from session.clock import Clock, wall_now
+from session.session import Session
+from store.errors import StoreError, StoreUnavailableError
+from store.store_port import SettingsStore
+from streams.errors import StreamError
+from streams.topic_reader import TopicReader
+from streams.topics import APPS
+
+STREAM = "Halts"
+HALT_SECONDS = 60
+"""How old a row may be, by the app's clock: an app that catches up says what was, and an operator may have seen it."""
+ACTION = "exchange.halt"
+
+log = logging.getLogger("ui")
+
+
+class _Exchange(BaseModel):
+    exchange: str
+
+
+class _HaltMessage(BaseModel):
+    id: str
+    app: str
+    time: int
+    """Milliseconds."""
+    values: _Exchange
+
+
+class _Origin(BaseModel):
+    app: str
+    stream: str
+
+
+@dataclass(frozen=True, slots=True)
+class WantedHalt:
+    """`at`: microseconds, by the app's clock."""
+
+    row_id: str
+    app: str
+    exchange: str
+    at: int
+
+
+def halt_in(message: bytes, apps: Collection[str]) -> WantedHalt | None:
+    """None where the message is no row of `Halts` of one of these apps, or names no exchange."""
+    try:
+        origin = _Origin.model_validate_json(message)
+        if origin.stream != STREAM or origin.app not in apps:
+            return None
+        row = _HaltMessage.model_validate_json(message)
+    except ValidationError as error:
+        log.warning("row of an app not read", extra={"reason": error.errors(include_url=False)[0]["msg"]})
+        return None
+    return WantedHalt(row.id, row.app, row.values.exchange, row.time * 1_000)
+
+
+@dataclass(frozen=True, slots=True)
+class AppHalts:
+    """Of one session. `changed` gets the settings in force after each halt."""
+
+    exchanges: Collection[str]
+    apps: Collection[str]
+    settings: SettingsStore
+    clock: Clock
+    changed: Callable[[Settings], None]
+
+    async def follow(self, messages: AsyncIterator[bytes]) -> None:
+        """Through outages of the store. Raises StoreError."""
+        async for message in messages:
+            halt = halt_in(message, self.apps)
+            if halt is not None and self._is_to_do(halt):
+                await retry_on(partial(self._halt, halt), (StoreUnavailableError,), _tell)
+
+    def _is_to_do(self, halt: WantedHalt) -> bool:
+        if halt.exchange not in self.exchanges:
+            log.warning("an app halts what is no exchange of this session", extra={"app": halt.app, "row": halt.row_id})
+            return False
+        if self.clock.now() - halt.at > HALT_SECONDS * MICROSECONDS:
+            log.info("halt of an app is too old", extra={"exchange": halt.exchange, "row": halt.row_id})
+            return False
+        return True
+
+    async def _halt(self, halt: WantedHalt) -> None:
+        app = f"app {halt.app}"
+        entry = AuditEntry(f"halt {halt.row_id}", app, "app", "app", "", ACTION, halt.exchange)
+        saved = await self.settings.halt_exchange(halt.exchange, entry)
+        if saved is not None:
+            self.changed(saved)
+            log.warning("exchange halted", extra={"who": app, "exchange": halt.exchange, "version": saved.version})
+
+
+async def follow_halts(session: Session, settings: SettingsStore, changed: Callable[[Settings], None]) -> None:
+    """Until cancelled, through failures of Kafka and MongoDB; at once over where no app may halt."""
+    apps = session.access.halting_apps
+    halts = AppHalts(session.exchanges, apps, settings, session.clock(), changed)
+
+    async def read() -> None:
+        # rows are known again by their ids
+        async with TopicReader(session.kafka, (APPS,), wall_now() - HALT_SECONDS * MICROSECONDS) as reader:
+            await halts.follow(record.value async for record in reader.records())
+
+    if apps:
+        await retry_on(read, (StreamError, StoreError), _tell)
+
+
+def _tell(error: Exception) -> None:
+    log.warning("halts of apps wait", extra={"reason": str(error)})
