@@ -7,7 +7,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from ssl import SSLContext
 
@@ -42,6 +42,7 @@ from simulators.web.exchange_gateway import Gateway
 from simulators.web.fault_admin import admin_application, ensure_token
 from simulators.web.fault_guard import FaultGuard
 from simulators.web.rate_guard import RateGuard
+from simulators.web.unseen_step import UnseenStep
 
 log = logging.getLogger(__name__)
 
@@ -93,13 +94,38 @@ class _Turn:
 
     venue: Venue
     gateways: list[Gateway]
-    ladders: dict[str, Ladder]
+    make_ladder: Callable[[Listing], Ladder]
     pace: MarketPace
     symbol_of: SymbolOf
     publisher: Publisher
     orders: list[OrderFaults]
     limits: list[RateGuard]
     count: int = 0
+    _ladders: dict[str, Ladder] = field(default_factory=dict)
+
+    def ladder(self, listing: Listing) -> Ladder:
+        symbol = listing.market.symbol
+        if symbol not in self._ladders:
+            self._ladders[symbol] = self.make_ladder(listing)
+        return self._ladders[symbol]
+
+    def heard(self) -> set[str]:
+        """The markets that somebody listens to."""
+        return {name for row in self.gateways for name in row.subscribers.symbols(self.symbol_of)}
+
+    def may_put_off(self, listing: Listing) -> bool:
+        """Whether nobody would see that a step of the market comes late."""
+        symbol = listing.market.symbol
+        is_unseen = self.pace.is_resting(listing) and self.venue.steps.may_put_off(symbol)
+        return is_unseen and self.publisher.faults.is_quiet and symbol not in self.heard()
+
+    def beat(self) -> None:
+        heard = self.heard()
+        for symbol in heard:
+            self.venue.steps.see(symbol)
+        self.pace.watch(heard)
+        for gateway in self.gateways:
+            gateway.beat()
 
 
 @dataclass(slots=True)
@@ -155,36 +181,55 @@ class SimulatedExchanges:
         for gateway, own in zip(gateways, orders, strict=True):
             gateway.exchange.order_faults = own
             gateway.subscribers.apply_faults(faults, symbol_of)
-        ladders = {symbol: Ladder(row, seed, self.market.shape(row)) for symbol, row in venue.listings.items()}
         limits = [RateGuard(venue.name, self.clock) for _ in gateways]
         publisher = Publisher(gateways, faults)
-        self._turns[venue.name] = _Turn(venue, gateways, ladders, pace, symbol_of, publisher, orders, limits)
+        self._turns[venue.name] = _Turn(
+            venue,
+            gateways,
+            lambda row: Ladder(row, seed, self.market.shape(row)),
+            pace,
+            symbol_of,
+            publisher,
+            orders,
+            limits,
+        )
 
     def step(self) -> None:
         """One exchange's turn: prices move, the maker requotes, the crowd takes, and one message is published."""
         turn = list(self._turns.values())[self._next]
         self._next = (self._next + 1) % len(self._turns)
-        venue = turn.venue
         self.prices.advance_latent(STEP_SECONDS / len(self._turns))
-        self.prices.advance_exchange(venue.name, STEP_SECONDS)
+        self.prices.advance_exchange(turn.venue.name, STEP_SECONDS)
         for orders in turn.orders:
             orders.release()
         for listing, turns in turn.pace.due(turn.count):
-            symbol, ladder = listing.market.symbol, turn.ladders[listing.market.symbol]
-            venue.quote(symbol, *ladder.levels(self.prices.mid(listing)))
-            taker = ladder.taker(STEP_SECONDS * turns)
-            if taker is not None:
-                venue.take(symbol, *taker)
-            for order in self.prices.orders(listing):
-                venue.take(symbol, *order)
-            trades = venue.tape.drain(symbol)
-            self.prices.traded(listing, trades)
-            turn.publisher.publish(symbol, venue.books[symbol].drain_changes(), trades)
+            if turn.may_put_off(listing) and not self.prices.heeds_trades(listing):
+                self._put_off(turn, listing, STEP_SECONDS * turns)
+            else:
+                self._move(turn, listing, STEP_SECONDS * turns)
         turn.count += 1
         if turn.count % _BEAT_EVERY == 0:
-            turn.pace.watch({name for row in turn.gateways for name in row.subscribers.symbols(turn.symbol_of)})
-            for gateway in turn.gateways:
-                gateway.beat()
+            turn.beat()
+
+    def _put_off(self, turn: _Turn, listing: Listing, seconds: float) -> None:
+        venue, symbol, mid = turn.venue, listing.market.symbol, self.prices.mid(listing)
+        step = UnseenStep(venue, turn.gateways, symbol, partial(turn.ladder, listing), mid, seconds)
+        venue.steps.put_off(symbol, step)
+        for gateway in turn.gateways:
+            gateway.put_off(symbol)
+
+    def _move(self, turn: _Turn, listing: Listing, seconds: float) -> None:
+        venue, symbol, ladder = turn.venue, listing.market.symbol, turn.ladder(listing)
+        venue.steps.see(symbol)
+        venue.quote(symbol, *ladder.levels(self.prices.mid(listing)))
+        taker = ladder.taker(seconds)
+        if taker is not None:
+            venue.take(symbol, *taker)
+        for order in self.prices.orders(listing):
+            venue.take(symbol, *order)
+        trades = venue.tape.drain(symbol)
+        self.prices.traded(listing, trades)
+        turn.publisher.publish(symbol, venue.books[symbol].drain_changes(), trades)
 
     def accounts_of(self, name: str) -> list[Gateway]:
         """The gateways of all accounts of an exchange."""

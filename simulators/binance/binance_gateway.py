@@ -71,8 +71,14 @@ class BinanceGateway:
 
     def publish(self, step: MarketStep) -> None:
         name = self.exchange.listings[step.symbol].market_id
+        if step.is_late:
+            self._stream.make_up(name, step)
+            return
         self._feeds[name].take(step)
         self._stream.publish(name, step)
+
+    def put_off(self, symbol: str) -> None:
+        self._stream.put_off(self.exchange.listings[symbol].market_id)
 
     def lift_limits(self) -> None:
         """Keep counting weights and orders without enforcing limits."""

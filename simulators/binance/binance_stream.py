@@ -94,10 +94,11 @@ class BinanceFeed:
 
     def depth(self, limit: int) -> Message:
         """The book by REST. It includes changes since the last step, which get the next update ids."""
+        book = self.book
         return {
             "lastUpdateId": self._last_id,
-            "bids": self._levels(("buy", *level) for level in self.book.levels("buy", limit)),
-            "asks": self._levels(("sell", *level) for level in self.book.levels("sell", limit)),
+            "bids": self._levels(("buy", *level) for level in book.levels("buy", limit)),
+            "asks": self._levels(("sell", *level) for level in book.levels("sell", limit)),
         }
 
     def depth_update(self, speed: str) -> Message | None:
@@ -250,6 +251,9 @@ class BinanceStream:
         self._feeds = feeds
         self._steps = dict.fromkeys(feeds, 0)
         self._best = {name: feed.book_ticker() for name, feed in feeds.items()}
+        self._beats = 0
+        self._put_off_at: dict[str, int] = {}
+        """The beat at which a step of a market was put off last."""
 
     def publish(self, name: str, step: MarketStep) -> None:
         feed = self._feeds[name]
@@ -266,7 +270,23 @@ class BinanceStream:
         if is_crossed or self._steps[name] % _STEPS_A_MESSAGE == 0:
             self._publish_depth(feed, "depth@100ms", "100ms")
 
+    def put_off(self, name: str) -> None:
+        self._put_off_at[name] = self._beats
+
+    def make_up(self, name: str, step: MarketStep) -> None:
+        """Count what was put off. Each beat after it drained its changes: those of the last one may still wait."""
+        feed = self._feeds[name]
+        for pending in feed.pending.values():
+            pending.drain()
+        feed.take(step)
+        self._steps[name] += 1
+        is_due = self._steps[name] % _STEPS_A_MESSAGE == 0
+        for speed, pending in feed.pending.items():
+            if self._beats > self._put_off_at[name] or (is_due and speed == "100ms"):
+                pending.drain()
+
     def beat(self) -> None:
+        self._beats += 1
         for name, feed in self._feeds.items():
             self._publish_event(f"{name.lower()}@ticker", feed.ticker)
             self._publish_event(f"{name.lower()}@miniTicker", feed.mini_ticker)

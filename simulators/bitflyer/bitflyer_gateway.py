@@ -68,7 +68,12 @@ class BitflyerGateway:
 
     def publish(self, step: MarketStep) -> None:
         self._products.add_step(step)
-        self._stream.publish(step)
+        if not step.is_late:
+            self._products.tick()
+            self._stream.publish(step)
+
+    def put_off(self, symbol: str) -> None:
+        self._products.tick()
 
     def beat(self) -> None:
         self._stream.beat()

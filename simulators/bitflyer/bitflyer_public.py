@@ -42,8 +42,11 @@ class BitflyerProducts:
         """Raises RequestRejectedError."""
         return listing_named(self.exchange.listings_by_id, str(fields.get("product_code") or _DEFAULT_PRODUCT))
 
-    def add_step(self, step: MarketStep) -> None:
+    def tick(self) -> None:
+        """Count a step of any market."""
         self._ticks += 1
+
+    def add_step(self, step: MarketStep) -> None:
         for trade in step.trades:
             self._days[step.symbol].add(trade)
 

@@ -70,6 +70,9 @@ class BitstampGateway:
     def publish(self, step: MarketStep) -> None:
         self._stream.publish(step)
 
+    def put_off(self, symbol: str) -> None:
+        self._stream.stamp()
+
     def beat(self) -> None:
         """Nothing to send: the client sends heartbeats and gets answers."""
 

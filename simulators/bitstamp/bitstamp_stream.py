@@ -110,7 +110,12 @@ class BitstampStream:
         exchange.listen(self._publish_event)
 
     def day(self, symbol: str) -> TradedDay:
+        self._exchange.venue.steps.look(symbol)
         return self._days[symbol]
+
+    def stamp(self) -> None:
+        """A step of any market: no two have one stamp, however fast they come."""
+        self._micro = max(self._micro + 1, self._exchange.clock.now())
 
     def stamps(self) -> dict[str, str]:
         return {"timestamp": str(self._micro // MICROSECONDS), "microtimestamp": str(self._micro)}
@@ -126,13 +131,14 @@ class BitstampStream:
         listing = self._exchange.listings[step.symbol]
         for trade in step.trades:
             self._days[step.symbol].add(trade)
+            if step.is_late:
+                continue
             channel = f"live_trades_{listing.market_id}"
             if self.subscribers.has(channel):
                 fills = self._exchange.customer.known_fills([str(trade_id(trade.number))])
                 self._send("trade", channel, public_trade(trade, fills))
-        if step.changes:
-            # no two steps have one stamp, however fast they come
-            self._micro = max(self._micro + 1, self._exchange.clock.now())
+        if step.changes and not step.is_late:
+            self.stamp()
             self._send_books(listing, step.changes)
 
     def _diff(self, listing: Listing, changes: list[Change]) -> dict[str, object]:

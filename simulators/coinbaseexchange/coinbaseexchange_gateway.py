@@ -86,6 +86,9 @@ class CoinbaseExchangeGateway:
     def publish(self, step: MarketStep) -> None:
         self._stream.publish(step)
 
+    def put_off(self, symbol: str) -> None:
+        """Markets share nothing here."""
+
     def beat(self) -> None:
         self._stream.beat()
 

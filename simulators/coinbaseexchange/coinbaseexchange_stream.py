@@ -46,6 +46,7 @@ class ProductFeed:
 
     def figures(self) -> DayFigures | None:
         """None where nothing was traded for a day."""
+        self._exchange.venue.steps.look(self.listing.market.symbol)
         return self._day.figures(self._exchange.clock.now())
 
     def snapshot(self) -> Message:
@@ -77,6 +78,12 @@ class ProductFeed:
     def traded(self, trade: PublicTrade) -> None:
         """Count a trade in the day's figures."""
         self._day.add(trade)
+
+    def make_up(self, step: MarketStep) -> None:
+        """Count what was put off."""
+        for trade in step.trades:
+            self.traded(trade)
+        self.advance(len(step.changes))
 
     def ticker(self) -> Message | None:
         """None before the first trade."""
@@ -230,6 +237,9 @@ class CoinbaseExchangeStream:
     def publish(self, step: MarketStep) -> None:
         feed = self._by_symbol[step.symbol]
         name = feed.listing.market_id
+        if step.is_late:
+            feed.make_up(step)
+            return
         for trade in step.trades:
             feed.traded(trade)
             self._send(f"matches:{name}", partial(feed.match, trade))

@@ -64,7 +64,11 @@ class KrakenGateway:
     def publish(self, step: MarketStep) -> None:
         for trade in step.trades:
             self._days[trade.symbol].add(trade)
-        self._stream.publish(step)
+        if not step.is_late:
+            self._stream.publish(step)
+
+    def put_off(self, symbol: str) -> None:
+        """Markets share nothing here."""
 
     def beat(self) -> None:
         self._orders.cancel_if_due()

@@ -85,6 +85,10 @@ class CalibratedPrices:
         away = state.basis[market.base] + self._dislocations[market.base].away(market.exchange)
         return math.exp(state.log_price[market.base] + away * BPS) / self._rates.dollars(market.quote_currency)
 
+    def heeds_trades(self, listing: Listing) -> bool:
+        market = listing.market
+        return not market.is_fx and self._dislocations[market.base].is_open(market.exchange)
+
     def orders(self, listing: Listing) -> tuple[MarketOrder, ...]:
         market = listing.market
         taken = None if market.is_fx else self._dislocations[market.base].taken(market.exchange)

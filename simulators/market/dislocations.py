@@ -63,6 +63,9 @@ class Dislocations:
         if dislocation.seconds <= 0 and not dislocation.is_taken:
             del self._open[exchange]
 
+    def is_open(self, exchange: str) -> bool:
+        return exchange in self._open
+
     def away(self, exchange: str) -> float:
         """Bps by which its price has left the others."""
         dislocation = self._open.get(exchange)

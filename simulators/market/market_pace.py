@@ -21,6 +21,10 @@ class MarketPace:
         """From now on these are looked at, beside those of the bases."""
         self._watched = frozenset(symbols)
 
+    def is_resting(self, listing: Listing) -> bool:
+        """Whether the market moves now and then only."""
+        return self._every(listing) == _RESTING_EVERY
+
     def due(self, turn: int) -> list[tuple[Listing, int]]:
         """The markets that move in this turn, in the order of the list, with the turns since they did so last."""
         due = []

@@ -30,6 +30,10 @@ class MarketPrices(Protocol):
         """In the market's quote currency."""
         ...
 
+    def heeds_trades(self, listing: Listing) -> bool:
+        """Whether a trade on this market would change prices now, or competitors may send orders to it."""
+        ...
+
     def orders(self, listing: Listing) -> Sequence[MarketOrder]:
         """What competitors send to this market in this turn."""
         ...

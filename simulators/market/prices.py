@@ -116,6 +116,10 @@ class Prices:
     def prolong_opening(self) -> None:
         """A storm needs no opening."""
 
+    def heeds_trades(self, listing: Listing) -> bool:
+        """No trade moves these prices."""
+        return False
+
     def orders(self, listing: Listing) -> tuple[MarketOrder, ...]:
         """Nobody trades the dislocations of a storm but we: they decay by themselves."""
         return ()

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, Decimal
+from functools import cache
 
 from exchanges.exchange_symbols import (
     binance_symbol,
@@ -127,9 +128,14 @@ _BASE_VALUE = 600_000.0
 
 def listings_of(exchange: str, bases: Collection[str] | None = None) -> tuple[Listing, ...]:
     """Of those `bases`, and the FX markets; all where None. Raises KeyError where no such exchange is simulated."""
+    return _listed(exchange, simulated_bases() if bases is None else tuple(bases))
+
+
+@cache
+def _listed(exchange: str, bases: tuple[str, ...]) -> tuple[Listing, ...]:
     tier = tier_at(exchange, assumed_volume(exchange))
     listed = []
-    for market in simulated_markets(simulated_bases() if bases is None else bases):
+    for market in simulated_markets(bases):
         if market.exchange == exchange:
             cost_step, fee_step = _YEN_STEPS if market.symbol == "USD/JPY" else _STEPS[exchange]
             listed.append(

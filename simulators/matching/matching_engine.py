@@ -139,6 +139,8 @@ class MatchingBook:
 
     def _matches(self, order: BookOrder) -> list[Match]:
         """Up to the first order of the same owner."""
+        if not self.would_match(order.side, order.ticks):
+            return []
         makers = takewhile(lambda maker: maker.owner != order.owner, self._sides[opposite(order.side)].queue())
         offers = ((maker, maker.ticks, maker.lots) for maker in makers)
         return [Match(maker, lots) for maker, lots in filled_offers(order.side, order.ticks, order.lots, offers)]

@@ -216,7 +216,10 @@ class SimulatedExchange:
             for fill in entry.fills:
                 self.customer.add_fill(fill)
                 self.venue.skip_to(fill.number)
-        for order in [order for order in self.customer.open_orders() if not order.is_waiting]:
+        for order in self.customer.open_orders():
+            self.venue.steps.see(order.symbol)
+            if order.is_waiting:
+                continue
             book, resting = self.books[order.symbol], self._resting(order)
             # an order that was stuck when the exchange stopped may cross others, of any account
             if order.immediate or book.would_match(order.side, resting.ticks):

@@ -6,6 +6,7 @@ from decimal import Decimal
 from operator import itemgetter
 from typing import Protocol
 
+from market.instruments.order_matching import filled_offers
 from market.instruments.orders import Side, changes_of
 from market.money import ZERO
 from session.clock import Clock
@@ -13,6 +14,7 @@ from simulators.matching.listings import Listing
 from simulators.matching.matching_engine import BookOrder, Match, MatchingBook
 from simulators.matching.order_admission import ANY_PRICE
 from simulators.matching.order_records import Liquidity, PublicTrade, SimulatedFill, SimulatedOrder
+from simulators.matching.put_off_steps import MarketValues, PutOffSteps, VenueClock
 from simulators.matching.trade_tape import TradeTape
 
 MAKER = "maker"
@@ -69,16 +71,16 @@ class Venue:
         self.listings = {listing.market.symbol: listing for listing in listings}
         self.listings_by_id = {listing.market_id: listing for listing in listings}
         """By the exchange's own name of the market."""
-        self.books = {symbol: MatchingBook() for symbol in self.listings}
-        self.tape = TradeTape(self.listings)
         self.names = names
-        self.clock = clock
+        self.clock = VenueClock(clock)
+        # public trades are not journalled: their numbers must not come again after a restart
+        self.steps = PutOffSteps(self.clock, clock.now() // _NUMBER_MICROSECONDS)
+        self.books = MarketValues({symbol: MatchingBook() for symbol in self.listings}, self.steps.look)
+        self.tape = TradeTape(self.listings, self.steps.look)
         self._accounts: dict[str, VenueAccount] = {}
         self._house: dict[tuple[str, str], Decimal] = {}
         self._maker_orders: dict[str, dict[tuple[Side, int], BookOrder]] = {symbol: {} for symbol in self.listings}
         self._house_orders = 0
-        # public trades are not journalled: their numbers must not come again after a restart
-        self._numbers = clock.now() // _NUMBER_MICROSECONDS
 
     def join(self, owner: str, account: VenueAccount) -> None:
         """Raises ValueError where the owner has an account already."""
@@ -88,12 +90,11 @@ class Venue:
 
     def next_number(self) -> int:
         """Orders and trades share one numbering."""
-        self._numbers += 1
-        return self._numbers
+        return self.steps.next_number()
 
     def skip_to(self, number: int) -> None:
         """Numbers up to this one were used before a restart."""
-        self._numbers = max(self._numbers, number)
+        self.steps.skip_to(number)
 
     def quote(self, symbol: str, bids: Iterable[tuple[int, int]], asks: Iterable[tuple[int, int]]) -> None:
         """Replace the market maker's orders; levels that stay as they are keep their place in the queue."""
@@ -109,8 +110,7 @@ class Venue:
 
     def take(self, symbol: str, side: Side, lots: int) -> None:
         """A market order of another participant."""
-        ticks = ANY_PRICE if side == "buy" else 0
-        self._submit_house(symbol, BookOrder("", CROWD, side, ticks, lots), rests=False)
+        self._submit_house(symbol, BookOrder("", CROWD, side, _at_market(side), lots), rests=False)
         self.fire_stops(symbol)
 
     def fire_stops(self, symbol: str) -> None:
@@ -187,3 +187,14 @@ class Venue:
 
     def _earn(self, owner: str, currency: str, change: Decimal) -> None:
         self._house[(owner, currency)] = self._house.get((owner, currency), ZERO) + change
+
+
+def trades_of(side: Side, lots: int, levels: Iterable[tuple[int, int]]) -> int:
+    """How many trades a market order makes where the market maker alone quotes; `levels` of the other side."""
+    offers = ((ticks, ticks, offered) for ticks, offered in levels)
+    return sum(1 for _ in filled_offers(side, _at_market(side), lots, offers))
+
+
+def _at_market(side: Side) -> int:
+    """The limit in ticks of an order that takes any price."""
+    return ANY_PRICE if side == "buy" else 0

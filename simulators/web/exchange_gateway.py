@@ -42,6 +42,8 @@ class MarketStep:
     symbol: str
     changes: list[Change]
     trades: list[PublicTrade]
+    is_late: bool = False
+    """Whether it was put off, and is passed on now that somebody looks at the market: nobody listened then."""
 
 
 class Gateway(Protocol):
@@ -58,6 +60,10 @@ class Gateway(Protocol):
 
     def publish(self, step: MarketStep) -> None:
         """Publish one market's step to subscribers, its book in one message."""
+        ...
+
+    def put_off(self, symbol: str) -> None:
+        """A step of a market that nobody looks at comes late; what all markets share goes on now."""
         ...
 
     def beat(self) -> None:

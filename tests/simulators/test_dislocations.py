@@ -116,6 +116,9 @@ class Watched:
     def mid(self, listing: Listing) -> float:
         return self._prices.mid(listing)
 
+    def heeds_trades(self, listing: Listing) -> bool:
+        return self._prices.heeds_trades(listing)
+
     def orders(self, listing: Listing) -> Sequence[MarketOrder]:
         orders = self._prices.orders(listing)
         self.sent += [(listing, order) for order in orders]
