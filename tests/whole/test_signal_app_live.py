@@ -3,8 +3,9 @@ formula, a killed run goes on, its table outlives the session, and over the reco
 
 import json
 import os
-import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -23,23 +24,31 @@ INSERT INTO Kept SELECT s.exchange, s.price FROM Once AS o JOIN signals AS s;
 """
 
 
-def started(home: Path, app: Path, *words: str) -> subprocess.Popen[str]:
-    """`arbitrage app run` where the operator's configuration is."""
+@contextmanager
+def started(home: Path, app: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """`arbitrage app run` where the operator's configuration is; killed at the end, with all that it started."""
     environment = os.environ | {"ARBITRAGE_HOME": str(home), "PYTHONPATH": str(ROOT)}
     command = (*COMMAND, "app", "run", str(app), "--var", f"region={REGION}", *words)
-    return subprocess.Popen(
+    with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=home, env=environment
-    )
+    ) as run:
+        try:
+            yield run
+        finally:
+            if run.poll() is None:
+                below = psutil.Process(run.pid).children(recursive=True)
+                run.kill()
+                for process in below:
+                    with suppress(psutil.NoSuchProcess):
+                        process.kill()
 
 
-def killed(run: subprocess.Popen[str]) -> None:
-    """With all that it started, as nothing else would end it so suddenly."""
-    processes = psutil.Process(run.pid).children(recursive=True)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    for process in processes:
-        if process.is_running():
-            process.kill()
+def ended(home: Path, app: Path, *words: str) -> str:
+    """What a run said that came to its end."""
+    with started(home, app, *words) as run:
+        said, _ = run.communicate(timeout=300)
+        assert run.returncode == 0, said
+    return said
 
 
 def rows_of(path: Path) -> dict[str, dict[str, object]]:
@@ -59,22 +68,15 @@ def test_an_app_of_three_exchanges_tickers(tmp_path: Path) -> None:
     with running_paper(home, "--record") as paper:
         paper.wait_for("trading on paper", 240)
         session = paper.session.session_id
-        first = started(home, app, "--json", str(tmp_path / "killed.jsonl"))
         asked = tmp_path / "killed.jsonl"
-        paper.until(lambda: asked.exists() and asked.read_text().count("MeanYen") > 5, 120, "no answer came")
-        killed(first)
-        second = started(home, app, "--json", str(tmp_path / "rows.jsonl"), "--seconds", "40")
-        said, _ = second.communicate(timeout=200)
-        assert second.returncode == 0, said
+        with started(home, app, "--json", str(asked)):
+            paper.until(lambda: asked.exists() and asked.read_text().count("MeanYen") > 5, 300, "no answer came")
+        said = ended(home, app, "--json", str(tmp_path / "rows.jsonl"), "--seconds", "40")
         # another version of the app's text begins with what the first one kept
-        third = started(home, count, "--json", str(tmp_path / "kept.jsonl"), "--seconds", "5")
-        told, _ = third.communicate(timeout=200)
-        assert third.returncode == 0, told
+        ended(home, count, "--json", str(tmp_path / "kept.jsonl"), "--seconds", "5")
         assert paper.stop(180) == 0, paper.said
     rows = rows_of(tmp_path / "rows.jsonl")
-    replayed = started(home, app, "--json", str(tmp_path / "again.jsonl"), "--replay", session)
-    again_said, _ = replayed.communicate(timeout=200)
-    assert replayed.returncode == 0, again_said
+    ended(home, app, "--json", str(tmp_path / "again.jsonl"), "--replay", session)
     again = rows_of(tmp_path / "again.jsonl")
     assert {row_id: again.get(row_id) for row_id in rows} == rows
     ordered = sorted(again.values(), key=lambda row: [int(part) for part in str(row["id"]).split(":")[-2:]])

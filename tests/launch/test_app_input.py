@@ -1,0 +1,162 @@
+"""What runs beside an app, on a real Kafka and MongoDB: it asks, logs the answers, keeps the app's tables, and gives
+them to the next session. Spark alone is missing: the task that it would run is a process of its own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from aiohttp import web
+
+from cep.functions.operator_terms import OperatorTerms
+from cep.hosts.hosted_app import AppSource, app_source
+from cep.hosts.resident_task import ResidentTask
+from cep.language.language_errors import AppTextError
+from launch.apps.table_keeper import TableKeeper
+from launch.sessions.app_input import first_offsets, input_merger, keep_merging
+from session.clock import wall_now
+from session.session import Session
+from store.operations.mongo_app_tables import open_app_tables
+from streams.message_format import row_of
+from streams.topic_admin import ensure_topics
+from streams.topic_reader import TopicReader
+from streams.topic_writer import TopicWriter
+from streams.topics import APPS, TICKS
+from tests.cep.hosts.call_server import call_server
+from tests.cep.hosts.signal_app import REGION, TICKERS, expected_signals, signal_text
+from tests.cep.hosts.test_signal_app import walks
+from tests.store.traded_session import new_session
+
+SECONDS = 40
+TIMEOUT_SECONDS = 240.0
+NEXT = "@App:name('signals') define trigger Once at 'start'; from Once select triggered_time as at insert into Begun; "
+TABLE = "CREATE TABLE GLOBAL signals (exchange string, region string, price double, at long);"
+
+
+@pytest.fixture
+async def session(mongodb_uri: str, kafka_address: str, tmp_path: Path) -> AsyncIterator[Session]:
+    await ensure_topics(kafka_address, 1)
+    async with new_session(mongodb_uri) as (opened, _):
+        yield replace(opened, kafka=kafka_address, partitions=1, home=tmp_path, started_at=wall_now())
+
+
+def computed(task: ResidentTask) -> None:
+    list(task.run((0,)))
+
+
+@contextmanager
+def task_running(session: Session, source: AppSource) -> Iterator[None]:
+    task = ResidentTask(source, session.kafka, session.home / "snapshots", {(source.topic, 0): 0})
+    process = get_context("spawn").Process(target=computed, args=(task,))
+    process.start()
+    try:
+        yield
+    finally:
+        process.kill()
+        process.join()
+
+
+@asynccontextmanager
+async def beside(*parts: Any) -> AsyncIterator[None]:
+    work = [asyncio.ensure_future(part) for part in parts]
+    try:
+        yield
+    finally:
+        for one in work:
+            one.cancel()
+            with suppress(asyncio.CancelledError):
+                await one
+
+
+async def write_clock(session: Session) -> None:
+    """Ahead, so that no request grows old on a busy machine."""
+    writer, began = TopicWriter(session.kafka), wall_now() + 3_600_000_000
+    for second in range(SECONDS + 1):
+        row = {"kind": "probe", "received_time": began + second * 1_000_000}
+        writer.write(TICKS, orjson.dumps(row), partition=0)
+    await writer.close(TIMEOUT_SECONDS)
+
+
+def source_at(url: str) -> AppSource:
+    terms = OperatorTerms(addresses=tuple((one.origin, url) for one in TICKERS))
+    return app_source(signal_text("1 sec"), "signals", (("region", REGION),), terms)
+
+
+async def rows_given(reader: TopicReader, source: AppSource) -> list[dict[str, Any]]:
+    """Until each ticker has had all its answers."""
+    rows: list[dict[str, Any]] = []
+    async for record in reader.records():
+        if record.key == source.label:
+            rows.append(orjson.loads(record.value))
+            if sum(row["stream"].startswith("Mean") for row in rows) == SECONDS * len(TICKERS):
+                return rows
+    return rows
+
+
+async def test_it_asks_logs_and_keeps_for_the_next_session(session: Session) -> None:
+    closes, by_path = walks(0), {one.path: one for one in TICKERS}
+
+    def answer(path: str, number: int) -> web.Response:
+        ticker, close = by_path[path], closes[path][number - 1]
+        return web.json_response({ticker.close: str(close) if ticker.is_text else close})
+
+    async with asyncio.timeout(TIMEOUT_SECONDS), call_server(answer) as server:
+        source = source_at(server.url)
+        keeper = TableKeeper(session, source, await first_offsets(session, APPS))
+        await keeper.catch_up()
+        merger = await input_merger(session, source)
+        assert merger is not None
+        async with TopicReader(session.kafka, (APPS,), "latest") as reader, beside(keep_merging(merger)):
+            await write_clock(session)
+            with task_running(session, source):
+                rows = await rows_given(reader, source)
+        await keeper.catch_up()
+    given = [row["values"] for row in rows if row["stream"] in ("Bought", "Sold")]
+    for ticker in TICKERS:
+        prices = [one["price"] for one in given if one["exchange"] == ticker.exchange]
+        closed = [row["values"]["close"] for row in rows if row["stream"] == f"Mean{ticker.name}"]
+        assert prices == [price for _, price in expected_signals(closed)]
+    assert given
+    async with open_app_tables(session, "signals") as tables:
+        kept = [dict(row) for _, row in await tables.rows(0, "signals")]
+    # the keeper may have read one more
+    assert kept[: len(given)] == given
+    assert await first_row(replace(session, session_id="next", started_at=wall_now())) == kept
+
+
+async def first_row(session: Session) -> list[dict[str, Any]]:
+    """What the table has in the first row of the input log of another version of the app."""
+    source = app_source(NEXT + TABLE, "signals")
+    merger = await input_merger(session, source)
+    assert merger is not None
+    reader = TopicReader(session.kafka, (source.topic,), "earliest")
+    async with asyncio.timeout(TIMEOUT_SECONDS), beside(keep_merging(merger)), reader:
+        row = row_of((await anext(reader.records())).value)
+    names = [column.name for column in source.app.definitions[1].columns]
+    return [dict(zip(names, values[1:], strict=True)) for _, values in row["rows"]]
+
+
+async def test_a_request_that_is_not_allowed_is_refused_before_anything_is_made(session: Session) -> None:
+    source = app_source(signal_text("1 sec"), "signals", (("region", "elsewhere"),))
+    with pytest.raises(AppTextError, match=r"requests to https://api\.pro\.coinbase\.com are not allowed here"):
+        await input_merger(session, source)
+    async with open_app_tables(session, "signals") as tables:
+        assert await tables.position(0) is None
+
+
+async def test_of_a_topic_that_is_shorter_than_what_was_read_all_is_read(session: Session) -> None:
+    source = source_at("http://127.0.0.1:9")
+    async with open_app_tables(session, "signals") as tables:
+        await tables.write(0, [], 10**9)
+        writer = TopicWriter(session.kafka)
+        value = {"id": "signals:0:7:0", "app": "signals", "stream": "signals", "time": 5,
+                 "values": {"key": 1, "row": {"exchange": "x"}}}  # fmt: skip
+        writer.write(APPS, orjson.dumps(value), source.label, 0)
+        await writer.close(TIMEOUT_SECONDS)
+        await TableKeeper(session, source, await first_offsets(session, APPS)).catch_up()
+        assert await tables.rows(0, "signals") == [(1, {"exchange": "x"})]
