@@ -1,4 +1,4 @@
-"""The stream function `#log`: rows pass as they are, and each is told to Python's logger `apps`."""
+"""The stream function `#log`: rows pass as they are, and each is reported to Python's logger `apps`."""
 
 import logging
 from collections.abc import Callable, Sequence

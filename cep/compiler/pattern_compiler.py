@@ -17,16 +17,17 @@ from cep.language.app_tree import (
     StreamInput,
     StreamStep,
 )
-from cep.language.expression_tree import Attribute, Expression, Operation
+from cep.language.expression_tree import Attribute, Expression, Operation, Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.patterns import Part, Passes, PatternPlan, StepPlan
-from cep.parts.scope import Code, Columns, Environment, RowScope, unknown
+from cep.parts.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
     names: frozenset[str]
     columns: Columns
+    is_counted: bool = False
 
 
 @dataclass(slots=True)
@@ -36,10 +37,24 @@ class PatternScope:
     places: list[_Place] = field(default_factory=list)
     variable: str = "row"
 
-    @property
-    def columns(self) -> Columns:
-        """What `select *` selects: nothing, as it is not clear which step's."""
-        return ()
+    def all_columns(self, at: Place) -> tuple[list[str], Columns]:
+        """What `select *` selects, of every step its attributes: the Python of each and the columns.
+
+        Raises AppTextError where two steps have one name, AppUnsupportedError where a step may have several rows.
+        """
+        sources, columns = list[str](), list[TypedColumn]()
+        for number, place in enumerate(self.places):
+            if place.is_counted:
+                raise AppUnsupportedError(
+                    at, "`select *` of a pattern with counts is not supported: name the attributes"
+                )
+            for position, column in enumerate(place.columns):
+                if any(other.name == column.name for other in columns):
+                    problem = f"several steps have an attribute {column.name!r}: name what is selected, and as what"
+                    raise AppTextError(at, problem)
+                sources.append(f"row_value({self.variable}[{number}], 0, {position})")
+                columns.append(column)
+        return sources, tuple(columns)
 
     def code_of(self, attribute: Attribute) -> Code:
         found = self._place_of(attribute)
@@ -114,7 +129,7 @@ class _Steps:
             case ChainStep(within=None):
                 self.add_all(step.steps)
             case ChainStep():
-                raise AppUnsupportedError(step.at, "`within` inside a pattern is not supported yet")
+                raise AppTextError(step.at, "`within` stands at the end of a whole pattern, not in its parentheses")
 
     def _part(self, step: StreamStep | AbsentStep) -> Part:
         columns = source_columns(StreamInput(step.at, step.source), self.sources)
@@ -135,7 +150,7 @@ class _Steps:
             # no row of it is ever there to be read
             self.places.append(_Place(frozenset(), ()))
             return Part(place, name, passes, is_absent=True, looks_back=looks_back, wait=step.wait)
-        self.places.append(_Place(own_names, columns))
+        self.places.append(_Place(own_names, columns, step.is_counted))
         if step.most is not None and step.most < step.least:
             raise AppTextError(step.at, "the most is less than the least")
         return Part(place, name, passes, looks_back=looks_back)

@@ -30,7 +30,7 @@ from cep.language.app_tree import (
     Window,
 )
 from cep.language.expression_tree import Attribute, Expression, FunctionCall, Place
-from cep.language.language_errors import AppTextError, AppUnsupportedError
+from cep.language.language_errors import AppTextError
 from cep.parts.aggregators import AGGREGATORS, AggregatorKind
 from cep.parts.chunks import CURRENT, EXPIRED, Kind
 from cep.parts.output_rates import MakeRate, RateInput, rate_plan
@@ -206,9 +206,9 @@ class Selecting:
         return plan, columns
 
     def _outputs(self, at: Place, selected: tuple[OutputColumn, ...] | None) -> tuple[list[str], Columns]:
-        if selected is None and isinstance(self.scope, PatternScope):
-            raise AppUnsupportedError(at, "`select *` of a pattern is not supported yet: name the attributes")
         if selected is None:
+            if isinstance(self.scope, PatternScope):
+                return self.scope.all_columns(at)
             return [f"row[{position}]" for position in range(len(self.scope.columns))], self.scope.columns
         compiler = ExpressionCompiler(self.scope, self._aggregated, self.environment.in_table)
         sources, columns = list[str](), list[TypedColumn]()

@@ -64,6 +64,8 @@ def _length(given: WindowArguments) -> MakeWindow:
 def _length_batch(given: WindowArguments) -> MakeWindow:
     given.counted(1, 2)
     length, kind = given.length(0), StreamedLengthBatchWindow if given.flag(1) else LengthBatchWindow
+    if length == 0:
+        return LengthPlan(0)
     return lambda context, emit: kind(context, emit, length)
 
 

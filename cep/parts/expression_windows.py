@@ -88,7 +88,7 @@ class ExpressionBatchWindow(Stateful):
     """A batch ends once the condition is false: with the event that made it so (`includes`), or before it. With
     `streams` events pass on as they come, and the batch expires where it ends.
 
-    Aggregators in the condition begin anew with the event that made it false, also where that was in the batch. An
+    Aggregators in the condition begin again with the event that made it false, also where that was in the batch. An
     event for which the condition is false though nothing is there yet leaves and comes at once, in that order.
     """
 

@@ -90,14 +90,16 @@ class LastPerEvents(_Held):
         context.keep(self)
 
     def receive(self, selected: list[Selected]) -> None:
+        """What the rows of a chunk complete goes on as one chunk."""
         for row in selected:
             if row[0] is RESET:
                 continue
             self._last[row[3]] = row
             self._count += 1
             if self._count == self._events:
-                self._count, self.rows, self._last = 0, list(self._last.values()), {}
-                self.flush()
+                self.rows += self._last.values()
+                self._count, self._last = 0, {}
+        self.flush()
 
 
 class _Timed(_Held):

@@ -280,6 +280,9 @@ class Pattern(Stateful):
         place = next((one for one in (step.waiting, step.arriving) if match in one), None)
         if place is None or part.place in match.appeared:
             return
+        if self._is_late(match, due):
+            place.remove(match)
+            return
         match.quiet.add(part.place)
         match.at = due
         if step.plan.operator == "or" or self._has_all(step, match):
@@ -319,7 +322,7 @@ class Pattern(Stateful):
         if self._plan.kind == "sequence":
             if count != step.plan.most:
                 self._arrive_once(number, match)
-            if count >= step.plan.least:
+            if count >= step.plan.least and not (step.plan.least == 0 and number + 1 == len(self._steps)):
                 self._completed(number, match)
         elif count == step.plan.least:
             self._completed(number, match)
@@ -333,10 +336,13 @@ class Pattern(Stateful):
             self._arrive(first, match.without(self._steps[first].place))
 
     def _arrive(self, number: int, match: PartialMatch) -> None:
-        """A step that needs no row is passed at once."""
+        """A step that needs no row is passed at once; with the last one the match is complete."""
         self._arrive_once(number, match)
-        if self._steps[number].plan.least == 0 and number + 1 < len(self._steps):
-            self._arrive(number + 1, match)
+        if self._steps[number].plan.least == 0:
+            if number + 1 < len(self._steps):
+                self._arrive(number + 1, match)
+            elif number > 0:
+                self._completed(number, match)
 
     def _arrive_once(self, number: int, match: PartialMatch) -> None:
         step = self._steps[number]

@@ -103,9 +103,11 @@ def _number(value: Value, wanted: ValueType) -> Value:
         return decimal_of(text_of(value))
     if wanted in ("float", "double"):
         return as_float(float(value)) if wanted == "float" else float(value)
-    whole = int(value) if not isinstance(value, float) else int(_within_long(value))
-    return as_int(whole) if wanted == "int" else as_long(whole)
+    if isinstance(value, float):
+        return _saturated(value, _INT_HALF if wanted == "int" else _LONG_HALF)
+    return as_int(int(value)) if wanted == "int" else as_long(int(value))
 
 
-def _within_long(value: float) -> float:
-    return 0.0 if math.isnan(value) else max(-float(_LONG_HALF), min(float(_LONG_HALF - 1), value))
+def _saturated(value: float, half: int) -> int:
+    """The whole number, and at an end of the type's range what is past that end, as in Java."""
+    return 0 if math.isnan(value) else int(max(-half, min(half - 1, value)))

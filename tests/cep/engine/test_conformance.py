@@ -71,7 +71,7 @@ REASONS = {
         *named("mixed", 50, 56, 73, 88, 93),
     ],
     TIME_OF_EXPIRED: [*named("join_windows", 4, 8, 22, 26, 29), *named("join_self", 0, 7, 12, 13)],
-    WITHIN: [*named("pattern_every", 9, 18), *named("pattern_nested", 0, 4, 10), *named("pattern_count", 0, 4, 10)],
+    WITHIN: [*named("pattern_every", 9, 18), *named("pattern_nested", 0, 4, 10), *named("pattern_count", 0, 4)],
     EVERY_LOGICAL: [*named("pattern_logical", 2, 4, 7, 11, 15, 18, 20), *named("pattern_not_and", 2, 6, 10, 14)],
     REAL_CLOCK: [*named("trigger_clock", *range(7)), "partition_purge/004"],
     FILTERED: ["aggregation/008"],

@@ -4,7 +4,7 @@ from typing import Any
 
 from cep.engine.stream_engine import StreamEngine
 from cep.language.app_parser import parse_app
-from cep.parts.chunks import Chunk
+from cep.parts.chunks import RESET, Chunk
 from tests.cep.engine.test_stream_engine import TRADES, Log, out_of
 
 
@@ -14,7 +14,7 @@ def chunks_of(text: str, log: Log) -> list[list[Any]]:
     chunks: list[list[Any]] = []
 
     def told(chunk: Chunk) -> None:
-        chunks.append([row[0] for _, _, row in chunk])
+        chunks.append([row[0] for kind, _, row in chunk if kind is not RESET])
 
     engine.listen_to_query("q", told)
     for stream, at, row in log:
@@ -54,3 +54,24 @@ def test_the_event_that_ended_a_batch_counts_in_the_condition_of_the_next() -> N
     log = trades((0, 0), (10, 1), (20, 2), (30, 3), (40, 4))
     assert [row[0] for _, row in out_of(TRADES + text, log)] == [0, 1, 2, 3, 4]
     assert [at for at, _ in out_of(TRADES + text, log)] == [20, 20, 20, 40, 40]
+
+
+def test_the_last_rows_that_one_chunk_completes_go_on_together() -> None:
+    text = """@info(name = 'q') from Trades#window.time(100) select amount output last every 2 events
+    insert all events into Out;"""
+    log = trades((0, 0), (10, 1), (20, 2), (30, 3), (40, 4), (500, 5))
+    assert chunks_of(text, log) == [[1], [3], [0, 2, 4]]
+
+
+def test_a_batch_of_no_events_passes_each_and_keeps_none() -> None:
+    log = trades((0, 0), (10, 1))
+    text = "@info(name = 'q') from Trades#window.lengthBatch(0) select amount insert all events into Out;"
+    assert chunks_of(text, log) == [[0, 0], [1, 1]]
+    rows = out_of(TRADES + "from Trades#window.lengthBatch(0) select count() as n insert all events into Out;", log)
+    assert rows == [(0, (0,)), (10, (0,))]
+
+
+def test_a_number_past_the_range_of_its_type_is_the_end_of_that() -> None:
+    text = """from Trades select convert(price * 1.0e10, 'int') as i, convert(price * -1.0e10, 'int') as j,
+    convert(price * 1.0e20, 'long') as k, convert(price * -1.0e20, 'long') as l insert into Out;"""
+    assert out_of(TRADES + text, trades((0, 0))) == [(0, (2**31 - 1, -(2**31), 2**63 - 1, -(2**63)))]

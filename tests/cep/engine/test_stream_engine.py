@@ -215,7 +215,7 @@ def test_a_filter_looks_into_a_table() -> None:
     [
         "define function f[scala] return int { 1 };",
         "@OnError(action = 'wait') define stream Other (a int);",
-        "from a=Trades -> (b=Trades -> c=Trades within 1 sec) select a.price insert into Out;",
+        "define stream Other (n int); from a=Trades<2> -> b=Other select * insert into Out;",
     ],
 )
 def test_what_is_not_there_yet_is_named_before_anything_runs(text: str) -> None:

@@ -1,0 +1,47 @@
+"""What patterns do at their end."""
+
+import pytest
+
+from cep.engine.stream_engine import StreamEngine
+from cep.language.app_parser import parse_app
+from cep.language.language_errors import AppTextError
+from tests.cep.engine.test_stream_engine import Log, out_of
+
+AB = "define stream A (n int); define stream B (n int); "
+
+
+def log(*rows: tuple[str, int, int]) -> Log:
+    return [(stream, at, (n,)) for stream, at, n in rows]
+
+
+def test_a_last_step_that_needs_no_row_is_complete_at_once() -> None:
+    rows = log(("A", 0, 1), ("B", 10, 2), ("B", 20, 3), ("A", 30, 4))
+    for text in ("every a=A -> b=B<:2>", "every (a=A -> b=B<0:>)", "every a=A, b=B*", "every a=A, b=B?"):
+        found = out_of(f"{AB}from {text} select a.n as n, b[0].n as m insert into Out;", rows)
+        assert found == [(0, (1, None)), (30, (4, None))], text
+
+
+def test_an_absence_that_ends_too_late_is_no_match() -> None:
+    rows = log(("A", 0, 1), ("B", 2500, 2), ("A", 3000, 3), ("B", 9000, 4))
+    text = "from every a=A -> not B for 1 sec within {} select a.n as n insert into Out;"
+    assert out_of(AB + text.format("500 milliseconds"), rows) == []
+    assert out_of(AB + text.format("1 sec"), rows) == [(1000, (1,)), (4000, (3,))]
+
+
+def test_all_of_a_pattern_is_what_its_steps_have() -> None:
+    streams = "define stream A (n int, s string); define stream B (m int); "
+    rows: Log = [("A", 0, (1, "x")), ("B", 10, (2,)), ("A", 20, (3, "y"))]
+    assert out_of(f"{streams}from every a=A -> b=B select * insert into Out;", rows) == [(10, (1, "x", 2))]
+    assert out_of(f"{streams}from every a=A or b=B insert into Out;", rows)[1] == (10, (None, None, 2))
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("from every a=A -> b=A select * insert into Out;", "several steps have an attribute 'n'"),
+        ("from a=A -> (b=B -> c=A within 1 sec) select a.n as n insert into Out;", "at the end of a whole pattern"),
+    ],
+)
+def test_what_siddhi_refuses_of_patterns_is_refused(query: str, sentence: str) -> None:
+    with pytest.raises(AppTextError, match=sentence):
+        StreamEngine(parse_app(AB + query))

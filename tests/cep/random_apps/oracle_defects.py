@@ -1,0 +1,92 @@
+"""Where a random app may give other rows than Siddhi does, and why; what no reason covers has to be equal.
+
+The templates leave out what they can of what Siddhi 5.1.30 gets wrong, and of what it does not promise:
+
+- `min()` and `max()` of values that come twice, or over windows that rows leave in another order than they came
+- nulls where Siddhi compares them by a method of theirs: sorted windows, `order by`, snapshots, `frequent`
+- `maximum()` of values below 0 alone, which is the least positive double there
+- `distinctCount()` of truths, which Siddhi refuses; and where a row leaves that never came, for which it fails: in
+  joins, and over named windows
+- a part of `and` or `or` that names the other part, and two absences in a row: Siddhi refuses them
+- `output first` after a batch, where the mark between two batches is taken for the first row
+- tables: rows found through an index after it changed, `set` that reads the row's own columns where it has a key (null
+  there), and the row after the last one was deleted
+- windows by time, and rows that leave, in partitions: which key comes first is not promised
+- steps with a count at the end of a sequence, which never match there; but for `*` and `?`
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tests.cep.random_apps.random_rows import RandomCase
+
+SEQUENCE = r"from [^\n]*e\d=[^\n]*, (e\d=|not )[^\n]*"
+
+
+@dataclass(frozen=True)
+class OracleDefect:
+    """`is_met`: whether it may be why these differences were found. `is_understood`: whether what Siddhi does is known
+    in all its steps; else it is only known which apps it happens to."""
+
+    reason: str
+    is_met: Callable[[RandomCase, Sequence[str]], bool]
+    is_understood: bool = True
+
+
+def written(pattern: str) -> Callable[[RandomCase, Sequence[str]], bool]:
+    """Whether the app's text has it."""
+    return lambda case, _: re.search(pattern, case.app) is not None
+
+
+def _times_of_chunks_alone(case: RandomCase, found: Sequence[str]) -> bool:
+    of_rows = [one for one in found if not one.startswith("query ")]
+    return not of_rows and re.search(r"Batch|batch\(|delay", case.app) is not None
+
+
+def _nulls_in_a_join(case: RandomCase, _: Sequence[str]) -> bool:
+    has_nulls = any(None in values for _, _, values in case.events)
+    return has_nulls and " join " in case.app
+
+
+DEFECTS = (
+    OracleDefect(
+        "the time that a listener to the query is given for a chunk of expired rows alone", _times_of_chunks_alone
+    ),
+    OracleDefect(
+        "`within` is counted from another row than the first where a group under `every` begins anew",
+        written(r"every \([^\n]* within "),
+    ),
+    OracleDefect(
+        "the aggregators of a window `expression` are shared by all keys of a partition",
+        written(r"partition with[\s\S]*window\.expression"),
+    ),
+    OracleDefect("stdDev() of a join, where more rows leave than came", written(r" join [^\n]*\n[^\n]*stdDev")),
+    OracleDefect(
+        "which key's timer comes first",
+        written(r"partition with[\s\S]* for \d"),
+    ),
+    OracleDefect(
+        "a step at the end of a sequence that needs no row is complete before the step ahead of it has its row",
+        written(SEQUENCE + r"[*?](\n| within)"),
+    ),
+    OracleDefect(
+        "a sequence with `and` or `or`, where matches are missed or found twice",
+        written(SEQUENCE + r" (and|or) e\d="),
+        is_understood=False,
+    ),
+    OracleDefect(
+        "a sequence under `every` that begins with a count", written(r"from every e1=[^\n,]*[>+],"), is_understood=False
+    ),
+    OracleDefect(
+        "a snapshot of groups of which `having` leaves out what leaves",
+        written(r"having [^\n]*\noutput snapshot"),
+        is_understood=False,
+    ),
+    OracleDefect("a join of rows with nulls loses rows", _nulls_in_a_join, is_understood=False),
+)
+
+
+def reason_for(case: RandomCase, found: Sequence[str]) -> OracleDefect | None:
+    """The first defect that may be why; None where nothing explains it."""
+    return next((defect for defect in DEFECTS if defect.is_met(case, found)), None)
