@@ -30,6 +30,8 @@ WIDE = Context(prec=1_000)
 """Sums and products of closes are exact in it: a number of ours has at most 40 digits, and exponents within 30."""
 SHOWN = Context(prec=28)
 """Digits of a mean that people read."""
+MOST_BEGUN = 1_000
+"""Markets that are begun before the app begins without any: what it has of each is some kilobytes."""
 
 Closes = tuple[Decimal, ...]
 
@@ -45,8 +47,10 @@ class AverageApp:
     def __init__(self, text: str) -> None:
         """Raises CepCannotStartError, one sentence with its place, where it is no app that gives signals of closes."""
         self._lock = Lock()
-        self._fed: dict[tuple[str, str], Closes | None] = {}
+        self._seen: dict[tuple[str, str], Closes | None] = {}
         """What the app has seen of each market, as far as it looks back; None while it is not known."""
+        self._begun = 0
+        """How often a market was begun, which is a market of its own to the app: it cannot forget one."""
         self._means: list[Row] = []
         self._signals: list[Row] = []
         try:
@@ -59,31 +63,37 @@ class AverageApp:
         """Raises ValueError where the app gives no mean of a close."""
         market = (close.exchange, close.symbol)
         with self._lock, localcontext(WIDE):
-            if market in self._fed and self._fed[market] != before.closes:
-                # the transaction of the close before did not come through, or another process came between
-                self._begin()
-            earlier = () if market in self._fed else before.closes
-            self._fed[market] = None
-            for price in earlier:
-                self._send((*market, price))
+            if self._seen.get(market) != before.closes:
+                # new, or the transaction of the close before did not come through, or another process came between
+                self._begin_market(market, before.closes)
+            self._seen[market] = None
             self._means.clear()
             self._signals.clear()
-            self._send((*market, close.price))
+            self._send(market, close.price)
             after, crossing = self._answer(before, close)
-            self._fed[market] = after.closes
+            self._seen[market] = after.closes
         return after, crossing
 
     def _begin(self) -> None:
         """The app without any rows; the text was parsed once."""
         engine = StreamEngine(self._app)
         _check_columns(engine)
-        self._fed.clear()
+        self._seen.clear()
+        self._names: dict[tuple[str, str], str] = {}
         engine.listen(MEANS, lambda _at, row: self._means.append(row))
         engine.listen(SIGNALS, lambda _at, row: self._signals.append(row))
         self._sender = engine.sender(CLOSES)
 
-    def _send(self, row: Row) -> None:
-        self._sender(0, row)
+    def _begin_market(self, market: tuple[str, str], closes: Closes) -> None:
+        self._begun += 1
+        if self._begun % MOST_BEGUN == 0:
+            self._begin()
+        self._names[market] = f"{market[1]} {self._begun}"
+        for price in closes:
+            self._send(market, price)
+
+    def _send(self, market: tuple[str, str], price: Decimal) -> None:
+        self._sender(0, (market[0], self._names[market], price))
 
     def _answer(self, before: MovingAverage, close: Close) -> tuple[MovingAverage, AverageCrossing | None]:
         if len(self._means) != 1:

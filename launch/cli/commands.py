@@ -285,7 +285,7 @@ def _bot(arguments: argparse.Namespace) -> int:
     try:
         average_rule = shipped_average_app()
     except CepCannotStartError as error:
-        raise CannotStartError(str(error)) from None
+        raise CannotStartError(f"{str(error).rstrip('.')}.") from None
 
     def entry(of: Session, ready: Ready) -> Coroutine[object, object, None]:
         return run_bot(of, arguments.name, average_rule, ready, os.environ, draining)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cep.errors import CepCannotStartError
-from cep.hosts.average_app import FILE_NAME, AverageApp, shipped_average_app
+from cep.hosts.average_app import FILE_NAME, MOST_BEGUN, AverageApp, shipped_average_app
 from market.money import Price
 from market.trade.moving_average import AverageCrossing, Close, MovingAverage
 
@@ -71,6 +71,15 @@ def test_markets_that_alternate_keep_apart() -> None:
             averages[place], crossing = rule(averages[place], close)
             said[place].append(crossing)
     assert said == [[None, None, AverageCrossing("BUY", Decimal(5))], [None, None, None]]
+
+
+def test_it_goes_on_however_often_markets_are_begun() -> None:
+    """Each answer is of what it is given, as if each close came to a process of its own."""
+    rule, pair = shipped_average_app(), [MovingAverage(tuple(map(Decimal, one))) for one in ("54", "46")]
+    close = replace(CLOSE, price=Price(Decimal(6)))
+    said = [rule(pair[number % 2], close)[1] for number in range(MOST_BEGUN + 10)]
+    assert set(said[::2]) == {AverageCrossing("BUY", Decimal(5))}
+    assert set(said[1::2]) == {None}
 
 
 def test_a_mean_is_shown_as_digits_whatever_closes_came_before() -> None:
