@@ -1,24 +1,34 @@
-"""Memory and CPU of many quiet stream apps in one run, on the running session.
+"""Memory and CPU of many quiet stream apps in one run.
 
-`python -m benchmarks.quiet_apps [--apps 50] [--seconds 60]`, beside `arbitrage paper`. The apps read quotes,
-opportunities and Spark's health, and give rows now and then. Counted are all processes of `arbitrage app run`: the
-command, Spark's JVM, the daemon of its workers and the worker. Memory that processes share is counted once (PSS). CPU
-is taken once all apps have caught up.
+`python -m benchmarks.quiet_apps [--apps 50] [--seconds 60] [--rate 100]`: over a made-up log with so many quotes a
+second, in a Kafka of its own. With `--running` on the session that runs. The apps read quotes, opportunities and
+Spark's health, and give rows now and then. Counted are all processes of `arbitrage app run`: the command, Spark's JVM,
+the daemon of its workers and the worker. Memory that processes share is counted once (PSS).
 """
 
 import argparse
+import asyncio
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import psutil
 
+from benchmarks.detection import broker, write
+from benchmarks.generated_ticks import GeneratedTicks, markets
 from benchmarks.processes import cpu_seconds
+from launch.setup.data_dir import home_folder, read_session, write_atomically
+from launch.setup.login_files import with_logins, write_logins
+from session.logins import login_of
+from session.session import Session
+from streams.topic_admin import ensure_topics
 
 TEXTS = (
     "partition with (exchange of quotes) begin "
@@ -34,6 +44,35 @@ TEXTS = (
 """Each with a number of its own, so that no two apps are one."""
 READY = "Ctrl-C ends them all"
 MEGABYTE = 1024**2
+ROLE = "apps"
+
+
+@contextmanager
+def made_up_session(rate: int) -> Iterator[None]:
+    """What apps see of a session: its log, and where its detection began."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        (home / "jars").symlink_to((home_folder() / "jars").resolve())
+        with broker(home) as (address, _):
+            session = Session("benchmark", "paper", home, address, "", "benchmark", markets(), "USD")
+            asyncio.run(ensure_topics(address, session.partitions))
+            opening = home / "checkpoints" / session.session_id / "made-up" / "opening.json"
+            write_atomically(opening, json.dumps({"offsets": {"0": 0}, "settings": None}).encode())
+            write_atomically(home / "run.json", session.to_json())
+            write_logins(home, ROLE, login_of(address), None)
+            os.environ["ARBITRAGE_HOME"] = str(home)
+            quotes = multiprocessing.get_context("spawn").Process(target=write_quotes, args=(home, rate), daemon=True)
+            quotes.start()
+            try:
+                yield
+            finally:
+                quotes.terminate()
+                quotes.join()
+
+
+def write_quotes(home: Path, rate: int) -> None:
+    """Without end."""
+    asyncio.run(write(with_logins(read_session(home), ROLE), GeneratedTicks(1), rate, float("inf")))
 
 
 def written(folder: Path, count: int) -> Iterator[str]:
@@ -71,8 +110,11 @@ def main() -> None:
     parser.add_argument("--apps", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--settle", type=float, default=30.0, help="from the start to the first look")
+    parser.add_argument("--rate", type=int, default=100, help="quotes a second of the made-up log")
+    parser.add_argument("--running", action="store_true", help="on the running session")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
+    session = nullcontext() if arguments.running else made_up_session(arguments.rate)
+    with session, tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "rows.jsonl"
         files = list(written(Path(scratch), arguments.apps))
         words = (sys.executable, "-m", "launch.cli.main", "app", "run", *files, "--json", str(out))

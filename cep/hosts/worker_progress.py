@@ -11,7 +11,7 @@ SUFFIX = ".progress"
 CELL_BYTES = 8
 _ROWS, _APP, _OFFSET, _LOST_APP, _LOST_OFFSET, _LOSSES = range(6)
 FILE_BYTES = 6 * CELL_BYTES
-MOST_LOSSES = 5
+MOST_LOSSES = 3
 """How often a process may be lost in the same row of the same app, before the app is taken for the reason."""
 
 

@@ -29,7 +29,7 @@ from tests.cep.logs import LogMaker
 from tests.services import embedded_kafka
 
 pytestmark = pytest.mark.slow
-TIMEOUT_SECONDS = 120.0
+TIMEOUT_SECONDS = 240.0
 GOOD = 5
 HALF = 1_200
 """What an app keeps is counted at the thousandth row."""
