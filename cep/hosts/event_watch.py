@@ -18,19 +18,19 @@ LOOK_SECONDS = 0.25
 
 
 class EventWatch:
-    """`app`: the one that runs now. `beat` is called where a row was done since the last look."""
+    """`app`: the one that runs now, or ran last; None before any has."""
 
-    def __init__(self, app: Callable[[], HostedApp], beat: Callable[[], None] = lambda: None) -> None:
-        self._app, self._beat = app, beat
-        self._row: int | None = None
+    def __init__(self, app: Callable[[], HostedApp | None]) -> None:
+        self._app = app
+        self._row: tuple[HostedApp, int] | None = None
         self._looks = 0
 
     def look(self) -> None:
         """Raises AppLimitError where the row of the look before takes too long, or the app keeps too much."""
         app = self._app()
-        if app.busy_with is None or app.busy_with != self._row:
-            self._row, self._looks = app.busy_with, 0
-            self._beat()
+        row = None if app is None or app.busy_with is None else (app, app.busy_with)
+        if app is None or row is None or row != self._row:
+            self._row, self._looks = row, 0
             return
         self._looks += 1
         app.check_limits()

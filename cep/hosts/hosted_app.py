@@ -120,12 +120,19 @@ def app_source(
     text: str, file_name: str, variables: tuple[tuple[str, str], ...] = (), terms: OperatorTerms | None = None
 ) -> AppSource:
     """Raises AppTextError where no host can run it as it is written."""
+    return compiled_app(text, file_name, variables, terms)[0]
+
+
+def compiled_app(
+    text: str, file_name: str, variables: tuple[tuple[str, str], ...] = (), terms: OperatorTerms | None = None
+) -> tuple[AppSource, StreamEngine]:
+    """As `app_source`, with the engine by which the app was checked."""
     source = AppSource(file_name, text, variables, terms or OperatorTerms())
-    StreamEngine(source.app, terms=source.terms)
+    engine = StreamEngine(source.app, terms=source.terms)
     source = replace(source, files=operator_files(source.app, source.terms))
     # names and types first, since they are what people get wrong
     _ = source.sources, source.outside
-    return source
+    return source, engine
 
 
 @dataclass(frozen=True, slots=True)

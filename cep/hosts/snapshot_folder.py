@@ -28,3 +28,10 @@ class SnapshotFolder:
             return self.path(partition).read_bytes()
         except FileNotFoundError:
             return None
+
+    def size(self, partition: int) -> int:
+        """In bytes; 0 where there is none."""
+        try:
+            return self.path(partition).stat().st_size
+        except FileNotFoundError:
+            return 0

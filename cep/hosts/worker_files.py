@@ -24,20 +24,6 @@ def noted_worker(folder: Path, partition: int) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def beat(folder: Path, partition: int) -> None:
-    """The worker says that it goes on."""
-    with suppress(FileNotFoundError):
-        os.utime(folder / f"{partition}{SUFFIX}")
-
-
-def beaten_at(folder: Path, partition: int) -> float | None:
-    """When it last said so, by the file system; None where it is not noted."""
-    try:
-        return (folder / f"{partition}{SUFFIX}").stat().st_mtime
-    except FileNotFoundError:
-        return None
-
-
 def noted_workers(folder: Path) -> dict[int, psutil.Process]:
     """By partition; of those noted, the ones that run. A number that another process has by now is none of ours."""
     found = {}

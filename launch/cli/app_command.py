@@ -9,11 +9,12 @@ from cep.engine.app_cases import AppCaseError, differences, read_case
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.call_addresses import address_of
-from cep.hosts.hosted_app import AppSource, app_source, output_streams
+from cep.hosts.hosted_app import AppSource, output_streams
 from cep.hosts.input_log import CALLS, TABLES
 from cep.hosts.partition_independence import dependent_queries
 from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
+from launch.cli.app_files import app_in, app_text, in_file
 from launch.config.apps_config import operator_terms
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
@@ -26,19 +27,25 @@ _NOT_TOPICS = {STORE: "MongoDB", CALLS: "responses to its requests"}
 
 def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     """Raises LaunchError in one sentence."""
-    text, terms = _read(arguments.file), operator_terms(read_configuration(None, os.environ).apps)
-    engine = _checked(arguments.file, text, terms)
+    terms = operator_terms(read_configuration(None, os.environ).apps)
     if arguments.work == "run":
         from launch.cli.app_run_command import AppRunOptions, run_app_command
 
         options = AppRunOptions(
-            arguments.file, arguments.replay, arguments.json, arguments.seconds, variables_of(arguments.var), terms
+            tuple(arguments.files),
+            arguments.replay,
+            arguments.json,
+            arguments.seconds,
+            variables_of(arguments.var),
+            terms,
         )
-        return run_app_command(home_folder(), text, options, echo)
+        return run_app_command(home_folder(), options, echo)
     if arguments.work == "explain":
-        for line in explained(arguments.file, text, terms):
+        for line in explained(arguments.file, terms):
             echo(line)
         return 0
+    text = app_text(arguments.file)
+    engine = _checked(arguments.file, text, terms)
     if arguments.work == "check":
         echo(f"{arguments.file}: no mistake found")
         for line in engine.explained():
@@ -47,14 +54,10 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     return _test(text, arguments.cases, terms, echo)
 
 
-def explained(path: Path, text: str, terms: OperatorTerms) -> Iterator[str]:
+def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
     """Raises CannotStartError where no host can run it."""
-    try:
-        source = app_source(text, path.stem, terms=terms)
-    except AppTextError as error:
-        raise CannotStartError(in_file(path, error)) from error
+    source, engine = app_in(path, terms)
     yield f"{source.name}, version {source.version}"
-    engine = StreamEngine(source.app, terms=terms)
     yield from (f"  {line}" for line in engine.explained())
     streams = ", ".join(stream.name for stream in read_streams(source.app))
     given = ", ".join(output_streams(source.app))
@@ -108,20 +111,6 @@ def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found.items()))
 
 
-def in_file(path: Path, error: AppTextError) -> str:
-    """One sentence with the file."""
-    return f"{path}, {error}" if error.problem.endswith("?") else f"{path}, {error}."
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise CannotStartError(f"{path}: cannot be read ({error.strerror or error}).") from error
-    except UnicodeDecodeError as error:
-        raise CannotStartError(f"{path}: is no text (byte {error.start} is not UTF-8).") from error
-
-
 def _checked(path: Path, text: str, terms: OperatorTerms) -> StreamEngine:
     try:
         return StreamEngine(parse_with_product_streams(text), terms=terms)
@@ -145,7 +134,7 @@ def _test(text: str, cases: Path, terms: OperatorTerms, echo: Echo) -> int:
 
 
 def _lines(cases: Path) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(_read(cases).splitlines(), start=1):
+    for number, line in enumerate(app_text(cases).splitlines(), start=1):
         if line.strip():
             yield number, line
 

@@ -1,5 +1,6 @@
-"""`arbitrage app run`: a stream app on the streams of the running session, or over what was recorded."""
+"""`arbitrage app run`: stream apps on the streams of the running session, or over what was recorded."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,14 +12,14 @@ from backtest.verify.errors import CannotVerifyError
 from backtest.verify.recorded_session import RecordedSession, open_session
 from cep.errors import CepCannotStartError
 from cep.functions.operator_terms import OperatorTerms
-from cep.hosts.hosted_app import AppSource, app_source
+from cep.hosts.hosted_app import AppSource
 from cep.hosts.product_streams import read_streams
-from cep.language.language_errors import AppTextError
+from cep.hosts.resident_apps import TellEnd
 from datasets.errors import ImportRejectedError
-from launch.cli.app_command import in_file
+from launch.cli.app_files import apps_in
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.app_rows import AppRows, Echo, rows_to
-from launch.sessions.live_app import SPARK, run_live_app
+from launch.sessions.live_apps import SPARK, run_live_apps
 from launch.sessions.recorded_sessions import recorded_session
 from launch.sessions.session_recording import build_log
 from launch.sessions.tick_set_names import named_set
@@ -34,7 +35,7 @@ _REFUSALS = (CepCannotStartError, StreamError, StoreError, ImportRejectedError, 
 
 @dataclass(frozen=True, slots=True)
 class AppRunOptions:
-    file: Path
+    files: tuple[Path, ...]
     replay: str | None = None
     json: Path | None = None
     seconds: float | None = None
@@ -42,46 +43,51 @@ class AppRunOptions:
     terms: OperatorTerms = field(default_factory=OperatorTerms)
 
 
-def run_app_command(home: Path, text: str, options: AppRunOptions, echo: Echo) -> int:
-    """Exit code 1 where the app failed. Raises LaunchError in one sentence."""
+def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
+    """Exit code 1 where an app failed. Raises LaunchError in one sentence."""
     if options.json is not None:
         check_writable(options.json)
     if options.replay is not None and options.seconds is not None:
         raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
+    sources, failed = apps_in(options.files, options.terms, options.variables), set[str]()
+
+    def tell(source: AppSource, problem: str) -> None:
+        failed.add(source.label)
+        echo(f"{source.name} failed: {problem}")
+
     try:
-        source = app_source(text, options.file.stem, options.variables, options.terms)
-        with Stopping(spark_log(home)), rows_to(options.json, echo, source.outside) as rows:
+        with Stopping(spark_log(home)), rows_to(options.json, echo, sources) as rows:
             if options.replay is not None:
-                problems = _replay(home, source, options.replay, rows, echo)
+                _replay(home, sources, options.replay, rows, echo, tell)
             else:
-                problems = run_live_app(home, source, options.seconds, rows, echo)
-    except AppTextError as error:
-        raise CannotStartError(in_file(options.file, error)) from error
+                run_live_apps(home, sources, options.seconds, rows, echo, tell)
     except _REFUSALS as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except LOST as error:
         raise LaunchError(f"Spark ended the app: {first_line(str(error))}.") from error
-    for problem in problems:
-        echo(f"{source.name} failed: {problem}")
-    echo(f"{source.name}: {rows.summary}")
-    return 1 if problems else 0
+    for source in sources:
+        echo(f"{source.name}: {rows.summary_of(source.name)}")
+    return 1 if failed else 0
 
 
-def _replay(home: Path, source: AppSource, name: str, rows: AppRows, echo: Echo) -> list[str]:
-    """Why partitions ended early, a sentence each."""
+def _replay(home: Path, sources: Collection[AppSource], name: str, rows: AppRows, echo: Echo, tell: TellEnd) -> None:
+    """One after the other; `tell` says why partitions ended early."""
+    of_apps = [(source, _replayed_partitions(home, source, name)) for source in sources]
+    with quiet_session(home, extra=SPARK) as spark:
+        for source, partitions in of_apps:
+            if any(isinstance(one, KeptInput) for one in partitions):
+                echo(f"{name}: over the input log that was kept while {source.name} ran there, and no further")
+            for message, problem in replayed_in_spark(spark, source, partitions):
+                if problem:
+                    tell(source, problem)
+                else:
+                    rows.add(message)
+
+
+def _replayed_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:
     partitions = recorded_partitions(home, source, name)
     # live such an app runs in the first partition alone
-    partitions = partitions if source.is_keyed else partitions[:1]
-    if any(isinstance(one, KeptInput) for one in partitions):
-        echo(f"{name}: over the input log that was kept while {source.name} ran there, and no further")
-    problems = []
-    with quiet_session(home, extra=SPARK) as spark:
-        for message, problem in replayed_in_spark(spark, source, partitions):
-            if problem:
-                problems.append(problem)
-            else:
-                rows.add(message)
-    return problems
+    return partitions if source.is_keyed else partitions[:1]
 
 
 def recorded_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:

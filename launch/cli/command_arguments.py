@@ -58,8 +58,8 @@ def add_app(command: argparse.ArgumentParser) -> None:
         "explain", help="say what an app is made of, what it keeps, where it runs and what comes out"
     )
     explain.add_argument("file", type=Path, help="the app's text")
-    run = works.add_parser("run", help="run an app on the running session's streams, or over recorded ones")
-    run.add_argument("file", type=Path, help="the app's text")
+    run = works.add_parser("run", help="run apps on the running session's streams, or over recorded ones")
+    run.add_argument("files", type=Path, nargs="+", metavar="FILE", help="an app's text; all of them share a process")
     run.add_argument("--replay", metavar="SET|SESSION", help="over a tick set or a recorded session instead")
     run.add_argument("--json", type=Path, metavar="FILE", help="write the rows there, a JSON object a line")
     run.add_argument(

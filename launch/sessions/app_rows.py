@@ -1,7 +1,7 @@
-"""The rows of a stream app, for people or programs."""
+"""The rows of stream apps, for people or programs."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,31 +9,32 @@ from typing import BinaryIO
 
 import orjson
 
-from cep.hosts.app_outside import AppOutside
+from cep.hosts.hosted_app import AppSource
 
 Echo = Callable[[str], None]
 
 
 class AppRows:
-    """What became of the app's rows: into a file, or a line each for the terminal."""
+    """What became of the rows of a run's apps: into a file, or a line each for the terminal, which names the app where
+    there are several."""
 
-    def __init__(self, path: Path | None, echo: Echo, outside: AppOutside) -> None:
-        """`outside`: of the app. Rows of a sink `log` are lines in any case; what a stored table's rows become is left
-        out."""
-        self._path, self._echo = path, echo
-        self._prefixes = {sink.stream: sink.prefix for sink in outside.logs}
-        self._tables = frozenset(one.table for one in outside.tables)
+    def __init__(self, path: Path | None, echo: Echo, sources: Collection[AppSource]) -> None:
+        """Rows of a sink `log` are lines in any case; what a stored table's rows become is left out."""
+        self._path, self._echo, self._is_shared = path, echo, len(sources) > 1
+        self._prefixes = {(one.name, sink.stream): sink.prefix for one in sources for sink in one.outside.logs}
+        self._tables = frozenset((one.name, table.table) for one in sources for table in one.outside.tables)
         self._file: BinaryIO | None = None
-        self._counts: Counter[str] = Counter()
+        self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, message: bytes) -> None:
         row = orjson.loads(message)
-        if row["stream"] in self._tables:
+        stream = row["app"], row["stream"]
+        if stream in self._tables:
             return
-        self._counts[row["stream"]] += 1
-        prefix = self._prefixes.get(row["stream"])
+        self._counts[row["app"]][row["stream"]] += 1
+        prefix = self._prefixes.get(stream)
         if self._path is None or prefix is not None:
-            self._echo(row_line(row, prefix))
+            self._echo(row_line(row, prefix, is_shared=self._is_shared))
         if self._path is not None:
             self._opened(self._path).write(message + b"\n")
 
@@ -51,16 +52,16 @@ class AppRows:
         if self._file is not None:
             self._file.close()
 
-    @property
-    def summary(self) -> str:
-        streams = ", ".join(f"{stream} {count:,}" for stream, count in sorted(self._counts.items()))
-        return f"{self._counts.total():,} rows ({streams})" if streams else "no rows"
+    def summary_of(self, app: str) -> str:
+        counts = self._counts[app]
+        streams = ", ".join(f"{stream} {count:,}" for stream, count in sorted(counts.items()))
+        return f"{counts.total():,} rows ({streams})" if streams else "no rows"
 
 
 @contextmanager
-def rows_to(path: Path | None, echo: Echo, outside: AppOutside) -> Iterator[AppRows]:
-    """A file that is there stays as it is where the app cannot start."""
-    rows = AppRows(path, echo, outside)
+def rows_to(path: Path | None, echo: Echo, sources: Collection[AppSource]) -> Iterator[AppRows]:
+    """A file that is there stays as it is where the apps cannot start."""
+    rows = AppRows(path, echo, sources)
     try:
         yield rows
         rows.finish()
@@ -68,10 +69,13 @@ def rows_to(path: Path | None, echo: Echo, outside: AppOutside) -> Iterator[AppR
         rows.close()
 
 
-def row_line(row: dict[str, object], prefix: str | None = None) -> str:
-    """A message of the topic `apps` for people. `prefix`: in place of the stream's name."""
+def row_line(row: dict[str, object], prefix: str | None = None, *, is_shared: bool = False) -> str:
+    """A message of the topic `apps` for people. `prefix`: in place of the stream's name; with the app's name where
+    several share the terminal."""
     values, time = row["values"], row["time"]
     if not isinstance(values, dict) or not isinstance(time, int):
         return str(row)
     at = datetime.fromtimestamp(time / 1_000, UTC).strftime("%H:%M:%S.%f")[:-3]
-    return f"{at} {prefix or row['stream']} " + " ".join(f"{name}={value}" for name, value in values.items())
+    stream = prefix or row["stream"]
+    shown = f"{row['app']} {stream}" if is_shared else stream
+    return f"{at} {shown} " + " ".join(f"{name}={value}" for name, value in values.items())

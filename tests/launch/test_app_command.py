@@ -96,7 +96,9 @@ from Price select price insert into Told;
     ],
 )
 def test_explained_it_says_where_sinks_go(tmp_path: Path, allowed: tuple[tuple[str, str], ...], told: str) -> None:
-    said = [*explained(tmp_path / "a.app", CALLING, OperatorTerms(addresses=allowed))]
+    path = tmp_path / "a.app"
+    path.write_text(CALLING)
+    said = [*explained(path, OperatorTerms(addresses=allowed))]
     log = f"app-input-a-{said[0].removeprefix('a, version ')}"
     assert said[-5:] == [
         f"reads the clock of the topic ticks and responses to its requests, merged into the topic {log}; "

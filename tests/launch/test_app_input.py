@@ -15,7 +15,9 @@ from aiohttp import web
 
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.hosted_app import AppSource, app_source
+from cep.hosts.resident_kernel import PlacedApp
 from cep.hosts.resident_task import ResidentTask
+from cep.language.app_tree import TableDefinition
 from cep.language.language_errors import AppTextError
 from launch.apps.table_keeper import TableKeeper
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging
@@ -51,7 +53,8 @@ def computed(task: ResidentTask) -> None:
 
 @contextmanager
 def task_running(session: Session, source: AppSource) -> Iterator[None]:
-    task = ResidentTask(source, session.kafka, session.home / "snapshots", {(source.topic, 0): 0})
+    placed = PlacedApp(source, session.home / "snapshots", {(source.topic, 0): 0})
+    task = ResidentTask((placed,), session.kafka)
     process = get_context("spawn").Process(target=computed, args=(task,))
     process.start()
     try:
@@ -137,7 +140,8 @@ async def first_row(session: Session) -> list[dict[str, Any]]:
     reader = TopicReader(session.kafka, (source.topic,), "earliest")
     async with asyncio.timeout(TIMEOUT_SECONDS), beside(keep_merging(merger)), reader:
         row = row_of((await anext(reader.records())).value)
-    names = [column.name for column in source.app.definitions[1].columns]
+    (table,) = (one for one in source.app.definitions if isinstance(one, TableDefinition))
+    names = [column.name for column in table.columns]
     return [dict(zip(names, values[1:], strict=True)) for _, values in row["rows"]]
 
 

@@ -86,6 +86,45 @@ def test_mistakes_get_one_sentence_and_2(
     assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        ((QUOTES, QUOTES.replace("bid", "bit")), "1.app, line 1, column 30: there is no attribute 'bit'"),
+        ((f"@App:name('one') {QUOTES}", OPPORTUNITIES, f"@App:name('one') {JOINED}"),
+         "both apps are named 'one'; give one of them another name with @App:name, or leave it out."),
+    ],
+)  # fmt: skip
+def test_one_bad_file_of_several_refuses_all(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], texts: tuple[str, ...], sentence: str
+) -> None:
+    files = [tmp_path / f"{number}.app" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARBITRAGE_HOME", str(home))
+        assert run(["app", "run", *map(str, files), "--replay", SESSION_ID]) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert said.count("\n") == 1
+    if "both" in sentence:
+        assert f"{files[0]} and {files[2]}: " in said
+
+
+@pytest.mark.slow
+def test_several_apps_are_run_over_a_recorded_session(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, out = [tmp_path / "quotes.app", tmp_path / "found.app"], tmp_path / "rows.jsonl"
+    files[0].write_text(QUOTES)
+    files[1].write_text(OPPORTUNITIES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARBITRAGE_HOME", str(home))
+        assert run(["app", "run", *map(str, files), "--replay", SESSION_ID, "--json", str(out)]) == 0
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["app"] for row in rows] == ["quotes"] * 7 + ["found"] * 7
+    assert capsys.readouterr().out.splitlines() == ["quotes: 7 rows (Counted 7)", "found: 7 rows (Found 7)"]
+
+
 def test_what_was_written_before_stays_where_the_app_cannot_start(home: Path, tmp_path: Path) -> None:
     out = tmp_path / "rows.jsonl"
     out.write_text("of an earlier run")
@@ -96,8 +135,10 @@ def test_what_was_written_before_stays_where_the_app_cannot_start(home: Path, tm
 def test_a_row_is_a_line_for_people() -> None:
     row: dict[str, object] = {
         "id": "a:0:1:0",
+        "app": "busy one",
         "stream": "Busy",
         "time": 1_700_000_000_123,
         "values": {"n": 3, "x": None},
     }
     assert row_line(row) == "22:13:20.123 Busy n=3 x=None"
+    assert row_line(row, is_shared=True) == "22:13:20.123 busy one Busy n=3 x=None"

@@ -1,7 +1,8 @@
-"""Stream apps on a running session: over its recording one gives the same rows with the same ids, one that reads
-several topics gives them over its input log, and one that may takes an exchange off."""
+"""Stream apps on a running session, alone and together: over its recording one gives the same rows with the same ids,
+one that reads several topics gives them over its input log, and one that may takes an exchange off."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import httpx
@@ -52,10 +53,11 @@ def by_stream(rows: dict[str, str]) -> dict[str, list[dict[str, object]]]:
     return found
 
 
-def run_app(home: Path, app: Path, out: Path, *words: str) -> dict[str, str]:
-    done = run_command(home, "app", "run", str(app), "--json", str(out), *words, seconds=180)
+def run_apps(home: Path, apps: Sequence[Path], out: Path, *words: str) -> dict[str, str]:
+    done = run_command(home, "app", "run", *map(str, apps), "--json", str(out), *words, seconds=180)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{app.stem}: " in done.stdout
+    for app in apps:
+        assert f"{app.stem}: " in done.stdout
     return rows_of(out)
 
 
@@ -63,6 +65,10 @@ def audited_halts(paper: Running) -> set[str]:
     address = f"{paper.url}/api/audit?action=exchange.halt&target=bitstamp"
     answer = httpx.get(address, headers={"X-API-Key": paper.key}, timeout=10).raise_for_status()
     return {row["entry_id"] for row in answer.json()["items"]}
+
+
+def rows_by_app(rows: dict[str, str], app: Path) -> dict[str, str]:
+    return {row_id: line for row_id, line in rows.items() if json.loads(line)["app"] == app.stem}
 
 
 def test_apps_on_a_session_give_the_same_again(tmp_path: Path) -> None:
@@ -75,23 +81,23 @@ def test_apps_on_a_session_give_the_same_again(tmp_path: Path) -> None:
     with running_paper(home, "--config", str(configuration), "--record") as paper:
         paper.wait_for("trading on paper", 240)
         session = paper.session
-        # ended and run again, it goes on from its snapshot
-        got = run_app(home, app, tmp_path / "live.jsonl", "--seconds", "8")
-        got |= run_app(home, app, tmp_path / "again.jsonl", "--seconds", "8")
-        met = run_app(home, joined, tmp_path / "joined.jsonl", "--seconds", "8")
-        halts = run_app(home, halting, tmp_path / "halts.jsonl", "--seconds", "4")
+        got = run_apps(home, [app], tmp_path / "live.jsonl", "--seconds", "8")
+        # ended and run again, now with other apps, it goes on from its snapshot
+        together = run_apps(home, [joined, app, halting], tmp_path / "together.jsonl", "--seconds", "10")
+        got |= rows_by_app(together, app)
+        met, halts = rows_by_app(together, joined), rows_by_app(together, halting)
         enabled = "enabled_exchanges"
         paper.until(lambda: "bitstamp" not in paper.get("/settings")[enabled], 30, "bitstamp was not halted")
         assert "kraken" in paper.get("/settings")[enabled]
         assert audited_halts(paper) & {f"halt {row_id}" for row_id in halts}
         assert paper.stop(180) == 0, paper.said
-    wanted = run_app(home, app, tmp_path / "replayed.jsonl", "--replay", session.session_id)
+    wanted = run_apps(home, [app], tmp_path / "replayed.jsonl", "--replay", session.session_id)
     assert {json.loads(line)["stream"] for line in got.values()} == {"Spreads", "Jumps"}
     assert len(got) > 20
     assert {row_id: wanted.get(row_id) for row_id in got} == got
 
     # over its input log, which was kept, and may have more than the app came to
-    logged = run_app(home, joined, tmp_path / "logged.jsonl", "--replay", session.session_id)
+    logged = run_apps(home, [joined], tmp_path / "logged.jsonl", "--replay", session.session_id)
     assert by_stream(logged).keys() == {"Met", "Taken", "Filled", "Refused"}
     assert len(met) > 20
     assert {row_id: logged.get(row_id) for row_id in met} == met

@@ -23,6 +23,14 @@ def source(text: str = QUOTE_APP) -> AppSource:
     return AppSource("quote app", text)
 
 
+def other_source(number: int) -> AppSource:
+    """Another app, which keeps its rows for another time."""
+    text = QUOTE_APP.replace("'quote app'", f"'quote app {number}'").replace(
+        "200 millis", f"{200 + 50 * number} millis"
+    )
+    return AppSource("other", text)
+
+
 def rows_of(messages: Iterable[bytes], app: HostedApp, first: int = 0) -> list[AppRow]:
     """What the app makes of messages with the offsets `first`, `first` + 1, …"""
     return [out for at, message in enumerate(messages, first) for out in app.take(at, 0, row_of(message))]

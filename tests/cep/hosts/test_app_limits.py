@@ -1,10 +1,8 @@
 """Bad apps are ended with one sentence that names the limit and what reached it."""
 
-import os
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from cep.engine.stream_engine import StreamEngine
@@ -12,8 +10,6 @@ from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.event_watch import EventWatch, watched
 from cep.hosts.hosted_app import ROWS_BETWEEN_LOOKS, AppFailedError, AppSource, HostedApp, app_source
 from cep.hosts.product_streams import parse_with_product_streams
-from cep.hosts.worker_files import beat, noted_worker
-from cep.hosts.worker_watch import WorkerWatch
 from cep.language.language_errors import AppTextError
 from cep.parts.app_limits import AppLimits
 
@@ -171,26 +167,6 @@ def test_files_of_the_operator_belong_to_the_version(tmp_path: Path) -> None:
     assert app_source(text, "a", terms=terms).version != source.version
     with pytest.raises(AppFailedError, match=r"^now.py: changed since the app was started; start it again$"):
         HostedApp(source, 0).take(0, 0, row(0))
-
-
-def test_a_process_without_a_sign_of_life_or_with_too_much_memory_is_seen_from_outside(tmp_path: Path) -> None:
-    idle = WorkerWatch(tmp_path, AppLimits())
-    hurried = WorkerWatch(tmp_path, AppLimits(event_seconds=0.05))
-    with noted_worker(tmp_path, 2):
-        # a beat comes every quarter of a second at most, so one of both is not missed yet
-        assert [watch.problem() for watch in (idle, hurried, idle)] == [None] * 3
-        begin = psutil.Process(os.getpid()).cpu_times().user
-        while psutil.Process(os.getpid()).cpu_times().user - begin < 1.1:
-            pass
-        assert idle.problem() is None
-        assert hurried.problem() == (
-            "the app was ended: the process of partition 2 took more than 1 s of CPU without a sign (event_seconds)"
-        )
-        beat(tmp_path, 2)
-        assert hurried.problem() is None
-        large = WorkerWatch(tmp_path, AppLimits(worker_bytes=1_000))
-        assert "partition 2 took more than 1,000 bytes of memory (worker_bytes)" in str(large.problem())
-    assert large.problem() is None
 
 
 def test_a_window_is_counted_without_what_waits_to_leave_and_frequent_rows_once() -> None:

@@ -16,6 +16,7 @@ from cep.hosts.hosted_app import AppSource, HostedApp
 from cep.hosts.http_caller import HttpCaller
 from cep.hosts.input_log import CALLS, InputPlace
 from cep.hosts.input_merger import InputMerger, InputSource
+from cep.hosts.resident_kernel import PlacedApp
 from cep.hosts.resident_task import ResidentTask
 from session.clock import wall_now
 from streams.message_format import row_of
@@ -54,7 +55,7 @@ def ask_until_killed(kafka: str, url: str) -> None:
 
 
 def compute_until_killed(kafka: str, folder: Path) -> None:
-    list(ResidentTask(SOURCE, kafka, folder, {(SOURCE.topic, 0): 0}).run((0,)))
+    list(ResidentTask((PlacedApp(SOURCE, folder, {(SOURCE.topic, 0): 0}),), kafka).run((0,)))
 
 
 @contextmanager

@@ -1,24 +1,30 @@
-"""An app gives the same rows with the same ids in every host: with workers killed, and over the recording."""
+"""Apps give the same rows with the same ids in every host: alone or in one process, with workers killed, and over the
+recording."""
 
 import asyncio
+import random
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from backtest.apps.app_replay import replayed
 from backtest.apps.recorded_messages import recorded_ticks
 from backtest.verify.recorded_session import RecordedSession, SessionHead
 from cep.hosts.app_messages import app_message
-from cep.hosts.hosted_app import HostedApp
-from cep.hosts.resident_app import ResidentApp, resident_master
+from cep.hosts.hosted_app import AppSource, HostedApp
+from cep.hosts.resident_apps import ResidentApps, resident_master
+from cep.hosts.resident_kernel import PlacedApp
 from cep.hosts.resident_task import ResidentTask
 from cep.hosts.worker_files import noted_workers
+from cep.hosts.worker_progress import worker_progress
 from datasets.ticksets.log_parts import LogParts
 from datasets.ticksets.log_tick_set import LogSpan, build_tick_set
-from launch.sessions.live_app import SPARK
+from launch.sessions.live_apps import SPARK
 from launch.supervisor.spark_command import quiet_session
 from session.clock import SystemClock
 from session.session import Session
@@ -28,7 +34,7 @@ from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS, TICKS, bases_by_partition
-from tests.cep.hosts.quote_app import source
+from tests.cep.hosts.quote_app import other_source, source
 from tests.cep.logs import BASES, LogMaker
 from tests.cep.logs import session as session_of
 from tests.services import embedded_kafka
@@ -78,37 +84,64 @@ async def until_written(kafka: str, wanted: set[bytes]) -> AsyncIterator[bytes]:
                 return
 
 
-async def run_with_kills(session: Session, app: ResidentApp, log: list[tuple[int, bytes]], kills: int) -> None:
-    """Writes the log, and kills every worker of the app in the middle of it, several times."""
-    writer, clock = TopicWriter(session.kafka), SystemClock()
+@contextmanager
+def running(spark: SparkSession, task: ResidentTask) -> Iterator[None]:
+    """Its apps; none of them ends by itself."""
+    apps = ResidentApps(spark, task)
+    try:
+        apps.start()
+        yield
+    finally:
+        apps.stop()
+    assert apps.ended.is_set()
+    assert apps.problems == {}
+    assert noted_workers(task.folder) == {}
+
+
+async def run_with_kills(kafka: str, folder: Path, log: list[tuple[int, bytes]], kills: int) -> None:
+    """Writes the log, and kills every worker in the middle of it, several times."""
+    writer, chosen = TopicWriter(kafka), random.Random(3)
     await writer.open()
-    app.start()
     killed: set[int] = set()
     for begin in range(0, len(log), PART):
+        wanted = {one: rows_begun(folder, one) + chosen.randint(1, PART // PARTITIONS) for one in range(PARTITIONS)}
         for partition, row in log[begin : begin + PART]:
             writer.write(TICKS, row, partition=partition)
         await writer.flush()
         if len(killed) >= kills * PARTITIONS:
             continue
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            while (
-                len(alive := [one for one in noted_workers(app.folder).values() if one.pid not in killed]) < PARTITIONS
-            ):
-                await clock.sleep(0.05)
-        for worker in alive:
-            worker.send_signal(signal.SIGKILL)
-            killed.add(worker.pid)
+        killed |= set(await asyncio.gather(*(kill_in_a_row(folder, *one, killed) for one in wanted.items())))
     await writer.close()
     assert len(killed) == kills * PARTITIONS
 
 
-def expected_rows(log: list[Record]) -> set[bytes]:
-    """By one kernel a partition that was never cut."""
-    apps = {partition: HostedApp(source(), partition) for partition in range(PARTITIONS)}
+def rows_begun(folder: Path, partition: int) -> int:
+    progress = worker_progress(folder, partition)
+    return 0 if progress is None else progress.rows
+
+
+async def kill_in_a_row(folder: Path, partition: int, rows: int, killed: Collection[int]) -> int:
+    """Kills a process that was not killed yet, once so many rows of its apps were begun."""
+    clock = SystemClock()
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while True:
+            worker = noted_workers(folder).get(partition)
+            if worker is not None and worker.pid not in killed and rows_begun(folder, partition) >= rows:
+                worker.send_signal(signal.SIGKILL)
+                return worker.pid
+            await clock.sleep(0.01)
+
+
+def expected_rows(log: list[Record], sources: Sequence[AppSource]) -> set[bytes]:
+    """By one kernel for each app and partition, that was never cut."""
+    apps = {
+        (source.label, partition): HostedApp(source, partition) for source in sources for partition in range(PARTITIONS)
+    }
     return {
         app_message(out)
+        for source in sources
         for record in log
-        for out in apps[record.partition].take(record.offset, record.time, row_of(record.value))
+        for out in apps[source.label, record.partition].take(record.offset, record.time, row_of(record.value))
     }
 
 
@@ -130,26 +163,29 @@ def test_resident_with_kills_and_batch_give_what_one_kernel_gives(own_kafka: str
     maker.write((kills + 3) * PART)
     rows = list(rows_by_partition(maker.end()))
     first = dict.fromkeys(((TICKS, partition) for partition in range(PARTITIONS)), 0)
-    task = ResidentTask(source(), own_kafka, tmp_path / "app", first)
+    sources = (source(), other_source(1), other_source(2), other_source(3))
+    placed = tuple(PlacedApp(one, tmp_path / one.label, first) for one in sources)
+    together = ResidentTask(placed[:3], own_kafka)
+    # one is new in the second run: it begins where the others went on long ago
+    later = ResidentTask((placed[3], *placed[:2]), own_kafka)
     with quiet_session(tmp_path, resident_master(PARTITIONS), SPARK) as spark:
-        app = ResidentApp(spark, task)
-        try:
-            asyncio.run(run_with_kills(session, app, rows, kills))
+        with running(spark, together):
+            asyncio.run(run_with_kills(own_kafka, together.folder, rows, kills))
             log = asyncio.run(read_all(own_kafka, TICKS))
-            wanted = expected_rows(log)
+            wanted, of_last = expected_rows(log, sources[:3]), expected_rows(log, sources[3:])
             written = asyncio.run(_collected(own_kafka, wanted))
-        finally:
-            app.stop()
-    assert app.ended.is_set()
-    assert app.problems == []
-    assert noted_workers(app.folder) == {}
+        with running(spark, later):
+            written_again = asyncio.run(_collected(own_kafka, of_last))
     assert len(wanted) > 100
+    assert len(of_last) > 20
     # none is lost, none is different; what was repeated is equal in all, its id included
     assert set(written) == wanted
+    assert set(written_again) == wanted | of_last
 
     session_log = recorded(tmp_path / "log", session, log)
     partitions = recorded_ticks(session_log.tick_set(), session_log)
-    assert {message for partition in partitions for message in replayed(source(), partition)} == wanted
+    replayed_rows = {message for one in sources for partition in partitions for message in replayed(one, partition)}
+    assert replayed_rows == wanted | of_last
 
 
 async def _collected(kafka: str, wanted: set[bytes]) -> list[bytes]:

@@ -1,0 +1,55 @@
+"""Files with stream apps. Every mistake is one sentence that names the file."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from cep.engine.stream_engine import StreamEngine
+from cep.functions.operator_terms import OperatorTerms
+from cep.hosts.hosted_app import AppSource, compiled_app
+from cep.language.language_errors import AppTextError
+from launch.errors import CannotStartError
+
+
+def app_text(path: Path) -> str:
+    """Raises CannotStartError."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise CannotStartError(f"{path}: cannot be read ({error.strerror or error}).") from error
+    except UnicodeDecodeError as error:
+        raise CannotStartError(f"{path}: is no text (byte {error.start} is not UTF-8).") from error
+
+
+def in_file(path: Path, error: AppTextError) -> str:
+    """One sentence with the file."""
+    return f"{path}, {error}" if error.problem.endswith("?") else f"{path}, {error}."
+
+
+def app_in(
+    path: Path, terms: OperatorTerms, variables: tuple[tuple[str, str], ...] = ()
+) -> tuple[AppSource, StreamEngine]:
+    """The app, and an engine of it that has seen nothing. Raises CannotStartError where no host can run it."""
+    try:
+        return compiled_app(app_text(path), path.stem, variables, terms)
+    except AppTextError as error:
+        raise CannotStartError(in_file(path, error)) from error
+
+
+def apps_in(
+    paths: Iterable[Path], terms: OperatorTerms, variables: tuple[tuple[str, str], ...] = ()
+) -> list[AppSource]:
+    """In their order. Raises CannotStartError where no host can run one of them, or two have one name."""
+    found: list[AppSource] = []
+    places: dict[str, Path] = {}
+    for path in paths:
+        source, _ = app_in(path, terms, variables)
+        # names that differ in a mark alone are one in names of files and topics
+        for name in (source.name, source.label):
+            other = places.setdefault(name, path)
+            if other is not path:
+                raise CannotStartError(
+                    f"{other} and {path}: both apps are named {source.name!r}; give one of them another name with "
+                    "@App:name, or leave it out."
+                )
+        found.append(source)
+    return found

@@ -1,0 +1,203 @@
+"""Stream apps on the streams of the running session, until somebody ends one of the two."""
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cep.hosts.hosted_app import AppSource
+from cep.hosts.input_merger import InputMerger
+from cep.hosts.resident_apps import ResidentApps, TellEnd, resident_master
+from cep.hosts.resident_kernel import PlacedApp
+from cep.hosts.resident_task import ResidentTask
+from launch.apps.table_keeper import TableKeeper
+from launch.errors import CannotStartError
+from launch.sessions.app_input import first_offsets, input_merger, keep_merging
+from launch.sessions.app_rows import AppRows, Echo
+from launch.setup.data_dir import process_lock, read_session
+from launch.setup.login_files import running_session
+from launch.supervisor.clean_stop import SIGNALS
+from launch.supervisor.spark_command import quiet_session
+from market.time_units import MICROSECONDS
+from pricefeeds.input_recorder import InputRecorder
+from session.clock import SystemClock
+from session.session import Session
+from store.errors import StoreError
+from streams.errors import StreamError
+from streams.records import Position
+from streams.topic_reader import TopicReader
+from streams.topics import APPS
+
+LOOK_SECONDS = 0.2
+"""How often it looks whether apps and session still run."""
+FOLDER = "apps"
+SPARK: Mapping[str, str] = {"spark.python.daemon.module": "pyspark.daemon"}
+"""Apps need nothing of what a backtest's workers load first."""
+
+
+def run_live_apps(
+    home: Path, sources: Collection[AppSource], seconds: float | None, rows: AppRows, echo: Echo, tell: TellEnd
+) -> None:
+    """Until Ctrl-C, the session's end or `seconds`, or until all have ended by themselves; `tell` says of each why.
+
+    Raises CannotStartError, CepCannotStartError, StreamError, StoreError, LookupError.
+    """
+    session = running_session("apps")
+    with ExitStack() as locked:
+        for source in sources:
+            locked.enter_context(process_lock(home, f"app-{source.label}"))
+        inputs = asyncio.run(_begun(session, sources))
+        folder = _folder(session)
+        placed = tuple(PlacedApp(one.source, folder / one.source.label, one.first) for one in inputs)
+        task = ResidentTask(placed, session.kafka)
+        with quiet_session(home, resident_master(len(task.partitions)), SPARK) as spark:
+            apps = ResidentApps(spark, task, tell)
+            try:
+                asyncio.run(_run(_Run(session, apps, placed, inputs, seconds), rows, echo))
+            finally:
+                apps.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class _Input:
+    """Where an app's log begins; who writes it, where it has one of its own, and who keeps it, where the session is
+    recorded."""
+
+    source: AppSource
+    first: dict[Position, int]
+    merger: InputMerger | None
+    recorder: InputRecorder | None
+    keeper: TableKeeper | None
+    """Where the app has stored tables."""
+
+    def parts(self) -> Iterator[Coroutine[object, object, None]]:
+        """What runs beside the app."""
+        if self.merger is not None:
+            yield keep_merging(self.merger)
+        if self.recorder is not None:
+            yield self.recorder.follow()
+        if self.keeper is not None:
+            yield self.keeper.follow()
+
+    async def finish(self) -> None:
+        """Once the app has ended."""
+        if self.recorder is not None:
+            await self.recorder.finish()
+        if self.keeper is not None:
+            # else the next run does it
+            with suppress(StreamError, StoreError):
+                await self.keeper.catch_up()
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    session: Session
+    apps: ResidentApps
+    placed: tuple[PlacedApp, ...]
+    inputs: list[_Input]
+    seconds: float | None
+
+    @property
+    def labels(self) -> frozenset[str]:
+        return frozenset(one.source.label for one in self.placed)
+
+    @property
+    def is_session_running(self) -> bool:
+        """Not where another one has begun since."""
+        try:
+            return read_session(self.session.home).session_id == self.session.session_id
+        except CannotStartError:
+            return False
+
+    def described(self) -> Iterator[str]:
+        *others, last = (one.description for one in self.placed)
+        yield from others
+        yield f"{last}; Ctrl-C ends {'them all' if others else 'it'}"
+
+
+async def _begun(session: Session, sources: Collection[AppSource]) -> list[_Input]:
+    return [await _begun_input(session, source) for source in sources]
+
+
+async def _begun_input(session: Session, source: AppSource) -> _Input:
+    keeper, recorder = None, None
+    if source.outside.tables:
+        keeper = TableKeeper(session, source, await first_offsets(session, APPS))
+        # what a killed run left, before the tables are read
+        await keeper.catch_up()
+    merger = await input_merger(session, source)
+    offsets = await first_offsets(session, source.topic)
+    first = {place: offset for place, offset in offsets.items() if source.is_keyed or place[1] == 0}
+    if merger is not None and session.recordings_mb is not None:
+        recorder = InputRecorder(session, source.topic, first, source.label)
+    return _Input(source, first, merger, recorder, keeper)
+
+
+def _folder(session: Session) -> Path:
+    """Where the apps' folders of this session are; those of earlier sessions go."""
+    for folder in (session.home / FOLDER).glob("*"):
+        if folder.name != session.session_id:
+            shutil.rmtree(folder, ignore_errors=True)
+    return session.home / FOLDER / session.session_id
+
+
+async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
+    apps, asked_to_end = run.apps, asyncio.Event()
+    async with TopicReader(run.session.kafka, (APPS,), "latest") as reader, _signals_to(asked_to_end.set):
+        parts = (_read(reader, run.labels, rows), *(part for one in run.inputs for part in one.parts()))
+        work = [asyncio.ensure_future(part) for part in parts]
+        apps.start()
+        for line in run.described():
+            echo(line)
+        await _until_over(run, lambda: asked_to_end.is_set() or apps.ended.is_set() or any(one.done() for one in work))
+        await asyncio.to_thread(apps.stop)
+        await _end(work)
+        for one in run.inputs:
+            await one.finish()
+        await _read_to_end(reader, run.labels, rows)
+    if run.is_session_running:
+        # what failed by itself says why; with the session its services end
+        for done in work:
+            if not done.cancelled():
+                done.result()
+
+
+async def _end(work: Collection[asyncio.Future[None]]) -> None:
+    for one in work:
+        one.cancel()
+    await asyncio.wait(work)
+
+
+async def _until_over(run: _Run, is_over: Callable[[], bool]) -> None:
+    clock = SystemClock()
+    until = None if run.seconds is None else clock.now() + int(run.seconds * MICROSECONDS)
+    while not is_over() and run.is_session_running and (until is None or clock.now() < until):
+        await clock.sleep(LOOK_SECONDS)
+
+
+async def _read(reader: TopicReader, labels: Collection[str], rows: AppRows) -> None:
+    async for record in reader.records():
+        if record.key in labels:
+            rows.add(record.value)
+
+
+async def _read_to_end(reader: TopicReader, labels: Collection[str], rows: AppRows) -> None:
+    # Kafka may have ended with the session
+    with suppress(StreamError):
+        async for record in reader.records_to_end():
+            if record.key in labels:
+                rows.add(record.value)
+
+
+@asynccontextmanager
+async def _signals_to(act: Callable[[], None]) -> AsyncIterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
