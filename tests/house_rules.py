@@ -51,8 +51,12 @@ class Module:
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
 
+    @cached_property
+    def all_nodes(self) -> list[ast.AST]:
+        return list(ast.walk(self.tree))
+
     def nodes(self, *kinds: type[ast.AST]) -> Iterator[ast.AST]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+        return (node for node in self.all_nodes if isinstance(node, kinds))
 
 
 def modules(root: Path = ROOT) -> list[Module]:
@@ -97,9 +101,10 @@ def unbounded_decimals(module: Module) -> Iterator[Found]:
 
 
 def makes_a_decimal(function: ast.expr) -> bool:
-    name = ast.unparse(function).split(".")
     made = ("Decimal", "from_float", "from_number", "create_decimal", "create_decimal_from_float")
-    return name[-1] in made
+    # to write each call out again would take most of the time of all rules
+    name = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+    return name in made
 
 
 def is_written_there(argument: ast.expr) -> bool:

@@ -72,10 +72,14 @@ async def test_it_counts_rejections_once(store_clock: SteppedClock) -> None:
 async def test_it_forgets_the_liquidity_of_old_quotes(store_clock: SteppedClock) -> None:
     store = MemoryTradeStore(store_clock)
     await open_books(store)
-    for sequence in range(LIQUIDITY_ROWS + 1):
-        of = opportunity(f"opportunity-{sequence}", sequence)
+    oldest, newest = opportunity("opportunity-0", 0), opportunity("opportunity-1", 1)
+    for of in (oldest, newest):
         for leg in (await reserved(store, of, "0.001")).legs:
             await finish_leg(store, of.opportunity_id, leg.role, None, close, UNFENCED)
+        assert liquidity_key(of, "buy") in store.liquidity
+        if of is oldest:
+            # what others have taken since
+            others = (f"other-{number}" for number in range(LIQUIDITY_ROWS - len(store.liquidity)))
+            store.liquidity.update(dict.fromkeys(others, Decimal("0.001")))
     assert len(store.liquidity) == LIQUIDITY_ROWS
-    assert liquidity_key(of, "buy") in store.liquidity
-    assert liquidity_key(opportunity(sequence=0), "buy") not in store.liquidity
+    assert liquidity_key(oldest, "buy") not in store.liquidity
