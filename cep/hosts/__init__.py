@@ -1,1 +1,1 @@
-"""Where stream apps run: on the streams of a session, and over what was recorded of them."""
+"""What all hosts of stream apps share: a run on one partition of a log, the input log, what comes from outside."""

@@ -14,7 +14,7 @@ from cep.errors import CepCannotStartError
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.hosted_app import AppSource
 from cep.hosts.product_streams import read_streams
-from cep.hosts.resident_apps import TellEnd
+from cep.resident.resident_apps import TellEnd
 from datasets.errors import ImportRejectedError
 from launch.cli.app_files import apps_in
 from launch.errors import CannotStartError, LaunchError

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from cep.hosts.hosted_app import AppSource
 from cep.hosts.input_merger import InputMerger
-from cep.hosts.resident_apps import ResidentApps, TellEnd, resident_master
-from cep.hosts.resident_kernel import PlacedApp
-from cep.hosts.resident_task import ResidentTask
+from cep.resident.resident_apps import ResidentApps, TellEnd, resident_master
+from cep.resident.resident_kernel import PlacedApp
+from cep.resident.resident_task import ResidentTask
 from launch.apps.table_keeper import TableKeeper
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging

@@ -15,10 +15,10 @@ from aiohttp import web
 
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.hosted_app import AppSource, app_source
-from cep.hosts.resident_kernel import PlacedApp
-from cep.hosts.resident_task import ResidentTask
 from cep.language.app_tree import TableDefinition
 from cep.language.language_errors import AppTextError
+from cep.resident.resident_kernel import PlacedApp
+from cep.resident.resident_task import ResidentTask
 from launch.apps.table_keeper import TableKeeper
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging
 from session.clock import wall_now

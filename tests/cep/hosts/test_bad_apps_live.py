@@ -10,11 +10,11 @@ import pytest
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.app_messages import app_message
 from cep.hosts.hosted_app import AppSource, HostedApp, app_source
-from cep.hosts.resident_apps import ResidentApps, resident_master
-from cep.hosts.resident_kernel import PlacedApp
-from cep.hosts.resident_task import ResidentTask
-from cep.hosts.worker_files import noted_workers
 from cep.parts.app_limits import AppLimits
+from cep.resident.resident_apps import ResidentApps, resident_master
+from cep.resident.resident_kernel import PlacedApp
+from cep.resident.resident_task import ResidentTask
+from cep.resident.worker_files import noted_workers
 from launch.sessions.live_apps import SPARK
 from launch.supervisor.spark_command import quiet_session
 from session.clock import SystemClock

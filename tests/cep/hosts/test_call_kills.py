@@ -16,8 +16,8 @@ from cep.hosts.hosted_app import AppSource, HostedApp
 from cep.hosts.http_caller import HttpCaller
 from cep.hosts.input_log import CALLS, InputPlace
 from cep.hosts.input_merger import InputMerger, InputSource
-from cep.hosts.resident_kernel import PlacedApp
-from cep.hosts.resident_task import ResidentTask
+from cep.resident.resident_kernel import PlacedApp
+from cep.resident.resident_task import ResidentTask
 from session.clock import wall_now
 from streams.message_format import row_of
 from streams.topic_admin import ensure_input_log, ensure_topics

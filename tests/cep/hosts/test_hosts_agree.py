@@ -17,11 +17,11 @@ from backtest.apps.recorded_messages import recorded_ticks
 from backtest.verify.recorded_session import RecordedSession, SessionHead
 from cep.hosts.app_messages import app_message
 from cep.hosts.hosted_app import AppSource, HostedApp
-from cep.hosts.resident_apps import ResidentApps, resident_master
-from cep.hosts.resident_kernel import PlacedApp
-from cep.hosts.resident_task import ResidentTask
-from cep.hosts.worker_files import noted_workers
-from cep.hosts.worker_progress import worker_progress
+from cep.resident.resident_apps import ResidentApps, resident_master
+from cep.resident.resident_kernel import PlacedApp
+from cep.resident.resident_task import ResidentTask
+from cep.resident.worker_files import noted_workers
+from cep.resident.worker_progress import worker_progress
 from datasets.ticksets.log_parts import LogParts
 from datasets.ticksets.log_tick_set import LogSpan, build_tick_set
 from launch.sessions.live_apps import SPARK

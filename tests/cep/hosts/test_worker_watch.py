@@ -10,12 +10,13 @@ import psutil
 import pytest
 
 from cep.functions.operator_terms import OperatorTerms
-from cep.hosts.ended_apps import forget_end, note_end, noted_end
 from cep.hosts.hosted_app import AppSource
-from cep.hosts.resident_kernel import PlacedApp
-from cep.hosts.snapshot_folder import SnapshotFolder
-from cep.hosts.worker_files import noted_worker
-from cep.hosts.worker_progress import (
+from cep.parts.app_limits import AppLimits
+from cep.resident.ended_apps import forget_end, note_end, noted_end
+from cep.resident.resident_kernel import PlacedApp
+from cep.resident.snapshot_folder import SnapshotFolder
+from cep.resident.worker_files import noted_worker
+from cep.resident.worker_progress import (
     MOST_LOSSES,
     ProgressNotes,
     WorkerProgress,
@@ -23,8 +24,7 @@ from cep.hosts.worker_progress import (
     progress_notes,
     worker_progress,
 )
-from cep.hosts.worker_watch import BadWorker, WorkerWatch
-from cep.parts.app_limits import AppLimits
+from cep.resident.worker_watch import BadWorker, WorkerWatch
 
 PARTITION = 2
 TEXT = "from health select query insert into O;"

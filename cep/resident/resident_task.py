@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cep.hosts.app_messages import app_message
-from cep.hosts.ended_apps import note_end, noted_end
 from cep.hosts.event_watch import EventWatch, watched
 from cep.hosts.hosted_app import AppFailedError
-from cep.hosts.resident_kernel import PlacedApp, ResidentKernel
-from cep.hosts.worker_files import noted_worker
-from cep.hosts.worker_progress import MOST_LOSSES, ProgressNotes, progress_notes
 from cep.parts.app_limits import AppLimitError
+from cep.resident.ended_apps import note_end, noted_end
+from cep.resident.resident_kernel import PlacedApp, ResidentKernel
+from cep.resident.worker_files import noted_worker
+from cep.resident.worker_progress import MOST_LOSSES, ProgressNotes, progress_notes
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 from session.tasks import run_until_first

@@ -8,7 +8,7 @@ from typing import Any
 
 from cep.engine.snapshots import SnapshotError
 from cep.hosts.hosted_app import AppRow, AppSource, HostedApp
-from cep.hosts.snapshot_folder import SnapshotFolder
+from cep.resident.snapshot_folder import SnapshotFolder
 from streams.records import Position, Record
 
 log = logging.getLogger("cep")

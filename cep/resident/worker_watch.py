@@ -9,12 +9,12 @@ from pathlib import Path
 import psutil
 
 from cep.compiler.limit_annotation import app_limits
-from cep.hosts.ended_apps import noted_end
 from cep.hosts.event_watch import LOOK_SECONDS
-from cep.hosts.resident_kernel import PlacedApp
-from cep.hosts.snapshot_folder import SnapshotFolder
-from cep.hosts.worker_files import noted_workers
-from cep.hosts.worker_progress import WorkerProgress, worker_progress
+from cep.resident.ended_apps import noted_end
+from cep.resident.resident_kernel import PlacedApp
+from cep.resident.snapshot_folder import SnapshotFolder
+from cep.resident.worker_files import noted_workers
+from cep.resident.worker_progress import WorkerProgress, worker_progress
 
 PATIENCE = 2.0
 """How often the CPU that one row may take a process may take for it: the watch within it comes first where it can."""

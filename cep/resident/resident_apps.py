@@ -15,12 +15,12 @@ from pyspark import InheritableThread
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from cep.hosts.ended_apps import forget_end, note_end, noted_end
 from cep.hosts.hosted_app import AppSource
-from cep.hosts.resident_task import ResidentTask
-from cep.hosts.worker_files import signal_workers
-from cep.hosts.worker_progress import forget_progress
-from cep.hosts.worker_watch import WorkerWatch
+from cep.resident.ended_apps import forget_end, note_end, noted_end
+from cep.resident.resident_task import ResidentTask
+from cep.resident.worker_files import signal_workers
+from cep.resident.worker_progress import forget_progress
+from cep.resident.worker_watch import WorkerWatch
 
 MOST_FAILURES = 1_000
 """Of a task: a worker that dies is started again; an app that fails is not."""
