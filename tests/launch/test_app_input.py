@@ -28,7 +28,7 @@ from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS, TICKS
 from tests.cep.hosts.call_server import call_server
-from tests.cep.hosts.signal_app import REGION, TICKERS, expected_signals, signal_text
+from tests.cep.hosts.signal_app import REGION, TICKERS, exact_means, expected_signals, signal_text
 from tests.cep.hosts.test_signal_app import walks
 from tests.store.traded_session import new_session
 
@@ -120,7 +120,7 @@ async def test_it_asks_logs_and_keeps_for_the_next_session(session: Session) -> 
     for ticker in TICKERS:
         prices = [one["price"] for one in given if one["exchange"] == ticker.exchange]
         closed = [row["values"]["close"] for row in rows if row["stream"] == f"Mean{ticker.name}"]
-        assert prices == [price for _, price in expected_signals(closed)]
+        assert prices == [price for _, price in expected_signals(closed, exact_means(closed))]
     assert given
     async with open_app_tables(session, "signals") as tables:
         kept = [dict(row) for _, row in await tables.rows(0, "signals")]
