@@ -137,7 +137,7 @@ async def first_row(session: Session) -> list[dict[str, Any]]:
     reader = TopicReader(session.kafka, (source.topic,), "earliest")
     async with asyncio.timeout(TIMEOUT_SECONDS), beside(keep_merging(merger)), reader:
         row = row_of((await anext(reader.records())).value)
-    names = [column.name for column in source.app.definitions[1].columns]
+    names = [name for name, _ in source.outside.tables[0].columns]
     return [dict(zip(names, values[1:], strict=True)) for _, values in row["rows"]]
 
 
