@@ -15,7 +15,6 @@ from aiohttp import web
 
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.hosted_app import AppSource, app_source
-from cep.language.app_tree import TableDefinition
 from cep.language.language_errors import AppTextError
 from cep.resident.resident_kernel import PlacedApp
 from cep.resident.resident_task import ResidentTask
@@ -30,7 +29,7 @@ from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS, TICKS
 from tests.cep.hosts.call_server import call_server
-from tests.cep.hosts.signal_app import REGION, TICKERS, expected_signals, signal_text
+from tests.cep.hosts.signal_app import REGION, TICKERS, exact_means, expected_signals, signal_text
 from tests.cep.hosts.test_signal_app import walks
 from tests.store.traded_session import new_session
 
@@ -123,7 +122,7 @@ async def test_it_asks_logs_and_keeps_for_the_next_session(session: Session) -> 
     for ticker in TICKERS:
         prices = [one["price"] for one in given if one["exchange"] == ticker.exchange]
         closed = [row["values"]["close"] for row in rows if row["stream"] == f"Mean{ticker.name}"]
-        assert prices == [price for _, price in expected_signals(closed)]
+        assert prices == [price for _, price in expected_signals(closed, exact_means(closed))]
     assert given
     async with open_app_tables(session, "signals") as tables:
         kept = [dict(row) for _, row in await tables.rows(0, "signals")]
@@ -140,8 +139,7 @@ async def first_row(session: Session) -> list[dict[str, Any]]:
     reader = TopicReader(session.kafka, (source.topic,), "earliest")
     async with asyncio.timeout(TIMEOUT_SECONDS), beside(keep_merging(merger)), reader:
         row = row_of((await anext(reader.records())).value)
-    (table,) = (one for one in source.app.definitions if isinstance(one, TableDefinition))
-    names = [column.name for column in table.columns]
+    names = [name for name, _ in source.outside.tables[0].columns]
     return [dict(zip(names, values[1:], strict=True)) for _, values in row["rows"]]
 
 

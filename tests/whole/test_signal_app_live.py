@@ -3,6 +3,7 @@ formula, a killed run goes on, its table outlives the session, and over the reco
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.cep.hosts.signal_app import REGION, TICKERS, expected_signals, signal_text
+from tests.cep.hosts.signal_app import REGION, TICKERS, exact_means, expected_signals, signal_text
 from tests.whole.running import COMMAND, ROOT, new_home, running_paper
 
 pytestmark = pytest.mark.whole
@@ -51,6 +52,10 @@ def ended(home: Path, app: Path, *words: str) -> str:
     return said
 
 
+def means_in(path: Path) -> int:
+    return path.read_text().count("MeanYen") if path.exists() else 0
+
+
 def rows_of(path: Path) -> dict[str, dict[str, object]]:
     """By id; a row that was written twice says the same."""
     rows: dict[str, dict[str, object]] = {}
@@ -68,10 +73,13 @@ def test_an_app_of_three_exchanges_tickers(tmp_path: Path) -> None:
     with running_paper(home, "--record") as paper:
         paper.wait_for("trading on paper", 240)
         session = paper.session.session_id
-        asked = tmp_path / "killed.jsonl"
-        with started(home, app, "--json", str(asked)):
-            paper.until(lambda: asked.exists() and asked.read_text().count("MeanYen") > 5, 300, "no answer came")
-        said = ended(home, app, "--json", str(tmp_path / "rows.jsonl"), "--seconds", "40")
+        with started(home, app, "--json", str(tmp_path / "killed.jsonl")):
+            paper.until(lambda: means_in(tmp_path / "killed.jsonl") > 5, 300, "no answer came")
+        with started(home, app, "--json", str(tmp_path / "rows.jsonl")) as run:
+            paper.until(lambda: means_in(tmp_path / "rows.jsonl") > 40, 300, "it did not go on")
+            run.send_signal(signal.SIGINT)
+            said, _ = run.communicate(timeout=120)
+            assert run.returncode == 0, said
         # another version of the app's text begins with what the first one kept
         ended(home, count, "--json", str(tmp_path / "kept.jsonl"), "--seconds", "5")
         assert paper.stop(180) == 0, paper.said
@@ -84,11 +92,16 @@ def test_an_app_of_three_exchanges_tickers(tmp_path: Path) -> None:
     for ticker in TICKERS:
         values = [(row["stream"], row["values"]) for row in ordered if isinstance(row["values"], dict)]
         mine = [(stream, one) for stream, one in values if one.get("exchange") == ticker.exchange]
-        closes = [one["close"] for stream, one in mine if stream == f"Mean{ticker.name}"]
+        closes, means = (
+            [float(str(one[name])) for stream, one in mine if stream == f"Mean{ticker.name}"]
+            for name in ("close", "mean")
+        )
         given = [("BUY" if stream == "Bought" else "SELL", one["price"])
                  for stream, one in mine if stream in ("Bought", "Sold")]  # fmt: skip
         assert len(closes) > 20
-        assert given == expected_signals(closes)
+        # a running mean of doubles, as everywhere in apps
+        assert means == pytest.approx([float(mean) for mean in exact_means(closes)], rel=1e-12)
+        assert given == expected_signals(closes, means)
         signals += len(given)
     assert signals > 0
     assert said.count(" BUY ") + said.count(" SELL ") > 0

@@ -69,12 +69,14 @@ def signal_text(every: str = "5 sec", kept: str = "1 min") -> str:
     return "".join(parts)
 
 
-def expected_signals(closes: Sequence[float]) -> list[tuple[str, float]]:
+def exact_means(closes: Sequence[float]) -> list[Fraction]:
+    """Of the last ten, each included."""
+    last = [closes[max(0, at + 1 - LENGTH) : at + 1] for at in range(len(closes))]
+    return [Fraction(sum(map(Fraction, part))) / len(part) for part in last]
+
+
+def expected_signals(closes: Sequence[float], means: Sequence[float | Fraction]) -> list[tuple[str, float]]:
     """`BUY` or `SELL` and the close at which it is given. A close that equals its mean ends what was begun."""
-    sides = []
-    for at, close in enumerate(closes):
-        last = closes[max(0, at + 1 - LENGTH) : at + 1]
-        mean = sum(map(Fraction, last)) / len(last)
-        sides.append((close > mean) - (close < mean))
+    sides = [(close > mean) - (close < mean) for close, mean in zip(closes, means, strict=True)]
     pairs = zip(sides, sides[1:], closes[1:], strict=False)
     return [("BUY" if after > 0 else "SELL", close) for before, after, close in pairs if before * after < 0]

@@ -9,7 +9,7 @@ from cep.hosts.hosted_app import app_source
 from cep.hosts.stored_tables import table_changes
 from tests.cep.hosts.call_server import call_server
 from tests.cep.hosts.call_world import CallWorld
-from tests.cep.hosts.signal_app import REGION, TICKERS, expected_signals, signal_text
+from tests.cep.hosts.signal_app import REGION, TICKERS, exact_means, expected_signals, signal_text
 
 CLOSES = 60
 
@@ -44,7 +44,7 @@ async def test_signals_are_those_of_the_formula(seed: int) -> None:
     given = sorted((row.time, row.stream, row.values["exchange"], row.values["price"])
                    for row in world.rows.values() if row.stream in ("Bought", "Sold"))  # fmt: skip
     for ticker in TICKERS:
-        wanted = expected_signals(closes[ticker.path])
+        wanted = expected_signals(closes[ticker.path], exact_means(closes[ticker.path]))
         assert len(wanted) >= 3
         assert [("BUY" if stream == "Bought" else "SELL", price)
                 for _, stream, exchange, price in given if exchange == ticker.exchange] == wanted  # fmt: skip
