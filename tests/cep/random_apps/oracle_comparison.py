@@ -8,13 +8,14 @@ from cep.engine.app_cases import AppCaseError, differences, read_case
 from cep.language.language_errors import AppTextError
 from tests.cep.random_apps.random_rows import RandomCase
 
+HANGS = "Siddhi hangs"
 Outcome = Literal["equal", "refused", "different"]
 
 
 def compared(case: RandomCase, answer: dict[str, Any] | None) -> tuple[Outcome, list[str]]:
     """And what differs, in sentences. `answer`: None where Siddhi hangs."""
     if answer is None:
-        return "different", ["Siddhi hangs"]
+        return "different", [HANGS]
     if "error" in answer:
         return _refused(case, str(answer["error"]))
     expected = {"out": answer["out"], "query": answer.get("query", [])}
