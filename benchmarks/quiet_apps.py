@@ -24,6 +24,7 @@ import psutil
 from benchmarks.detection import broker, write
 from benchmarks.generated_ticks import GeneratedTicks, markets
 from benchmarks.processes import cpu_seconds
+from cep.hosts.worker_progress import worker_progress
 from launch.setup.data_dir import home_folder, read_session, write_atomically
 from launch.setup.login_files import with_logins, write_logins
 from session.logins import login_of
@@ -90,11 +91,21 @@ def processes_of(command: psutil.Process) -> dict[str, psutil.Process]:
     return found
 
 
+def rows_begun() -> int:
+    """Of all apps together, by the notes of their workers."""
+    folders = (path.parent for path in home_folder().glob("apps/*/*/*.worker"))
+    found = (worker_progress(folder, 0) for folder in folders)
+    return sum(0 if progress is None else progress.rows for progress in found)
+
+
 def measured(command: psutil.Process, seconds: float) -> None:
+    rows = rows_begun()
     before = {name: (process, cpu_seconds(process)) for name, process in processes_of(command).items()}
     began = time.monotonic()
     time.sleep(seconds)
-    took = time.monotonic() - began
+    took, rows = time.monotonic() - began, rows_begun() - rows
+    if not all(process.is_running() for process, _ in before.values()):
+        raise SystemExit("a process ended while it was measured; Spark's log says why")
     print(f"{'process':<28}{'PSS, MB':>10}{'RSS, MB':>10}{'cores':>10}")
     totals = [0.0, 0.0, 0.0]
     for name, (process, used) in before.items():
@@ -103,6 +114,7 @@ def measured(command: psutil.Process, seconds: float) -> None:
         totals = [total + one for total, one in zip(totals, figures, strict=True)]
         print(f"{name:<28}{figures[0]:>10.0f}{figures[1]:>10.0f}{figures[2]:>10.3f}")
     print(f"{'all':<28}{totals[0]:>10.0f}{totals[1]:>10.0f}{totals[2]:>10.3f}")
+    print(f"{rows / took:,.0f} rows a second, each counted for every app that it went through")
 
 
 def main() -> None:
