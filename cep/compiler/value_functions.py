@@ -166,7 +166,10 @@ def _instance_of(type_: ValueType) -> FunctionCode:
         if argument.type == "object":
             classes = tuple(one.__name__ for one in _CAST_CLASSES.get(type_, ()))
             return Code(f"(type({argument.source}).__name__ in {classes!r})", "bool")
-        return Code(f"({argument.source} is not None)" if argument.type == type_ else "False", "bool")
+        if argument.type != type_:
+            return Code("False", "bool")
+        # Python warns of a test of a literal
+        return Code("True" if argument.is_constant else f"({argument.source} is not None)", "bool")
 
     return code
 

@@ -80,8 +80,9 @@ def text_of(value: Value) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0 or _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
         return repr(value)
-    digits, exponent = f"{decimal_of(repr(value)):E}".split("E")
-    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+    significant = repr(value).partition("e")[0].lstrip("-").replace(".", "").strip("0")
+    digits, exponent = f"{value:.{max(len(significant) - 1, 1)}e}".split("e")
+    return f"{digits}E{int(exponent)}"
 
 
 def converted(value: Value, wanted: ValueType) -> Value:
