@@ -16,7 +16,7 @@ from launch.config.apps_config import operator_terms
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import home_folder
-from streams.topics import APPS
+from streams.topics import APPS, HEALTH
 
 Echo = Callable[[str], None]
 
@@ -58,6 +58,8 @@ def explained(path: Path, text: str, terms: OperatorTerms) -> Iterator[str]:
     yield f"reads {streams} {_origin(source)}; gives {given} to the topic {APPS}"
     most = f"{engine.limits.state_bytes:,} bytes"
     yield f"runs as a Spark task for each partition of {source.topic}, which keeps at most {most}"
+    if source.is_merged and HEALTH in source.sources:
+        yield f"with more than one partition each has all rows of {HEALTH}, which belong to no asset"
     dependent = dependent_queries(source.app)
     if dependent:
         yield f"with more than one partition each has a state of its own in {', '.join(dependent)}"

@@ -77,6 +77,14 @@ def test_explained_it_says_what_is_merged(tmp_path: Path) -> None:
     ) in said
 
 
+def test_explained_it_says_that_health_is_in_every_partition_of_an_input_log(tmp_path: Path) -> None:
+    sentence = "with more than one partition each has all rows of health, which belong to no asset"
+    both = "from health select query insert into A; from quotes select base insert into B;"
+    assert sentence in run(tmp_path, "explain", both)[1]
+    alone = "from health select query insert into A;"
+    assert sentence not in run(tmp_path, "explain", alone)[1]
+
+
 @pytest.mark.parametrize(
     ("app", "problem"),
     [
