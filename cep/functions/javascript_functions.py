@@ -37,7 +37,7 @@ SMALL = 2**31
 """The engine's binding cuts off larger whole numbers, so they are given as doubles."""
 IN_SCRIPT = re.compile(r"<input>:(\d+):(\d+)")
 PREFIX = "(function (data) {'use strict';"
-LINES_BEFORE = 100_000
+LINES_BEFORE = 10_000
 """Empty lines before a function, so that a line says whose it is: `lockdown.js`, and what a function hands to `eval` or
 `JSON.parse`, begin at line 1."""
 

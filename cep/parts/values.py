@@ -101,7 +101,7 @@ def converted(value: Value, wanted: ValueType) -> Value:
 
 def _number(value: Value, wanted: ValueType) -> Value:
     if wanted == "decimal":
-        return decimal_of(text_of(value))
+        return decimal_of(repr(value) if isinstance(value, float) else text_of(value))
     if wanted in ("float", "double"):
         return as_float(float(value)) if wanted == "float" else float(value)
     whole = int(value) if not isinstance(value, float) else int(_within_long(value))

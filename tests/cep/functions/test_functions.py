@@ -41,6 +41,8 @@ def value_of(expression: str) -> Any:
         ("convert(d * 1e100, 'string')", "2.5E100"),
         ("convert(0 - d * 4e6, 'string')", "-1.0E7"),
         ("convert(d / 1e5, 'string')", "2.5E-5"),
+        ("convert(convert(d * 1e7, 'decimal'), 'string')", "25000000.0"),
+        ("convert(math:sqrt(n), 'decimal')", None),
         ("convert(6172839.45, 'string')", "6172839.45"),
         ("str:fillTemplate('{{1}} {{2}}', n > 0, d)", "false 2.5"),
         ("instanceOfString('a')", True),
