@@ -7,13 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from datasets.ticksets.log_parts import LogParts
-from market.time_units import MICROSECONDS
-from pricefeeds.log_recorder import FLUSH_SECONDS, MAX_ROWS, POLL_SECONDS, log_folder
-from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
-from session.clock import steady_now
+from pricefeeds.log_recorder import POLL_SECONDS, log_folder
+from pricefeeds.recording.feed_recorder import recordings_folder
+from pricefeeds.recording.pending_rows import PendingRows
 from session.session import Session
 from streams.errors import StreamError
-from streams.records import Position, Record
+from streams.records import Position
 from streams.topic_reader import TopicReader
 
 FOLDER = "apps"
@@ -31,23 +30,22 @@ class InputRecorder:
 
     def __init__(self, session: Session, topic: str, first: Mapping[Position, int], label: str) -> None:
         """Raises ImportRejectedError where an earlier file cannot be read."""
-        self._root, self._topic = recordings_folder(session.home), topic
-        self._parts = LogParts(kept_folder(log_folder(session.home, session.session_id), label))
-        last = self._parts.last_positions(topic)
+        parts = LogParts(kept_folder(log_folder(session.home, session.session_id), label))
+        last = parts.last_positions(topic)
         begin = {place: last[place][0] + 1 if place in last else offset for place, offset in first.items()}
         self._reader = TopicReader(session.kafka, (topic,), begin, POLL_SECONDS)
-        self._limit = None if session.recordings_mb is None else session.recordings_mb * MEGABYTE
-        self._pending: list[Record] = []
+        self._folder = parts.folder
+        self._pending = PendingRows(parts, recordings_folder(session.home), session.recordings_mb)
         self._is_stopped = False
 
     async def follow(self) -> None:
         """Until it is cancelled. Raises StreamError. What is on disk takes no more than all recordings may."""
-        due = steady_now() + int(FLUSH_SECONDS * MICROSECONDS)
+        self._pending.start()
         async for batch in self._reader.batches():
-            self._pending += batch
-            if len(self._pending) >= MAX_ROWS or steady_now() >= due:
+            for record in batch:
+                self._pending.add(record)
+            if self._pending.is_due:
                 await self._flush()
-                due = steady_now() + int(FLUSH_SECONDS * MICROSECONDS)
             if self._is_stopped:
                 # the app goes on without it
                 await asyncio.Event().wait()
@@ -56,22 +54,23 @@ class InputRecorder:
         """To the end of the topic, where it can be reached. To be called once, behind `follow`."""
         with suppress(StreamError):
             if not self._is_stopped:
-                self._pending += [record async for record in self._reader.records_to_end()]
+                async for record in self._reader.records_to_end():
+                    self._pending.add(record)
         await self._flush()
         await self._reader.close()
 
     async def _flush(self) -> None:
-        rows, self._pending = self._pending, []
-        if not rows or self._is_stopped:
+        if self._pending.is_empty or self._is_stopped:
             return
-        if self._limit is not None and recorded_bytes(self._root) >= self._limit:
-            self._stop(f"all recordings together reached recordings_mb = {self._limit // MEGABYTE}")
+        reason = self._pending.limit_reached
+        if reason is not None:
+            self._stop(reason)
             return
         try:
-            await asyncio.to_thread(self._parts.write, self._topic, rows)
+            await self._pending.write()
         except OSError as error:
             self._stop(f"writing failed ({error})")
 
     def _stop(self, reason: str) -> None:
         self._is_stopped = True
-        log.error("recording of the input log stopped", extra={"folder": str(self._parts.folder), "reason": reason})
+        log.error("recording of the input log stopped", extra={"folder": str(self._folder), "reason": reason})

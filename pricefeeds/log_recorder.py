@@ -10,7 +10,8 @@ from typing import Protocol
 from datasets.ticksets.log_parts import LogParts
 from market.time_units import MICROSECONDS
 from pricefeeds.feed.startup_retry import retry_until_available
-from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
+from pricefeeds.recording.feed_recorder import recordings_folder
+from pricefeeds.recording.pending_rows import PendingRows
 from session.clock import wall_now
 from session.session import Session
 from streams.last_sequences import newest_settings_rows
@@ -20,10 +21,6 @@ from streams.topic_reader import TopicReader
 from streams.topics import OPPORTUNITIES, TICKS
 
 POLL_SECONDS = 1.0
-FLUSH_SECONDS = 10.0
-"""After a kill, rows that were not written yet are read again."""
-MAX_ROWS, MAX_BYTES = 20_000, 16 * MEGABYTE
-"""Rows in memory, of both topics together."""
 MARGIN = 300 * MICROSECONDS
 """Reading starts this much before the recorder's own start minus the maximum quote age: CEP may have started that
 much earlier."""
@@ -73,14 +70,10 @@ class LogRecorder:
     def __init__(self, session: Session, parts: LogParts) -> None:
         self._session = session
         self._parts = parts
-        self._pending: dict[str, list[Record]] = {TICKS: [], OPPORTUNITIES: []}
-        self._size = 0
+        self._pending = PendingRows(parts, recordings_folder(session.home), session.recordings_mb)
         self._offsets: dict[tuple[str, int], int] = {}
         self._ends: dict[str, dict[str, int]] = {TICKS: {}, OPPORTUNITIES: {}}
         """Topic → base → offset of its `end` marker."""
-        self._due = 0
-        limit = session.recordings_mb
-        self._max_bytes = None if limit is None else limit * MEGABYTE
 
     @property
     def is_over(self) -> bool:
@@ -99,12 +92,12 @@ class LogRecorder:
 
     async def follow(self, reader: Batches) -> None:
         """Record until the session or the recording ends."""
-        self._due = wall_now() + int(FLUSH_SECONDS * MICROSECONDS)
+        self._pending.start()
         batches = reader.batches()
         while not self.is_over:
             for record in await anext(batches):
                 self._take(record)
-            if self._has_ended() or self._is_due():
+            if self._has_ended() or self._pending.is_due:
                 await self._flush()
             if self._has_ended() and not self.is_over:
                 self._write_document(ENDED, {topic: dict(sorted(ends.items())) for topic, ends in self._ends.items()})
@@ -124,8 +117,7 @@ class LogRecorder:
         if record.offset <= self._offsets.get(record.position, -1):
             return
         self._offsets[record.position] = record.offset
-        self._pending[record.topic].append(record)
-        self._size += len(record.value)
+        self._pending.add(record)
         self._find_end(record.topic, record.offset, record.value)
 
     def _find_end(self, topic: str, offset: int, value: bytes) -> None:
@@ -141,24 +133,15 @@ class LogRecorder:
     def _has_ended(self) -> bool:
         return all(ends.keys() >= set(self._session.bases) for ends in self._ends.values())
 
-    def _is_due(self) -> bool:
-        rows = sum(map(len, self._pending.values()))
-        return rows >= MAX_ROWS or self._size >= MAX_BYTES or wall_now() >= self._due
-
     async def _flush(self) -> None:
-        self._due = wall_now() + int(FLUSH_SECONDS * MICROSECONDS)
         try:
-            for topic, rows in self._pending.items():
-                if rows:
-                    await asyncio.to_thread(self._parts.write, topic, rows)
-                    self._pending[topic] = []
+            await self._pending.write()
         except OSError as error:
             self._stop(f"writing failed ({error})")
             return
-        self._size = 0
-        used = recorded_bytes(recordings_folder(self._session.home))
-        if self._max_bytes is not None and used >= self._max_bytes and not self._has_ended():
-            self._stop(f"all recordings together reached recordings_mb = {self._session.recordings_mb}")
+        reason = self._pending.limit_reached
+        if reason is not None and not self._has_ended():
+            self._stop(reason)
 
     def _stop(self, reason: str) -> None:
         log.error("recording of the log stopped", extra={"folder": str(self._parts.folder), "reason": reason})

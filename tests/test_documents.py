@@ -16,7 +16,7 @@ from market.decide.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
+PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "apps").glob("*.md")))
 DECISIONS = tuple(sorted((DOCS / "adr").glob("*.md")))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CONTRACTS = {one["name"]: one["layers"] for one in PROJECT["tool"]["importlinter"]["contracts"] if "layers" in one}

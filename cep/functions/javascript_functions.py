@@ -37,6 +37,9 @@ SMALL = 2**31
 """The engine's binding cuts off larger whole numbers, so they are given as doubles."""
 IN_SCRIPT = re.compile(r"<input>:(\d+):(\d+)")
 PREFIX = "(function (data) {'use strict';"
+LINES_BEFORE = 10_000
+"""Empty lines before a function, so that a line says whose it is: `lockdown.js`, and what a function hands to `eval` or
+`JSON.parse`, begin at line 1."""
 
 
 class JavaScriptFunctions:
@@ -55,7 +58,7 @@ class JavaScriptFunctions:
         if definition.returns == "decimal":
             problem = "JavaScript's numbers are doubles: let the function give a string, and convert that"
             raise AppUnsupportedError(definition.at, problem)
-        source = f"{PREFIX}{definition.body}\n}})"
+        source = "\n" * LINES_BEFORE + f"{PREFIX}{definition.body}\n}})"
         try:
             guarded = self._guarded(source, WANTED[definition.returns])
         except _quickjs.JSException as error:
@@ -88,7 +91,7 @@ class JavaScriptFunctions:
         if text.startswith("W"):
             return FunctionFailedError(f"{name} gave {first[1:]}, which is no {definition.returns}")
         where = _place(definition, text)
-        at = f" at line {where.line}" if IN_SCRIPT.search(text) else ""
+        at = "" if where is None else f" at line {where.line}, column {where.column}"
         return FunctionFailedError(f"{name} failed{at}: {first[1:]}")
 
 
@@ -100,19 +103,21 @@ def javascript_terms(definition: FunctionDefinition, runtime_name: str) -> OwnFu
 def _mistake(definition: FunctionDefinition, text: str) -> AppTextError:
     if text.startswith("B"):
         return AppTextError(definition.body_at, "the function's body ends before its last brace")
-    return AppTextError(_place(definition, text), f"this is no JavaScript: {text.splitlines()[0].removeprefix('T')}")
+    problem = f"this is no JavaScript: {text.splitlines()[0].removeprefix('T')}"
+    return AppTextError(_place(definition, text) or definition.at, problem)
 
 
 def _named(definition: FunctionDefinition) -> str:
     return f"line {definition.at.line}, column {definition.at.column}: the function {definition.name}()"
 
 
-def _place(definition: FunctionDefinition, text: str) -> Place:
-    """In the app's text; of the definition where the engine names none."""
-    found = IN_SCRIPT.search(text)
+def _place(definition: FunctionDefinition, text: str) -> Place | None:
+    """In the app's text, of the innermost call that is the function's own; None where the engine names none."""
+    places = ((int(line) - LINES_BEFORE, int(column)) for line, column in IN_SCRIPT.findall(text))
+    found = next(((line, column) for line, column in places if line > 0), None)
     if found is None:
-        return definition.at
-    line, column = int(found[1]), int(found[2])
+        return None
+    line, column = found
     body = definition.body_at
     return Place(body.line + line - 1, column if line > 1 else body.column + max(column - len(PREFIX) - 1, 0))
 

@@ -70,7 +70,7 @@
     } catch (thrown) {
       throw thrownText(thrown);
     }
-    if (typeof run !== "function" || apply(sourceOf, run, []) !== source.slice(1, -1)) throw "B";
+    if (typeof run !== "function" || apply(sourceOf, run, []) !== source.slice(source.indexOf("(") + 1, -1)) throw "B";
     return function (json, ...values) {
       let value;
       try {

@@ -9,6 +9,7 @@ from typing import Any
 import re2
 
 from cep.functions.function_signature import function
+from cep.parts.values import text_of
 
 LONGEST = 1_000_000
 """Characters of a text that a function makes."""
@@ -66,13 +67,13 @@ def split_at(text: str, separator: str, place: int) -> str | None:
 def filled(template: str, *values: Any) -> str:
     """`str:fillTemplate('{{1}} and {{2}}', a, b)`."""
     for number, value in enumerate(values, start=1):
-        template = template.replace(f"{{{{{number}}}}}", str(value))
+        template = template.replace(f"{{{{{number}}}}}", text_of(value))
     return template
 
 
 def joined(*parts: Any) -> str:
     """Nulls as nothing."""
-    return "".join("" if part is None else str(part) for part in parts)
+    return "".join("" if part is None else text_of(part) for part in parts)
 
 
 def compared_texts(left: str, right: str) -> int:

@@ -80,8 +80,9 @@ def text_of(value: Value) -> str:
         return "Infinity" if value > 0 else "-Infinity"
     if value == 0 or _PLAIN_FROM <= abs(value) < _PLAIN_BELOW:
         return repr(value)
-    digits, exponent = f"{decimal_of(repr(value)):E}".split("E")
-    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
+    significant = repr(value).partition("e")[0].lstrip("-").replace(".", "").strip("0")
+    digits, exponent = f"{value:.{max(len(significant) - 1, 1)}e}".split("e")
+    return f"{digits}E{int(exponent)}"
 
 
 def converted(value: Value, wanted: ValueType) -> Value:
@@ -100,7 +101,7 @@ def converted(value: Value, wanted: ValueType) -> Value:
 
 def _number(value: Value, wanted: ValueType) -> Value:
     if wanted == "decimal":
-        return decimal_of(text_of(value))
+        return decimal_of(repr(value) if isinstance(value, float) else text_of(value))
     if wanted in ("float", "double"):
         return as_float(float(value)) if wanted == "float" else float(value)
     if isinstance(value, float):

@@ -19,7 +19,7 @@ from launch.config.apps_config import operator_terms
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import home_folder
-from streams.topics import APPS
+from streams.topics import APPS, HEALTH
 
 Echo = Callable[[str], None]
 _NOT_TOPICS = {STORE: "MongoDB", CALLS: "responses to its requests"}
@@ -69,6 +69,8 @@ def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
         yield f"runs as one Spark task on {source.topic}, which keeps at most {most}"
         return
     yield f"runs as a Spark task for each partition of {source.topic}, which keeps at most {most}"
+    if source.is_merged and HEALTH in source.sources:
+        yield f"with more than one partition each has all rows of {HEALTH}, which belong to no asset"
     dependent = dependent_queries(source.app)
     if dependent:
         yield f"with more than one partition each has a state of its own in {', '.join(dependent)}"

@@ -110,6 +110,14 @@ def test_explained_it_says_where_sinks_go(tmp_path: Path, allowed: tuple[tuple[s
     ]
 
 
+def test_explained_it_says_that_health_is_in_every_partition_of_an_input_log(tmp_path: Path) -> None:
+    sentence = "with more than one partition each has all rows of health, which belong to no asset"
+    both = "from health select query insert into A; from quotes select base insert into B;"
+    assert sentence in run(tmp_path, "explain", both)[1]
+    alone = "from health select query insert into A;"
+    assert sentence not in run(tmp_path, "explain", alone)[1]
+
+
 @pytest.mark.parametrize(
     ("app", "problem"),
     [

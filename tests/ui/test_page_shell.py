@@ -57,7 +57,13 @@ def test_every_mounted_script_belongs_to_a_page() -> None:
 
 
 def test_only_live_loads_the_charts_at_once() -> None:
-    assert {path for path in PATHS if PLOT in page_shell(path)} == {"/", "/live"}
+    assert {path for path in PATHS if PLOT in page_shell(path)} == {"/"}
+
+
+async def test_live_is_found_by_its_name(api: httpx.AsyncClient) -> None:
+    for typed, page in (("/live", "/"), ("/live?asset=BTC&exchange=kraken", "/?asset=BTC&exchange=kraken")):
+        answer = await api.get(typed)
+        assert (answer.status_code, answer.headers["location"]) == (307, page)
 
 
 async def test_what_a_page_names_is_there(api: httpx.AsyncClient) -> None:

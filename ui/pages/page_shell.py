@@ -16,10 +16,8 @@ from ui.http.page_files import module_chain
 from ui.page_parts.page_frame import PAGE_CSS
 
 ICON = "/assets/icon.svg"
-LIVE = ("header.js", "panel.js")
 PATHS = {
-    "/": LIVE,
-    "/live": LIVE,
+    "/": ("header.js", "panel.js"),
     "/opportunities": ("header.js",),
     "/trades": ("header.js",),
     "/bots": ("header.js", "signing_in.js", "kill_switch.js", "asset_form.js", "settings_form.js"),

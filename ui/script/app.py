@@ -16,7 +16,7 @@ def main() -> None:
     dress()
     render_header()
     pages = [
-        streamlit.Page(render_live, title="Live", url_path="live", default=True),
+        streamlit.Page(render_live, title="Live", default=True),
         streamlit.Page(render_opportunities, title="Opportunities", url_path="opportunities"),
         streamlit.Page(render_trades, title="Trades & P&L", url_path="trades"),
         streamlit.Page(render_bots, title="Bots & thresholds", url_path="bots"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.datastructures import Headers
 
 from session.session import Session
@@ -63,6 +63,8 @@ FOLDER = Path(__file__).parents[1]
 SCRIPT = FOLDER / "script" / "app.py"
 """In a folder of its own: Streamlit puts it first where Python looks for modules, and takes each module of a folder
 `pages` beside the script for a page."""
+LIVE_BY_NAME = "/live"
+"""As somebody types it: Streamlit has its first page at `/` alone, and says of any other path of it that it is none."""
 
 
 def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
@@ -97,11 +99,17 @@ def build_app(session: Session, *, with_pages: bool = True) -> FastAPI:
     if pages is not None:
         app.mount("/static", MemoryFiles(STREAMLIT.parent / "static", HASHED))
     _include_routers(app)
+    app.add_api_route(LIVE_BY_NAME, _live, include_in_schema=False, response_model=None)
     app.include_router(_nothing_else)
     if pages is not None:
         _serve_shell(app)
         app.mount("/", pages)
     return app
+
+
+async def _live(request: Request) -> RedirectResponse:
+    query = request.url.query
+    return RedirectResponse(f"/?{query}" if query else "/")
 
 
 def _serve_shell(app: FastAPI) -> None:

@@ -2,7 +2,6 @@
 
 import math
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,6 @@ from cep.functions.time_functions import later, read_time, written
 from cep.language.app_parser import parse_app
 from cep.language.language_errors import AppTextError
 
-DOCS = Path(__file__).parents[3] / "docs" / "stream-apps.md"
 GIVEN = "define stream Given (text string, n int, d double, l long, nothing string, o object);\n"
 ROW = ("Ab,cd", -3, 2.5, 26, None, {"k": [1, {"x": "y"}]})
 NOW = 1_700_000_000_123
@@ -39,6 +37,16 @@ def value_of(expression: str) -> Any:
         ("str:trim('  a ')", "a"),
         ("str:reverse(text)", "dc,bA"),
         ("str:concat(text, n, nothing, '!')", "Ab,cd-3!"),
+        ("str:concat(true, ' ', d * 1e7)", "true 2.5E7"),
+        ("convert(d * 1e100, 'string')", "2.5E100"),
+        ("convert(0 - d * 4e6, 'string')", "-1.0E7"),
+        ("convert(d / 1e5, 'string')", "2.5E-5"),
+        ("convert(convert(d * 1e7, 'decimal'), 'string')", "25000000.0"),
+        ("convert(math:sqrt(n), 'decimal')", None),
+        ("convert(6172839.45, 'string')", "6172839.45"),
+        ("str:fillTemplate('{{1}} {{2}}', n > 0, d)", "false 2.5"),
+        ("instanceOfString('a')", True),
+        ("instanceOfLong(1)", False),
         ("str:charAt(text, 1)", "b"),
         ("str:charAt(text, 9)", None),
         ("str:contains(text, ',c')", True),
@@ -204,13 +212,3 @@ def test_signatures_are_read_as_they_are_written() -> None:
     one = function("f", "string any? -> same", max)
     assert (one.parameters, one.is_optional, one.is_repeated, one.returns) == (("string", "any"), True, False, "same")
     assert math.isnan(function("g", "number -> double", lambda _: math.nan).called(1))
-
-
-def test_the_docs_name_every_function() -> None:
-    text = DOCS.read_text()
-    for one in LIBRARY:
-        namespace, _, name = one.name.rpartition(":")
-        row = next(
-            line for line in text.splitlines() if line.startswith(f"| `{namespace}:`" if namespace else "| without")
-        )
-        assert f"`{name}`" in row

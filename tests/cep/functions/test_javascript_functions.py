@@ -70,8 +70,13 @@ def test_the_other_spelling_and_a_call_before_the_definition() -> None:
         # both have setters of the engine's own, which keep what they are given in a frozen object too
         (" Error.stackTraceLimit = 1; return 1; ", "int", "TypeError: object is not extensible"),
         (" Error.prepareStackTrace = () => 1; return 1; ", "int", "TypeError: object is not extensible"),
-        (" throw new Error('bad');", "int", r"line 2, column 1: the function f\(\) failed at line 2: Error: bad$"),
-        ("\n\n data[9].x;", "int", r"failed at line 4: TypeError: cannot read property 'x' of undefined$"),
+        (" throw new Error('bad');", "int", r"line 2, column 1: the function f\(\) failed at line 2, column 54: Error"),
+        ("\n\n data[9].x;", "int", r"failed at line 4, column 2: TypeError: cannot read property 'x' of undefined$"),
+        # places in no text of the app: of lockdown.js, of what is parsed, of what is evaluated
+        (" const a = {}; a.a = a; return a; ", "object", r"f\(\) failed: TypeError: circular reference$"),
+        ("\n return JSON.parse('\\n\\n{'); ", "int", r"failed at line 3, column 14: SyntaxError: "),
+        ("\n\n return eval('null.x'); ", "int", r"failed at line 4, column 9: TypeError: "),
+        ("\n throw new Error('<input>:7:7'); ", "int", r"failed at line 3, column 12: Error: <input>:7:7$"),
         (" throw 'plain';", "int", r"f\(\) failed: plain$"),
         (" throw {toString() { for (;;) {} }};", "int", r"f\(\) failed: an object$"),
         (" throw new Proxy({}, {getPrototypeOf() { throw {toString() { for (;;) {} }}; }});", "int",
