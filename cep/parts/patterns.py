@@ -283,6 +283,11 @@ class Pattern(Stateful):
         if self._is_late(match, due):
             place.remove(match)
             return
+        waits_until = match.at + (part.wait or 0)
+        if len(step.plan.parts) == 1 and waits_until > due:
+            # the counted step before it took another row since
+            self._context.wake_at(waits_until, waited)
+            return
         match.quiet.add(part.place)
         match.at = due
         if step.plan.operator == "or" or self._has_all(step, match):

@@ -28,6 +28,13 @@ def test_an_absence_that_ends_too_late_is_no_match() -> None:
     assert out_of(AB + text.format("1 sec"), rows) == [(1000, (1,)), (4000, (3,))]
 
 
+def test_an_absence_begins_with_the_last_row_of_the_counted_step_before_it() -> None:
+    text = f"{AB}from every a=A<1:2> -> not B for 1 sec select a[0].n as n, a[1].n as m insert into Out;"
+    found = out_of(text, log(("A", 0, 1), ("A", 600, 2), ("B", 3000, 3)))
+    assert sorted(found, key=repr) == [(1600, (1, 2)), (1600, (2, None))]
+    assert out_of(text, log(("A", 0, 1), ("A", 600, 2), ("B", 1300, 3))) == []
+
+
 def test_all_of_a_pattern_is_what_its_steps_have() -> None:
     streams = "define stream A (n int, s string); define stream B (m int); "
     rows: Log = [("A", 0, (1, "x")), ("B", 10, (2,)), ("A", 20, (3, "y"))]
