@@ -24,7 +24,7 @@ import psutil
 from benchmarks.detection import broker, write
 from benchmarks.generated_ticks import GeneratedTicks, markets
 from benchmarks.processes import cpu_seconds
-from cep.hosts.worker_progress import worker_progress
+from cep.resident.worker_progress import worker_progress
 from launch.setup.data_dir import home_folder, read_session, write_atomically
 from launch.setup.login_files import with_logins, write_logins
 from session.logins import login_of

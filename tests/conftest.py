@@ -25,6 +25,7 @@ TOGETHER = {
         *("tests/bots/test_bot_on_exchanges.py", "tests/bots/test_bot_process.py", "tests/ui/test_web_server.py"),
         *("tests/pricefeeds/test_settings_publisher.py", "tests/pricefeeds/test_quote_replayer.py"),
         *("tests/pricefeeds/test_feeder.py", "tests/pricefeeds/test_input_recorder.py"),
+        "tests/ui/test_halts_followed.py",
     ),
     "commands": ("tests/whole/test_bad_input.py",),
     "servers": (

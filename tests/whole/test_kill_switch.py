@@ -1,10 +1,14 @@
-"""The kill switch on the whole system: the last order within a second, nothing left unwatched, and it outlives all."""
+"""The kill switch on the whole system: the last order within a second, nothing left unwatched, and it outlives all. And
+an app that may takes one exchange off.
+"""
 
 import asyncio
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import psutil
 import pytest
 
@@ -15,7 +19,7 @@ from session.clock import wall_now
 from simulators.matching.exchange_journal import read_journal
 from simulators.simulator_server import ACCOUNTS
 from store.queries.store_snapshot import StoreSnapshot, read_snapshot
-from tests.whole.running import Running, new_home, ours_running, running_paper
+from tests.whole.running import Running, new_home, ours_running, run_command, running_paper
 
 pytestmark = pytest.mark.whole
 
@@ -33,6 +37,9 @@ BUSY_BOTS = 3
 BUSY_SECONDS = 3
 """A bot is busy that sent an order within so many seconds."""
 STILL_SECONDS = 5
+HALTING = """@App:name('halting')
+from quotes[exchange == 'bitstamp'] select exchange output first every 1 sec insert into Halts;
+"""
 ALLOWED = 1 * MICROSECONDS
 """From the switch to the last order."""
 
@@ -44,7 +51,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def paper(home: Path) -> Iterator[Running]:
-    with running_paper(home) as running:
+    configuration = home / "arbitrage.toml"
+    configuration.write_text('[apps]\nmay_halt = ["halting"]\n')
+    with running_paper(home, "--config", str(configuration)) as running:
         running.wait_for("trading on paper", 240)
         yield running
 
@@ -91,6 +100,29 @@ def test_the_last_order_comes_within_a_second_and_none_is_left_unwatched(paper: 
     violations = violations_of(evidence)
     # the session is not over, so no exchange was asked for its closing balances
     assert [one for one in violations if one.kind != "balance_missing"] == []
+
+
+def test_an_app_that_may_takes_one_exchange_off(paper: Running, home: Path, tmp_path: Path) -> None:
+    app, out = tmp_path / "halting.app", tmp_path / "halts.jsonl"
+    app.write_text(HALTING)
+    before = paper.get("/settings")
+    done = run_command(home, "app", "run", str(app), "--json", str(out), "--seconds", "4", seconds=180)
+    assert done.returncode == 0, done.stdout + done.stderr
+    paper.until(lambda: paper.get("/settings") != before, 30, "bitstamp was not taken off")
+    after = paper.get("/settings")
+    others = [name for name in before["enabled_exchanges"] if name != "bitstamp"]
+    assert after == before | {"version": after["version"], "enabled_exchanges": others}
+    given = {f"halt {json.loads(line)['id']}" for line in out.read_text().splitlines()}
+    entries = audited_halts(paper)
+    assert {row["entry_id"] for row in entries} & given
+    assert {(row["who"], row["target"], row["outcome"]) for row in entries} == {("app halting", "bitstamp", "done")}
+
+
+def audited_halts(paper: Running) -> list[dict[str, object]]:
+    address = f"{paper.url}/api/audit?action=exchange.halt"
+    answer = httpx.get(address, headers={"X-API-Key": paper.key}, timeout=10).raise_for_status()
+    items: list[dict[str, object]] = answer.json()["items"]
+    return items
 
 
 def open_arbitrages(paper: Running) -> int:
