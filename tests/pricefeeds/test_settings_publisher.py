@@ -110,7 +110,7 @@ class FailingSettings(MemorySettings):
 
 async def test_an_outage_of_the_store_neither_ends_nor_repeats_anything() -> None:
     store, rows = MemoryTradeStore(), Rows()
-    store.settings = failing = FailingSettings()
+    store.settings = failing = FailingSettings(SystemClock())
     await store.settings.create(FIRST)
     async with following(publisher_of(store, rows)):
         await rows.until([1])
