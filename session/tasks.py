@@ -1,8 +1,11 @@
 """Concurrent tasks that end together: with the first that fails, or with the first that ends."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Literal
+
+from session.backoff import FIRST_SECONDS, backoff
+from session.clock import SystemClock
 
 Part = Coroutine[object, object, None]
 
@@ -19,6 +22,29 @@ async def run_all(*parts: Part) -> None:
 async def run_until_first(*parts: Part) -> None:
     """Run until the first has ended, then cancel the others; raises what the first raised."""
     await _until("FIRST_COMPLETED", parts)
+
+
+async def run_again(
+    start: Callable[[], Part], on_failure: Callable[[BaseException], None], first: float = FIRST_SECONDS
+) -> None:
+    """Run what `start` gives to its end; after a failure, whatever it is, again. Each is passed to `on_failure`.
+    `first`: seconds before the second run; later ones wait longer.
+
+    For what nobody awaits: a failure would end it without a word.
+    """
+    delays = backoff(first)
+    while True:
+        task = asyncio.create_task(start())
+        try:
+            await asyncio.wait([task])
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        failure = task.exception()
+        if failure is None:
+            return
+        on_failure(failure)
+        await SystemClock().sleep(next(delays))
 
 
 async def _until(event: Literal["FIRST_EXCEPTION", "FIRST_COMPLETED"], parts: tuple[Part, ...]) -> None:

@@ -12,17 +12,14 @@ FIRST_AUTHOR = "start"
 
 Following = Callable[[Settings | None], Settings | None]
 """The settings in force → those in force afterwards: the same where nothing changes."""
-Audited = Callable[[Settings, Settings], AuditEntry]
-"""The settings before and after → what the audit log keeps of the change."""
 
 
 class SettingsVersions(ABC):
     """The part of `store.store_port.SettingsStore` that decides."""
 
     @abstractmethod
-    async def put(self, following: Following, who: str, audited: Audited | None = None) -> Settings | None:
-        """Apply `following` in one transaction, so that no race is lost; those in force afterwards. With `audited` its
-        entry is kept in the same transaction, and where the entry's id is there already nothing is changed."""
+    async def put(self, following: Following, who: str) -> Settings | None:
+        """Apply `following` in one transaction, so that no race is lost; those in force afterwards."""
 
     async def create(self, settings: Settings) -> Settings:
         first = settings.model_copy(update={"version": 1})
@@ -50,17 +47,23 @@ class SettingsVersions(ABC):
 
         return await self.put(amended, who)
 
-    async def halt_exchange(self, exchange: str, entry: AuditEntry) -> Settings | None:
-        def halted(current: Settings | None) -> Settings | None:
-            if current is None or exchange not in current.enabled_exchanges:
-                return current
-            others = tuple(name for name in current.enabled_exchanges if name != exchange)
-            return current.model_copy(update={"enabled_exchanges": others, "version": current.version + 1})
 
-        def audited(before: Settings, after: Settings) -> AuditEntry:
-            return replace(entry, outcome="done", before=_enabled(before), after=_enabled(after))
+def halted(current: Settings | None, exchange: str) -> Settings | None:
+    """The next version, without the exchange; None where it is off already, or where there are no settings."""
+    if current is None or exchange not in current.enabled_exchanges:
+        return None
+    others = tuple(name for name in current.enabled_exchanges if name != exchange)
+    return current.model_copy(update={"enabled_exchanges": others, "version": current.version + 1})
 
-        return await self.put(halted, entry.who, audited)
+
+def is_enabling(before: Settings | None, after: Settings, exchange: str) -> bool:
+    """Whether somebody switched the exchange on; the first version does not."""
+    return before is not None and exchange not in before.enabled_exchanges and exchange in after.enabled_exchanges
+
+
+def halt_entry(entry: AuditEntry, before: Settings, after: Settings, at: int) -> AuditEntry:
+    """`at`: microseconds, by the store's clock."""
+    return replace(entry, outcome="done", before=_enabled(before), after=_enabled(after), at=at)
 
 
 def _enabled(settings: Settings) -> dict[str, object]:

@@ -212,11 +212,14 @@ class SettingsStore(Protocol):
         VersionConflictError."""
         ...
 
-    async def halt_exchange(self, exchange: str, entry: AuditEntry) -> Settings | None:
+    async def halt_exchange(self, exchange: str, entry: AuditEntry, age: int) -> Settings | None:
         """Take the exchange off `enabled_exchanges`, whatever else is changed at the same time, and keep the entry in
-        the audit log, at the store's time: both in one transaction, once for the entry's id. A repeat changes nothing,
-        also where the exchange was enabled again since. The settings in force afterwards; None where there are
-        none."""
+        the audit log, at the store's time: both in one transaction, once for the entry's id. `age`: how long ago that
+        was wanted, microseconds.
+
+        The new version. None where nothing is changed, and no entry kept: the exchange is off already, it was switched
+        on after that was wanted, or the entry's id is there already.
+        """
         ...
 
     def watch(self) -> AsyncIterator[Settings]:

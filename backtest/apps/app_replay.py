@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -11,6 +12,7 @@ from backtest.verify.errors import CannotVerifyError
 from cep.hosts.app_messages import app_message
 from cep.hosts.event_watch import EventWatch, watched
 from cep.hosts.hosted_app import AppFailedError, AppSource, HostedApp
+from cep.run_log import reported_to
 from datasets.errors import ImportRejectedError
 from streams.message_format import WireError
 
@@ -23,14 +25,18 @@ class ReplayTask:
 
     source: AppSource
     partitions: tuple[RecordedPartition, ...]
+    log_pipe: Path | None = None
+    """Of `cep.run_log`."""
 
     def run(self, numbers: Iterable[int]) -> Iterator[tuple[bytes, str]]:
         """Messages of the topic `apps`, and at the end of a partition that could not be read to its end why: in each
         pair one is empty."""
         for number in numbers:
             try:
-                for message in replayed(self.source, self.partitions[number]):
-                    yield message, ""
+                # a recording waits for the terminal; a session would not
+                with reported_to(self.log_pipe, is_patient=True):
+                    for message in replayed(self.source, self.partitions[number]):
+                        yield message, ""
             except AppFailedError as error:
                 yield b"", str(error)
             except (ImportRejectedError, CannotVerifyError, WireError, OSError, pa.ArrowInvalid) as error:
@@ -51,10 +57,10 @@ def replayed(source: AppSource, partition: RecordedPartition) -> Iterator[bytes]
 
 
 def replayed_in_spark(
-    spark: SparkSession, source: AppSource, partitions: Iterable[RecordedPartition]
+    spark: SparkSession, source: AppSource, partitions: Iterable[RecordedPartition], log_pipe: Path | None = None
 ) -> Iterator[tuple[bytes, str]]:
     """By partition, each in its order; as `ReplayTask.run`."""
-    task = ReplayTask(source, tuple(partitions))
+    task = ReplayTask(source, tuple(partitions), log_pipe)
     count = len(task.partitions)
     numbers = spark.sparkContext.parallelize(range(count), max(count, 1))
     return numbers.mapPartitions(task.run).toLocalIterator(prefetchPartitions=True)

@@ -2,7 +2,8 @@
 each answer a row of the log, before the app sees it.
 
 Requests are rows of the app, so they are in the topic `apps` with their ids. Those of one sink are answered in their
-order, whichever answer comes first; sinks do not wait for each other. What was answered is in the log, so whoever goes
+order, whichever answer comes first; sinks do not wait for each other. What came before its turn is held as rows, and
+a sink that holds much makes no more requests until it is less. What was answered is in the log, so whoever goes
 on makes the requests again that are not: at least once. A request that is older than FRESH_SECONDS is not made any
 more.
 """
@@ -12,7 +13,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
@@ -33,8 +34,11 @@ ROWS_OF_ONE = 1_000_000
 """More rows than come of one row of a log."""
 MOST_ROW_BYTES = 1 << 19
 """Of the values in one row of an input log, which Kafka has to take."""
-MOST_OPEN = 1_000
-"""Requests that wait or are on their way, and a batch more."""
+MOST_HELD_BYTES = 4 << 20
+"""Of the rows that wait for their turn in one sink; of what is on its way then, a row each may come on top."""
+MOST_WAITING_BYTES = 4 << 20
+"""Of the requests that are not answered, of all sinks: no more are read until some are, which holds up all. A request
+is not made after FRESH_SECONDS, so that is many a second."""
 
 log = logging.getLogger("cep")
 
@@ -49,6 +53,8 @@ class CallRequest:
     offset: int
     time: int
     values: Mapping[str, Any]
+    size: int
+    """Bytes of its row."""
 
 
 def call_requests(records: Iterable[Record], label: str, outside: AppOutside) -> Iterator[CallRequest]:
@@ -62,7 +68,8 @@ def call_requests(records: Iterable[Record], label: str, outside: AppOutside) ->
             found = re.search(r":(\d+):(\d+)\Z", str(row["id"]))
             if row["stream"] in sinks and found is not None:
                 number = int(found[1]) * ROWS_OF_ONE + int(found[2])
-                yield CallRequest(sinks[row["stream"]], number, record.offset, int(row["time"]), row["values"])
+                sink, time = sinks[row["stream"]], int(row["time"])
+                yield CallRequest(sink, number, record.offset, time, row["values"], len(record.value))
         except (WireError, KeyError, TypeError, ValueError):
             continue
 
@@ -77,10 +84,27 @@ class AppRowsReader(Protocol):
     async def close(self) -> None: ...
 
 
+AnsweredRows = list[tuple[str, tuple[Any, ...]]]
+"""By stream."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Open:
+    """`answer`: rows, and their bytes."""
+
     request: CallRequest
-    answer: asyncio.Future[HttpAnswer | None]
+    answer: asyncio.Future[tuple[AnsweredRows, int]]
+
+
+@dataclass(slots=True)
+class _SinkRequests:
+    """Of one sink, in their order: first those that are made, then those that wait for it."""
+
+    made: deque[_Open] = field(default_factory=deque)
+    waiting: deque[CallRequest] = field(default_factory=deque)
+    on_their_way: int = 0
+    held: int = 0
+    """Bytes of the rows that came and wait for their turn."""
 
 
 class CallSource:
@@ -105,7 +129,8 @@ class CallSource:
         self._batches = reader.batches()
         self._first = {sink.id: place.next.get(_name(sink), 0) for sink in outside.calls}
         self._read = place.next.get(APPS, 0)
-        self._open: dict[str, deque[_Open]] = {sink.id: deque() for sink in outside.calls}
+        self._sinks = {sink.id: _SinkRequests() for sink in outside.calls}
+        self._waiting_bytes = 0
         self._asked: asyncio.Future[list[Record]] | None = None
 
     async def open(self) -> None:
@@ -122,9 +147,9 @@ class CallSource:
             rows = list(self._answered())
             if rows:
                 return rows
-            if self._asked is None and sum(map(len, self._open.values())) < MOST_OPEN:
+            if self._asked is None and self._waiting_bytes < MOST_WAITING_BYTES:
                 self._asked = asyncio.ensure_future(anext(self._batches))
-            waited: list[asyncio.Future[Any]] = [one[0].answer for one in self._open.values() if one]
+            waited: list[asyncio.Future[Any]] = [one.made[0].answer for one in self._sinks.values() if one.made]
             waited += [] if self._asked is None else [self._asked]
             await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
             if self._asked is not None and self._asked.done():
@@ -132,7 +157,9 @@ class CallSource:
                 self._begin(batch)
 
     async def close(self) -> None:
-        waiting = [one.answer for of_sink in self._open.values() for one in of_sink]
+        for of_sink in self._sinks.values():
+            of_sink.waiting.clear()
+        waiting = [one.answer for of_sink in self._sinks.values() for one in of_sink.made]
         left: list[asyncio.Future[Any]] = [*waiting, *([] if self._asked is None else [self._asked])]
         for one in left:
             one.cancel()
@@ -141,15 +168,37 @@ class CallSource:
         await self._reader.close()
 
     def _begin(self, batch: list[Record]) -> None:
-        """The requests of these rows are on their way, each once."""
+        """The requests of these rows are made, each once, as soon as its sink has room."""
         for request in call_requests(batch, self._label, self._outside):
             sink = request.sink
             if request.number >= self._first[sink.id]:
                 self._first[sink.id] = request.number + 1
-                is_fresh = partial(self._is_fresh, request.time)
-                answer = asyncio.ensure_future(self._caller.answer(sink, request.values, is_fresh))
-                self._open[sink.id].append(_Open(request, answer))
+                self._waiting_bytes += request.size
+                self._sinks[sink.id].waiting.append(request)
+                self._make(self._sinks[sink.id])
         self._read = batch[-1].offset + 1
+
+    def _make(self, of_sink: _SinkRequests) -> None:
+        """As many as may be on their way at once, unless too much is held."""
+        while of_sink.waiting and of_sink.held < MOST_HELD_BYTES:
+            if of_sink.on_their_way >= of_sink.waiting[0].sink.in_flight:
+                return
+            request = of_sink.waiting.popleft()
+            of_sink.on_their_way += 1
+            of_sink.made.append(_Open(request, asyncio.ensure_future(self._answer(request, of_sink))))
+
+    async def _answer(self, request: CallRequest, of_sink: _SinkRequests) -> tuple[AnsweredRows, int]:
+        """Rows at once: a body may be far longer than what is taken of it."""
+        answer = await self._caller.answer(request.sink, request.values, partial(self._is_fresh, request.time))
+        rows = [] if answer is None else list(self._rows(request, answer))
+        size = len(orjson.dumps(rows))
+        if size > MOST_ROW_BYTES:
+            log.warning("response left out: too much for one row", extra={"sink": request.sink.id, "bytes": size})
+            rows, size = [], 0
+        of_sink.on_their_way -= 1
+        of_sink.held += size
+        self._make(of_sink)
+        return rows, size
 
     def _is_fresh(self, time: int) -> bool:
         return self._market_time(wall_now()) // 1_000 - time <= FRESH_SECONDS * 1_000
@@ -157,13 +206,13 @@ class CallSource:
     def _answered(self) -> Iterator[SourceRow]:
         """A row for each request whose turn it is, of no stream where nothing of the app takes the answer: it is done
         all the same."""
-        for waiting in self._open.values():
-            while waiting and waiting[0].answer.done():
-                done = waiting.popleft()
-                rows = [] if (answer := done.answer.result()) is None else list(self._rows(done.request, answer))
-                if len(orjson.dumps(rows)) > MOST_ROW_BYTES:
-                    log.warning("response left out: too much for one row", extra={"sink": done.request.sink.id})
-                    rows = []
+        for of_sink in self._sinks.values():
+            while of_sink.made and of_sink.made[0].answer.done():
+                done = of_sink.made.popleft()
+                rows, size = done.answer.result()
+                of_sink.held -= size
+                self._waiting_bytes -= done.request.size
+                self._make(of_sink)
                 yield SourceRow(
                     _name(done.request.sink),
                     self._partition,
@@ -176,7 +225,8 @@ class CallSource:
     @property
     def _lowest(self) -> int:
         """The offset of the first request that has no row, or of the next row of the topic."""
-        return min((of_sink[0].request.offset for of_sink in self._open.values() if of_sink), default=self._read)
+        first = [of_sink.made[0].request.offset for of_sink in self._sinks.values() if of_sink.made]
+        return min(first, default=self._read)
 
     def _rows(self, request: CallRequest, answer: HttpAnswer) -> Iterator[tuple[str, tuple[Any, ...]]]:
         sink, is_taken = request.sink, False

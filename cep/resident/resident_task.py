@@ -20,6 +20,7 @@ from cep.resident.ended_apps import note_end, noted_end
 from cep.resident.resident_kernel import PlacedApp, ResidentKernel
 from cep.resident.worker_files import noted_worker
 from cep.resident.worker_progress import MOST_LOSSES, ProgressNotes, progress_notes
+from cep.run_log import reported_to
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 from session.tasks import run_until_first
@@ -43,6 +44,8 @@ class ResidentTask:
 
     apps: tuple[PlacedApp, ...]
     kafka: str
+    log_pipe: Path | None = None
+    """Of `cep.run_log`."""
 
     @property
     def folder(self) -> Path:
@@ -57,7 +60,7 @@ class ResidentTask:
         """For `mapPartitions`: stays until this process gets SIGTERM, or no app is left. Gives nothing: why an app
         ended is noted in its folder."""
         for partition in partitions:
-            with progress_notes(self.folder, partition) as notes:
+            with progress_notes(self.folder, partition) as notes, reported_to(self.log_pipe):
                 asyncio.run(_Worker(self, partition, notes).stay())
         yield from ()
 

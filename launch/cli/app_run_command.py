@@ -15,6 +15,7 @@ from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.hosted_app import AppSource
 from cep.hosts.product_streams import read_streams
 from cep.resident.resident_apps import TellEnd
+from cep.run_log import shown_run_log
 from datasets.errors import ImportRejectedError
 from launch.cli.app_files import apps_in
 from launch.errors import CannotStartError, LaunchError
@@ -73,11 +74,11 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
 def _replay(home: Path, sources: Collection[AppSource], name: str, rows: AppRows, echo: Echo, tell: TellEnd) -> None:
     """One after the other; `tell` says why partitions ended early."""
     of_apps = [(source, _replayed_partitions(home, source, name)) for source in sources]
-    with quiet_session(home, extra=SPARK) as spark:
+    with shown_run_log() as log_pipe, quiet_session(home, extra=SPARK) as spark:
         for source, partitions in of_apps:
             if any(isinstance(one, KeptInput) for one in partitions):
                 echo(f"{name}: over the input log that was kept while {source.name} ran there, and no further")
-            for message, problem in replayed_in_spark(spark, source, partitions):
+            for message, problem in replayed_in_spark(spark, source, partitions, log_pipe):
                 if problem:
                     tell(source, problem)
                 else:

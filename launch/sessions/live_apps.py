@@ -12,6 +12,7 @@ from cep.hosts.input_merger import InputMerger
 from cep.resident.resident_apps import ResidentApps, TellEnd, resident_master
 from cep.resident.resident_kernel import PlacedApp
 from cep.resident.resident_task import ResidentTask
+from cep.run_log import shown_run_log
 from launch.apps.table_keeper import TableKeeper
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging
@@ -45,13 +46,13 @@ def run_live_apps(
     Raises CannotStartError, CepCannotStartError, StreamError, StoreError, LookupError.
     """
     session = running_session("apps")
-    with ExitStack() as locked:
+    with ExitStack() as locked, shown_run_log() as log_pipe:
         for source in sources:
             locked.enter_context(process_lock(home, f"app-{source.label}"))
         inputs = asyncio.run(_begun(session, sources))
         folder = _folder(session)
         placed = tuple(PlacedApp(one.source, folder / one.source.label, one.first) for one in inputs)
-        task = ResidentTask(placed, session.kafka)
+        task = ResidentTask(placed, session.kafka, log_pipe)
         with quiet_session(home, resident_master(len(task.partitions)), SPARK) as spark:
             apps = ResidentApps(spark, task, tell)
             try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from backtest.detect.batch_session import MASTER, backtest_session
+from cep.run_log import RunLogFormatter
 from launch.supervisor.clean_stop import signals_deferred, stderr_to
 
 
@@ -16,11 +17,20 @@ def spark_log(home: Path) -> Path:
     return home / "logs" / "backtest-spark.log"
 
 
+class TimedFormatter(RunLogFormatter):
+    """As on the terminal, with the time before it and the trace after it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = f"{self.formatTime(record)} {super().format(record)}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
 @contextmanager
 def py4j_log_to(path: Path) -> Iterator[None]:
     """Log py4j's traces to `path`: the command itself reports a lost JVM in one sentence."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handler, loggers = logging.FileHandler(path, delay=True), [logging.getLogger(name) for name in ("py4j", "cep")]
+    handler.setFormatter(TimedFormatter())
     for one in loggers:
         one.addHandler(handler)
         one.propagate = False

@@ -23,7 +23,7 @@ from market.trade.reservation_state import BalanceRow, reported_rows
 from session.audit_entry import AuditEntry
 from session.clock import Clock
 from store.preconditions import check_lease, in_force
-from store.settings_versions import Audited, Following, SettingsVersions
+from store.settings_versions import Following, SettingsVersions, halt_entry, halted, is_enabling
 from store.store_port import Balances
 
 
@@ -71,6 +71,8 @@ class MemorySettings(SettingsVersions):
         """Every version with who made it, oldest first."""
         self.audited: dict[str, AuditEntry] = {}
         """By id, what was kept of changes in the audit log."""
+        self._enabled_at: dict[str, int] = {}
+        """When an exchange was last switched on."""
         self._watching: set[Queue[Settings]] = set()
 
     @property
@@ -84,18 +86,28 @@ class MemorySettings(SettingsVersions):
     async def current(self) -> Settings | None:
         return self.newest
 
-    async def put(self, following: Following, who: str, audited: Audited | None = None) -> Settings | None:
+    async def put(self, following: Following, who: str) -> Settings | None:
         after = following(self.newest)
-        if audited is not None and self.newest is not None and after is not None:
-            entry = audited(self.newest, after)
-            if entry.entry_id in self.audited:
-                return self.newest
-            self.audited[entry.entry_id] = replace(entry, at=self._clock.now())
         if after is not None and after is not self.newest:
-            self.versions.append((after, who))
-            for queue in self._watching:
-                queue.put_nowait(after)
+            self._store(after, who)
         return after
+
+    async def halt_exchange(self, exchange: str, entry: AuditEntry, age: int) -> Settings | None:
+        before, after, now = self.newest, halted(self.newest, exchange), self._clock.now()
+        if before is None or after is None:
+            return None
+        if entry.entry_id in self.audited or self._enabled_at.get(exchange, now - age) > now - age:
+            return None
+        self.audited[entry.entry_id] = halt_entry(entry, before, after, now)
+        self._store(after, entry.who)
+        return after
+
+    def _store(self, after: Settings, who: str) -> None:
+        enabled = [name for name in after.enabled_exchanges if is_enabling(self.newest, after, name)]
+        self._enabled_at |= dict.fromkeys(enabled, self._clock.now())
+        self.versions.append((after, who))
+        for queue in self._watching:
+            queue.put_nowait(after)
 
     async def watch(self) -> AsyncGenerator[Settings]:
         queue: Queue[Settings] = Queue()

@@ -1,12 +1,12 @@
 """The settings in force and all their versions: who changed what, when."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from functools import partial
 
 from pymongo import ASCENDING, InsertOne, ReplaceOne
 
 from market.decide.settings import Settings
+from session.audit_entry import AuditEntry
 from store.operations.mongo_audit import audit_document
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress, read_until_reachable
 from store.server.documents import (
@@ -20,7 +20,7 @@ from store.server.documents import (
 )
 from store.server.mongo_client import Database, Document, translated_errors
 from store.server.transactions import Transaction, in_transaction
-from store.settings_versions import Audited, Following, SettingsVersions
+from store.settings_versions import Following, SettingsVersions, halt_entry, halted
 
 WAIT_MS = 250
 """How often at least a watcher hears from the server: bots post nothing once it has been silent for a second."""
@@ -39,18 +39,29 @@ class MongoSettings(SettingsVersions):
             document = await self._database[SETTINGS].find_one({"_id": SETTINGS_ID})
         return None if document is None else settings_of(document)
 
-    async def put(self, following: Following, who: str, audited: Audited | None = None) -> Settings | None:
+    async def put(self, following: Following, who: str) -> Settings | None:
         def step(transaction: Transaction) -> Settings | None:
             current = settings_in(transaction)
             after = following(current)
-            if audited is not None and current is not None and after is not None:
-                entry = audited(current, after)
-                if transaction.find_one(AUDIT, {"_id": entry.entry_id}) is not None:
-                    return current
-                document = audit_document(replace(entry, at=transaction.now()))
-                transaction.write(AUDIT, [InsertOne(document)])
             if after is not None and after is not current:
                 _store(transaction, current, after, who)
+            return after
+
+        return await in_transaction(self._database, step)
+
+    async def halt_exchange(self, exchange: str, entry: AuditEntry, age: int) -> Settings | None:
+        def step(transaction: Transaction) -> Settings | None:
+            current = settings_in(transaction)
+            after = halted(current, exchange)
+            if current is None or after is None:
+                return None
+            now = transaction.now()
+            if transaction.find_one(AUDIT, {"_id": entry.entry_id}, {"_id": 1}) or _enabled_since(
+                transaction, exchange, now - age
+            ):
+                return None
+            transaction.write(AUDIT, [InsertOne(audit_document(halt_entry(entry, current, after, now)))])
+            _store(transaction, current, after, entry.who)
             return after
 
         return await in_transaction(self._database, step)
@@ -81,6 +92,17 @@ def settings_in(transaction: Transaction) -> Settings | None:
     """Those in force."""
     document = transaction.find_one(SETTINGS, {"_id": SETTINGS_ID})
     return None if document is None else settings_of(document)
+
+
+def _enabled_since(transaction: Transaction, exchange: str, since: int) -> bool:
+    """As `store.settings_versions.is_enabling`, of any version."""
+    enabling: Document = {
+        "at": {"$gt": since},
+        "before": {"$ne": None},
+        "before.enabled_exchanges": {"$ne": exchange},
+        "after.enabled_exchanges": exchange,
+    }
+    return transaction.find_one(SETTINGS_VERSIONS, enabling, {"_id": 1}) is not None
 
 
 def _store(transaction: Transaction, before: Settings | None, after: Settings, who: str) -> None:

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from session.clock import SystemClock
-from session.tasks import run_all
+from session.tasks import run_again, run_all
 
 
 async def _wait() -> None:
@@ -60,3 +60,33 @@ async def test_a_failure_in_the_moment_of_being_cancelled_does_not_undo_that() -
     done, _ = await asyncio.wait({task}, timeout=5)
     assert done == {task}
     assert task.cancelled()
+
+
+async def test_what_fails_is_told_and_run_again() -> None:
+    told: list[BaseException] = []
+    failures: list[Exception] = [KeyError("a"), ValueError("b")]
+
+    async def fail_twice() -> None:
+        if len(told) < len(failures):
+            raise failures[len(told)]
+
+    await asyncio.wait_for(run_again(fail_twice, told.append, first=0.001), 30)
+    assert told == failures
+
+
+async def test_what_is_run_again_ends_when_it_is_cancelled() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait() -> None:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    running = asyncio.create_task(run_again(wait, lambda _: None))
+    await begun.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert ended.is_set()

@@ -105,19 +105,40 @@ async def test_a_row_that_comes_again_leaves_what_an_operator_did() -> None:
 
 
 class LostOnce(MemorySettings):
-    """Its first answer is an outage."""
+    """Its first answer is an outage, of so many seconds."""
 
-    is_lost = True
+    outage: int | None = 0
 
-    async def halt_exchange(self, exchange: str, entry: AuditEntry) -> Settings | None:
-        if self.is_lost:
-            self.is_lost = False
+    async def halt_exchange(self, exchange: str, entry: AuditEntry, age: int) -> Settings | None:
+        if self.outage is not None:
+            await self._clock.sleep(self.outage)
+            self.outage = None
             raise StoreUnavailableError("no answer")
-        return await super().halt_exchange(exchange, entry)
+        return await super().halt_exchange(exchange, entry, age)
 
 
-async def test_an_outage_of_the_store_delays_it() -> None:
+@pytest.mark.parametrize(("outage", "expected"), [(5, ("beta", "gamma")), (600, ("alpha", "beta", "gamma"))])
+async def test_an_outage_of_the_store_delays_it_until_it_is_too_old(outage: int, expected: tuple[str, ...]) -> None:
     follower = Follower()
-    follower.settings = LostOnce(follower.clock)
-    follower.halts = AppHalts(("alpha",), ("guard",), follower.settings, follower.clock, follower.told.append)
-    assert await follower.after(message()) == ("beta", "gamma")
+    follower.settings = settings = LostOnce(follower.clock)
+    settings.outage = outage
+    follower.halts = AppHalts(("alpha",), ("guard",), settings, follower.clock, follower.told.append)
+    assert await follower.after(message()) == expected
+
+
+async def test_a_thousand_rows_are_one_change(caplog: pytest.LogCaptureFixture) -> None:
+    follower = Follower()
+    await follower.after(*(message(id=f"guard-1:0:{n}:0") for n in range(1_000)))
+    assert len(follower.settings.audited) == len(follower.told) == 1
+    assert [one.message for one in caplog.records] == ["exchange halted"]
+
+
+async def test_a_row_from_before_an_operator_switched_it_on_changes_nothing() -> None:
+    """Also where the row was no change when it came first."""
+    follower, second = Follower(), message(id="guard-1:0:8:0")
+    await follower.after(message(), second)
+    await follower.clock.sleep(1)
+    await follower.settings.change(settings_of(), 2, "operator")
+    assert await follower.after(second) == ("alpha", "beta", "gamma")
+    await follower.clock.sleep(1)
+    assert await follower.after(message(id="guard-1:0:9:0", time=NOW + 2_000)) == ("beta", "gamma")

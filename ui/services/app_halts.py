@@ -1,7 +1,8 @@
 """Rows of stream apps that take an exchange off: those of the stream `Halts`, of the apps that the operator named.
 
 A row can do nothing else: neither switch an exchange on, nor change another setting. What it did is in the audit log
-under the row's id, so a row that comes again changes nothing.
+under the row's id. So a row that comes again changes nothing; nor does one from before somebody switched the exchange
+on, which may come again too.
 """
 
 import logging
@@ -15,8 +16,9 @@ from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from session.audit_entry import AuditEntry
 from session.backoff import retry_on
-from session.clock import Clock, wall_now
+from session.clock import Clock, wall_now, wall_seconds
 from session.session import Session
+from session.tasks import run_again
 from store.errors import StoreError, StoreUnavailableError
 from store.store_port import SettingsStore
 from streams.errors import StreamError
@@ -85,29 +87,31 @@ class AppHalts:
         """Through outages of the store. Raises StoreError."""
         async for message in messages:
             halt = halt_in(message, self.apps)
-            if halt is not None and self._is_to_do(halt):
+            if halt is None:
+                continue
+            if halt.exchange in self.exchanges:
                 await retry_on(partial(self._halt, halt), (StoreUnavailableError,), _tell)
-
-    def _is_to_do(self, halt: WantedHalt) -> bool:
-        if halt.exchange not in self.exchanges:
-            log.warning("an app halts what is no exchange of this session", extra={"app": halt.app, "row": halt.row_id})
-            return False
-        if self.clock.now() - halt.at > HALT_SECONDS * MICROSECONDS:
-            log.info("halt of an app is too old", extra={"exchange": halt.exchange, "row": halt.row_id})
-            return False
-        return True
+            else:
+                place = {"app": halt.app, "row": halt.row_id}
+                log.warning("an app halts what is no exchange of this session", extra=place)
 
     async def _halt(self, halt: WantedHalt) -> None:
+        age = max(0, self.clock.now() - halt.at)
+        # with each attempt: an outage may have lasted longer
+        if age > HALT_SECONDS * MICROSECONDS:
+            log.info("halt of an app is too old", extra={"exchange": halt.exchange, "row": halt.row_id})
+            return
         app = f"app {halt.app}"
         entry = AuditEntry(f"halt {halt.row_id}", app, "app", "app", "", ACTION, halt.exchange)
-        saved = await self.settings.halt_exchange(halt.exchange, entry)
+        saved = await self.settings.halt_exchange(halt.exchange, entry, int(wall_seconds(self.clock, age)))
         if saved is not None:
             self.changed(saved)
             log.warning("exchange halted", extra={"who": app, "exchange": halt.exchange, "version": saved.version})
 
 
 async def follow_halts(session: Session, settings: SettingsStore, changed: Callable[[Settings], None]) -> None:
-    """Until cancelled, through failures of Kafka and MongoDB; at once over where no app may halt."""
+    """Until cancelled, through failures of Kafka and MongoDB, and begun again after a mistake of ours. At once over
+    where no app may halt."""
     apps = session.access.halting_apps
     halts = AppHalts(session.exchanges, apps, settings, session.clock(), changed)
 
@@ -117,8 +121,12 @@ async def follow_halts(session: Session, settings: SettingsStore, changed: Calla
             await halts.follow(record.value async for record in reader.records())
 
     if apps:
-        await retry_on(read, (StreamError, StoreError), _tell)
+        await run_again(lambda: retry_on(read, (StreamError, StoreError), _tell), _tell_fault)
 
 
 def _tell(error: Exception) -> None:
     log.warning("halts of apps wait", extra={"reason": str(error)})
+
+
+def _tell_fault(fault: BaseException) -> None:
+    log.error("halts of apps failed and begin again", exc_info=fault)

@@ -22,7 +22,7 @@ class CallServer:
     agents: list[str] = field(default_factory=list)
     bodies: list[str] = field(default_factory=list)
     held: dict[str, asyncio.Event] = field(default_factory=dict)
-    """Paths whose answers wait."""
+    """Paths whose answers wait; with a number behind it, of that request alone."""
     open: int = 0
     most_open: int = 0
 
@@ -34,8 +34,9 @@ class CallServer:
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         try:
-            if request.path in self.held:
-                await self.held[request.path].wait()
+            for held in (request.path, f"{request.path} {number}"):
+                if held in self.held:
+                    await self.held[held].wait()
             return self.answer(request.path, number)
         finally:
             self.open -= 1

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from cep.hosts.app_outside import app_outside
 from cep.hosts.call_addresses import call_addresses
+from cep.hosts.call_source import MOST_HELD_BYTES, MOST_ROW_BYTES
 from cep.hosts.hosted_app import AppSource, HostedApp
 from cep.language.app_parser import parse_app
 from cep.language.language_errors import AppTextError
@@ -140,6 +141,37 @@ async def test_a_sink_that_hangs_holds_up_no_other_and_has_few_requests_open() -
         await running.calls.close()
     assert server.most_open <= 1 + 2
     assert [row["n"] for row in running.of("Slowly")] == [1, 2, 3, 4, 5]
+
+
+async def test_what_waits_for_its_turn_is_bounded_and_holds_up_no_other_sink() -> None:
+    """The first request of one sink hangs, and those behind it are answered with much."""
+    both = POLLING.replace("price double, n long", "price double, n long, pad string").replace(
+        "max.pool.active.connections='1'", "max.pool.active.connections='2'"
+    )
+    both += f"""
+    @sink(type='http-call', publisher.url='{ORIGIN}/quick', method='GET', sink.id='quick', @map(type='json'))
+    define stream AskedQuickly (at long);
+    @source(type='http-call-response', sink.id='quick', @map(type='json')) define stream Quick (n long);
+    from Beat select triggered_time as at insert into AskedQuickly;
+    from Quick select n insert into Quickly;
+    """
+    pad, requests = "x" * (MOST_ROW_BYTES - 1_000), 40
+
+    def answer(path: str, number: int) -> web.Response:
+        return web.json_response({"n": number, "price": 1.0} | ({"pad": pad} if path == "/price" else {}))
+
+    async with call_server(answer) as server:
+        server.held["/price 1"] = asyncio.Event()
+        running = begun(world(server, both), requests)
+        rows = await running.answered(requests)
+        assert {row.topic for row in rows} == {"calls:quick"}
+        most = MOST_HELD_BYTES // len(pad) + 3
+        assert 2 <= server.asked.count("GET /price") <= most < requests
+        server.held.pop("/price 1").set()
+        rows = await running.answered(requests)
+        await running.calls.close()
+    assert [row.offset for row in rows] == sorted(row.offset for row in rows)
+    assert len(running.of("Means")) == requests
 
 
 async def test_a_request_that_is_too_old_is_not_made() -> None:
