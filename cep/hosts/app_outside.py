@@ -116,8 +116,8 @@ def app_outside(app: App) -> AppOutside:
             continue
         for annotation in other.annotations:
             if annotation.name.lower() in KINDS:
-                problem = f"not supported: @{annotation.name} of {other.name}: only streams and tables have one"
-                raise AppUnsupportedError(annotation.at, problem)
+                where = f"@{annotation.name} of {other.name}"
+                raise AppUnsupportedError(annotation.at, f"not supported: {where}: only streams and tables have one")
     definitions = {one.name: one for one in app.definitions if isinstance(one, StreamDefinition | TableDefinition)}
     ends = [(end, _outside(end, definitions)) for end in app_ends(app)]
     parts = [part for _, part in ends]
