@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
-from cep.language.app_ends import AppEnd, app_ends
+from cep.language.app_ends import KINDS, AppEnd, app_ends
 from cep.language.app_tree import App, StreamDefinition, TableDefinition
 from cep.language.expression_tree import Place, ValueType
 from cep.language.language_errors import AppUnsupportedError
@@ -111,6 +111,13 @@ class AppOutside:
 
 def app_outside(app: App) -> AppOutside:
     """Raises AppUnsupportedError where no host does what the text says."""
+    for other in app.definitions:
+        if isinstance(other, StreamDefinition | TableDefinition):
+            continue
+        for annotation in other.annotations:
+            if annotation.name.lower() in KINDS:
+                where = f"@{annotation.name} of {other.name}"
+                raise AppUnsupportedError(annotation.at, f"not supported: {where}: only streams and tables have one")
     definitions = {one.name: one for one in app.definitions if isinstance(one, StreamDefinition | TableDefinition)}
     ends = [(end, _outside(end, definitions)) for end in app_ends(app)]
     parts = [part for _, part in ends]
@@ -121,19 +128,37 @@ def app_outside(app: App) -> AppOutside:
         tuple(one for one in parts if isinstance(one, ResponseSource)),
         tuple(one for one in parts if isinstance(one, StoredTable)),
     )
-    ids = [call.id for call in outside.calls]
     for end, part in ends:
-        if isinstance(part, CallSink) and ids.count(part.id) > 1:
-            raise _refused(end, f"another sink has the sink.id {part.id!r} too; give each its own")
-        if isinstance(part, ResponseSource) and part.sink not in ids:
-            near = get_close_matches(part.sink, ids, n=1)
-            advice = f"; did you mean {near[0]!r}?" if near else ""
-            raise _refused(end, f"no sink http-call has the sink.id {part.sink!r}{advice}")
+        if (problem := _problem(part, outside)) is not None:
+            raise _refused(end, problem)
     return outside
 
 
+def _problem(part: Outside, outside: AppOutside) -> str | None:
+    """Of one beside the others."""
+    ids = [call.id for call in outside.calls]
+    match part:
+        case CallSink() if ids.count(part.id) > 1:
+            return f"another sink has the sink.id {part.id!r} too; give each its own"
+        case CallSink() if [call.stream for call in outside.calls].count(part.stream) > 1:
+            return "the stream has another sink http-call too; write its rows to a stream for each"
+        case ResponseSource() if part.sink not in ids:
+            near = get_close_matches(part.sink, ids, n=1)
+            advice = f"; did you mean {near[0]!r}?" if near else ""
+            return f"no sink http-call has the sink.id {part.sink!r}{advice}"
+        case StoredTable() if [one.table for one in outside.tables].count(part.table) > 1:
+            return "the table has another store too; keep it in one"
+        case StoredTable() if [one.collection for one in outside.tables].count(part.collection) > 1:
+            return f"another table is kept as {part.collection!r} too; give each its own collection"
+        case _:
+            return None
+
+
 def _outside(end: AppEnd, definitions: Mapping[str, StreamDefinition | TableDefinition]) -> Outside:
-    columns = tuple((one.name, one.type) for one in definitions[end.name].columns)
+    definition = definitions[end.name]
+    if (end.kind == "store") != isinstance(definition, TableDefinition):
+        raise _refused(end, "a store belongs to a table, a sink or a source to a stream; define it as such")
+    columns = tuple((one.name, one.type) for one in definition.columns)
     match end.kind, end.type.lower():
         case "sink", "log" | "logger":
             options = _Options(end, "prefix", "priority")
@@ -160,9 +185,11 @@ def _call_sink(end: AppEnd) -> CallSink:
     options = _Options(end, *known, "on.error", "max.pool.active.connections")
     url, method = options.required("publisher.url"), options.text("method", "POST").upper()
     is_url = re.fullmatch(r"https?://[A-Za-z0-9.\-]+(:\d{1,5})?(/[!-~]*)?", url)
-    # a step upwards would leave the path that the operator allows
-    if not is_url or "{{" in url or re.search(r"/(\.|%2e){1,2}(?![^/?#\\])", url, re.IGNORECASE):
+    if not is_url or "{{" in url:
         raise _refused(end, f"publisher.url = {url!r}: write http:// or https://, a host, and a path")
+    # a step upwards, however a host may read one, would leave the path that the operator allows
+    if re.search(r"/\.{1,2}(?=[/;]|$)|\\|%(2e|2f|5c|25)", re.split(r"[?#]", url)[0], re.IGNORECASE):
+        raise _refused(end, f"publisher.url = {url!r}: write the path without . and .., \\ and %2e, %2f, %5c and %25")
     if method not in METHODS:
         raise _refused(end, f"method = {method!r}: there are {', '.join(METHODS)}")
     on_error = options.text("on.error", "log").lower()
@@ -184,8 +211,11 @@ def _call_sink(end: AppEnd) -> CallSink:
 
 def _headers(end: AppEnd, text: str) -> list[tuple[str, str]]:
     """Of `'User-Agent:us', 'Accept:text/plain'`."""
-    found = []
-    for one in re.findall(r"'([^']*)'", text) or ([text] if text else []):
+    found, quoted = [], re.findall(r"'([^']*)'", text)
+    beside = re.sub(r"'[^']*'", "", text).strip(", \t\n")
+    if quoted and beside:
+        raise _refused(end, f"headers: write 'Name:value', each in single quotes, and not {beside!r} beside them")
+    for one in quoted or ([text] if text else []):
         name, sign, value = one.partition(":")
         if not sign or not re.fullmatch(r"[A-Za-z0-9-]+", name.strip()) or not value.isprintable():
             raise _refused(end, f"headers: write 'Name:value', each in single quotes, and not {one!r}")
@@ -198,8 +228,7 @@ def _headers(end: AppEnd, text: str) -> list[tuple[str, str]]:
 def _response_source(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> ResponseSource:
     options = _Options(end, "sink.id", "http.status.code", "map.type", "map.enclosing.element")
     status, element = options.text("http.status.code", "200"), options.text("map.enclosing.element", "$")
-    # digits, dots and sets of digits: a pattern of somebody else's that ends
-    if not re.fullmatch(r"(\d|\.|\\d|\[[\d-]+\]){3}", status):
+    if not _is_status(status):
         raise _refused(end, f"http.status.code = {status!r}: write three digits, such as 200 or 5..")
     if not re.fullmatch(r"\$(\.[A-Za-z_]\w*)*(\.\*)?", element):
         raise _refused(end, f"enclosing.element = {element!r}: write $, $.name or $.*")
@@ -207,6 +236,18 @@ def _response_source(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) ->
     if odd is not None:
         raise _refused(end, f"{odd!r}: a response gives string, bool, int, long, float and double")
     return ResponseSource(end.name, options.required("sink.id"), status, element, columns)
+
+
+def _is_status(pattern: str) -> bool:
+    """Digits, dots and sets of digits: a pattern of somebody else's that ends."""
+    if not re.fullmatch(r"([0-9]|\.|\\d|\[([0-9](-[0-9])?)+\]){3}", pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except re.error:
+        # such as [9-0]
+        return False
+    return True
 
 
 def _stored_table(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> StoredTable:

@@ -21,7 +21,7 @@ from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.app_outside import AppOutside, app_outside
 from cep.hosts.input_log import CALLS, TABLES, time_of
 from cep.hosts.product_streams import STORE, ProductStream, parse_with_product_streams, read_streams
-from cep.hosts.stored_tables import CHANGE, change_of, filled_row
+from cep.hosts.stored_tables import CHANGE, change_of, fill
 from cep.language.app_tree import App, TableDefinition, TriggerDefinition, WindowDefinition
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError
@@ -206,7 +206,7 @@ class HostedApp:
     def _compute(self, engine: StreamEngine, at: int, rows: list[tuple[str, Row]]) -> None:
         tables = [(name, values) for name, values in rows if name in self._stored]
         for name, values in tables:
-            engine.table(name).fill(filled_row(self._stored[name], values), int(values[0]))
+            fill(engine.table(name), self._stored[name], values)
         if tables:
             # nothing happens before all tables are filled, not even the app's start
             return

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -70,8 +71,7 @@ class HttpCaller:
                 try:
                     return await self._made(sink, values)
                 except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-                    reason = str(error) or type(error).__name__
-                    log.warning("request without an answer", extra={"sink": sink.id, "reason": reason})
+                    log.warning("request without an answer", extra={"sink": sink.id, "reason": call_reason(error)})
             if not sink.retries:
                 return None
             await SystemClock().sleep(next(delays))
@@ -95,3 +95,9 @@ class HttpCaller:
                 if len(found) > MOST_BYTES:
                     raise ValueError(f"the response has more than {MOST_BYTES:,} bytes")
             return HttpAnswer(response.status, found)
+
+
+def call_reason(error: Exception) -> str:
+    """Why there was no answer, without path and query: they may hold a secret."""
+    text = error.message if isinstance(error, aiohttp.ClientResponseError) else str(error)
+    return re.sub(r"(https?://[^/?#\s]*)\S*", r"\1", text) or type(error).__name__

@@ -70,7 +70,9 @@ def _truth(value: Any) -> bool:
 def _whole(bits: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         found = int(value)
-        if isinstance(value, bool) or found != float(value) or not -(2 ** (bits - 1)) <= found < 2 ** (bits - 1):
+        # as a float a whole number above 2 ** 53 would be another one
+        is_cut = isinstance(value, float) and found != value
+        if isinstance(value, bool) or is_cut or not -(2 ** (bits - 1)) <= found < 2 ** (bits - 1):
             raise ValueError(value)
         return found
 

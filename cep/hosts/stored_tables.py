@@ -15,6 +15,7 @@ from cep.hosts.app_outside import StoredTable
 from cep.hosts.input_log import TABLES, InputPlace, SourceRow
 from cep.language.expression_tree import ValueType
 from cep.parts.chunks import Row
+from cep.parts.tables import Table
 from streams.message_format import WireError, row_of
 from streams.records import Record
 
@@ -26,19 +27,23 @@ ALL = 1_000_000_000
 """The number of the row of an input log behind which the tables are filled."""
 
 
+ChangeOrder = tuple[int, int, int]
+"""Time, offset of the row that caused it, and place among the app's rows of that."""
 _TableRow = tuple[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """`number`: of a row where the table has no primary key; else 0. `order`: time of the app's clock and place in its
-    log; later changes are greater."""
+    """`number`: of a row where the table has no primary key; else 0. `order`: time of the app's clock, and by which row
+    it is, as in its id; later changes of a version are greater. `version`: its label. `offset`: in the topic `apps`."""
 
     collection: str
     key: str
     number: int
     row: Mapping[str, Any] | None
-    order: tuple[int, int]
+    order: ChangeOrder
+    version: str
+    offset: int
 
 
 def change_of(table: StoredTable, key: Hashable, row: Row | None) -> Row:
@@ -56,17 +61,36 @@ def table_changes(records: Iterable[Record], app: str, tables: Iterable[StoredTa
                 continue
             key, values = (row["values"][name] for name in CHANGE)
             number = key if isinstance(key, int) else 0
-            order = int(row["time"]), int(str(row["id"]).split(":")[-2])
-            yield TableChange(collections[row["stream"]], orjson.dumps(key).decode(), number, values, order)
+            version, _, at, place = str(row["id"]).rsplit(":", 3)
+            order = int(row["time"]), int(at), int(place)
+            text, collection = orjson.dumps(key).decode(), collections[row["stream"]]
+            yield TableChange(collection, text, number, values, order, version, record.offset)
         except (WireError, KeyError, TypeError, ValueError, IndexError):
             continue
 
 
-def filled_row(table: StoredTable, values: Row) -> Row:
-    """The table's row of a row of the input log, behind its number there. Raises ValueError where a value is not what
-    its column says by now."""
-    found = zip(table.columns, values[1:], strict=True)
-    return tuple(_filled(table, name, kind, value) for (name, kind), value in found)
+def not_kept(changes: Iterable[TableChange], kept: dict[str, ChangeOrder]) -> Iterator[TableChange]:
+    """Without those that a version has written again. `kept`: its last one that was kept, by version; follows them.
+
+    A log that was deleted and made again has lower offsets, and later times: its changes are new.
+    """
+    for change in changes:
+        last = kept.get(change.version, (-1, -1, -1))
+        if change.order[0] > last[0] or change.order[1:] > last[1:]:
+            kept[change.version] = change.order
+            yield change
+
+
+def fill(table: Table, stored: StoredTable, values: Row) -> None:
+    """With a row of the input log, which is behind its number there. Raises ValueError where a value is not what its
+    column says by now, or the table has another key."""
+    number, *found = values
+    columns = zip(stored.columns, found, strict=True)
+    row = tuple(_filled(stored, name, kind, value) for (name, kind), value in columns)
+    try:
+        table.fill(row, int(number))
+    except ValueError as error:
+        raise ValueError(f"{stored.table!r} is {error}") from error
 
 
 def _filled(table: StoredTable, name: str, kind: ValueType, value: Any) -> Any:

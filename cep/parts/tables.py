@@ -33,9 +33,13 @@ class Table(Stateful):
         self._listener = listener
 
     def fill(self, row: Row, number: int) -> None:
-        """A row that was there before, with the number that it had; no listener hears of it."""
+        """A row that was there before, with the number that it had, 0 where it had a key; no listener hears of it.
+        Raises ValueError where the table had another key."""
+        key = tuple(row[place] for place in self._key) if self._key else number
+        if bool(self._key) == bool(number) or key in self._rows:
+            raise ValueError("kept with another key: give the table another collection")
         self._number = max(self._number, number)
-        self._rows[tuple(row[place] for place in self._key) if self._key else number] = row
+        self._rows[key] = row
 
     def rows(self) -> Iterable[Event]:
         return [(CURRENT, 0, row) for row in self._rows.values()]

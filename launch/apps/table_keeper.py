@@ -1,7 +1,7 @@
 """Keeps an app's stored tables in MongoDB: what their rows become, from the topic `apps`.
 
-How far it has come is written with each change, so that a killed one goes on; changes that are written again end with
-the same rows.
+How far it has come is written with each change, so that a killed one goes on; changes that are written again are left
+out, since who wrote them may have ended before it came to the last one.
 """
 
 import logging
@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from cep.hosts.hosted_app import AppSource
-from cep.hosts.stored_tables import TableChange, table_changes
+from cep.hosts.stored_tables import TableChange, not_kept, table_changes
 from session.backoff import retry_on
 from session.session import Session
 from store.errors import StoreUnavailableError
-from store.operations.mongo_app_tables import KeptChange, MongoAppTables, open_app_tables
+from store.operations.mongo_app_tables import KeptChange, KeptPlace, MongoAppTables, open_app_tables
 from streams.errors import StreamUnavailableError
 from streams.records import Position, Record
 from streams.topic_reader import TopicReader
@@ -32,14 +32,14 @@ class TableKeeper:
 
     async def catch_up(self) -> None:
         """What was written before now is in MongoDB afterwards. Raises StreamError, StoreError."""
-        async with self._opened() as (tables, reader):
+        async with self._opened() as (tables, reader, places):
             batch: list[Record] = []
             async for record in reader.records_to_end():
                 batch.append(record)
                 if len(batch) >= MOST_AT_ONCE:
-                    await self._keep(tables, batch)
+                    await self._keep(tables, places, batch)
                     batch = []
-            await self._keep(tables, batch)
+            await self._keep(tables, places, batch)
 
     async def follow(self) -> None:
         """Until it is cancelled, through outages of Kafka and MongoDB. Raises StreamError, StoreError."""
@@ -50,31 +50,39 @@ class TableKeeper:
         await retry_on(self._follow, (StreamUnavailableError, StoreUnavailableError), tell)
 
     async def _follow(self) -> None:
-        async with self._opened() as (tables, reader):
+        async with self._opened() as (tables, reader, places):
             async for batch in reader.batches():
-                await self._keep(tables, batch)
+                await self._keep(tables, places, batch)
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[tuple[MongoAppTables, TopicReader]]:
-        """The reader goes on where MongoDB says."""
+    async def _opened(self) -> AsyncIterator[tuple[MongoAppTables, TopicReader, dict[int, KeptPlace]]]:
+        """The reader goes on where MongoDB says, by partition."""
         async with open_app_tables(self._session, self._source.name) as tables:
             async with TopicReader(self._session.kafka, (APPS,), self._first) as whole:
                 ends = await whole.end_offsets()
-            begin = {}
-            for place, offset in self._first.items():
-                kept = await tables.position(place[1])
+            begin, places = {}, {}
+            for position, offset in self._first.items():
+                place = await tables.place(position[1])
                 # a topic that was deleted and made again has fewer rows than were read before
-                begin[place] = offset if kept is None or kept > ends[place] else kept
+                is_new = place.next is None or place.next > ends[position]
+                places[position[1]] = KeptPlace(offset) if is_new else place
+                begin[position] = offset if place.next is None or is_new else place.next
             async with TopicReader(self._session.kafka, (APPS,), begin) as reader:
-                yield tables, reader
+                yield tables, reader, places
 
-    async def _keep(self, tables: MongoAppTables, records: Iterable[Record]) -> None:
+    async def _keep(self, tables: MongoAppTables, places: dict[int, KeptPlace], records: Iterable[Record]) -> None:
+        """`places` follow."""
         by_partition: dict[int, list[Record]] = {}
         for record in records:
             by_partition.setdefault(record.partition, []).append(record)
         for partition, own in by_partition.items():
-            changes = table_changes(own, self._source.name, self._source.outside.tables)
-            await tables.write(partition, map(_kept, changes), own[-1].offset + 1)
+            last, changed = dict(places[partition].last), dict(places[partition].changed)
+            found = table_changes(own, self._source.name, self._source.outside.tables)
+            changes = list(not_kept(found, last))
+            changed |= {change.collection: change.offset for change in changes}
+            place = KeptPlace(own[-1].offset + 1, last, changed)
+            await tables.write(partition, map(_kept, changes), place)
+            places[partition] = place
 
 
 def _kept(change: TableChange) -> KeptChange:

@@ -5,7 +5,7 @@ Writing a change again, and those that followed it, ends with the same rows.
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pymongo import ASCENDING, DeleteOne, UpdateOne
@@ -26,7 +26,17 @@ class KeptChange:
     key: str
     number: int
     row: Mapping[str, Any] | None
-    order: tuple[int, int]
+    order: tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPlace:
+    """How far an app's changes are in it. `next`: the offset behind the last record that was read; None before the
+    first. `last`: the order of the last change, by version. `changed`: the offset of the last change, by collection."""
+
+    next: int | None = None
+    last: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    changed: Mapping[str, int] = field(default_factory=dict)
 
 
 @asynccontextmanager
@@ -45,23 +55,29 @@ class MongoAppTables:
     def __init__(self, database: Database, app: str) -> None:
         self._documents, self._app = database[APP_TABLES], app
 
-    async def position(self, partition: int) -> int | None:
-        """The offset behind the last change that was written; None before the first. Raises StoreError."""
+    async def place(self, partition: int) -> KeptPlace:
+        """Raises StoreError."""
         with translated_errors():
-            document = await self._documents.find_one({"_id": self._id(partition, _POSITION)})
-        return None if document is None else integer_of(document.get("next"))
+            document = await self._documents.find_one({"_id": self._id(partition, _POSITION)}) or {}
+        if "next" not in document:
+            return KeptPlace()
+        last = {str(version): _order_of(order) for version, order in _row_of(document, "last").items()}
+        changed = {str(name): integer_of(offset) for name, offset in _row_of(document, "changed").items()}
+        return KeptPlace(integer_of(document["next"]), last, changed)
 
-    async def write(self, partition: int, changes: Iterable[KeptChange], position: int) -> None:
-        """In their order; `position` is behind them. Raises StoreError."""
+    async def write(self, partition: int, changes: Iterable[KeptChange], place: KeptPlace) -> None:
+        """In their order; `place` is behind them. Raises StoreError."""
         updates = [self._written(partition, change) for change in changes]
-        at = UpdateOne({"_id": self._id(partition, _POSITION)}, {"$set": {"next": position}}, upsert=True)
+        last = {version: list(order) for version, order in place.last.items()}
+        at: Document = {"next": place.next, "last": last, "changed": dict(place.changed)}
+        update = UpdateOne({"_id": self._id(partition, _POSITION)}, {"$set": at}, upsert=True)
         with translated_errors():
-            await self._documents.bulk_write([*updates, at])
+            await self._documents.bulk_write([*updates, update])
 
     async def rows(self, partition: int, collection: str) -> list[tuple[int, Mapping[str, Any]]]:
         """In the order in which they came, each with its number. Raises StoreError."""
         wanted: Document = {"app": self._app, "collection": collection, "partition": partition}
-        order = [("at", ASCENDING), ("place", ASCENDING), ("_id", ASCENDING)]
+        order = [("at", ASCENDING), ("place", ASCENDING), ("turn", ASCENDING), ("_id", ASCENDING)]
         with translated_errors():
             found = self._documents.find(wanted).sort(order)
             return [(integer_of(one.get("number")), _row_of(one)) async for one in found]
@@ -77,6 +93,7 @@ class MongoAppTables:
             "number": change.number,
             "at": change.order[0],
             "place": change.order[1],
+            "turn": change.order[2],
         }
         return UpdateOne(is_it, {"$set": {"row": dict(change.row)}, "$setOnInsert": first}, upsert=True)
 
@@ -84,6 +101,11 @@ class MongoAppTables:
         return f"{self._app}:{partition}:{what}"
 
 
-def _row_of(document: Document) -> Mapping[str, Any]:
-    row = document.get("row")
+def _row_of(document: Document, name: str = "row") -> Mapping[str, Any]:
+    row = document.get(name)
     return row if isinstance(row, dict) else {}
+
+
+def _order_of(value: Any) -> tuple[int, int, int]:
+    time, place, turn = (integer_of(one) for one in value)
+    return time, place, turn

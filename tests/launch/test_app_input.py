@@ -22,7 +22,7 @@ from launch.apps.table_keeper import TableKeeper
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging
 from session.clock import wall_now
 from session.session import Session
-from store.operations.mongo_app_tables import open_app_tables
+from store.operations.mongo_app_tables import KeptPlace, open_app_tables
 from streams.message_format import row_of
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
@@ -148,13 +148,13 @@ async def test_a_request_that_is_not_allowed_is_refused_before_anything_is_made(
     with pytest.raises(AppTextError, match=r"requests to https://api\.pro\.coinbase\.com are not allowed here"):
         await input_merger(session, source)
     async with open_app_tables(session, "signals") as tables:
-        assert await tables.position(0) is None
+        assert (await tables.place(0)).next is None
 
 
 async def test_of_a_topic_that_is_shorter_than_what_was_read_all_is_read(session: Session) -> None:
     source = source_at("http://127.0.0.1:9")
     async with open_app_tables(session, "signals") as tables:
-        await tables.write(0, [], 10**9)
+        await tables.write(0, [], KeptPlace(10**9))
         writer = TopicWriter(session.kafka)
         value = {"id": "signals:0:7:0", "app": "signals", "stream": "signals", "time": 5,
                  "values": {"key": 1, "row": {"exchange": "x"}}}  # fmt: skip

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from store.operations.mongo_app_tables import KeptChange, MongoAppTables
+from store.operations.mongo_app_tables import KeptChange, KeptPlace, MongoAppTables
 from store.server.documents import APP_TABLES
 from store.server.indexes import create_indexes
 from store.server.mongo_client import Database, connect, database_of
@@ -21,11 +21,11 @@ async def database(mongodb_uri: str) -> AsyncIterator[Database]:
 
 
 def put(key: str, number: int, at: int, **row: object) -> KeptChange:
-    return KeptChange("signals", key, number, row, (at, 0))
+    return KeptChange("signals", key, number, row, (at, 0, 0))
 
 
 def gone(key: str, at: int) -> KeptChange:
-    return KeptChange("signals", key, 0, None, (at, 0))
+    return KeptChange("signals", key, 0, None, (at, 0, 0))
 
 
 CHANGES = [
@@ -40,28 +40,38 @@ KEPT = [(2, {"price": 3.5}), (0, {"price": None, "exact": "0.1"})]
 
 async def test_the_last_word_is_kept_in_the_order_of_the_first(database: Database) -> None:
     tables = MongoAppTables(database, "mine")
-    assert await tables.position(0) is None
-    await tables.write(0, CHANGES, 7)
+    assert await tables.place(0) == KeptPlace()
+    place = KeptPlace(7, {"mine-1": (50, 3, 1)}, {"signals": 6})
+    await tables.write(0, CHANGES, place)
     assert await tables.rows(0, "signals") == KEPT
-    assert await tables.position(0) == 7
+    assert await tables.place(0) == place
 
 
 async def test_written_again_from_anywhere_it_is_the_same(database: Database) -> None:
     tables = MongoAppTables(database, "mine")
-    await tables.write(0, CHANGES, 5)
+    await tables.write(0, CHANGES, KeptPlace(5))
     for first in range(len(CHANGES) + 1):
-        await tables.write(0, CHANGES[first:], 5)
+        await tables.write(0, CHANGES[first:], KeptPlace(5))
         assert await tables.rows(0, "signals") == KEPT
 
 
 async def test_apps_partitions_and_collections_have_rows_of_their_own(database: Database) -> None:
     mine, other = MongoAppTables(database, "mine"), MongoAppTables(database, "mine:0")
-    await mine.write(0, CHANGES, 5)
-    await other.write(0, [put("2", 2, 1, price=9.0)], 1)
-    await mine.write(1, [put("2", 2, 1, price=8.0), KeptChange("position", "1", 1, {"price": 7.0}, (1, 0))], 3)
+    await mine.write(0, CHANGES, KeptPlace(5))
+    await other.write(0, [put("2", 2, 1, price=9.0)], KeptPlace(1))
+    await mine.write(
+        1, [put("2", 2, 1, price=8.0), KeptChange("position", "1", 1, {"price": 7.0}, (1, 0, 0))], KeptPlace(3)
+    )
     assert await mine.rows(0, "signals") == KEPT
     assert await mine.rows(1, "signals") == [(2, {"price": 8.0})]
     assert await mine.rows(1, "position") == [(1, {"price": 7.0})]
     assert await other.rows(0, "signals") == [(2, {"price": 9.0})]
-    assert [await mine.position(0), await mine.position(1), await other.position(0)] == [5, 3, 1]
+    assert [(await one.place(at)).next for one, at in ((mine, 0), (mine, 1), (other, 0))] == [5, 3, 1]
     assert await database[APP_TABLES].count_documents({"app": "mine"}) == len(KEPT) + 2
+
+
+async def test_rows_of_one_input_row_are_in_their_order(database: Database) -> None:
+    tables = MongoAppTables(database, "mine")
+    changes = [KeptChange("signals", str(at), at, {"price": at}, (10, 3, at)) for at in range(1, 13)]
+    await tables.write(0, changes, KeptPlace(12))
+    assert [number for number, _ in await tables.rows(0, "signals")] == [*range(1, 13)]

@@ -4,18 +4,23 @@ import asyncio
 import json
 
 import pytest
-from aiohttp import web
+from aiohttp import ClientResponseError, ConnectionTimeoutError, InvalidURL, RequestInfo, web
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
 
 from cep.hosts.app_outside import app_outside
 from cep.hosts.call_addresses import call_addresses
 from cep.hosts.call_source import MOST_HELD_BYTES, MOST_ROW_BYTES
 from cep.hosts.hosted_app import AppSource, HostedApp
+from cep.hosts.http_caller import call_reason
 from cep.language.app_parser import parse_app
 from cep.language.language_errors import AppTextError
 from streams.message_format import row_of
 from tests.cep.hosts.call_server import ORIGIN, CallServer, call_server
 from tests.cep.hosts.call_world import CallWorld, RunningCalls
 
+SECRET = "https://a.com:8/v1?key=secret"
+INFO = RequestInfo(URL(SECRET), "GET", CIMultiDictProxy(CIMultiDict()), URL(SECRET))
 POLLING = f"""@App:name('polling')
 define trigger Beat at every 1 sec;
 @sink(type='http-call', publisher.url='{ORIGIN}/price', method='GET', headers="'User-Agent:mine'", sink.id='price',
@@ -230,3 +235,16 @@ def test_a_request_goes_where_the_operator_says_and_nowhere_else(
     with pytest.raises(AppTextError, match=found) as error:
         call_addresses(calls, allowed, exchanges)
     assert error.value.at.line == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ClientResponseError(INFO, (), status=400, message="Bad status line"), "Bad status line"),
+        (ConnectionTimeoutError(f"Connection timeout to host {SECRET}"), "Connection timeout to host https://a.com:8"),
+        (InvalidURL(SECRET), "https://a.com:8"),
+        (TimeoutError(), "TimeoutError"),
+    ],
+)
+def test_a_reason_tells_no_secret_of_the_address(error: Exception, reason: str) -> None:
+    assert call_reason(error) == reason

@@ -9,6 +9,7 @@ from cep.language.expression_tree import Place
 from cep.language.language_errors import AppUnsupportedError
 
 URL = "https://api.example.com/v1/price?of=btc"
+TABLE = "@store(type='mongodb', collection='one') define table One (p double);"
 SIDDHI = f"""@sink(type='http-call', publisher.url='{URL}', method='get', sink.id='p', @map(type='json'),
       headers="'User-Agent:me', 'X-A: b:c'") define stream Asked (at long);
 @source(type='http-call-response', sink.id='p', http.status.code='200', @map(type='json', enclosing.element='$.data'))
@@ -75,28 +76,54 @@ def test_an_app_of_triggers_alone_reads_the_clock() -> None:
         (URL, "https://me:secret@example.com/x", "write http:// or https://"),
         (URL, "https://example.com/{{path}}", "write http:// or https://"),
         (URL, "https://example.com/a b", "write http:// or https://"),
-        (URL, "https://example.com/../admin", "write http:// or https://"),
-        (URL, "https://example.com/a/%2E%2e", "write http:// or https://"),
-        (URL, "https://example.com/a/..?b", "write http:// or https://"),
+        (URL, "https://example.com/../admin", "write the path without . and .."),
+        (URL, "https://example.com/a/%2E%2e", "write the path without . and .."),
+        (URL, "https://example.com/a/..?b", "write the path without . and .."),
+        (URL, "https://example.com/a/..%2fb", "write the path without . and .."),
+        (URL, "https://example.com/a%2F..%2Fb", "write the path without . and .."),
+        (URL, "https://example.com/a%5c..%5Cb", "write the path without . and .."),
+        (URL, "https://example.com/a\\..\\b", "write the path without . and .."),
+        (URL, "https://example.com/..;/b", "write the path without . and .."),
+        (URL, "https://example.com/%252e%252e/b", "write the path without . and .."),
         ("method='get'", "method='trace'", "method = 'TRACE': there are GET, DELETE, POST, PUT, PATCH"),
         ("sink.id='p', @map(type='json'),", "sink.ids='p', @map(type='json'),", "option 'sink.ids' is not known; did"),
         ("@map(type='json'),\n", "@map(type='xml'),\n", "map type 'xml': rows are written and read as json"),
         ("'User-Agent:me'", "'User-Agent'", "write 'Name:value'"),
         ("'User-Agent:me'", "'Host:other'", "Host follows from the request"),
+        ("'User-Agent:me',", "X:1,", "headers: write 'Name:value', each in single quotes, and not 'X:1'"),
         ("method='get'", "method='get', socket.idle.timeout='0'", "a whole number from 1 to 60000"),
         ("method='get'", "method='get', on.error='store'", "on.error = 'store': there are log and wait"),
         ("code='200'", "code='(2+)+x'", "write three digits, such as 200 or 5.."),
+        ("code='200'", "code='[9-0]..'", "write three digits, such as 200 or 5.."),
+        ("code='200'", "code='[5-]..'", "write three digits, such as 200 or 5.."),
         ("'$.data'", "'$..data[?(@.x)]'", "write $, $.name or $.*"),
         ("define stream Price (price double)", "define stream Price (price object)", "'price': a response gives"),
         ("sink.id='p', http.status", "sink.id='q', http.status", "no sink http-call has the sink.id 'q'"),
         ("type='log', prefix='!'", f"type='http-call', publisher.url='{URL}', sink.id='p'", "another sink has"),
         ("type='log', prefix='!'", "type='kafka', topic='x'", "no host runs the sink kafka of Told yet"),
         ("stream='Shared'", "stream='Other'", "give both one name"),
+        ("@sink(type='log', prefix='!')", "@store(type='mongodb')", "store mongodb of Told: a store belongs to a"),
+        ("prefix='!') define stream", "prefix='!') define table", "the sink log of Told: a store belongs to a table"),
+        ("stream Told (price double)", "window Told (price double) length(5)",
+         "@sink of Told: only streams and tables have one"),
+        ("@sink(type='log', prefix='!')", "@sink(type='http-call', publisher.url='http://b/c')"
+         "@sink(type='http-call', publisher.url='http://b/d', sink.id='q')", "has another sink http-call too"),
+        (TABLE, f"{TABLE} @store(type='mongodb', collection='one') define table Two (p double);",
+         "the store mongodb of One: another table is kept as 'one' too"),
+        (TABLE, f"@store(type='mongodb', collection='two') {TABLE}", "the table has another store too; keep it in one"),
     ],
 )  # fmt: skip
 def test_what_no_host_does_is_refused_in_one_sentence(before: str, after: str, problem: str) -> None:
-    assert SIDDHI.count(before) == 1
+    text = SIDDHI + TABLE
+    assert text.count(before) == 1
     with pytest.raises(AppUnsupportedError) as error:
-        app_outside(parse_app(SIDDHI.replace(before, after)))
+        app_outside(parse_app(text.replace(before, after)))
     assert problem in error.value.problem
     assert "\n" not in str(error.value)
+
+
+def test_secrets_of_a_query_and_sets_of_a_status_are_taken() -> None:
+    text = SIDDHI.replace(URL, f"{URL}&key=%2f%2e").replace("code='200'", r"code='[2-35]\d.'")
+    outside = app_outside(parse_app(text))
+    assert outside.calls[0].path == "/v1/price?of=btc&key=%2f%2e"
+    assert outside.responses[0].status == r"[2-35]\d."

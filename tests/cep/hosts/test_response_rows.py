@@ -67,3 +67,10 @@ def test_whatever_comes_is_rows_or_one_error(body: bytes, element: str) -> None:
     with suppress(ValueError):
         rows = response_rows(source(element), body)
     assert all(len(row) == len(COLUMNS) for row in rows)
+
+
+@pytest.mark.parametrize("value", [2**53 + 1, 1_616_663_618_000_000_001, 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("form", ["{}", '"{}"'])
+def test_a_long_is_exact(value: int, form: str) -> None:
+    long = ResponseSource("S", "s", "200", "$", (("n", "long"),))
+    assert response_rows(long, f'{{"n": {form.format(value)}}}'.encode()) == [(value,)]

@@ -1,5 +1,6 @@
 """Tables that outlive a session: what becomes of their rows, kept as often as it is told, and what they begin with."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -8,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cep.hosts.app_messages import app_message
+from cep.hosts.app_outside import StoredTable
 from cep.hosts.hosted_app import AppFailedError, AppRow, AppSource, HostedApp
 from cep.hosts.input_log import InputPlace, SourceRow, input_message
 from cep.hosts.product_streams import PRODUCT_STREAMS
-from cep.hosts.stored_tables import ALL, PIECE_BYTES, TableSource, table_changes
+from cep.hosts.stored_tables import ALL, PIECE_BYTES, ChangeOrder, TableSource, not_kept, table_changes
 from streams.message_format import row_of
 from streams.records import Record
 from streams.topics import APPS, TICKS
@@ -48,10 +50,11 @@ def records(rows: list[AppRow]) -> list[Record]:
     return [Record(APPS, 0, at, SOURCE.label, app_message(row), 0) for at, row in enumerate(rows)]
 
 
-def kept_after(told: list[Record], before: Kept | None = None) -> Kept:
-    """As whoever keeps the changes: the last word for each key, in the order of the first."""
+def kept_after(told: list[Record], before: Kept | None = None, last: dict[str, ChangeOrder] | None = None) -> Kept:
+    """As whoever keeps the changes: the last word for each key, in the order of the first. `last` is what it keeps of
+    each version."""
     kept = dict(before or {})
-    for change in table_changes(told, "keeping", SOURCE.outside.tables):
+    for change in not_kept(table_changes(told, "keeping", SOURCE.outside.tables), {} if last is None else last):
         key = change.collection, change.key
         if change.row is None:
             kept.pop(key, None)
@@ -60,13 +63,13 @@ def kept_after(told: list[Record], before: Kept | None = None) -> Kept:
     return kept
 
 
-async def begun_with(kept: Kept) -> list[SourceRow]:
+async def begun_with(kept: Kept, tables: Iterable[StoredTable] = SOURCE.outside.tables) -> list[SourceRow]:
     """The rows of an input log that begins with these."""
 
     async def of(collection: str) -> list[tuple[int, dict[str, Any]]]:
         return [one for (name, _), one in kept.items() if name == collection]
 
-    return await TableSource(SOURCE.outside.tables, 0, InputPlace(), 900_000, of).next()
+    return await TableSource(tables, 0, InputPlace(), 900_000, of).next()
 
 
 LOG = [quote(0, "a", 7.0), quote(1, "b", 8.0), quote(2, "a", 1.5), quote(3, "a", 9.0), quote(4, "b", 0.0)]
@@ -88,8 +91,17 @@ def test_what_becomes_of_the_rows_is_told() -> None:
 )
 def test_told_again_from_anywhere_the_same_is_kept(quotes: list[tuple[str, float]], data: st.DataObject) -> None:
     told = records(given_by(HostedApp(SOURCE, 0), [quote(at, *one) for at, one in enumerate(quotes)]))
-    again = data.draw(st.integers(0, len(told)))
-    assert kept_after(told[again:], kept_after(told)) == kept_after(told)
+    first, end = (data.draw(st.integers(0, len(told))) for _ in range(2))
+    last: dict[str, ChangeOrder] = {}
+    kept = kept_after(told, None, last)
+    # who writes them again may end early
+    assert kept_after(told[first:end], kept, last) == kept
+    assert kept_after(told[first:], kept_after(told)) == kept
+
+
+def test_of_a_log_that_was_made_again_all_is_kept() -> None:
+    last = {SOURCE.label: (500, 9, 0)}
+    assert kept_after(records(given_by(HostedApp(SOURCE, 0), LOG)), None, last) == KEPT
 
 
 async def test_the_next_session_goes_on_with_what_was_kept() -> None:
@@ -126,6 +138,26 @@ async def test_a_kept_value_that_the_table_no_longer_takes_is_one_sentence() -> 
     log = await begun_with({("last_bids", '["a"]'): (0, {"exchange": "a", "bid": "much"})})
     with pytest.raises(AppFailedError, match="'Bids' is kept with 'much' in 'bid', which is double by now: give"):
         given_by(HostedApp(SOURCE, 0), log)
+
+
+UNKEYED = """@store(type='c8db', collection='last_bids') define table Bids (exchange string, bid double);
+from quotes select exchange, bid insert into Bids;"""
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (UNKEYED, {("last_bids", '["a"]'): (0, {"exchange": "a"})}),
+        (APP, {("last_bids", "1"): (1, {"exchange": "a"})}),
+        (APP, {("last_bids", '["a",1]'): (0, {"exchange": "a"}), ("last_bids", '["a",2]'): (0, {"exchange": "a"})}),
+    ],
+)
+async def test_rows_that_were_kept_with_another_key_are_refused(text: str, kept: Kept) -> None:
+    source = AppSource("keeping", text)
+    tables = [one for one in source.outside.tables if one.collection == "last_bids"]
+    log = await begun_with(kept, tables)
+    with pytest.raises(AppFailedError, match="'Bids' is kept with another key: give the table another collection"):
+        given_by(HostedApp(source, 0), log)
 
 
 async def test_columns_that_are_new_are_null_and_money_is_exact() -> None:
