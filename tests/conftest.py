@@ -28,12 +28,7 @@ TOGETHER = {
         "tests/ui/test_halts_followed.py",
     ),
     "commands": ("tests/whole/test_bad_input.py",),
-    "servers": (
-        *("tests/streams/test_embedded_broker.py", "tests/streams/test_latest_rows.py"),
-        *("tests/streams/test_tick_writer.py", "tests/streams/test_topic_access.py"),
-        *("tests/streams/test_topic_admin.py", "tests/streams/test_topic_reader.py"),
-        "tests/streams/test_topic_writer.py",
-    ),
+    "servers": ("tests/streams/test_embedded_broker.py", "tests/streams/test_topic_reader.py"),
 }
 """Files for one worker, since to start what they share takes seconds. Each other file is one for itself.
 
