@@ -38,7 +38,8 @@ quick: setup ## all quick tests
 	  --no-loadscope-reorder --durations 25
 
 whole: setup ## kills, chaos and the browser against the whole system; slow tests
-	$(PYTEST) -q -m "(whole or slow or browser) and not soak" --ignore=tests/whole/test_paper.py --durations 25
+	$(PYTEST) -q -m "slow and not (whole or browser or soak)" -n 2 --dist loadscope --durations 10
+	$(PYTEST) -q -m "(whole or browser) and not soak" --ignore=tests/whole/test_paper.py --durations 25
 
 soak: setup ## the long forms
 	$(PYTEST) -q -m soak --hypothesis-profile searching

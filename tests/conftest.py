@@ -1,5 +1,6 @@
 """Fixtures that several rooms' tests share."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -51,6 +52,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadSco
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.nodeid.split("::", 1)[0] not in GROUPS)
+
+
+def pytest_collection_finish() -> None:
+    """What collecting the tests made stays: collections of garbage need not look at it each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
