@@ -37,7 +37,8 @@ TEXTS = (
     "from quotes#window.time(5 sec) select exchange, base, avg((ask - bid) / bid * 10000.0) as bps, count() as n "
     "group by exchange, base insert into Means; "
     "from Means[n > 5 and bps > {}.0] select exchange, base, bps output last every 50 events insert into Wide;",
-    "partition with (exchange of quotes) begin from every a = quotes -> b = quotes[bid > a.bid * (1.0 + {} / 100.0)] "
+    "partition with (exchange of quotes) begin from every a = quotes -> b = quotes"
+    "[symbol == a.symbol and bid > a.bid * (1.0 + {} / 100.0)] "
     "within 1 sec select a.exchange as exchange, a.bid as before, b.bid as after insert into Jumps; end;",
     "from opportunities[net_bps > {}.0] select opportunity_id, net_bps insert into Large;",
     "from health[batch_ms > {}000] select query, batch_ms insert into Slow;",
