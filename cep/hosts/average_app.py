@@ -49,7 +49,7 @@ class AverageApp:
         self._lock = Lock()
         self._seen: dict[tuple[str, str], Closes | None] = {}
         """What the app has seen of each market, as far as it looks back; None while it is not known."""
-        self._begun = 0
+        self.begun = 0
         """How often a market was begun, which is a market of its own to the app: it cannot forget one."""
         self._means: list[Row] = []
         self._signals: list[Row] = []
@@ -63,7 +63,7 @@ class AverageApp:
         """Raises ValueError where the app gives no mean of a close."""
         market = (close.exchange, close.symbol)
         with self._lock, localcontext(WIDE):
-            if self._seen.get(market) != before.closes:
+            if not self._goes_on(market, before.closes):
                 # new, or the transaction of the close before did not come through, or another process came between
                 self._begin_market(market, before.closes)
             self._seen[market] = None
@@ -84,11 +84,27 @@ class AverageApp:
         engine.listen(SIGNALS, lambda _at, row: self._signals.append(row))
         self._sender = engine.sender(CLOSES)
 
+    def _goes_on(self, market: tuple[str, str], closes: Closes) -> bool:
+        """Whether the app has seen these closes of the market, and looks back on no others. Those behind what it has
+        seen are given to it: between two signals of a recording there are some."""
+        seen = self._seen.get(market)
+        if seen is None or seen == closes:
+            return seen is not None
+        first = next((n for n in range(len(seen)) if seen[n:] == closes[: len(seen) - n]), len(seen))
+        missing = closes[len(seen) - first :]
+        if first == len(seen) or not missing:
+            return False
+        self._means.clear()
+        for price in missing:
+            self._send(market, price)
+        # without a mean it is begun, and the answer says what is wrong
+        return bool(self._means) and self._means[-1][-2] == len(closes)
+
     def _begin_market(self, market: tuple[str, str], closes: Closes) -> None:
-        self._begun += 1
-        if self._begun % MOST_BEGUN == 0:
+        self.begun += 1
+        if self.begun % MOST_BEGUN == 0:
             self._begin()
-        self._names[market] = f"{market[1]} {self._begun}"
+        self._names[market] = f"{market[1]} {self.begun}"
         for price in closes:
             self._send(market, price)
 

@@ -36,6 +36,9 @@ MOST_ROW_BYTES = 1 << 19
 """Of the values in one row of an input log, which Kafka has to take."""
 MOST_HELD_BYTES = 4 << 20
 """Of the rows that wait for their turn in one sink; of what is on its way then, a row each may come on top."""
+MOST_AHEAD = 8
+"""Requests of a sink that are given to the caller beyond those that it makes at once: one that waits to be made again
+holds up no others."""
 MOST_WAITING_BYTES = 4 << 20
 """Of the requests that are not answered, of all sinks: no more are read until some are, which holds up all. A request
 is not made after FRESH_SECONDS, so that is many a second."""
@@ -179,9 +182,9 @@ class CallSource:
         self._read = batch[-1].offset + 1
 
     def _make(self, of_sink: _SinkRequests) -> None:
-        """As many as may be on their way at once, unless too much is held."""
+        """As many as may be on their way at once, and some ahead, unless too much is held."""
         while of_sink.waiting and of_sink.held < MOST_HELD_BYTES:
-            if of_sink.on_their_way >= of_sink.waiting[0].sink.in_flight:
+            if of_sink.on_their_way >= of_sink.waiting[0].sink.in_flight + MOST_AHEAD:
                 return
             request = of_sink.waiting.popleft()
             of_sink.on_their_way += 1

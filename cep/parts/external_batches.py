@@ -29,7 +29,8 @@ class ExternalTimeBatchWindow(Stateful):
         the batch's end. `key`: of a batch that has the last event of each alone; without a timeout."""
         self._context, self._emit, self._time_of, self._milliseconds = context, emit, time_of, milliseconds
         self._start_of, self._timeout, self._replaces, self._key = start, timeout, replaces, key
-        self._filling: Chunk = []
+        self._filling: dict[Hashable, Event] = {}
+        """By key, or by number where there is none; those that came last are last."""
         self._expiring: list[Row] = []
         self._first: Row | None = None
         """Of the batch: aggregators are reset before it."""
@@ -76,7 +77,9 @@ class ExternalTimeBatchWindow(Stateful):
     def _fill(self, at: int, row: Row) -> None:
         if self._replaces is not None:
             row = (*row[: self._replaces], self._end, *row[self._replaces + 1 :])
-        self._filling.append((CURRENT, at, row))
+        key = self._key(row, at) if self._key else len(self._filling)
+        self._filling.pop(key, None)
+        self._filling[key] = (CURRENT, at, row)
         self._first = self._first or row
 
     def _on_time(self, due: int, _what: object) -> None:
@@ -104,20 +107,12 @@ class ExternalTimeBatchWindow(Stateful):
         return [*before, reset, *again, *filled]
 
     def _passed(self) -> Chunk:
-        filled, self._filling = self._last_of_keys() if self._key else self._filling, []
+        filled, self._filling = list(self._filling.values()), {}
         if not filled:
             return []
         self._expiring += [row for _, _, row in filled]
         first, self._first = self._first or (), None
         return [(RESET, self._newest, first), *filled]
-
-    def _last_of_keys(self) -> Chunk:
-        last: dict[Hashable, Event] = {}
-        for event in self._filling:
-            key = None if self._key is None else self._key(event[2], event[1])
-            last.pop(key, None)
-            last[key] = event
-        return list(last.values())
 
     def rows(self) -> Iterable[Event]:
         return [(EXPIRED, self._newest, row) for row in self._expiring]

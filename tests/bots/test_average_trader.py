@@ -78,7 +78,7 @@ class Bench:
         self.trader = self.process()
 
     def process(self) -> AverageTrader:
-        """Another one, that knows nothing."""
+        """Another one, that knows nothing but what its rule does."""
         return AverageTrader("alpha", SESSION, self.store, self.shown, self.rule, self.clock, self.cache, by=UNFENCED)
 
     async def open(self) -> None:

@@ -111,6 +111,15 @@ def test_one_bad_file_of_several_refuses_all(
 
 
 @pytest.mark.slow
+def test_what_an_app_logs_is_on_the_terminal(home: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Its rows are computed in processes of Spark."""
+    text = "from quotes#log('WARN', 'seen', false)#log('so ', false) select bid insert into Bids;"
+    assert run_app_file(home, tmp_path, text, "--replay", SESSION_ID) == 0
+    lines = [line.partition(" (app_time: ")[0] for line in capfd.readouterr().err.splitlines()]
+    assert [line.split()[0] for line in lines if line.endswith((": seen", ": so "))] == ["WARNING", "INFO"] * 7
+
+
+@pytest.mark.slow
 def test_several_apps_are_run_over_a_recorded_session(
     home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,7 @@
 """Windows that keep one event of each key."""
 
+import pickle
+
 import pytest
 
 from cep.engine.stream_engine import StreamEngine
@@ -49,6 +51,18 @@ def test_one_event_of_each_key(window: str, kind: str, expected: list[tuple[int,
     for stream, at, row in LOG:
         engine.send(stream, at, row)
     assert sorted(came) == sorted(expected)
+
+
+def test_a_batch_keeps_one_event_of_each_key_while_it_fills() -> None:
+    """Its snapshot is no larger where a key's events are many."""
+    text = TRADES + "from Trades#window.unique:externalTimeBatch(symbol, amount, 9) select amount insert into Out;"
+    sizes = []
+    for rows in (20, 200):
+        engine = StreamEngine(parse_app(text))
+        for number in range(rows):
+            engine.send("Trades", 1_000, ("AB"[number % 2], 1.0, 1))
+        sizes.append(len(pickle.dumps(engine.state())))
+    assert sizes[0] == sizes[1]
 
 
 def test_an_average_over_the_last_of_each_key() -> None:

@@ -6,11 +6,14 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cep.errors import CepCannotStartError
 from cep.hosts.average_app import FILE_NAME, MOST_BEGUN, AverageApp, shipped_average_app
 from market.money import Price
 from market.trade.moving_average import AverageCrossing, Close, MovingAverage
+from tests.market.average_rules import app_rule, naive_rule
 
 SHIPPED = Path(__file__).parents[3] / "apps" / FILE_NAME
 CLOSE = Close("alpha", "us", "BTC/USD", Price(Decimal(5)), 0, 0, "us")
@@ -80,6 +83,29 @@ def test_it_goes_on_however_often_markets_are_begun() -> None:
     said = [rule(pair[number % 2], close)[1] for number in range(MOST_BEGUN + 10)]
     assert set(said[::2]) == {AverageCrossing("BUY", Decimal(5))}
     assert set(said[1::2]) == {None}
+
+
+def test_signals_alone_are_asked_again_without_a_market_for_each() -> None:
+    """As a recording has them: closes between two signals are in the second one's alone."""
+    rule, average, asked_again = shipped_average_app(), MovingAverage(), 0
+    prices = [str(50 + number * 37 % 11 + (number // 7 % 2) * 5) for number in range(200)]
+    for close in of(*prices):
+        before, (average, expected) = average, naive_rule(average, close)
+        if expected is not None:
+            asked_again += 1
+            assert rule(MovingAverage(before.closes), close) == (average, expected)
+    assert rule.begun == 1 < asked_again
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 3), st.booleans()), max_size=60))
+def test_it_answers_by_its_arguments_whichever_closes_it_was_not_asked_about(turns: list[tuple[int, bool]]) -> None:
+    average = MovingAverage()
+    for price, is_asked in turns:
+        before, close = average, of(str(price))[0]
+        average, expected = naive_rule(average, close)
+        if is_asked:
+            assert app_rule()(MovingAverage(before.closes), close) == (average, expected)
 
 
 def test_a_mean_is_shown_as_digits_whatever_closes_came_before() -> None:
