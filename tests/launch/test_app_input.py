@@ -158,13 +158,16 @@ async def test_a_request_that_is_not_allowed_is_refused_before_anything_is_made(
 async def test_of_a_topic_that_is_shorter_than_what_was_read_all_is_read(session: Session) -> None:
     source = source_at("http://127.0.0.1:9")
     async with open_app_tables(session, "signals") as tables:
-        await tables.write(0, [], KeptPlace(10**9))
+        await tables.write(0, [], KeptPlace(10**9, {}, {"signals": 10**9 - 1}))
+        keeper = TableKeeper(session, source, await first_offsets(session, APPS))
+        await keeper.catch_up()
+        assert (await tables.place(0)).changed == {}
         writer = TopicWriter(session.kafka)
         value = {"id": "signals:0:7:0", "app": "signals", "stream": "signals", "time": 5,
                  "values": {"key": 1, "row": {"exchange": "x"}}}  # fmt: skip
         writer.write(APPS, orjson.dumps(value), source.label, 0)
         await writer.close(TIMEOUT_SECONDS)
-        await TableKeeper(session, source, await first_offsets(session, APPS)).catch_up()
+        await keeper.catch_up()
         assert await tables.rows(0, "signals") == [(1, {"exchange": "x"})]
 
 
@@ -196,7 +199,12 @@ async def test_another_version_is_refused_where_a_table_has_the_sessions_rows(se
     text = f"@App:name('signals') {TABLE} from quotes select exchange, 'r' as region, bid as price, 1L as at "
     source = app_source(f"{text} insert into signals;", "signals")
     first = (await first_offsets(session, APPS))[APPS, 0]
+    opening = session.home / "checkpoints" / session.session_id / "one" / "opening.json"
+    opening.parent.mkdir(parents=True)
+    opening.write_text('{"offsets": {"0": 0}, "settings": null}')
     async with open_app_tables(session, "signals") as tables:
+        await tables.write(0, [], KeptPlace(first, {}, {"signals": first - 1}))
+        assert await input_merger(session, source) is not None
         await tables.write(0, [], KeptPlace(first + 1, {}, {"signals": first}))
     with pytest.raises(AppTextError, match="'signals' has this session's rows by another version of the app"):
         await input_merger(session, source)
