@@ -69,7 +69,7 @@ class InputMerger:
 
     async def run(self) -> None:
         """Goes on until it is cancelled. Raises StreamError, StoreError: call it again where the error may pass."""
-        places = await self._places()
+        places = await self.places()
         # a row behind a lost one would say that the lost one is there
         writer = TopicWriter(self.kafka, is_gapless=True)
         await writer.open()
@@ -81,7 +81,8 @@ class InputMerger:
             with suppress(StreamError):
                 await writer.close()
 
-    async def _places(self) -> dict[int, InputPlace]:
+    async def places(self) -> dict[int, InputPlace]:
+        """Where each partition of the log goes on. Raises StreamError; the log's topic is there."""
         places = dict.fromkeys(range(self.partitions), InputPlace())
         rows = LatestRows(self.kafka, self.source.topic)
         await rows.open()

@@ -1,5 +1,5 @@
 """Tables that are kept beyond a session. The app's own table is the truth, and what becomes of its rows is among the
-app's rows, in the topic `apps`; whoever keeps them may write each change as often as it comes, and ends with the same.
+app's rows, in the topic `apps`; whoever keeps them leaves out what is written again (`not_kept`), and ends with the same.
 What the table had is in the app's input log, before anything else.
 """
 

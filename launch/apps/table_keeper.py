@@ -67,6 +67,9 @@ class TableKeeper:
                 is_new = place.next is None or place.next > ends[position]
                 places[position[1]] = KeptPlace(offset) if is_new else place
                 begin[position] = offset if place.next is None or is_new else place.next
+                if is_new:
+                    # offsets of the topic that is gone say nothing about this one
+                    await tables.write(position[1], (), places[position[1]])
             async with TopicReader(self._session.kafka, (APPS,), begin) as reader:
                 yield tables, reader, places
 

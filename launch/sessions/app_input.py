@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from cep.hosts.app_outside import StoredTable
 from cep.hosts.call_addresses import call_addresses
 from cep.hosts.call_source import CallSource
 from cep.hosts.hosted_app import AppSource
@@ -12,6 +13,7 @@ from cep.hosts.input_log import CALLS, TABLES, InputPlace
 from cep.hosts.input_merger import InputMerger, InputSource, OpenSource
 from cep.hosts.product_streams import STORE, read_streams
 from cep.hosts.stored_tables import TableSource
+from cep.language.language_errors import AppTextError
 from launch.sessions.detection_start import detection_start
 from launch.sessions.trading_source import TradingSource
 from session.backoff import retry_on
@@ -40,7 +42,8 @@ async def first_offsets(session: Session, topic: str) -> dict[Position, int]:
 async def input_merger(session: Session, source: AppSource) -> InputMerger | None:
     """None where the app reads one topic, and so needs no log of its own; else the log's topic is there afterwards.
 
-    Raises LookupError, StreamError; AppTextError where it makes a request that the operator does not allow.
+    Raises LookupError, StreamError, StoreError; AppTextError where it makes a request that the operator does not allow,
+    or would count the session's rows twice in a table.
     """
     if not source.is_merged:
         return None
@@ -56,7 +59,34 @@ async def input_merger(session: Session, source: AppSource) -> InputMerger | Non
         openers[CALLS] = _calls(session, source, first, market_time)
     partitions = session.partitions if source.is_keyed else 1
     await ensure_input_log(session.kafka, source.topic, partitions)
-    return InputMerger(source, session.session_id, session.kafka, partitions, first, openers, market_time)
+    merger = InputMerger(source, session.session_id, session.kafka, partitions, first, openers, market_time)
+    if source.is_keyed and source.outside.tables:
+        await _check_tables(session, source, first, await merger.places())
+    return merger
+
+
+async def _check_tables(
+    session: Session, source: AppSource, first: Mapping[Position, int], places: Mapping[int, InputPlace]
+) -> None:
+    """Raises AppTextError where a table has what another version made of rows that this one begins with."""
+    async with open_app_tables(session, source.name) as tables:
+        for partition, place in places.items():
+            changed = (await tables.place(partition)).changed
+            table = counted_already(source.outside.tables, place, changed, first[APPS, partition])
+            if table is not None:
+                at = next(one.at for one in source.app.definitions if one.name == table)
+                problem = f"{table!r} has this session's rows by another version of the app, and would count them again"
+                raise AppTextError(at, f"{problem}: wait for the next session, or give the table another collection")
+
+
+def counted_already(
+    tables: Iterable[StoredTable], place: InputPlace, changed: Mapping[str, int], first: int
+) -> str | None:
+    """The table to which rows of this session came before its app's log began. `place`: of the log; `changed`: the last
+    change's offset in `apps`, by collection; `first`: the session's first there."""
+    if place.next:
+        return None
+    return next((one.table for one in tables if changed.get(one.collection, -1) >= first), None)
 
 
 async def _first(session: Session, source: AppSource) -> dict[Position, int]:
@@ -105,12 +135,20 @@ def _calls(
 
     async def calls(partition: int, place: InputPlace) -> InputSource:
         position = (APPS, partition)
-        reader = TopicReader(session.kafka, (APPS,), {position: place.next.get(APPS, first[position])})
+        of_session = await first_offsets(session, APPS)
+        begin = requests_from(place, first[position], of_session[position])
+        reader = TopicReader(session.kafka, (APPS,), {position: begin})
         opened = CallSource(outside, source.label, partition, reader, HttpCaller(addresses), place, market_time)
         await opened.open()
         return opened
 
     return calls
+
+
+def requests_from(place: InputPlace, first: int, of_session: int) -> int:
+    """The offset in `apps` from which on its requests are made. `first`: of a log that begins now. A log that has begun
+    without an answer may have requests from anywhere in the session: whoever made them was killed."""
+    return place.next.get(APPS, of_session if place.next else first)
 
 
 async def keep_merging(merger: InputMerger) -> None:

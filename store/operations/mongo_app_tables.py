@@ -1,6 +1,6 @@
 """Tables of stream apps in MongoDB: a document for each row, and how far each app's changes are in it.
 
-Writing a change again, and those that followed it, ends with the same rows.
+Writing a change again, and all those that followed it, ends with the same rows.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping

@@ -14,12 +14,14 @@ import pytest
 from aiohttp import web
 
 from cep.functions.operator_terms import OperatorTerms
+from cep.hosts.app_outside import StoredTable
 from cep.hosts.hosted_app import AppSource, app_source
+from cep.hosts.input_log import TABLES, InputPlace
 from cep.language.language_errors import AppTextError
 from cep.resident.resident_kernel import PlacedApp
 from cep.resident.resident_task import ResidentTask
 from launch.apps.table_keeper import TableKeeper
-from launch.sessions.app_input import first_offsets, input_merger, keep_merging
+from launch.sessions.app_input import counted_already, first_offsets, input_merger, keep_merging, requests_from
 from session.clock import wall_now
 from session.session import Session
 from store.operations.mongo_app_tables import KeptPlace, open_app_tables
@@ -154,11 +156,53 @@ async def test_a_request_that_is_not_allowed_is_refused_before_anything_is_made(
 async def test_of_a_topic_that_is_shorter_than_what_was_read_all_is_read(session: Session) -> None:
     source = source_at("http://127.0.0.1:9")
     async with open_app_tables(session, "signals") as tables:
-        await tables.write(0, [], KeptPlace(10**9))
+        await tables.write(0, [], KeptPlace(10**9, {}, {"signals": 10**9 - 1}))
+        keeper = TableKeeper(session, source, await first_offsets(session, APPS))
+        await keeper.catch_up()
+        assert (await tables.place(0)).changed == {}
         writer = TopicWriter(session.kafka)
         value = {"id": "signals:0:7:0", "app": "signals", "stream": "signals", "time": 5,
                  "values": {"key": 1, "row": {"exchange": "x"}}}  # fmt: skip
         writer.write(APPS, orjson.dumps(value), source.label, 0)
         await writer.close(TIMEOUT_SECONDS)
-        await TableKeeper(session, source, await first_offsets(session, APPS)).catch_up()
+        await keeper.catch_up()
         assert await tables.rows(0, "signals") == [(1, {"exchange": "x"})]
+
+
+@pytest.mark.parametrize(
+    ("following", "begin"), [({}, 90), ({TICKS: 3}, 10), ({TICKS: 3, APPS: 50}, 50), ({TABLES: 3, APPS: 0}, 0)]
+)
+def test_requests_that_a_killed_run_left_are_made(following: dict[str, int], begin: int) -> None:
+    assert requests_from(InputPlace(following), 90, 10) == begin
+
+
+@pytest.mark.parametrize(
+    ("following", "changed", "table"),
+    [
+        ({}, {}, None),
+        ({}, {"c": 9}, None),
+        ({}, {"other": 10}, None),
+        ({}, {"c": 10}, "T"),
+        ({TICKS: 3}, {"c": 10}, None),
+    ],
+)
+def test_a_new_version_counts_no_row_of_the_session_again(
+    following: dict[str, int], changed: dict[str, int], table: str | None
+) -> None:
+    tables = [StoredTable("U", "u", ()), StoredTable("T", "c", ())]
+    assert counted_already(tables, InputPlace(following), changed, 10) == table
+
+
+async def test_another_version_is_refused_where_a_table_has_the_sessions_rows(session: Session) -> None:
+    text = f"@App:name('signals') {TABLE} from quotes select exchange, 'r' as region, bid as price, 1L as at "
+    source = app_source(f"{text} insert into signals;", "signals")
+    first = (await first_offsets(session, APPS))[APPS, 0]
+    opening = session.home / "checkpoints" / session.session_id / "one" / "opening.json"
+    opening.parent.mkdir(parents=True)
+    opening.write_text('{"offsets": {"0": 0}, "settings": null}')
+    async with open_app_tables(session, "signals") as tables:
+        await tables.write(0, [], KeptPlace(first, {}, {"signals": first - 1}))
+        assert await input_merger(session, source) is not None
+        await tables.write(0, [], KeptPlace(first + 1, {}, {"signals": first}))
+    with pytest.raises(AppTextError, match="'signals' has this session's rows by another version of the app"):
+        await input_merger(session, source)
