@@ -1,6 +1,6 @@
 """Tables that are kept beyond a session. The app's own table is the truth, and what becomes of its rows is among the
-app's rows, in the topic `apps`; whoever keeps them leaves out what is written again (`not_kept`), and ends with the same.
-What the table had is in the app's input log, before anything else.
+app's rows, in the topic `apps`; whoever keeps them leaves out what is written again (`not_kept`), and so ends with the
+same. What the table had is in the app's input log, before anything else.
 """
 
 import asyncio
