@@ -119,6 +119,29 @@ def test_explained_it_says_that_health_is_in_every_partition_of_an_input_log(tmp
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        ("type='http-call',", "type='http',", "no host runs the sink"),
+        ("type='http-call-response'", "type='http-response'", "no host runs the source"),
+        ("publisher.url=", "url=", "the option 'url' is not known; there are publisher.url, "),
+        ("method=", "metod=", "the option 'metod' is not known; did you mean 'method'?"),
+        ("type='http-call-response', sink.id='p'", "type='http-call-response', sink.id='q'", "has the sink.id 'q'"),
+        ("method='GET',", "method='GET', map.type='xml',", "map type 'xml': rows are written and read as json"),
+    ],
+)
+def test_a_check_refuses_sinks_and_sources_that_no_host_runs(
+    tmp_path: Path, before: str, after: str, problem: str
+) -> None:
+    assert run(tmp_path, "check", CALLING)[0] == 0
+    with pytest.raises(LaunchError) as found:
+        run(tmp_path, "check", CALLING.replace(before, after))
+    assert problem in str(found.value)
+    # rows of a case are given and taken by hand
+    told = case(events=[[0, "Price", [1.5]]], outputs=["Told"], expected={"out": [["Told", 0, False, [1.5]]]})
+    assert run(tmp_path, "test", CALLING.replace(before, after), told) == (0, ["1 of 1 cases as expected"])
+
+
+@pytest.mark.parametrize(
     ("app", "problem"),
     [
         (APP.replace("double", "duble"), "line 1, column 44: `duble` is unexpected"),
