@@ -162,8 +162,8 @@ class _Watched:
                     self._send(stream, self._engine.now if at is None else at, values)
                 case (int() as pause, None) if self._case.real:
                     self._engine.advance(self._engine.now + pause)
-                case (int() as at,) | (int() as at, None, None):
-                    self._move(at)
+                case (int() as moment,) | (int() as moment, None, None):
+                    self._move(moment)
 
     def _move(self, at: int) -> None:
         """The clock alone."""
@@ -179,8 +179,7 @@ class _Watched:
         except KeyError:
             raise AppCaseError(f"the app has no stream {stream!r}") from None
         if stream in self._triggers:
-            problem = "is a trigger, whose rows come by the clock; write [time] to move the clock"
-            raise AppCaseError(f"{stream!r} {problem}")
+            raise AppCaseError(f"{stream!r} is a trigger, whose rows come by the clock; write [time] to move the clock")
         problem = row_problem(columns, values)
         if problem is not None:
             raise AppCaseError(f"the event of {stream!r} at {at} {problem}")
