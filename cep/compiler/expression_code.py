@@ -32,6 +32,16 @@ from cep.parts.chunks import Row
 from cep.parts.scope import Code, Environment, Scope, TableCode, unknown
 from cep.parts.values import NUMERIC, wider
 
+_EARLIER = "a pattern has earlier rows, as in `from every a = S, b = S select a.price, b.price`"
+_ELSEWHERE = {
+    "if": "write ifThenElse(condition, value, other value)",
+    "iif": "write ifThenElse(condition, value, other value)",
+    "first": _EARLIER,
+    "last": _EARLIER,
+    "lag": _EARLIER,
+}
+"""Functions of other languages, and what there is."""
+
 
 class NestedTooDeepError(CepCannotStartError):
     """An expression is nested deeper than Python reads."""
@@ -109,7 +119,7 @@ class ExpressionCompiler:
         if node.own is not None:
             return own_code(node, node.own, [self.code_of(argument) for argument in node.arguments])
         if name not in FUNCTIONS:
-            raise unknown(node.at, f"there is no function {name}()", name, list(FUNCTIONS))
+            raise _no_function(node.at, name)
         return FUNCTIONS[name](node, [self.code_of(argument) for argument in node.arguments])
 
     def _logical(self, node: Operation) -> Code:
@@ -174,6 +184,16 @@ def _constant(node: Constant | Duration) -> Code:
     if isinstance(node.value, float) and not math.isfinite(node.value):
         raise AppTextError(node.at, f"this number is too large for {node.type}")
     return Code(repr(node.value), node.type, node.value)
+
+
+def _no_function(at: Place, name: str) -> AppTextError:
+    problem = f"there is no function {name}()"
+    if name.lower() in _ELSEWHERE:
+        return AppTextError(at, f"{problem}: {_ELSEWHERE[name.lower()]}")
+    in_namespaces = [known for known in FUNCTIONS if known.rpartition(":")[2].lower() == name.lower()]
+    if in_namespaces:
+        return AppTextError(at, f"{problem}; did you mean {in_namespaces[0]!r}?")
+    return unknown(at, problem, name, list(FUNCTIONS))
 
 
 def function_of(source: str, parameters: str, environment: Environment) -> Callable[..., object]:

@@ -90,12 +90,20 @@ class Readable:
     aggregations: Mapping[str, Columns] = field(default_factory=dict)
 
 
+def _check_is_stream(read: StreamInput, readable: Readable) -> None:
+    name = read.source.mark + read.source.name
+    if name not in readable.streams and (name in readable.tables or name in readable.aggregations):
+        what = "a table" if name in readable.tables else "an aggregation"
+        raise AppTextError(read.at, f"{name!r} is {what}, which no row comes from by itself: join it with a stream")
+
+
 def query_plan(query: Query, readable: Readable, environment: Environment) -> QueryPlan:
     """Raises AppTextError, AppUnsupportedError."""
     read: StreamPlan | JoinPlan | PatternPlan
     scope: SelectionScope
     match query.input:
         case StreamInput():
+            _check_is_stream(query.input, readable)
             read, scope = _stream_plan(query.input, readable.streams, environment)
         case JoinInput():
             stored = Stored(readable.tables, readable.aggregations)

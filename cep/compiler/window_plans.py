@@ -7,7 +7,7 @@ from cep.compiler.expression_window_plans import expression_batch_window, expres
 from cep.compiler.unique_window_plans import UNIQUE_WINDOWS
 from cep.compiler.window_arguments import MakeWindow, WindowArguments
 from cep.language.expression_tree import Attribute, Constant, FunctionCall, Place
-from cep.language.language_errors import AppTextError
+from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.app_context import PartContext
 from cep.parts.batch_windows import (
     ChunkBatchWindow,
@@ -223,6 +223,8 @@ STREAM_WORKER_NAMES: Mapping[str, str] = {
 def window_plan(call: FunctionCall, scope: RowScope, environment: Environment) -> MakeWindow:
     """Raises AppTextError."""
     name = STREAM_WORKER_NAMES.get(call.full_name.upper(), call.full_name)
+    if name.lower() in ("hop", "hopping"):
+        raise AppUnsupportedError(call.at, "hopping windows are not supported; there are sliding and tumbling ones")
     if name not in WINDOWS:
         raise unknown(call.at, f"there is no window {call.full_name!r}", call.full_name, list(WINDOWS))
     return WINDOWS[name](WindowArguments(call, scope, environment))

@@ -1,9 +1,10 @@
 """Cases of an app: rows that go in, with their times, and the rows that must come out. What `arbitrage app test` runs.
 
-A case is one JSON object: `id`; `events`, each `[time, stream, values]`; `outputs`, the streams that are watched;
-`expected`: `{"out": [[stream, time, expired, values], …]}` in order; `queries` and `expected.query` likewise, with
-`[query, time, rows in, rows removed]` of a chunk each. `compare` is "ordered" or "set"; `times: false` leaves out
-times; `app` is a text of its own for the case. Streams are compared each for itself. A decimal is a text.
+A case is one JSON object: `id`; `events`, each `[time, stream, values]`, or `[time]` where the clock alone moves on;
+`outputs`, the streams that are watched; `expected`: `{"out": [[stream, time, expired, values], …]}` in order; `queries`
+and `expected.query` likewise, with `[query, time, rows in, rows removed]` of a chunk each. `compare` is "ordered" or
+"set"; `times: false` leaves out times; `app` is a text of its own for the case. Streams are compared each for itself.
+A decimal is a text.
 """
 
 import math
@@ -19,14 +20,17 @@ from cep.engine.junctions import FAULTS
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.language.app_parser import parse_app, parse_on_demand
-from cep.language.app_tree import App
+from cep.language.app_tree import App, TriggerDefinition
 from cep.language.expression_tree import ValueType
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.app_limits import AppLimitError
 from cep.parts.chunks import CURRENT, EXPIRED, Chunk
 from cep.parts.scope import Columns
 from market.money import decimal_of, text_of
+from market.validation_messages import fault_text, place_of
 
+MOST_SHOWN = 3
+"""Rows that came, and that were expected, in the sentence of a difference."""
 RELATIVE = 1e-6
 """A float has 32 bits."""
 NEAR_ZERO = 1e-9
@@ -43,10 +47,11 @@ class ExpectedRows:
 
 @dataclass(frozen=True, config=_LENIENT)
 class AppCase:
-    """One case; an event of a number and null is a pause of a real clock, and skipped."""
+    """One case; an event of a time alone, or with two nulls, moves the clock; one of a number and null is a pause of a
+    real clock, and skipped."""
 
     id: str
-    events: list[tuple[int | None, str, list[Any]] | tuple[int, None]]
+    events: list[tuple[int | None, str, list[Any]] | tuple[int, None] | tuple[int] | tuple[int, None, None]]
     expected: ExpectedRows
     app: str | None = None
     outputs: list[str] = field(default_factory=list)
@@ -83,9 +88,23 @@ def read_case(line: str) -> AppCase:
     try:
         return _CASE.validate_json(line)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise AppCaseError(f"{where}: {first['msg']}" if where else first["msg"]) from None
+        raise AppCaseError(_case_problem(error)) from None
+
+
+def _case_problem(error: ValidationError) -> str:
+    """Of its first fault, in one sentence."""
+    fault = error.errors(include_url=False)[0]
+    match fault["loc"]:
+        case () if fault["type"] == "json_invalid":
+            return f"a case is one line of JSON, and this line is none ({fault['ctx']['error']})"
+        case ():
+            return 'a case is one line of JSON, an object such as {"id": …, "events": […], "expected": {…}}'
+        case ("events", int() as number, *_):
+            return f"event {number + 1}: write [time, stream, [values]], or [time] to move the clock alone"
+        case ("expected", "out", int() as number, *_):
+            return f"row {number + 1} of expected.out: write [stream, time, false, [values]]"
+        case _:
+            return f"{place_of(fault, 'the case')}: {fault_text(fault)}"
 
 
 def differences(
@@ -101,7 +120,7 @@ def differences(
     """
     app = parse(case.app if case.app is not None else text or "")
     engine = StreamEngine(app, _begins(case), case.variables, terms)
-    watched = _Watched(engine, case)
+    watched = _Watched(engine, app, case)
     watched.run()
     return [*_of_streams(case, watched), *_of_queries(case, watched), *_of_answers(case, engine)]
 
@@ -115,8 +134,9 @@ def _begins(case: AppCase) -> int:
 class _Watched:
     """What came out of an engine."""
 
-    def __init__(self, engine: StreamEngine, case: AppCase) -> None:
+    def __init__(self, engine: StreamEngine, app: App, case: AppCase) -> None:
         self._engine, self._case = engine, case
+        self._triggers = {one.name for one in app.definitions if isinstance(one, TriggerDefinition)}
         self.rows: dict[str, list[Any]] = {}
         self.chunks: dict[str, list[Any]] = {}
         for stream in case.outputs:
@@ -142,12 +162,24 @@ class _Watched:
                     self._send(stream, self._engine.now if at is None else at, values)
                 case (int() as pause, None) if self._case.real:
                     self._engine.advance(self._engine.now + pause)
+                case (int() as moment,) | (int() as moment, None, None):
+                    self._move(moment)
+
+    def _move(self, at: int) -> None:
+        """The clock alone."""
+        try:
+            self._engine.advance(at)
+            self._engine.check_limits()
+        except (*FAULTS, AppLimitError, RecursionError) as error:
+            raise AppCaseError(f"what happens up to {at} cannot be computed: {error}") from error
 
     def _send(self, stream: str, at: int, values: list[Any]) -> None:
         try:
             columns = self._engine.columns_of(stream)
         except KeyError:
             raise AppCaseError(f"the app has no stream {stream!r}") from None
+        if stream in self._triggers:
+            raise AppCaseError(f"{stream!r} is a trigger, whose rows come by the clock; write [time] to move the clock")
         problem = row_problem(columns, values)
         if problem is not None:
             raise AppCaseError(f"the event of {stream!r} at {at} {problem}")
@@ -225,9 +257,19 @@ def _different(case: AppCase, name: str, got: Sequence[Any], wanted: Sequence[An
             yield f"{name}: row {place + 1} is {mine}, and {theirs} was expected"
             return
     if len(got) != len(wanted):
-        longer, how = (got, "more than") if len(got) > len(wanted) else (wanted, "fewer than")
-        first = longer[min(len(got), len(wanted))]
-        yield f"{name}: {len(got)} rows came, {how} the {len(wanted)} expected; the first of them is {first}"
+        # all before are equal, and one of them says where the others are
+        start = max(0, min(len(got), len(wanted)) - 1)
+        yield f"{name}: expected {_shown(wanted, start)}; came {_shown(got, start)}"
+
+
+def _shown(rows: Sequence[Any], start: int) -> str:
+    """How many there are, and a few of them from `start` on."""
+    if not rows:
+        return "no row"
+    few = ["…"] if start else []
+    few += map(str, rows[start : start + MOST_SHOWN])
+    few += ["…"] if len(rows) > start + MOST_SHOWN else []
+    return f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}: {', '.join(few)}"
 
 
 def row_problem(columns: Columns, values: Sequence[Any]) -> str | None:

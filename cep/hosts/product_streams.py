@@ -17,6 +17,7 @@ other topics the times at which their rows were written.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, cast
 
@@ -27,7 +28,7 @@ from cep.language.expression_tree import Place, ValueType
 from cep.language.language_errors import AppTextError
 from cep.language.stream_names import stream_names
 from cep.parts.chunks import Row
-from cep.parts.scope import Environment
+from cep.parts.scope import Environment, unknown
 from streams.message_format import MARK_KINDS
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
 
@@ -200,6 +201,11 @@ def parse_with_product_streams(text: str) -> App:
         if name in PRODUCT_STREAMS and name not in names.defined:
             raise AppTextError(names.inserted[name], f"{name!r} is a stream of the product, and no app writes to it")
     wanted = [name for name in names.read if name not in names.defined and name not in names.inserted]
+    known = [*names.defined, *names.inserted, *PRODUCT_STREAMS]
+    for name in wanted:
+        # the engine refuses the others, and knows only the streams of the product that are read
+        if name not in PRODUCT_STREAMS and get_close_matches(name, known, n=1):
+            raise unknown(names.read[name], f"there is no stream {name!r}", name, known)
     given = [_definition(PRODUCT_STREAMS[name], names.read[name]) for name in wanted if name in PRODUCT_STREAMS]
     return replace(app, definitions=(*given, *app.definitions))
 

@@ -70,6 +70,14 @@ GROUPS: dict[str, frozenset[str]] = {
     "a number": frozenset(["INT", "LONG", "FLOAT", "DOUBLE"]),
 }
 """Where a whole group is expected, its name stands for it."""
+SHORT_UNITS = {"ms": "millisec", "s": "sec", "m": "min", "h": "hour", "d": "day"}
+HABITS = {
+    "where": "write the condition in brackets behind the stream, as in `from S[price > 1.0]`",
+    "like": "write str:contains(text, part), str:startsWith(text, part) or regex:matches(pattern, text)",
+    "between": "write `price >= 1.0 and price <= 2.0`",
+    "hop": "hopping windows are not supported; there are sliding and tumbling ones",
+}
+"""Words of SQL that this language has not, and what there is."""
 
 
 def place_at(text: str, offset: int) -> Place:
@@ -86,9 +94,28 @@ def syntax_error(text: str, error: UnexpectedInput) -> AppTextError:
         return AppTextError(at, f"what {word} begins has no end: the closing {'}' if word == '{' else word} is missing")
     expected = _expected(error)
     what = f"`{word}` is unexpected" if word else "the text ends too early"
+    habit = _habit(word.lower(), text[:offset].split(), expected)
+    if habit:
+        return AppTextError(at, f"{what}: {habit}")
     nearest = get_close_matches(word.lower(), _known_words(expected), n=1, cutoff=0.7) if word else []
     advice = f" (did you mean `{nearest[0]}`?)" if nearest else ""
     return AppTextError(at, f"{what}{advice}: expected {_in_words(expected)}")
+
+
+def _habit(word: str, before: list[str], expected: set[str]) -> str | None:
+    """What to write, where the word is a habit from SQL. `before`: the text's words up to it."""
+    last = before[-1].lower() if before else ""
+    if word in SHORT_UNITS and expected & set(UNITS):
+        return f"write `{SHORT_UNITS[word]}`"
+    if word == "=" and "IS_EQUAL" in expected:
+        return "equal is `==`"
+    if word == ">" and last.endswith("<"):
+        return "unequal is `!=`"
+    if word == "when" and last.endswith("case"):
+        return "write ifThenElse(condition, value, other value) in place of `case`"
+    if word in ("", ";") and "_INSERT" in expected:
+        return "an `insert into` is missing: a query says where its rows go"
+    return HABITS.get(word)
 
 
 def _offset(text: str, error: UnexpectedInput) -> int:

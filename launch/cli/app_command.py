@@ -8,6 +8,7 @@ from pathlib import Path
 from cep.engine.app_cases import AppCaseError, differences, read_case
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
+from cep.hosts.app_outside import app_outside
 from cep.hosts.call_addresses import address_of
 from cep.hosts.hosted_app import AppSource, output_streams
 from cep.hosts.input_log import CALLS, TABLES
@@ -45,7 +46,7 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
             echo(line)
         return 0
     text = app_text(arguments.file)
-    engine = _checked(arguments.file, text, terms)
+    engine = _checked(arguments.file, text, terms, with_ends=arguments.work == "check")
     if arguments.work == "check":
         echo(f"{arguments.file}: no mistake found")
         for line in engine.explained():
@@ -113,9 +114,14 @@ def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found.items()))
 
 
-def _checked(path: Path, text: str, terms: OperatorTerms) -> StreamEngine:
+def _checked(path: Path, text: str, terms: OperatorTerms, *, with_ends: bool) -> StreamEngine:
+    """`with_ends`: sinks, sources and stores too, which cases need not have a host for."""
     try:
-        return StreamEngine(parse_with_product_streams(text), terms=terms)
+        app = parse_with_product_streams(text)
+        engine = StreamEngine(app, terms=terms)
+        if with_ends:
+            app_outside(app)
+        return engine
     except AppTextError as error:
         raise CannotStartError(in_file(path, error)) from error
 

@@ -1,9 +1,10 @@
 """What stream apps may use and take: `[apps]`, `[apps.addresses]`, `[apps.limits]`."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.call_addresses import SIMULATED
@@ -13,10 +14,10 @@ from launch.errors import CannotStartError
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, le=3_600)]
 Bytes = Annotated[int, Field(ge=1_000_000, le=2**40)]
-Origin = Annotated[str, Field(pattern=r"^https?://[a-z0-9.-]+(:[0-9]{1,5})?$")]
-Address = Annotated[
-    str, Field(pattern=rf"^({SIMULATED}[a-z0-9]+|https?://[A-Za-z0-9.-]+(:[0-9]{{1,5}})?(/[!-~]*[^/])?)$")
-]
+SIMULATED_EXCHANGES = ("binance", "bitflyer", "bitstamp", "coinbaseexchange", "kraken")
+"""As the simulators name them, whose modules no command needs for its configuration."""
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[!-~]*[^/])?")
 _DEFAULT = AppLimits()
 
 
@@ -45,11 +46,34 @@ class AppsConfiguration(BaseModel):
     """Python files whose functions apps may name."""
     models: Path | None = None
     """ONNX files that apps may name."""
-    addresses: dict[Origin, Address] = Field(default_factory=dict)
+    addresses: dict[str, str] = Field(default_factory=dict)
     """`[apps.addresses]`: where the requests of apps go, by the origin in their texts; others are not made."""
     may_halt: tuple[str, ...] = ()
     """Names of apps whose rows in `Halts` take an exchange off; read where a session starts."""
     limits: AppLimitConfiguration = AppLimitConfiguration()
+
+    @field_validator("addresses")
+    @classmethod
+    def _are_addresses(cls, addresses: dict[str, str]) -> dict[str, str]:
+        for origin, address in addresses.items():
+            if not _ORIGIN.fullmatch(origin):
+                raise ValueError(f"{origin!r}: write scheme and host alone, without a path or a slash at the end")
+            _check_address(origin, address)
+        return addresses
+
+
+def _check_address(origin: str, address: str) -> None:
+    """Raises ValueError."""
+    if address.startswith(SIMULATED):
+        name = address.removeprefix(SIMULATED)
+        if name not in SIMULATED_EXCHANGES:
+            names = ", ".join(SIMULATED_EXCHANGES)
+            raise ValueError(f"{origin!r}: no exchange {name!r} is simulated; there are {names}")
+    elif not _ADDRESS.fullmatch(address):
+        raise ValueError(
+            f"{origin!r}: {address!r} is no address; write {SIMULATED} and an exchange, or scheme, host and path, "
+            "without a slash at the end"
+        )
 
 
 def operator_terms(apps: AppsConfiguration) -> OperatorTerms:

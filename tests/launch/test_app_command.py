@@ -119,6 +119,29 @@ def test_explained_it_says_that_health_is_in_every_partition_of_an_input_log(tmp
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        ("type='http-call',", "type='http',", "no host runs the sink"),
+        ("type='http-call-response'", "type='http-response'", "no host runs the source"),
+        ("publisher.url=", "url=", "the option 'url' is not known; there are publisher.url, "),
+        ("method=", "metod=", "the option 'metod' is not known; did you mean 'method'?"),
+        ("type='http-call-response', sink.id='p'", "type='http-call-response', sink.id='q'", "has the sink.id 'q'"),
+        ("method='GET',", "method='GET', map.type='xml',", "map type 'xml': rows are written and read as json"),
+    ],
+)
+def test_a_check_refuses_sinks_and_sources_that_no_host_runs(
+    tmp_path: Path, before: str, after: str, problem: str
+) -> None:
+    assert run(tmp_path, "check", CALLING)[0] == 0
+    with pytest.raises(LaunchError) as found:
+        run(tmp_path, "check", CALLING.replace(before, after))
+    assert problem in str(found.value)
+    # rows of a case are given and taken by hand
+    told = case(events=[[0, "Price", [1.5]]], outputs=["Told"], expected={"out": [["Told", 0, False, [1.5]]]})
+    assert run(tmp_path, "test", CALLING.replace(before, after), told) == (0, ["1 of 1 cases as expected"])
+
+
+@pytest.mark.parametrize(
     ("app", "problem"),
     [
         (APP.replace("double", "duble"), "line 1, column 44: `duble` is unexpected"),
@@ -141,7 +164,7 @@ def test_cases_that_hold_and_one_that_does_not(tmp_path: Path) -> None:
     code, said = run(tmp_path, "test", APP, case(), "", slow)
     assert code == 1
     assert said == [
-        "too slow: Busy: 0 rows came, fewer than the 1 expected; the first of them is [10, ['BTC', 2]]",
+        "too slow: Busy: expected 1 row: [10, ['BTC', 2]]; came no row",
         "1 of 2 cases as expected",
     ]
     assert run(tmp_path, "test", APP, case()) == (0, ["1 of 1 cases as expected"])
@@ -150,12 +173,17 @@ def test_cases_that_hold_and_one_that_does_not(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("{", "line 1: Invalid JSON"),
+        ("{", "line 1: a case is one line of JSON, and this line is none (EOF"),
+        ("[]", "line 1: a case is one line of JSON, an object such as"),
+        (case(events=[[0, "Trades", TRADE], ["soon"]]), "event 2: write [time, stream, [values]], or [time] to move"),
+        (case(events=[[0, "Trades"]]), "event 1: write [time, stream, [values]], or [time] to move"),
+        (case(expected={"out": [["Busy", 10, ["BTC", 2]]]}), "row 1 of expected.out: write [stream, time, false"),
+        (case(id=None), "line 1: id: must be text"),
         (case(events=[[0, "Trade", TRADE]]), "line 1: the app has no stream 'Trade'"),
         (case(outputs=["Busi"]), "line 1: the app has no stream 'Busi'"),
         (case(events=[[0, "Trades", ["BTC", 1.0]]]), "has 2 values for 3 columns"),
         (case(events=[[0, "Trades", ["BTC", "1", 1]]]), "has '1' in 'price', which is double"),
-        (case(compare="somehow"), "line 1: compare: Input should be 'ordered' or 'set'"),
+        (case(compare="somehow"), "line 1: compare: must be 'ordered' or 'set'"),
         ("", "has no case"),
     ],
 )
@@ -164,6 +192,34 @@ def test_cases_that_cannot_be_run_are_one_sentence(tmp_path: Path, line: str, pr
         run(tmp_path, "test", APP, line)
     assert problem in str(found.value)
     assert "\n" not in str(found.value)
+
+
+def test_a_difference_shows_what_was_expected_and_a_few_of_what_came(tmp_path: Path) -> None:
+    many = case(events=[[0, "Trades", TRADE]] * 6, expected={"out": [["Busy", 0, False, ["BTC", 2]]]})
+    assert run(tmp_path, "test", APP, many)[1][0] == (
+        "two in a second: Busy: expected 1 row: [0, ['BTC', 2]]; "
+        "came 5 rows: [0, ['BTC', 2]], [0, ['BTC', 3]], [0, ['BTC', 4]], …"
+    )
+    most = [["Busy", 0, False, ["BTC", number]] for number in (2, 3, 4, 5)]
+    assert run(tmp_path, "test", APP, many.replace(json.dumps([most[0]]), json.dumps(most)))[1][0] == (
+        "two in a second: Busy: expected 4 rows: …, [0, ['BTC', 5]]; came 5 rows: …, [0, ['BTC', 5]], [0, ['BTC', 6]]"
+    )
+
+
+BEAT = "define trigger Beat at every 5 sec; from Beat select triggered_time as at insert into Told;"
+
+
+@pytest.mark.parametrize("event", [[10_000], [10_000, None, None]])
+def test_an_event_of_a_time_alone_moves_the_clock(tmp_path: Path, event: list[int | None]) -> None:
+    expected = {"out": [["Told", 5_000, False, [5_000]], ["Told", 10_000, False, [10_000]]]}
+    moved = case(events=[event], outputs=["Told"], expected=expected)
+    assert run(tmp_path, "test", BEAT, moved) == (0, ["1 of 1 cases as expected"])
+
+
+def test_a_case_writes_no_rows_of_a_trigger(tmp_path: Path) -> None:
+    beat = case(events=[[0, "Beat", [0]]], outputs=["Told"], expected={})
+    with pytest.raises(LaunchError, match="'Beat' is a trigger, whose rows come by the clock; write"):
+        run(tmp_path, "test", BEAT, beat)
 
 
 def test_an_event_that_cannot_be_computed_is_one_sentence(tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from launch.config.apps_config import SIMULATED_EXCHANGES
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_settings
+from simulators.simulator_server import EXCHANGES
 
 
 def test_defaults_where_no_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,6 +40,16 @@ def test_a_full_file(tmp_path: Path) -> None:
         ('[exchange]\nkraken = "public"', "exchange.kraken: must be a table"),
         ("[paper.balances]\nkraken = 1", "paper.balances.kraken: must be a table"),
         ('[exchange.kraken]\nurl = "http://me:word@x"', "exchange.kraken.url: must hold no name"),
+        (
+            '[apps.addresses]\n"https://a.org/x" = "https://b.org"',
+            "apps.addresses: 'https://a.org/x': write scheme and",
+        ),
+        ('[apps.addresses]\n"a.org" = "https://b.org"', "apps.addresses: 'a.org': write scheme and host alone"),
+        ('[apps.addresses]\n"https://a.org" = "b.org"', "'https://a.org': 'b.org' is no address; write"),
+        (
+            '[apps.addresses]\n"https://a.org" = "simulated:nosuch"',
+            "no exchange 'nosuch' is simulated; there are binance",
+        ),
         ('[transfers.kraken.BTC]\nminimum = "1"', "transfers.kraken.BTC.fee: is missing"),
     ],
 )
@@ -48,6 +60,17 @@ def test_a_broken_file_is_one_sentence(tmp_path: Path, text: str, place: str) ->
         read_configuration(path, {})
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == 2
+
+
+def test_addresses_of_requests_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "arbitrage.toml"
+    path.write_text('[apps.addresses]\n"https://a.org" = "simulated:kraken"\n"http://b.org:80" = "https://B.org/x?y=1"')
+    addresses = {"https://a.org": "simulated:kraken", "http://b.org:80": "https://B.org/x?y=1"}
+    assert read_configuration(path, {}).apps.addresses == addresses
+
+
+def test_every_simulated_exchange_may_be_asked() -> None:
+    assert sorted(EXCHANGES) == [*SIMULATED_EXCHANGES]
 
 
 def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
