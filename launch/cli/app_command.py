@@ -67,14 +67,15 @@ def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
     yield from _outside(source)
     most = f"{engine.limits.state_bytes:,} bytes"
     if not source.is_keyed:
-        yield f"runs as one Spark task on {source.topic}, which keeps at most {most}"
+        yield f"runs as one Spark task on {source.topic}, whose snapshot has at most {most}"
         return
-    yield f"runs as a Spark task for each partition of {source.topic}, which keeps at most {most}"
+    yield f"runs as a Spark task for each partition of {source.topic}, whose snapshot has at most {most}"
     if source.is_merged and HEALTH in source.sources:
         yield f"with more than one partition each has all rows of {HEALTH}, which belong to no asset"
     dependent = dependent_queries(source.app)
     if dependent:
-        yield f"with more than one partition each has a state of its own in {', '.join(dependent)}"
+        where = ", ".join(dependent)
+        yield f"with more than one partition each has a state of its own in {where}; partition by base to avoid that"
     else:
         yield "gives the same rows with any number of partitions"
 

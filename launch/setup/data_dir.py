@@ -83,7 +83,8 @@ def read_session(home: Path) -> Session:
         return Session.from_json((home / "run.json").read_bytes())
     except FileNotFoundError:
         raise CannotStartError(
-            f"{home / 'run.json'} is not there: no session runs; start one with `arbitrage paper`."
+            f"{home / 'run.json'} is not there: no session runs; start one with `arbitrage paper`, or name the "
+            "data folder of one that runs by ARBITRAGE_HOME."
         ) from None
     except ValueError as error:
         raise CannotStartError(f"{home / 'run.json'} is damaged ({error}); restart `arbitrage paper`.") from error

@@ -50,13 +50,15 @@ def test_an_app_without_mistakes_is_explained(tmp_path: Path) -> None:
     [
         ("from quotes[bid > 1.0] select base insert into Out;", "gives the same rows with any number of partitions"),
         ("@info(name = 'mean') from quotes select avg(bid) as m insert into Out;",
-         "with more than one partition each has a state of its own in mean"),
+         "with more than one partition each has a state of its own in mean; partition by base to avoid that"),
         ("from every a = quotes -> b = quotes select a.base insert into Out;",
-         "with more than one partition each has a state of its own in the query at line 1"),
+         "with more than one partition each has a state of its own in the query at line 1; "
+         "partition by base to avoid that"),
         ("partition with (base of quotes) begin from quotes select avg(bid) as m insert into Out; end;",
          "gives the same rows with any number of partitions"),
         ("partition with (exchange of quotes) begin from quotes#window.length(2) select bid insert into Out; end;",
-         "with more than one partition each has a state of its own in the query at line 1"),
+         "with more than one partition each has a state of its own in the query at line 1; "
+         "partition by base to avoid that"),
     ],
 )  # fmt: skip
 def test_explained_it_says_where_it_runs(tmp_path: Path, query: str, last: str) -> None:
@@ -106,7 +108,7 @@ def test_explained_it_says_where_sinks_go(tmp_path: Path, allowed: tuple[tuple[s
         "sink Told: a line for each row, behind 'NOW'",
         f"sink Asked: GET https://api.example.com/p, {told}",
         "source Price: responses to that with the status 200",
-        f"runs as one Spark task on {log}, which keeps at most 67,108,864 bytes",
+        f"runs as one Spark task on {log}, whose snapshot has at most 67,108,864 bytes",
     ]
 
 
