@@ -62,7 +62,8 @@ def assert_nothing_differs(home: Path, folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     (reported,) = [line for line in done.stdout.splitlines() if line.startswith("no difference: ")]
     counts = [int(word.replace(",", "")) for word in reported.split() if word[0].isdigit()]
-    assert len(counts) == 3
+    # opportunities, rejections, arbitrages, signals of the moving average
+    assert len(counts) == 4
     assert min(counts) > 0, reported
 
 
