@@ -1,7 +1,7 @@
 """How the parts of a session share a busy machine: by what each is for. No part needs a right for it.
 
-A part may lower its own importance without root, and never raise it. So what a trade waits for first stays as it is,
-and everything else gets a higher nice.
+A part may lower its own importance without root, and never raise it. So what takes the most turns in a trade stays as
+it is, and everything else gets a higher nice.
 
 Each part is a session leader. Where the kernel has autogroups, it divides the CPU between sessions first, and a
 process's own nice counts only inside its session: there the session's autogroup needs the nice as well.
@@ -18,10 +18,10 @@ from typing import Literal
 from session.clock import SystemClock
 from session.processes import ProcessKind
 
-Priority = Literal["first", "second", "third"]
-NICENESS: Mapping[Priority, int] = {"first": 0, "second": 1, "third": 6}
-"""Three steps halve a part's share of a busy core. A transaction wakes its bot and mongod a dozen times, so that more
-than one step shows in every trade; more than six would let the pages starve."""
+Priority = Literal["first", "second", "third", "fourth"]
+NICENESS: Mapping[Priority, int] = {"first": 0, "second": 3, "third": 8, "fourth": 12}
+"""Three steps halve a part's share of a busy core. A trade wakes its bots and mongod some thirty times one after the
+other, and a price passes a feed, Kafka and Spark once each: who is woken most waits most, so it comes first."""
 
 ENABLED = Path("/proc/sys/kernel/sched_autogroup_enabled")
 PAUSE_SECONDS = 0.1
@@ -32,26 +32,22 @@ log = logging.getLogger("launch")
 
 
 def priority_of(kind: ProcessKind) -> Priority:
-    """`first`: all that the log and detection are made of, with the exchanges that stand for the outside world;
-    `second`: what turns an opportunity into orders; `third`: what people look at, and what can wait."""
+    """`first`: what turns an opportunity into orders; `second`: all that the log and detection are made of; `third`:
+    the simulated exchanges, which stand for the outside world; `fourth`: what people look at, and what can wait."""
     match kind:
-        case "exchanges" | "feed" | "publisher" | "kafka" | "cep":
-            return "first"
         case "mongodb" | "bot":
+            return "first"
+        case "feed" | "publisher" | "kafka" | "cep":
             return "second"
-        case "supervisor" | "ui" | "logrecorder" | "notifier" | "other":
+        case "exchanges":
             return "third"
+        case "supervisor" | "ui" | "logrecorder" | "notifier" | "other":
+            return "fourth"
 
 
 def niceness_of(kind: ProcessKind) -> int:
     """By how much the nice of such a part is above its supervisor's."""
     return NICENESS[priority_of(kind)]
-
-
-def is_lowered_at_once(kind: ProcessKind) -> bool:
-    """Whether its autogroup is lowered before it is ready. Bots are not needed before Spark is; pages are looked at
-    while it starts, so they start as fast as all others."""
-    return priority_of(kind) == "second"
 
 
 def has_autogroups(setting: Path = ENABLED) -> bool:

@@ -25,6 +25,10 @@ LOG_BYTES = 10 * 1024**2
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
+FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
+"""glibc gives each thread a heap of its own, up to eight a core (mallopt(3)); a part with many threads, most of them
+idle, then grows for half an hour before it stays as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessSpec:
@@ -60,7 +64,7 @@ def spawn(part: ProcessSpec, log_path: Path) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=child_environment(part.exchange, is_notifier=part.name == NOTIFIER) | part.environment,
+            env=child_environment(part.exchange, is_notifier=part.name == NOTIFIER) | FEW_ARENAS | part.environment,
             start_new_session=True,
             preexec_fn=lambda: _before_exec(niceness),  # noqa: PLW1509 - one thread: no lock can be held
         )

@@ -13,7 +13,7 @@ import psutil
 from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file, write_atomically
 from launch.supervisor.failure_log import last_log_lines
-from launch.supervisor.priorities import AutogroupNice, is_lowered_at_once
+from launch.supervisor.priorities import AutogroupNice
 from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_members, signal_group, spawn
 from launch.supervisor.process_states import ProcessStates
 from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_works, until_ready
@@ -21,7 +21,6 @@ from launch.supervisor.status_writer import StatusWriter
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now, wall_now
-from session.processes import kind_of
 from session.session import Session
 
 PROGRESS_SECONDS = 60.0
@@ -227,8 +226,8 @@ class Supervisor:
         return f"exit code {child.returncode}"
 
     async def _prioritise(self, name: str, pid: int) -> None:
-        if not is_lowered_at_once(kind_of(name)):
-            await until_ready(self._home, (name,))
+        # all start alike: people look at pages while Spark starts, and nothing trades before that
+        await until_ready(self._home, (name,))
         await self._autogroups.follow(name, pid)
 
     async def _probe(self, part: ProcessSpec, group: int) -> None:

@@ -23,8 +23,9 @@ from store.server.database_users import DatabaseUser, drop_all_but, ensure_users
 from store.server.mongo_client import Document
 
 REPLICA_SET = "rs0"
-CACHE_GB = 0.25
-"""A small share of a small machine; mongod's own default is half of its memory."""
+CACHE = "cache_size=80M"
+"""A session's rows of the last minutes. It is full after ten, so that mongod does not grow for an hour; its own default
+is half of the machine's memory, and its option `--wiredTigerCacheSizeGB` takes no less than 256 MB."""
 OPTIONS = ("--oplogSize", "990")
 """Megabytes that a watcher may be behind; mongod's own default grows with the disk."""
 GUARDED = (
@@ -100,7 +101,7 @@ class EmbeddedMongod:
             *("--keyFile", str(self.key_file)),
             *GUARDED,
             *ABANDONED,
-            *("--wiredTigerCacheSizeGB", str(CACHE_GB), "--quiet"),
+            *("--wiredTigerEngineConfigString", CACHE, "--quiet"),
             *("--setParameter", "diagnosticDataCollectionEnabled=false"),
             *self.options,
         )

@@ -11,6 +11,7 @@ from typing import get_args
 
 import pytest
 
+from launch.sessions.backtest_runner import NICENESS as BACKTEST_NICENESS
 from launch.supervisor.priorities import (
     ENABLED,
     NICENESS,
@@ -18,7 +19,6 @@ from launch.supervisor.priorities import (
     Priority,
     can_write_autogroup,
     has_autogroups,
-    is_lowered_at_once,
     niceness_of,
     priority_of,
     write_autogroup,
@@ -32,31 +32,27 @@ needs_autogroups = pytest.mark.skipif(not ENABLED.exists(), reason="this kernel 
 @pytest.mark.parametrize(
     ("kind", "priority"),
     [
-        ("exchanges", "first"),
-        ("feed", "first"),
-        ("kafka", "first"),
-        ("cep", "first"),
-        ("mongodb", "second"),
-        ("bot", "second"),
-        ("supervisor", "third"),
-        ("publisher", "first"),
-        ("ui", "third"),
-        ("logrecorder", "third"),
-        ("notifier", "third"),
-        ("other", "third"),
+        ("mongodb", "first"),
+        ("bot", "first"),
+        ("feed", "second"),
+        ("publisher", "second"),
+        ("kafka", "second"),
+        ("cep", "second"),
+        ("exchanges", "third"),
+        ("supervisor", "fourth"),
+        ("ui", "fourth"),
+        ("logrecorder", "fourth"),
+        ("notifier", "fourth"),
+        ("other", "fourth"),
     ],
 )
 def test_the_priority_of_each_kind(kind: ProcessKind, priority: Priority) -> None:
     assert priority_of(kind) == priority
 
 
-def test_pages_start_as_fast_as_what_comes_first() -> None:
-    assert {kind for kind in get_args(ProcessKind) if is_lowered_at_once(kind)} == {"mongodb", "bot"}
-
-
 def test_every_kind_has_a_niceness_that_needs_no_right() -> None:
     assert {niceness_of(kind) for kind in get_args(ProcessKind)} == set(NICENESS.values())
-    assert 0 == NICENESS["first"] < NICENESS["second"] < NICENESS["third"] < 20
+    assert 0 == NICENESS["first"] < NICENESS["second"] < NICENESS["third"] < NICENESS["fourth"] < BACKTEST_NICENESS < 20
 
 
 @pytest.mark.parametrize(("text", "expected"), [("1\n", True), ("0\n", False), (None, False)])
@@ -91,9 +87,9 @@ def sleeping(name: str, niceness: int | None = None) -> ProcessSpec:
 @pytest.mark.parametrize(
     ("part", "above"),
     [
-        (sleeping("cep"), 0),
-        (sleeping("bot-kraken-2"), NICENESS["second"]),
-        (sleeping("ui"), NICENESS["third"]),
+        (sleeping("bot-kraken-2"), 0),
+        (sleeping("cep"), NICENESS["second"]),
+        (sleeping("ui"), NICENESS["fourth"]),
         (sleeping("backtest-1", niceness=9), 9),
     ],
     ids=lambda value: value.name if isinstance(value, ProcessSpec) else "",
