@@ -53,6 +53,8 @@ def make_apart(options: ApartOptions, config: Configuration, echo: Echo) -> int:
     """
     session = apart_session(options, config)
     folder = options.folder.resolve()
+    if (folder / "lock").exists():
+        raise CannotStartError(f"{folder}: is the data folder of sessions on this machine; name another folder.")
     try:
         make_private(folder)
         own = own_logins(folder)

@@ -13,7 +13,7 @@ from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_settings
-from launch.setup.data_dir import read_session
+from launch.setup.data_dir import locked, read_session
 from launch.setup.login_files import own_logins, with_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR
 from session.logins import Address, login_of
@@ -114,6 +114,15 @@ def test_a_mistake_gets_one_sentence(
     assert sentence in said
     assert said.count("\n") == 1
     assert not folder.exists()
+
+
+def test_the_data_folder_of_other_sessions_is_left_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with locked(folder):
+        (folder / "run.json").write_text("of a running session")
+        assert make(folder) == CannotStartError.exit_code
+    assert "is the data folder of sessions on this machine" in capsys.readouterr().err
+    assert (folder / "run.json").read_text() == "of a running session"
+    assert not (folder / "logins").exists()
 
 
 async def test_parts_change_in_mongodb_what_their_role_may(folder: Path, mongodb_uri: str) -> None:
