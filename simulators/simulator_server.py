@@ -52,6 +52,8 @@ _BEAT_EVERY = 26
 
 DEFAULT_BASES = ("BTC",)
 
+LOOPBACK = "127.0.0.1"
+
 _GATEWAYS: dict[str, tuple[Callable[[SimulatedExchange, Credentials], Gateway], Names]] = {
     coinbaseexchange.NAME: (coinbaseexchange.CoinbaseExchangeGateway, coinbaseexchange.NAMES),
     bitstamp.NAME: (bitstamp.BitstampGateway, bitstamp.NAMES),
@@ -85,6 +87,8 @@ class ExchangesOptions:
     """Of all ports; None: without TLS."""
     bases: tuple[str, ...] = DEFAULT_BASES
     """Assets whose markets move all the time; the others while a stream of theirs is subscribed."""
+    host: str = LOOPBACK
+    """The address that all ports listen on."""
 
 
 @dataclass(slots=True)
@@ -316,8 +320,8 @@ def _names_of(listing: Listing) -> tuple[str, str]:
 async def run_exchanges(
     home: Path, options: ExchangesOptions, ready: Callable[[], None], is_watched: Callable[[], bool] = lambda: True
 ) -> None:
-    """Serve simulated exchanges on loopback until cancelled; `ready` is called once they answer.
-    `is_watched`: whether detection is ready, which dislocations wait for.
+    """Serve simulated exchanges until cancelled; `ready` is called once they answer. `is_watched`: whether detection is
+    ready, which dislocations wait for.
 
     `http://127.0.0.1:<port>/<exchange>`, `ws://127.0.0.1:<port>/<exchange>/ws`, faults below `/admin`. Raises OSError
     where a port is taken or a journal cannot be written: after a restart each exchange continues from its journals.
@@ -331,7 +335,7 @@ async def run_exchanges(
     places += [(world.application_of(name), port) for name, port in options.own_ports.items()]
     async with AsyncExitStack() as open_ports:
         for place in places:
-            await open_ports.enter_async_context(_listening(*place, options.tls))
+            await open_ports.enter_async_context(_listening(*place, options))
         # connections are closed before the ports are
         open_ports.push_async_callback(world.close)
         log.info("simulated exchanges are open", extra={"port": options.port, "seed": options.seed})
@@ -340,11 +344,11 @@ async def run_exchanges(
 
 
 @asynccontextmanager
-async def _listening(application: web.Application, port: int, tls: SSLContext | None) -> AsyncIterator[None]:
+async def _listening(application: web.Application, port: int, options: ExchangesOptions) -> AsyncIterator[None]:
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.5)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", port, ssl_context=tls).start()
+        await web.TCPSite(runner, options.host, port, ssl_context=options.tls).start()
         yield
     finally:
         await runner.cleanup()

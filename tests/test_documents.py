@@ -21,7 +21,7 @@ DECISIONS = tuple(sorted((DOCS / "adr").glob("*.md")))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 CONTRACTS = {one["name"]: one["layers"] for one in PROJECT["tool"]["importlinter"]["contracts"] if "layers" in one}
 ROOMS = tuple(PROJECT["tool"]["importlinter"]["root_packages"])
-FOLDERS = (*ROOMS, "tests", "benchmarks", "docker", "docs")
+FOLDERS = (*ROOMS, "tests", "benchmarks", "docker", "deploy", "docs")
 
 
 def name_of(page: Path) -> str:

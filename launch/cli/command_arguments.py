@@ -6,8 +6,10 @@ Imports none of the packages that the subcommands use, so that `--help` is fast.
 import argparse
 from decimal import Decimal
 from pathlib import Path
+from typing import get_args
 
 from market.money import decimal_of
+from session.logins import Mechanism, Protocol
 from session.simulated_market import DEFAULT_MARKET, MARKETS
 
 MAX_NUMBER = 1_000_000_000
@@ -199,6 +201,26 @@ def add_chaos(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_apart(command: argparse.ArgumentParser) -> None:
+    works = command.add_subparsers(dest="work", required=True, metavar="WORK")
+    make = works.add_parser("make", help="write the session's description and the login of each part into a folder")
+    make.add_argument("folder", type=Path, metavar="FOLDER")
+    make.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
+    make.add_argument("--exchanges", required=True, metavar="URL", help="where parts reach the simulated exchanges")
+    make.add_argument(
+        "--home", type=Path, default=Path("/var/lib/arbitrage"), help="data folder of each part, where it runs"
+    )
+    make.add_argument("--kafka-protocol", choices=get_args(Protocol), default="SASL_SSL")
+    make.add_argument("--kafka-mechanism", choices=get_args(Mechanism), default="SCRAM-SHA-512")
+    make.add_argument(
+        "--owner-mechanism", choices=get_args(Mechanism), help="of the owner alone (default: as all others)"
+    )
+    make.add_argument("--kafka-ca", default="", metavar="FILE", help="Kafka's certificates, where each part runs")
+    prepare = works.add_parser("prepare", help="create what the session needs in Kafka and MongoDB, as their owner")
+    prepare.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
+    prepare.add_argument("--users", action="store_true", help="also the parts' users and their rights")
+
+
 def add_keys(parser: argparse.ArgumentParser) -> None:
     works = parser.add_subparsers(dest="work", required=True, metavar="add | list | revoke")
     add = works.add_parser("add", help="create a key and show it once")
@@ -225,6 +247,7 @@ def add_exchanges(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tls", action="store_true", help="serve with TLS, by a certificate made here")
     parser.add_argument("--session", action="store_true", help="serve the running session (used by the supervisor)")
+    parser.add_argument("--bind", metavar="ADDRESS", help="with --session: listen there (default 127.0.0.1)")
 
 
 def add_feed(parser: argparse.ArgumentParser) -> None:

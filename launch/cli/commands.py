@@ -8,6 +8,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 
 from launch.cli.command_arguments import (
+    add_apart,
     add_app,
     add_backtest,
     add_bot,
@@ -31,6 +32,7 @@ from launch.config.configuration import Configuration, read_configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import bot_name, home_folder, locked, read_session
 from launch.setup.login_files import running_session
+from launch.setup.login_rights import SUPERVISOR
 from launch.supervisor.process_main import Ready, run_process
 from session.session import Session
 
@@ -71,12 +73,7 @@ def _commands() -> tuple[Command, ...]:
         ("replay", "replay recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
         ("backtest", "backtest on recorded ticks in Spark, without Kafka or MongoDB", add_backtest, _backtest),
         ("sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep),
-        (
-            "import",
-            "import third-party data into a tick set",
-            add_imports,
-            lambda arguments: run_imports(arguments, echo),
-        ),
+        ("import", "import third-party data into a tick set", add_imports, lambda given: run_imports(given, echo)),
         (
             "sets",
             "list, show, repair and remove tick sets",
@@ -91,6 +88,7 @@ def _commands() -> tuple[Command, ...]:
             _chaos,
         ),
         ("app", "check a stream app, test it, run it live or over recorded data", add_app, _app),
+        ("apart", "describe and prepare a session whose parts are started one by one", add_apart, _apart),
         ("markets", "list what can be compared with what, and why something is not", add_markets, _markets),
         ("doctor", "check every prerequisite", add_nothing, _doctor),
         ("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
@@ -141,6 +139,24 @@ def _app(arguments: argparse.Namespace) -> int:
     from launch.cli.app_command import run_app
 
     return run_app(arguments, echo)
+
+
+def _apart(arguments: argparse.Namespace) -> int:
+    from launch.cli.apart_command import ApartOptions, make_apart, prepare_apart
+
+    config = read_configuration(arguments.config, os.environ)
+    if arguments.work == "prepare":
+        return asyncio.run(prepare_apart(running_session(SUPERVISOR), config, arguments.users, echo))
+    options = ApartOptions(
+        arguments.folder,
+        arguments.home,
+        arguments.exchanges,
+        arguments.kafka_protocol,
+        arguments.kafka_mechanism,
+        arguments.owner_mechanism or arguments.kafka_mechanism,
+        arguments.kafka_ca,
+    )
+    return make_apart(options, config, echo)
 
 
 def _markets(arguments: argparse.Namespace) -> int:
@@ -237,10 +253,13 @@ def _keys(arguments: argparse.Namespace) -> int:
 
 def _exchanges(arguments: argparse.Namespace) -> int:
     from launch.cli.exchanges_command import StandaloneOptions, run_session_exchanges, run_standalone
+    from simulators.simulator_server import LOOPBACK
 
     home = home_folder()
     if arguments.session:
-        return run_session_exchanges(read_session(home))
+        return run_session_exchanges(read_session(home), arguments.bind or LOOPBACK)
+    if arguments.bind is not None:
+        raise CannotStartError("--bind goes with --session; the exchanges alone listen on loopback.")
     options = StandaloneOptions(
         port=arguments.port,
         seed=arguments.seed,

@@ -25,10 +25,9 @@ from simulators.faults.fault_schedule import ScheduledFault, schedule_of
 from simulators.faults.faults import FaultRejectedError
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.efficient_prices import Tape
-from simulators.simulator_server import EXCHANGES, ExchangesOptions, listed_symbols, run_exchanges
+from simulators.simulator_server import EXCHANGES, LOOPBACK, ExchangesOptions, listed_symbols, run_exchanges
 from simulators.web.account_keys import account_names
 
-_HOST = "127.0.0.1"
 _ACCOUNTS = "exchanges-alone"
 """Separate accounts, so that no other bot trades on a session's."""
 _TLS = "exchange_tls"
@@ -61,7 +60,7 @@ def run_standalone(home: Path, options: StandaloneOptions, echo: Echo) -> int:
         check_writable(options.json_file)
     own_ports = _own_ports(options.port, names) if options.has_own_ports else {}
     for port in (options.port, *own_ports.values()):
-        claim_web_port(_HOST, port)
+        claim_web_port(LOOPBACK, port)
     with process_lock(home, _ACCOUNTS):
         tls, ca = _tls(home) if options.has_tls else (None, None)
         served = ExchangesOptions(
@@ -94,13 +93,13 @@ def _announce(home: Path, options: StandaloneOptions, served: ExchangesOptions, 
     if options.json_file is not None:
         content = json.dumps(ccxt_settings(home, urls, served.accounts, ca), indent=2)
         write_atomically(options.json_file, content.encode())
-    echo(f"Simulated exchanges ({', '.join(urls)}): {_url(served, _HOST, served.port)}")
+    echo(f"Simulated exchanges ({', '.join(urls)}): {_url(served, LOOPBACK, served.port)}")
     for name in served.own_ports:
         echo(f"  {name}: {urls[name]}")
 
 
-def run_session_exchanges(session: Session) -> int:
-    """Serve the exchanges of the running session; returns the exit code."""
+def run_session_exchanges(session: Session, host: str = LOOPBACK) -> int:
+    """Serve the exchanges of the running session at `host`; returns the exit code."""
     if session.exchanges_url is None:
         raise CannotStartError("this session trades on local paper accounts and has no simulated exchanges.")
     port = urlsplit(session.exchanges_url).port or 0
@@ -112,9 +111,16 @@ def run_session_exchanges(session: Session) -> int:
         is_limited=session.rate_limits,
         market=market,
         bases=tuple(one for one in session.bases if one not in session.standby_assets),
+        host=host,
     )
-    detects = ready_file(session.home, "cep").exists
+    detects = detection_seen(session.home, host)
     return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, options, ready, detects))
+
+
+def detection_seen(home: Path, host: str) -> Callable[[], bool]:
+    """Whether detection is ready, which dislocations wait for. Beyond loopback it runs elsewhere and leaves no ready
+    file here; they would wait for ever, so they wait for nothing."""
+    return ready_file(home, "cep").exists if host == LOOPBACK else lambda: True
 
 
 def _tape(session: Session) -> Tape | None:
@@ -150,7 +156,7 @@ def _keys(home: Path, account: str) -> dict[str, str]:
 
 def _urls(served: ExchangesOptions) -> dict[str, str]:
     """Where each exchange answers: at the root of its own port, or below its name."""
-    shared = _url(served, _HOST, served.port)
+    shared = _url(served, LOOPBACK, served.port)
     urls = {name: f"{shared}/{name}" for name in served.only}
     return urls | {name: _url(served, _resolved_host(name), port) for name, port in served.own_ports.items()}
 
@@ -165,8 +171,8 @@ def _resolved_host(name: str) -> str:
     try:
         found = socket.getaddrinfo(own, None, socket.AF_INET, socket.SOCK_STREAM)
     except OSError:
-        return _HOST
-    return own if all(address[0] == _HOST for *_, address in found) else _HOST
+        return LOOPBACK
+    return own if all(address[0] == LOOPBACK for *_, address in found) else LOOPBACK
 
 
 def _own_host(name: str) -> str:

@@ -53,6 +53,7 @@ def run_process(home: Path, name: str, entry: Entry, drain: Callable[[], None] |
     log_events()
     try:
         with process_lock(home, name):
+            _forget_last_run(home, name)
             return asyncio.run(_until_cancelled(entry(_ready(home, name)), drain))
     except LaunchError:
         raise
@@ -67,6 +68,7 @@ def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) 
     signal.signal(signal.SIGTERM, _exit)
     try:
         with process_lock(home, name):
+            _forget_last_run(home, name)
             entry(_ready(home, name))
     except LaunchError:
         raise
@@ -78,6 +80,11 @@ def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) 
 
 def _exit(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(0)
+
+
+def _forget_last_run(home: Path, name: str) -> None:
+    """Where no supervisor does it: a container that restarts finds the ready file of the one before it."""
+    ready_file(home, name).unlink(missing_ok=True)
 
 
 def _ready(home: Path, name: str) -> Ready:

@@ -7,7 +7,7 @@ from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.errors import OperationFailure
 
 from session.logins import Login
-from store.server.mongo_client import Document
+from store.server.mongo_client import Document, connect, translated_errors
 
 ADMIN = "admin"
 MECHANISMS = ("SCRAM-SHA-256",)
@@ -38,6 +38,16 @@ async def ensure_users(client: AsyncIOMotorClient[Document], users: Iterable[Dat
         await _made_or_changed(admin.command, "Role", name, {"privileges": privileges, "roles": roles})
         options: Document = {"pwd": user.login.password, "roles": [name], "mechanisms": list(MECHANISMS)}
         await _made_or_changed(admin.command, "User", name, options)
+
+
+async def ensure_users_at(uri: str, users: Iterable[DatabaseUser]) -> None:
+    """As `ensure_users`, with the login of `uri`, which must be allowed to. Raises StoreError."""
+    client = connect(uri)
+    try:
+        with translated_errors():
+            await ensure_users(client, users)
+    finally:
+        client.close()
 
 
 async def drop_all_but(client: AsyncIOMotorClient[Document], names: Collection[str]) -> None:

@@ -18,9 +18,11 @@ import ccxt.pro
 import pytest
 
 from exchanges.simulated_markets import paper_markets
+from launch.cli.exchanges_command import detection_seen
+from launch.cli.main import run
 from launch.setup.data_dir import ready_file
 from session.session import Session
-from simulators.simulator_server import EXCHANGES
+from simulators.simulator_server import EXCHANGES, ExchangesOptions, run_exchanges
 from tests.clients.serving import free_ports
 
 DEADLINE = 60
@@ -260,3 +262,34 @@ async def test_two_at_once_would_spoil_each_others_accounts(tmp_path: Path) -> N
         code, said = await failed(tmp_path, "--port", str(free_port()))
     assert code == 2
     assert "is already running" in said
+
+
+def test_the_exchanges_alone_listen_on_loopback_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
+    assert run(["exchanges", "--bind", "0.0.0.0"]) == 2
+    assert "--bind goes with --session" in capsys.readouterr().err
+
+
+async def test_a_sessions_exchanges_listen_where_they_are_told_to(tmp_path: Path) -> None:
+    port, is_open = free_port(), asyncio.Event()
+    options = ExchangesOptions(port, only=("kraken",), host="127.0.0.2")
+    serving = asyncio.create_task(run_exchanges(tmp_path, options, is_open.set))
+    try:
+        await asyncio.wait((serving, asyncio.create_task(is_open.wait())), return_when=asyncio.FIRST_COMPLETED)
+        _, writer = await asyncio.open_connection("127.0.0.2", port)
+        writer.close()
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", port)
+    finally:
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+
+
+def test_dislocations_wait_for_a_detection_that_can_be_seen_here(tmp_path: Path) -> None:
+    here, elsewhere = detection_seen(tmp_path, "127.0.0.1"), detection_seen(tmp_path, "0.0.0.0")
+    assert (here(), elsewhere()) == (False, True)
+    ready_file(tmp_path, "cep").parent.mkdir()
+    ready_file(tmp_path, "cep").touch()
+    assert (here(), elsewhere()) == (True, True)

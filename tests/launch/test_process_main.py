@@ -20,6 +20,7 @@ from launch.supervisor.process_main import run_process
 asked = asyncio.Event()
 
 async def entry(ready):
+    Path(sys.argv[1], "found").write_text(str(Path(sys.argv[1], "ready", "bot-alpha").exists()))
     ready()
     Path(sys.argv[1], "kept").write_text(str(gc.get_freeze_count()))
     await asked.wait()
@@ -80,3 +81,15 @@ def test_what_a_start_made_is_no_longer_searched_for_garbage(tmp_path: Path) -> 
         child.send_signal(signal.SIGTERM)
         assert child.wait(SECONDS) == 0
         assert int((tmp_path / "kept").read_text()) > 1_000
+
+
+def test_a_start_forgets_that_the_process_before_was_ready(tmp_path: Path) -> None:
+    """A restarted container finds the files of the one before it."""
+    before = ready_file(tmp_path, "bot-alpha")
+    before.parent.mkdir()
+    before.touch()
+    with process(tmp_path, "plain") as child:
+        _appears(tmp_path / "found")
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(SECONDS) == 0
+    assert (tmp_path / "found").read_text() == "False"

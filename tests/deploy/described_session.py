@@ -1,0 +1,36 @@
+"""What the commands of docs/deployment.md write."""
+
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from launch.cli.main import run
+from launch.setup.login_files import FOLDER, with_logins
+from session.logins import Login, login_of
+from session.session import Session
+from tests.deploy.manifests import ROOT
+
+Service = Literal["kafka", "mongodb"]
+SERVICES: tuple[Service, ...] = get_args(Service)
+PAGE = ROOT / "docs" / "deployment.md"
+
+
+def made_by_page(named: str, folder: Path) -> Path:
+    """Runs the one command of the page that makes the folder `named`, with `folder` in place of it."""
+    pattern = rf"^arbitrage (apart make {re.escape(named)} (?:.*\\\n)*.*)$"
+    (command,) = re.findall(pattern, PAGE.read_text(), re.MULTILINE)
+    words = shlex.split(command.replace("\\\n", ""))
+    words[2] = str(folder)
+    config = words.index("--config") + 1
+    words[config] = str(ROOT / words[config])
+    assert run(words) == 0
+    return folder
+
+
+def login_by(made: Path, session: Session, role: str, service: Service) -> Login | None:
+    """The login that a part of that role reads there."""
+    assert (made / FOLDER / f"{role}.json").exists()
+    mine = with_logins(replace(session, home=made), role)
+    return login_of(mine.kafka if service == "kafka" else mine.mongodb)
