@@ -22,7 +22,7 @@ from launch.config.configuration import Configuration, read_configuration
 from launch.config.expected_load import PARTITION_QUOTES, ExpectedLoad, expected_load
 from launch.errors import CannotStartError
 from launch.sessions.paper import check_paper, named_markets
-from launch.setup.data_dir import is_private, read_session
+from launch.setup.data_dir import CERTIFICATES, is_private, read_session
 from launch.setup.environment import PINS
 from launch.setup.jar_pins import JAR_SETS
 from launch.setup.jars import jar_faults
@@ -32,6 +32,7 @@ from launch.setup.login_rights import SUPERVISOR
 from launch.setup.prerequisites import java_fault, java_output, python_fault
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.priorities import can_write_autogroup, has_autogroups
+from session.clock import wall_now
 from session.logins import Address
 from session.session import Session
 from store.errors import StoreError
@@ -45,6 +46,7 @@ GIGABYTE = 1024**3
 NEEDED_MEMORY = 3 * GIGABYTE
 NEEDED_DISK = 5 * GIGABYTE
 ANSWER_SECONDS = 2.0
+RENEW = "`arbitrage certificates` renews it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ def examined(home: Path) -> Iterator[CheckResult]:
     yield chromium_finding(shutil.which)
     yield priorities_finding(has_autogroups(), can_write_autogroup())
     yield rights_finding(home)
+    yield from own_certificate_findings(home, wall_now())
     yield room_finding("memory", psutil.virtual_memory().available, NEEDED_MEMORY)
     yield room_finding("disk", shutil.disk_usage(_existing(home)).free, NEEDED_DISK)
     try:
@@ -203,6 +206,30 @@ def rights_finding(home: Path) -> CheckResult:
             f"{open_to_others[0]} is readable by others; `chmod 700 {open_to_others[0]}`, or let the next start do it.",
         )
     return CheckResult("ok", "data folder", f"{home}, private to this user")
+
+
+def own_certificate_findings(home: Path, now: int) -> Iterator[CheckResult]:
+    """When the certificates end that `arbitrage certificates` made in the data folder; nothing where it made none."""
+    if not (home / CERTIFICATES).exists():
+        return
+    # only now: it takes a library that nothing else here needs
+    from launch.setup.authority_folder import AuthorityFiles, ends_at
+    from session.certificate_issuing import RENEWED_BEFORE, moment_of
+
+    files = AuthorityFiles(home / CERTIFICATES)
+    for path in (files.ca, *map(files.server, files.hosts())):
+        try:
+            until = ends_at(path)
+        except OSError as error:
+            yield CheckResult("advice", "certificate", f"{path} cannot be read ({error.strerror}); restore it.")
+            continue
+        if until is None:
+            yield CheckResult("advice", "certificate", f"{path} holds no certificate; restore it.")
+        elif until - RENEWED_BEFORE <= moment_of(now):
+            work = "`arbitrage certificates --out FOLDER` makes another" if path == files.ca else RENEW
+            yield CheckResult("advice", "certificate", f"{path} ends on {until:%Y-%m-%d}; {work}.")
+        else:
+            yield CheckResult("ok", "certificate", f"{path}, until {until:%Y-%m-%d}")
 
 
 def load_finding(load: ExpectedLoad, partitions: int, bots_per_exchange: int) -> CheckResult:
