@@ -14,7 +14,7 @@ import yaml
 
 from launch.cli.commands import parser_of_commands
 from launch.config.configuration import ENVIRONMENT
-from launch.setup.login_files import LOGIN_VARIABLES
+from launch.setup.service_logins import LOGIN_VARIABLES
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text())
