@@ -1,9 +1,7 @@
 """A MongoDB that takes nothing but TLS, with a certificate of ours, reached as a session reaches it."""
 
-import asyncio
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,62 +10,19 @@ import pytest
 from launch.cli.doctor import configured_findings
 from launch.config.configuration import Configuration
 from launch.sessions.paper import paper_settings
-from launch.setup.authority_folder import AuthorityFiles
-from launch.setup.service_logins import configured_mongodb
 from session.certificate_issuing import SERVER_DAYS, moment_of
 from session.clock import wall_now
-from session.logins import Address
 from store.errors import StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore
-from store.server.embedded_mongod import OPTIONS, EmbeddedMongod
 from store.server.mongo_client import check_reachable, connect
-from streams.broker.embedded_broker import free_ports
-from tests.service_process import ServiceProcess
-from tests.services import LOGIN, MONGODB_KEY, wait_primary
+from tests.secured_services import MONGODB_LOGINS, SecuredMongod, secured_mongod
 from tests.tls_server import certificate_server, made_certificates
-
-LOGINS = {"ARBITRAGE_MONGODB_USER": LOGIN.user, "ARBITRAGE_MONGODB_PASSWORD": LOGIN.password}
-
-
-@dataclass(frozen=True)
-class SecuredMongod:
-    files: AuthorityFiles
-    port: int
-
-    def configured(self, ca: Path | None = None, host: str = "127.0.0.1", option: str = "replicaSet=rs0") -> Address:
-        """The address with the login, as a session's processes get it."""
-        config = Configuration(
-            mongodb=f"mongodb://{host}:{self.port}/?{option}", mongodb_ca=None if ca is None else str(ca)
-        )
-        return Address(*configured_mongodb(config, LOGINS))
 
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredMongod]:
-    home = tmp_path_factory.mktemp("secured")
-    files = made_certificates(home / "certificates", "db.example")
-    # at first it takes plain text too, for the set-up of the embedded one
-    words = ("--tlsMode", "preferTLS", "--tlsCAFile", str(files.ca), "--tlsAllowConnectionsWithoutCertificates")
-    certificate = ("--tlsCertificateKeyFile", str(files.server("db.example")))
-    (port,) = free_ports(1)
-    mongod = EmbeddedMongod(home, port, (*OPTIONS, *words, *certificate), MONGODB_KEY)
-    mongod.prepare()
-    # 127.0.0.2 is in no certificate
-    command = tuple("127.0.0.1,127.0.0.2" if word == "127.0.0.1" else word for word in mongod.command())
-    process = ServiceProcess(command, Address(mongod.uri, LOGIN), home / "mongod.out")
-    process.start()
-    try:
-        asyncio.run(plain_text_off(process))
-        yield SecuredMongod(files, port)
-    finally:
-        process.stop()
-
-
-async def plain_text_off(process: ServiceProcess) -> None:
-    await wait_primary(process)
-    client = connect(process.address)
-    await client.admin.command("setParameter", 1, tlsMode="requireTLS")
-    client.close()
+    with secured_mongod(tmp_path_factory.mktemp("secured")) as service:
+        yield service
 
 
 async def test_the_store_works_over_tls(secured: SecuredMongod) -> None:
@@ -108,7 +63,7 @@ async def test_an_expired_certificate_is_refused(tmp_path: Path) -> None:
 def test_the_doctor_says_what_a_certificate_is_worth(secured: SecuredMongod, tmp_path: Path) -> None:
     uri = f"mongodb://127.0.0.1:{secured.port},127.0.0.2:{secured.port}/?replicaSet=rs0"
     config = Configuration(mongodb=uri, mongodb_ca=str(secured.files.ca))
-    own, other = (one for one in configured_findings(config, LOGINS) if "certificate" in one.subject)
+    own, other = (one for one in configured_findings(config, MONGODB_LOGINS) if "certificate" in one.subject)
     assert (own.state, "has one until 20" in own.text) == ("ok", True)
     assert (other.state, "not valid for '127.0.0.2'" in other.text) == ("missing", True)
     soon = made_certificates(tmp_path, at=moment_of(wall_now()) - timedelta(days=SERVER_DAYS - 20))
