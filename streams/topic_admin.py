@@ -189,6 +189,9 @@ def _fault_of(error: OSError) -> tuple[str, str]:
         return error.verify_message.rstrip("."), ADVICE_ON_CERTIFICATES
     if isinstance(error, SSLError):
         return error.reason or str(error), ADVICE_ON_TLS
+    if isinstance(error, ConnectionResetError) and not error.errno:
+        # by asyncio itself, where a handshake is broken off
+        return "connection closed", ADVICE_ON_TLS
     return os.strerror(error.errno) if error.errno else str(error), IS_IT_THERE
 
 

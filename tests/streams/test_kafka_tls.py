@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from session.logins import Address, Login, login_of
+from session.logins import Address, Login
 from streams.broker.topic_access import TopicUser, ensure_users
 from streams.errors import StreamError, StreamUnavailableError
 from streams.topic_admin import check_reachable, client_settings, ensure_input_log, ensure_topics, is_answering
@@ -75,15 +75,16 @@ async def test_plain_text_gets_no_answer(secured: SecuredKafka) -> None:
         await check_reachable(plain, 2.0)
 
 
-async def test_a_kafka_without_tls_is_not_reached_with_it(secured: SecuredKafka) -> None:
-    """A server that closes what it does not understand, as Kafka does."""
+@pytest.mark.parametrize("answer", [b"", b"not TLS"])
+async def test_a_server_without_tls_is_not_reached_with_it(answer: bytes) -> None:
+    """It hangs up on what it does not understand, as Kafka does, or says something else."""
 
-    async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"not TLS")
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(answer)
         writer.close()
 
-    server = await asyncio.start_server(close, "127.0.0.1", 0)
-    async with server:
+    async with await asyncio.start_server(refuse, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
-        with pytest.raises(StreamUnavailableError, match="does it listen with TLS there"):
-            await check_reachable(Address(f"127.0.0.1:{port}", login_of(secured.configured())))
+        with pytest.raises(StreamUnavailableError, match=r"\([a-z_ ]+\); does it listen with TLS there"):
+            await check_reachable(Address(f"127.0.0.1:{port}", replace(LOGIN, protocol="SASL_SSL")))
