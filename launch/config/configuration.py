@@ -177,7 +177,7 @@ class Configuration(BaseModel):
     @classmethod
     def _are_separated(cls, hosts: object) -> object:
         """A variable of the environment has them with commas."""
-        return hosts.lower().replace(" ", "").split(",") if isinstance(hosts, str) else hosts
+        return hosts.replace(" ", "").split(",") if isinstance(hosts, str) else hosts
 
     _file: str = PrivateAttr(default=DEFAULT_FILE)
 

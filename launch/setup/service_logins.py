@@ -173,7 +173,8 @@ def _check_sent_by_tls(uri: str, plain_text_hosts: tuple[str, ...]) -> None:
 
 def _strangers(address: str, plain_text_hosts: tuple[str, ...]) -> Iterator[str]:
     """Hosts on networks that others may read."""
-    return (host for host, _ in places_of(address) if not _is_local(host) and host not in plain_text_hosts)
+    named = {host.lower() for host in plain_text_hosts}
+    return (host for host, _ in places_of(address) if not _is_local(host) and host not in named)
 
 
 def _is_local(host: str) -> bool:

@@ -153,7 +153,7 @@ def test_hosts_whose_network_nobody_else_reads_are_named_by_the_user() -> None:
         {
             "ARBITRAGE_KAFKA": "kafka:9092",
             "ARBITRAGE_MONGODB": "mongodb://MongoDB/",
-            "ARBITRAGE_PLAIN_TEXT_HOSTS": "kafka, mongodb",
+            "ARBITRAGE_PLAIN_TEXT_HOSTS": "Kafka, mongodb",
         },
     )
     login = configured_kafka_login(config, PLAIN)
