@@ -5,6 +5,8 @@ import os
 import struct
 from collections.abc import Mapping
 from concurrent.futures import Future
+from functools import cache
+from ssl import SSLCertVerificationError, SSLContext, SSLError, create_default_context
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -43,6 +45,10 @@ TRANSIENT_ERRORS = (
 API_VERSIONS_REQUEST = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 """ApiVersions 0 without a client id: the only request that a broker answers before a login."""
 
+IS_IT_THERE = "is it running there?"
+ADVICE_ON_CERTIFICATES = "its certificate must be valid today, for this host, and signed by the authority in kafka_ca."
+ADVICE_ON_TLS = "does it listen with TLS there? Without, ARBITRAGE_KAFKA_PROTOCOL is SASL_PLAINTEXT."
+
 
 async def check_reachable(address: str, seconds: float = CONNECT_SECONDS) -> None:
     """Return once Kafka at `address` (host:port, several with commas) has answered a metadata request.
@@ -60,7 +66,8 @@ async def check_reachable(address: str, seconds: float = CONNECT_SECONDS) -> Non
         except KafkaException as error:
             if steady_now() >= deadline:
                 raise StreamUnavailableError(
-                    f"the server at {address} did not answer as Kafka within {seconds:.0f} s ({reason_of(error)})."
+                    f"the server at {address} did not answer as Kafka within {seconds:.0f} s ({reason_of(error)})"
+                    f"{'.' if _asks_for_tls(address) else '; if it asks for TLS, set a login and kafka_ca.'}"
                 ) from None
 
 
@@ -68,12 +75,10 @@ async def is_answering(address: str, seconds: float, answer_seconds: float) -> b
     """Whether a host at `address` accepts a connection within `seconds`, which even a busy one does, and
     answers within `answer_seconds`, which a frozen one does not.
 
-    Behind TLS only the connection is looked at. Raises StreamRejectedError where the address is invalid.
+    Raises StreamRejectedError where the address is invalid.
     """
-    login = login_of(address)
-    request = b"" if login is not None and login.protocol == "SASL_SSL" else API_VERSIONS_REQUEST
     try:
-        await _connect(address, seconds, request, answer_seconds)
+        await _connect(address, seconds, API_VERSIONS_REQUEST, answer_seconds)
     except StreamUnavailableError:
         return False
     return True
@@ -149,9 +154,11 @@ def reason_of(error: KafkaException) -> str:
 
 
 async def _connect(address: str, seconds: float, request: bytes = b"", answer_seconds: float = 0) -> None:
-    """Return once one of the hosts accepts a connection and answers the request, if any. The library itself does not
-    report why none does."""
-    fault = "no host named"
+    """Return once one of the hosts accepts a connection, with the TLS that is asked for, and answers the request, if
+    any. The library itself does not report why none does."""
+    login = login_of(address)
+    context = _tls_context(login.ca) if login is not None and _asks_for_tls(address) else None
+    fault, advice = "no host named", IS_IT_THERE
     for host_port in address.split(","):
         host, _, port = host_port.strip().rpartition(":")
         if not host or not port.isdecimal():
@@ -160,16 +167,43 @@ async def _connect(address: str, seconds: float, request: bytes = b"", answer_se
             async with asyncio.timeout(seconds):
                 reader, writer = await asyncio.open_connection(host, int(port))
             try:
+                if context is not None:
+                    # its handshake is the broker's own work, as an answer is
+                    async with asyncio.timeout(answer_seconds or seconds):
+                        await writer.start_tls(context, server_hostname=host)
                 if not request or await _gets_answer(reader, writer, request, answer_seconds):
                     return
             finally:
                 writer.close()
-            fault = "connection closed"
-        except TimeoutError:
-            fault = "no answer in time"
+            fault, advice = "connection closed", IS_IT_THERE
         except OSError as error:
-            fault = os.strerror(error.errno) if error.errno else str(error)
-    raise StreamUnavailableError(f"Kafka at {address} is unreachable ({fault.lower()}); is it running there?")
+            fault, advice = _fault_of(error)
+    raise StreamUnavailableError(f"Kafka at {address} is unreachable ({fault.lower()}); {advice}")
+
+
+def _fault_of(error: OSError) -> tuple[str, str]:
+    """Why a connection failed, and what to look at."""
+    if isinstance(error, TimeoutError):
+        return "no answer in time", IS_IT_THERE
+    if isinstance(error, SSLCertVerificationError):
+        return error.verify_message.rstrip("."), ADVICE_ON_CERTIFICATES
+    if isinstance(error, SSLError):
+        return error.reason or str(error), ADVICE_ON_TLS
+    if isinstance(error, ConnectionResetError) and not error.errno:
+        # by asyncio itself, where a handshake is broken off
+        return "connection closed", ADVICE_ON_TLS
+    return os.strerror(error.errno) if error.errno else str(error), IS_IT_THERE
+
+
+def _asks_for_tls(address: str) -> bool:
+    login = login_of(address)
+    return login is not None and login.protocol == "SASL_SSL"
+
+
+@cache
+def _tls_context(ca: str) -> SSLContext:
+    """Made once, since reading the system's authorities takes longer than a connection."""
+    return create_default_context(cafile=ca or None)
 
 
 async def _gets_answer(

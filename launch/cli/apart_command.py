@@ -10,8 +10,9 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import PaperOptions, check_paper, paper_session, paper_settings
 from launch.setup.data_dir import make_private, write_atomically
-from launch.setup.login_files import OwnLogins, own_logins, without_login, write_logins
+from launch.setup.login_files import OwnLogins, own_logins, write_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR, LoginRights
+from launch.setup.service_logins import without_login
 from market.decide.settings import Settings
 from session.logins import Login, Mechanism, Protocol
 from session.session import Session

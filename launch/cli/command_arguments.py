@@ -233,6 +233,18 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
     revoke.add_argument("name", metavar="NAME")
 
 
+def add_certificates(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--host",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="host names and IP addresses of servers, each of which gets a certificate (default: localhost)",
+    )
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="default: certificates, in the data folder")
+
+
 def add_exchanges(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=port, default=8100, help="port of all of them (default 8100)")
     parser.add_argument("--seed", type=seed, default=1, help="seed of the prices")

@@ -13,6 +13,7 @@ from launch.cli.command_arguments import (
     add_backtest,
     add_bot,
     add_cep,
+    add_certificates,
     add_chaos,
     add_exchanges,
     add_feed,
@@ -30,7 +31,7 @@ from launch.cli.import_arguments import add_imports, add_sets, run_imports, run_
 from launch.cli.notice_commands import add_notices, run_notices, run_notifier_process
 from launch.config.configuration import Configuration, read_configuration
 from launch.errors import CannotStartError, LaunchError
-from launch.setup.data_dir import bot_name, home_folder, locked, read_session
+from launch.setup.data_dir import CERTIFICATES, bot_name, home_folder, locked, read_session
 from launch.setup.login_files import running_session
 from launch.setup.login_rights import SUPERVISOR
 from launch.supervisor.process_main import Ready, run_process
@@ -73,13 +74,8 @@ def _commands() -> tuple[Command, ...]:
         ("replay", "replay recorded ticks through the same streams, Spark job and bots", add_replay, _replay),
         ("backtest", "backtest on recorded ticks in Spark, without Kafka or MongoDB", add_backtest, _backtest),
         ("sweep", "backtest many parameter sets in one Spark job, with a walk-forward split", add_sweep, _sweep),
-        ("import", "import third-party data into a tick set", add_imports, lambda given: run_imports(given, echo)),
-        (
-            "sets",
-            "list, show, repair and remove tick sets",
-            add_sets,
-            lambda arguments: run_sets_command(arguments, echo),
-        ),
+        ("import", "import third-party data into a tick set", add_imports, _imports),
+        ("sets", "list, show, repair and remove tick sets", add_sets, _sets),
         ("raw-replay", "raw replay: recorded messages through today's feed code", add_raw_replay, _raw_replay),
         (
             "chaos",
@@ -92,6 +88,12 @@ def _commands() -> tuple[Command, ...]:
         ("markets", "list what can be compared with what, and why something is not", add_markets, _markets),
         ("doctor", "check every prerequisite", add_nothing, _doctor),
         ("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
+        (
+            "certificates",
+            "make certificates for Kafka and MongoDB on several machines",
+            add_certificates,
+            _certificates,
+        ),
         ("exchanges", "run the simulated exchanges on their own", add_exchanges, _exchanges),
         ("feed", "run one exchange's price feed of the running session", add_feed, _feed),
         ("bot", "run one bot of the running session, active or on standby", add_bot, _bot),
@@ -181,6 +183,14 @@ def _replay(arguments: argparse.Namespace) -> int:
         return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), echo))
 
 
+def _imports(arguments: argparse.Namespace) -> int:
+    return run_imports(arguments, echo)
+
+
+def _sets(arguments: argparse.Namespace) -> int:
+    return run_sets_command(arguments, echo)
+
+
 def _backtest(arguments: argparse.Namespace) -> int:
     from launch.cli.backtest_command import BacktestOptions, run_backtest_command
 
@@ -249,6 +259,12 @@ def _keys(arguments: argparse.Namespace) -> int:
     from launch.cli.keys_command import run_keys
 
     return run_keys(home_folder(), arguments, echo)
+
+
+def _certificates(arguments: argparse.Namespace) -> int:
+    from launch.cli.certificates_command import run_certificates
+
+    return run_certificates(arguments.out or home_folder() / CERTIFICATES, arguments.host, echo)
 
 
 def _exchanges(arguments: argparse.Namespace) -> int:

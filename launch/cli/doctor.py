@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from ssl import SSLCertVerificationError
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -22,16 +23,19 @@ from launch.config.configuration import Configuration, read_configuration
 from launch.config.expected_load import PARTITION_QUOTES, ExpectedLoad, expected_load
 from launch.errors import CannotStartError
 from launch.sessions.paper import check_paper, named_markets
-from launch.setup.data_dir import is_private, read_session
+from launch.setup.data_dir import CERTIFICATES, is_private, read_session
 from launch.setup.environment import PINS
 from launch.setup.jar_pins import JAR_SETS
 from launch.setup.jars import jar_faults
 from launch.setup.login_files import FOLDER as LOGINS
-from launch.setup.login_files import named_kafka_login, with_logins
+from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from launch.setup.prerequisites import java_fault, java_output, python_fault
+from launch.setup.service_logins import TlsServer, configured_kafka_login, tls_servers
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.priorities import can_write_autogroup, has_autogroups
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
 from session.logins import Address
 from session.session import Session
 from store.errors import StoreError
@@ -45,6 +49,9 @@ GIGABYTE = 1024**3
 NEEDED_MEMORY = 3 * GIGABYTE
 NEEDED_DISK = 5 * GIGABYTE
 ANSWER_SECONDS = 2.0
+DAY_SECONDS = 86_400
+RENEWED_DAYS = 30
+RENEW = "`arbitrage certificates` renews it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,7 @@ def examined(home: Path) -> Iterator[CheckResult]:
     yield chromium_finding(shutil.which)
     yield priorities_finding(has_autogroups(), can_write_autogroup())
     yield rights_finding(home)
+    yield from own_certificate_findings(home, wall_now())
     yield room_finding("memory", psutil.virtual_memory().available, NEEDED_MEMORY)
     yield room_finding("disk", shutil.disk_usage(_existing(home)).free, NEEDED_DISK)
     try:
@@ -205,6 +213,30 @@ def rights_finding(home: Path) -> CheckResult:
     return CheckResult("ok", "data folder", f"{home}, private to this user")
 
 
+def own_certificate_findings(home: Path, now: int) -> Iterator[CheckResult]:
+    """When the certificates end that `arbitrage certificates` made in the data folder; nothing where it made none."""
+    if not (home / CERTIFICATES).exists():
+        return
+    # only now: it takes a library that nothing else here needs
+    from launch.setup.authority_folder import AuthorityFiles, ends_at
+    from session.certificate_issuing import RENEWED_BEFORE, moment_of
+
+    files = AuthorityFiles(home / CERTIFICATES)
+    for path in (files.ca, *map(files.server, files.hosts())):
+        try:
+            until = ends_at(path)
+        except OSError as error:
+            yield CheckResult("advice", "certificate", f"{path} cannot be read ({error.strerror}); restore it.")
+            continue
+        if until is None:
+            yield CheckResult("advice", "certificate", f"{path} holds no certificate; restore it.")
+        elif until - RENEWED_BEFORE <= moment_of(now):
+            work = "`arbitrage certificates --out FOLDER` makes another" if path == files.ca else RENEW
+            yield CheckResult("advice", "certificate", f"{path} ends on {until:%Y-%m-%d}; {work}.")
+        else:
+            yield CheckResult("ok", "certificate", f"{path}, until {until:%Y-%m-%d}")
+
+
 def load_finding(load: ExpectedLoad, partitions: int, bots_per_exchange: int) -> CheckResult:
     """Whether the log has as many partitions as the markets ask for, and how many bots trade on it."""
     assets = "1 asset" if load.assets == 1 else f"{load.assets} assets"
@@ -257,10 +289,38 @@ def session_findings(home: Path, config: Configuration) -> Iterator[CheckResult]
         yield CheckResult("missing", "web port", str(error))
     else:
         yield CheckResult("ok", "web port", f"{config.port} is free; all other ports are picked automatically")
+    yield from configured_findings(config, os.environ)
+
+
+def configured_findings(config: Configuration, environment: Mapping[str, str]) -> Iterator[CheckResult]:
+    """Whether the configured services can be reached with the logins named for them, and until when their
+    certificates are valid."""
+    try:
+        kafka = configured_kafka_login(config, environment)
+        secured = tuple(tls_servers(config, environment))
+    except CannotStartError as error:
+        yield CheckResult("missing", "services", str(error))
+        return
     if config.kafka is not None:
-        yield kafka_finding(Address(config.kafka, named_kafka_login(os.environ)))
+        yield kafka_finding(Address(config.kafka, kafka))
     if config.mongodb is not None:
         yield port_finding("MongoDB", config.mongodb)
+    yield from (served_finding(server, wall_now()) for server in secured)
+
+
+def served_finding(server: TlsServer, now: int) -> CheckResult:
+    """What a server's certificate is worth."""
+    subject, place = f"{server.service}'s certificate", f"{server.host}:{server.port}"
+    try:
+        until = server.certificate_until(ANSWER_SECONDS)
+    except SSLCertVerificationError as error:
+        return CheckResult("missing", subject, f"{place} shows one that is not trusted: {error.verify_message}.")
+    except OSError as error:
+        return CheckResult("missing", subject, f"{place} shows none ({error.strerror or error}).")
+    days = (until.timestamp() - now / MICROSECONDS) / DAY_SECONDS
+    if days < RENEWED_DAYS:
+        return CheckResult("advice", subject, f"{place} has one until {until:%Y-%m-%d}; renew it there.")
+    return CheckResult("ok", subject, f"{place} has one until {until:%Y-%m-%d}")
 
 
 def session_runs(home: Path) -> bool:

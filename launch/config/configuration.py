@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from ssl import create_default_context
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -109,6 +110,12 @@ class Configuration(BaseModel):
     """host:port of a Kafka to use instead of the embedded one."""
     mongodb: str | None = Field(default=None, pattern=r"^mongodb(\+srv)?://\S+$")
     """URI of a MongoDB replica set to use instead of the embedded one."""
+    kafka_ca: str | None = None
+    """File of the authority that signed the certificate of `kafka`; default: those of the system."""
+    mongodb_ca: str | None = None
+    """File of the authority that signed the certificate of `mongodb`, which is reached with TLS then."""
+    plain_text_hosts: tuple[str, ...] = ()
+    """Hosts of `kafka` and `mongodb` that logins may be sent to without TLS."""
     exchanges: tuple[str, ...] = ()
     """Which exchanges take part; none named means all."""
     assets: tuple[str, ...] = ("BTC",)
@@ -154,6 +161,24 @@ class Configuration(BaseModel):
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
 
+    @field_validator("kafka_ca", "mongodb_ca")
+    @classmethod
+    def _has_certificates(cls, path: str | None) -> str | None:
+        """The whole path, since parts may work in other folders."""
+        if path is None:
+            return None
+        try:
+            create_default_context(cafile=path)
+        except OSError:  # of which SSLError is one
+            raise ValueError(f"{path!r} is not a readable file of certificates; name one in PEM") from None
+        return str(Path(path).resolve())
+
+    @field_validator("plain_text_hosts", mode="before")
+    @classmethod
+    def _are_separated(cls, hosts: object) -> object:
+        """A variable of the environment has them with commas."""
+        return hosts.replace(" ", "").split(",") if isinstance(hosts, str) else hosts
+
     _file: str = PrivateAttr(default=DEFAULT_FILE)
 
     @property
@@ -185,6 +210,9 @@ class Configuration(BaseModel):
 ENVIRONMENT = {
     "ARBITRAGE_KAFKA": "kafka",
     "ARBITRAGE_MONGODB": "mongodb",
+    "ARBITRAGE_KAFKA_CA": "kafka_ca",
+    "ARBITRAGE_MONGODB_CA": "mongodb_ca",
+    "ARBITRAGE_PLAIN_TEXT_HOSTS": "plain_text_hosts",
     "ARBITRAGE_BIND": "bind",
     "ARBITRAGE_PORT": "port",
 }

@@ -11,6 +11,9 @@ from typing import TextIO
 from launch.errors import CannotStartError
 from session.session import Session
 
+CERTIFICATES = "certificates"
+"""Where `arbitrage certificates` keeps what it makes, unless another folder is named."""
+
 
 def home_folder() -> Path:
     """`ARBITRAGE_HOME`, else `.data` in the current folder."""

@@ -5,20 +5,19 @@ run as one system user: the files protect against other users, not against each 
 """
 
 import json
-import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
-from urllib.parse import unquote
+from typing import Any
 
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder, read_session, write_atomically
 from launch.setup.login_rights import ROLES, SUPERVISOR, LoginRights
-from session.logins import Address, Login, Mechanism, Protocol
+from launch.setup.service_logins import configured_kafka_login, configured_mongodb
+from session.logins import Address, Login
 from session.session import Session
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import new_key
@@ -30,16 +29,6 @@ TRADES_FOR_REAL = ("sandbox", "live")
 EVERYTHING = LoginRights()
 BY_CERTIFICATE = "authMechanism="
 """In an address that says by itself how it logs in."""
-LOGIN_VARIABLES = (
-    "ARBITRAGE_KAFKA_USER",
-    "ARBITRAGE_KAFKA_PASSWORD",
-    "ARBITRAGE_KAFKA_MECHANISM",
-    "ARBITRAGE_KAFKA_PROTOCOL",
-    "ARBITRAGE_KAFKA_CA",
-    "ARBITRAGE_MONGODB_USER",
-    "ARBITRAGE_MONGODB_PASSWORD",
-)
-"""For services that are configured; read by the command that starts a session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,28 +80,21 @@ def own_logins(home: Path) -> OwnLogins:
 def supervisors_session(session: Session, config: Configuration, environment: Mapping[str, str]) -> Session:
     """With the supervisor's own logins; what each part needs is put into a file for it, which its process reads.
 
-    Raises CannotStartError where a login to a configured service is named by half, or real trading has none for it.
+    Raises CannotStartError where a login to a configured service is named by half or would be sent without TLS, or
+    real trading has none for it.
     """
     own = own_logins(session.home)
-    mongodb, in_address = without_login(session.mongodb)
-    named = {
-        "kafka": named_kafka_login(environment) if config.kafka else None,
-        "mongodb": named_login("MONGODB", environment) or in_address if config.mongodb else None,
-    }
-    if (
-        session.mode in TRADES_FOR_REAL
-        and config.mongodb
-        and named["mongodb"] is None
-        and BY_CERTIFICATE not in mongodb
-    ):
+    named_kafka = configured_kafka_login(config, environment)
+    mongodb, named_mongodb = configured_mongodb(config, environment) if config.mongodb else (str(session.mongodb), None)
+    if session.mode in TRADES_FOR_REAL and config.mongodb and named_mongodb is None and BY_CERTIFICATE not in mongodb:
         raise CannotStartError(
             "mongodb: real trading needs a MongoDB with authentication; set ARBITRAGE_MONGODB_USER and "
             "ARBITRAGE_MONGODB_PASSWORD, or remove `mongodb` to use the embedded one."
         )
     for role in (SUPERVISOR, *ROLES):
         rights = ROLES.get(role, EVERYTHING)
-        kafka = named["kafka"] if config.kafka else own.login(role)
-        mongodb_login = named["mongodb"] if config.mongodb else own.login(role)
+        kafka = named_kafka if config.kafka else own.login(role)
+        mongodb_login = named_mongodb if config.mongodb else own.login(role)
         write_logins(
             session.home,
             role,
@@ -161,51 +143,6 @@ def with_logins(session: Session, role: str) -> Session:
 def running_session(role: str) -> Session:
     """As a process of that role uses it. Raises CannotStartError where no session runs."""
     return with_logins(read_session(home_folder()), role)
-
-
-def named_login(service: str, environment: Mapping[str, str]) -> Login | None:
-    """The environment's. Raises CannotStartError where it names a user without a password or the reverse."""
-    names = [f"ARBITRAGE_{service}_{part}" for part in ("USER", "PASSWORD")]
-    user, password = (environment.get(name, "") for name in names)
-    if bool(user) != bool(password):
-        missing, there = names if not user else reversed(names)
-        raise CannotStartError(f"{there} is set without {missing}; set both or neither.")
-    return Login(user, password) if user else None
-
-
-def named_kafka_login(environment: Mapping[str, str]) -> Login | None:
-    """With the mechanism and the protocol named there; over TLS where none is. Raises CannotStartError."""
-    login = named_login("KAFKA", environment)
-    if login is None:
-        return None
-    chosen: dict[str, Any] = {
-        "mechanism": environment.get("ARBITRAGE_KAFKA_MECHANISM") or "SCRAM-SHA-512",
-        "protocol": environment.get("ARBITRAGE_KAFKA_PROTOCOL") or "SASL_SSL",
-    }
-    for name, known in (("mechanism", get_args(Mechanism)), ("protocol", get_args(Protocol))):
-        if chosen[name] not in known:
-            raise CannotStartError(f"ARBITRAGE_KAFKA_{name.upper()} is {chosen[name]!r}; known are {', '.join(known)}.")
-    return replace(login, **chosen, ca=_named_certificates(environment))
-
-
-def _named_certificates(environment: Mapping[str, str]) -> str:
-    """The whole path, since parts may work in other folders. Raises CannotStartError where it is no file to read."""
-    named = environment.get("ARBITRAGE_KAFKA_CA", "")
-    path = Path(named).resolve()
-    if named and not (path.is_file() and os.access(path, os.R_OK)):
-        raise CannotStartError(f"ARBITRAGE_KAFKA_CA is {named!r}, which is not a readable file; name one in PEM.")
-    return str(path) if named else ""
-
-
-def without_login(uri: str) -> tuple[str, Login | None]:
-    """An address of MongoDB, and the name and password that stood in it."""
-    scheme, mark, rest = uri.partition("://")
-    place, slash, path = rest.partition("/")
-    named, at, hosts = place.rpartition("@")
-    user, colon, password = named.partition(":")
-    if not at or not colon:
-        return uri, None
-    return f"{scheme}{mark}{hosts}{slash}{path}", Login(unquote(user), unquote(password))
 
 
 def _write(path: Path, document: object) -> None:

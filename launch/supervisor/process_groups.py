@@ -12,7 +12,7 @@ import psutil
 
 from exchanges.exchange_credentials import ARM_VARIABLE, is_key_variable, key_variables_of
 from launch.config.configuration import ENVIRONMENT
-from launch.setup.login_files import LOGIN_VARIABLES
+from launch.setup.service_logins import LOGIN_VARIABLES
 from launch.supervisor.priorities import niceness_of
 from notices.channels.channel_secrets import PREFIX as NOTICES_PREFIX
 from session.processes import kind_of

@@ -95,9 +95,20 @@ async def check_reachable(uri: str) -> None:
     try:
         with translated_errors():
             hello = await client.admin.command("hello")
+    except StoreUnavailableError as error:
+        raise StoreUnavailableError(f"{error}{_advice(uri, str(error))}") from error
     finally:
         client.close()
     if not hello.get("setName"):
         raise StoreError(
             "MongoDB must be a replica set, of one node at least: transactions and change streams need it."
         )
+
+
+def _advice(uri: str, reason: str) -> str:
+    """As the end of a sentence, where the reason has to do with TLS."""
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        return "; its certificate must be valid today, for this host, and signed by the authority in mongodb_ca."
+    if "connection closed" in reason and "tls=true" not in uri:
+        return "; if it asks for TLS, set mongodb_ca."
+    return ""

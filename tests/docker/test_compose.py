@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from launch.cli.commands import parser_of_commands
-from launch.config.configuration import ENVIRONMENT
-from launch.setup.login_files import LOGIN_VARIABLES
+from launch.config.configuration import ENVIRONMENT, read_configuration
+from launch.errors import CannotStartError
+from launch.setup.service_logins import LOGIN_VARIABLES, configured_kafka_login, configured_mongodb
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker" / "compose.yaml").read_text())
@@ -35,6 +36,18 @@ def test_every_command_is_one_of_ours() -> None:
 def test_every_variable_of_ours_is_read_by_the_configuration() -> None:
     ours = {name for name in COMPOSE["services"]["arbitrage"]["environment"] if name.startswith("ARBITRAGE_")}
     assert ours <= {*ENVIRONMENT, *LOGIN_VARIABLES}
+
+
+def test_the_logins_of_its_containers_are_not_refused() -> None:
+    environment = COMPOSE["services"]["arbitrage"]["environment"]
+    config = read_configuration(None, environment)
+    login, (_, in_mongodb) = configured_kafka_login(config, environment), configured_mongodb(config, environment)
+    assert login is not None
+    assert (login.user, login.protocol) == ("arbitrage", "SASL_PLAINTEXT")
+    assert in_mongodb is not None
+    without = {name: value for name, value in environment.items() if name != "ARBITRAGE_PLAIN_TEXT_HOSTS"}
+    with pytest.raises(CannotStartError, match="would go to kafka without TLS"):
+        configured_kafka_login(read_configuration(None, without), without)
 
 
 @pytest.mark.parametrize(("service", "variable"), [("kafka", "ARBITRAGE_KAFKA"), ("mongodb", "ARBITRAGE_MONGODB")])

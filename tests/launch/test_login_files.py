@@ -14,17 +14,14 @@ from launch.errors import CannotStartError
 from launch.sessions.paper import PaperOptions, paper_session, paper_settings, run_paper
 from launch.setup.data_dir import is_private, locked
 from launch.setup.login_files import (
-    LOGIN_VARIABLES,
     delete_logins,
-    named_kafka_login,
-    named_login,
     own_logins,
     session_logins,
     supervisors_session,
     with_logins,
-    without_login,
 )
 from launch.setup.login_rights import ROLES, SUPERVISOR
+from launch.setup.service_logins import LOGIN_VARIABLES
 from launch.supervisor.process_groups import child_environment
 from session.logins import Address, Login, login_of
 from session.session import Session
@@ -35,12 +32,10 @@ from store.server.database_users import DatabaseUser, ensure_users
 from store.server.documents import COLLECTIONS
 from store.server.mongo_client import connect
 from streams.broker.embedded_broker import free_ports
-from streams.broker.topic_access import spark_options
-from streams.topic_admin import client_settings
 
 DOCS = Path(__file__).parents[2] / "docs" / "security.md"
 MONGODB = {"ARBITRAGE_MONGODB_USER": "erika", "ARBITRAGE_MONGODB_PASSWORD": "her secret"}
-URI = "mongodb://db.example:27017/?replicaSet=rs0"
+URI = "mongodb://db.example:27017/?replicaSet=rs0&tls=true"
 
 
 def session(home: Path, reported: Configuration) -> Session:
@@ -185,43 +180,6 @@ def test_real_trading_takes_no_service_that_asks_nobody(mode: str, tmp_path: Pat
         supervisors_session(real, reported, {})
     assert "\n" not in str(rejected.value)
     assert login_of(supervisors_session(real, reported, MONGODB).mongodb) == Login("erika", "her secret")
-
-
-@pytest.mark.parametrize("missing", sorted(MONGODB))
-def test_half_a_login_is_one_sentence(missing: str) -> None:
-    half = {name: value for name, value in MONGODB.items() if name != missing}
-    with pytest.raises(CannotStartError, match=f"is set without {missing}; set both"):
-        named_login("MONGODB", half)
-
-
-def test_kafka_is_reached_over_tls_unless_it_is_said_otherwise() -> None:
-    named = {"ARBITRAGE_KAFKA_USER": "erika", "ARBITRAGE_KAFKA_PASSWORD": "x"}
-    assert named_kafka_login({}) is None
-    assert named_kafka_login(named) == Login("erika", "x", "SCRAM-SHA-512", "SASL_SSL")
-    plain = named | {"ARBITRAGE_KAFKA_MECHANISM": "PLAIN", "ARBITRAGE_KAFKA_PROTOCOL": "SASL_PLAINTEXT"}
-    assert named_kafka_login(plain) == Login("erika", "x", "PLAIN", "SASL_PLAINTEXT")
-    with pytest.raises(CannotStartError, match="known are SCRAM-SHA-256"):
-        named_kafka_login(named | {"ARBITRAGE_KAFKA_MECHANISM": "GSSAPI"})
-
-
-def test_certificates_of_a_kafka_reach_its_clients_and_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    named = {"ARBITRAGE_KAFKA_USER": "erika", "ARBITRAGE_KAFKA_PASSWORD": "x", "ARBITRAGE_KAFKA_CA": "ca.pem"}
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(CannotStartError, match=r"^ARBITRAGE_KAFKA_CA is 'ca\.pem', which is not a readable file"):
-        named_kafka_login(named)
-    (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----")
-    address = Address("kafka.example:9093", named_kafka_login(named))
-    assert client_settings(address)["ssl.ca.location"] == str(tmp_path / "ca.pem")
-    reported = spark_options(address)
-    assert reported["kafka.ssl.truststore.location"] == str(tmp_path / "ca.pem")
-    assert reported["kafka.ssl.truststore.type"] == "PEM"
-
-
-@pytest.mark.parametrize(
-    "uri", [URI, "mongodb+srv://db.example/", "mongodb://user@db.example/?authMechanism=MONGODB-X509"]
-)
-def test_an_address_without_a_password_stays_as_it_is(uri: str) -> None:
-    assert without_login(uri) == (uri, None)
 
 
 def test_a_damaged_file_of_logins_is_one_sentence(tmp_path: Path) -> None:

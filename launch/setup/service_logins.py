@@ -1,0 +1,203 @@
+"""How the Kafka and the MongoDB that the user configured are reached: their logins, their TLS, and what is refused."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from socket import create_connection
+from ssl import cert_time_to_seconds, create_default_context
+from typing import Any, get_args
+from urllib.parse import quote, unquote
+
+from launch.config.configuration import Configuration
+from launch.errors import CannotStartError
+from session.logins import Login, Mechanism, Protocol
+
+LOGIN_VARIABLES = (
+    "ARBITRAGE_KAFKA_USER",
+    "ARBITRAGE_KAFKA_PASSWORD",
+    "ARBITRAGE_KAFKA_MECHANISM",
+    "ARBITRAGE_KAFKA_PROTOCOL",
+    "ARBITRAGE_MONGODB_USER",
+    "ARBITRAGE_MONGODB_PASSWORD",
+)
+"""Read by the command that starts a session."""
+_IN_DNS = "mongodb+srv:"
+"""An address whose hosts are in the name service; it asks for TLS unless it says otherwise."""
+_SWITCHES = ("tls", "ssl")
+_ACCEPTS_ANYBODY = ("tlsinsecure", "tlsallowinvalidcertificates", "tlsallowinvalidhostnames")
+"""Options of MongoDB's addresses, whose names may have capitals (mongodb.com, "Connection String Options")."""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsServer:
+    """One server, and the file of the authority that its certificate must be of (None: the system's)."""
+
+    service: str
+    host: str
+    port: int
+    ca: str | None
+
+    def certificate_until(self, seconds: float) -> datetime:
+        """When the certificate ends that it shows. Raises ssl.SSLCertVerificationError where it cannot be trusted,
+        OSError where nobody answers."""
+        context = create_default_context(cafile=self.ca)
+        with (
+            create_connection((self.host, self.port), seconds) as connection,
+            context.wrap_socket(connection, server_hostname=self.host) as secured,
+        ):
+            shown: Mapping[str, Any] = secured.getpeercert() or {}
+        return datetime.fromtimestamp(cert_time_to_seconds(shown["notAfter"]), UTC)
+
+
+def configured_kafka_login(config: Configuration, environment: Mapping[str, str]) -> Login | None:
+    """With the mechanism and the protocol named in the environment, over TLS where none is.
+
+    Raises CannotStartError where it is named by half, or would be sent over a network without TLS.
+    """
+    if config.kafka is None:
+        return None
+    login = _named_login("KAFKA", environment)
+    if login is None:
+        if config.kafka_ca is not None:
+            raise CannotStartError(
+                "kafka_ca is set without a login; set ARBITRAGE_KAFKA_USER and ARBITRAGE_KAFKA_PASSWORD, or remove it."
+            )
+        return None
+    chosen: dict[str, Any] = {
+        "mechanism": environment.get("ARBITRAGE_KAFKA_MECHANISM") or "SCRAM-SHA-512",
+        "protocol": environment.get("ARBITRAGE_KAFKA_PROTOCOL") or "SASL_SSL",
+    }
+    for name, known in (("mechanism", get_args(Mechanism)), ("protocol", get_args(Protocol))):
+        if chosen[name] not in known:
+            raise CannotStartError(f"ARBITRAGE_KAFKA_{name.upper()} is {chosen[name]!r}; known are {', '.join(known)}.")
+    if chosen["protocol"] == "SASL_PLAINTEXT":
+        _check_plain_kafka(config)
+    return replace(login, **chosen, ca=config.kafka_ca or "")
+
+
+def configured_mongodb(config: Configuration, environment: Mapping[str, str]) -> tuple[str, Login | None]:
+    """Its address with the options of TLS and without a login, and the login.
+
+    Raises CannotStartError where the login is named by half, or would be sent over a network without TLS, or where the
+    address contradicts `mongodb_ca`.
+    """
+    address, in_address = without_login(config.mongodb or "")
+    login = _named_login("MONGODB", environment) or in_address
+    if config.mongodb_ca is not None:
+        address = _with_authority(address, config.mongodb_ca)
+    if login is not None:
+        _check_sent_by_tls(address, config.plain_text_hosts)
+    return address, login
+
+
+def without_login(uri: str) -> tuple[str, Login | None]:
+    """An address of MongoDB, and the name and password that stood in it."""
+    scheme, mark, rest = uri.partition("://")
+    place, slash, path = rest.partition("/")
+    named, at, hosts = place.rpartition("@")
+    user, colon, password = named.partition(":")
+    if not at or not colon:
+        return uri, None
+    return f"{scheme}{mark}{hosts}{slash}{path}", Login(unquote(user), unquote(password))
+
+
+def is_encrypted(uri: str) -> bool:
+    """Whether an address of MongoDB asks for TLS."""
+    options = _options(uri)
+    named = [options[name] for name in _SWITCHES if name in options]
+    return named[0].lower() == "true" if named else uri.startswith(_IN_DNS)
+
+
+def places_of(address: str, default_port: int = 27017) -> Iterator[tuple[str, int]]:
+    """Hosts of an address of Kafka or MongoDB, in small letters, with their ports."""
+    places = address.rpartition("://")[2].partition("/")[0].partition("?")[0].rpartition("@")[2]
+    for place in map(str.strip, places.lower().split(",")):
+        host, _, port = place.rpartition(":")
+        if host and port.isdecimal():
+            yield host.strip("[]"), int(port)
+        else:
+            yield place.strip("[]"), default_port
+
+
+def tls_servers(config: Configuration, environment: Mapping[str, str]) -> Iterator[TlsServer]:
+    """The servers of configured services that have certificates, as far as the addresses name them.
+
+    Raises CannotStartError as `configured_kafka_login` and `configured_mongodb`.
+    """
+    login = configured_kafka_login(config, environment)
+    if config.kafka is not None and login is not None and login.protocol == "SASL_SSL":
+        yield from (TlsServer("Kafka", *place, login.ca or None) for place in places_of(config.kafka))
+    if config.mongodb is not None:
+        address, _ = configured_mongodb(config, environment)
+        if is_encrypted(address) and not address.startswith(_IN_DNS):
+            ca = next((unquote(value) for name, value in _options(address).items() if name == "tlscafile"), None)
+            yield from (TlsServer("MongoDB", *place, ca) for place in places_of(address))
+
+
+def _named_login(service: str, environment: Mapping[str, str]) -> Login | None:
+    names = [f"ARBITRAGE_{service}_{part}" for part in ("USER", "PASSWORD")]
+    user, password = (environment.get(name, "") for name in names)
+    if bool(user) != bool(password):
+        missing, there = names if not user else reversed(names)
+        raise CannotStartError(f"{there} is set without {missing}; set both or neither.")
+    return Login(user, password) if user else None
+
+
+def _check_plain_kafka(config: Configuration) -> None:
+    if config.kafka_ca is not None:
+        raise CannotStartError(
+            "kafka_ca is set, but ARBITRAGE_KAFKA_PROTOCOL is SASL_PLAINTEXT, which has no TLS; remove one of them."
+        )
+    for host in _strangers(config.kafka or "", config.plain_text_hosts):
+        raise CannotStartError(
+            f"kafka: the login would go to {host} without TLS; set ARBITRAGE_KAFKA_PROTOCOL to SASL_SSL and kafka_ca "
+            "to its authority, or, where nobody else can read that network, add the host to plain_text_hosts."
+        )
+
+
+def _check_sent_by_tls(uri: str, plain_text_hosts: tuple[str, ...]) -> None:
+    for host in _strangers(uri, plain_text_hosts):
+        if not is_encrypted(uri):
+            raise CannotStartError(
+                f"mongodb: the login would go to {host} without TLS; set mongodb_ca to its authority (or tls=true in "
+                "the address), or, where nobody else can read that network, add the host to plain_text_hosts."
+            )
+        accepts = next((name for name in _ACCEPTS_ANYBODY if _options(uri).get(name, "").lower() == "true"), None)
+        if accepts is not None:
+            raise CannotStartError(
+                f"mongodb: with {accepts} in the address the login would go to whoever answers for {host}; remove it, "
+                "and set mongodb_ca to the authority of its certificate."
+            )
+
+
+def _strangers(address: str, plain_text_hosts: tuple[str, ...]) -> Iterator[str]:
+    """Hosts on networks that others may read."""
+    named = {host.lower() for host in plain_text_hosts}
+    return (host for host, _ in places_of(address) if not _is_local(host) and host not in named)
+
+
+def _is_local(host: str) -> bool:
+    """Loopback by its address, since only that name surely has one; or a Unix socket, whose path is quoted."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.startswith("%2f")
+
+
+def _with_authority(uri: str, ca: str) -> str:
+    options = _options(uri)
+    if "tlscafile" in options:
+        raise CannotStartError("mongodb_ca is set, and the address of mongodb has a tlsCAFile; remove one of them.")
+    if not is_encrypted(uri) and any(name in options for name in _SWITCHES):
+        raise CannotStartError("mongodb_ca is set, but the address of mongodb switches TLS off; remove one of them.")
+    place, mark, named = uri.partition("?")
+    slash = "" if mark or "/" in place.partition("://")[2] else "/"
+    added = "" if any(name in options for name in _SWITCHES) else "tls=true&"
+    return f"{place}{slash}?{named}{'&' if named else ''}{added}tlsCAFile={quote(ca)}"
+
+
+def _options(uri: str) -> dict[str, str]:
+    """By their names in small letters."""
+    pairs = (pair.partition("=") for pair in uri.partition("?")[2].replace(";", "&").split("&") if pair)
+    return {name.lower(): value for name, _, value in pairs}

@@ -1,0 +1,141 @@
+"""A Kafka and a mongod that ask for TLS, with certificates of ours, as docs/security.md sets them up."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from launch.config.configuration import Configuration
+from launch.errors import CannotStartError
+from launch.setup.authority_folder import AuthorityFiles
+from launch.setup.data_dir import home_folder
+from launch.setup.jars import broker_classpath
+from launch.setup.prerequisites import checked_java
+from launch.setup.service_logins import configured_kafka_login, configured_mongodb
+from session.certificate_issuing import SERVER_DAYS, moment_of
+from session.clock import wall_now
+from session.logins import Address, Login
+from store.errors import StoreError
+from store.server.embedded_mongod import OPTIONS, EmbeddedMongod
+from store.server.mongo_client import connect
+from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
+from streams.broker.topic_access import jaas_of
+from tests.service_process import ServiceProcess
+from tests.services import LOGIN, MONGODB_KEY, START_SECONDS, wait_primary
+from tests.tls_server import made_certificates
+
+LISTENERS = ("CLIENT", "EXPIRED", "ELSEWHERE")
+"""In the order of their ports: a certificate for 127.0.0.1, a former one, and the first at an address that it lacks."""
+
+
+MONGODB_LOGINS = {"ARBITRAGE_MONGODB_USER": LOGIN.user, "ARBITRAGE_MONGODB_PASSWORD": LOGIN.password}
+
+
+@dataclass(frozen=True)
+class SecuredKafka:
+    files: AuthorityFiles
+    ports: Mapping[str, int]
+
+    def place(self, listener: str) -> str:
+        return f"127.0.0.{2 if listener == 'ELSEWHERE' else 1}:{self.ports[listener]}"
+
+    def configured(self, listener: str = "CLIENT", ca: Path | None = None, login: Login = LOGIN) -> Address:
+        """The address with the login, as a session's processes get it."""
+        config = Configuration(kafka=self.place(listener), kafka_ca=str(ca or self.files.ca))
+        variables = {"USER": login.user, "PASSWORD": login.password, "MECHANISM": login.mechanism}
+        environment = {f"ARBITRAGE_KAFKA_{name}": value for name, value in variables.items()}
+        return Address(config.kafka or "", configured_kafka_login(config, environment))
+
+
+@dataclass(frozen=True)
+class SecuredMongod:
+    files: AuthorityFiles
+    port: int
+
+    def configured(self, ca: Path | None = None, host: str = "127.0.0.1", option: str = "replicaSet=rs0") -> Address:
+        """The address with the login, as a session's processes get it."""
+        config = Configuration(
+            mongodb=f"mongodb://{host}:{self.port}/?{option}", mongodb_ca=None if ca is None else str(ca)
+        )
+        return Address(*configured_mongodb(config, MONGODB_LOGINS))
+
+
+@contextmanager
+def secured_kafka(home: Path) -> Iterator[SecuredKafka]:
+    """A started and ready broker with its data below `home`, stopped at the end."""
+    try:
+        jars, java = broker_classpath(home_folder()), checked_java()
+    except CannotStartError as reason:
+        pytest.skip(str(reason))
+    past = moment_of(wall_now()) - timedelta(days=SERVER_DAYS + 1)
+    expired = home / "expired.pem"
+    expired.write_bytes(made_certificates(home / "made", "kafka.example", at=past).server("kafka.example").read_bytes())
+    files = made_certificates(home / "made")
+    controller_port, *ports = free_ports(1 + len(LISTENERS))
+    broker = EmbeddedBroker(home, jars, ports[0], controller_port, LOGIN, "controller", java)
+    broker.prepare()
+    kafka = SecuredKafka(files, dict(zip(LISTENERS, ports, strict=True)))
+    with (broker.folder / "server.properties").open("a") as properties:
+        properties.write(tls_properties(kafka, controller_port, expired))
+    process = ServiceProcess(broker.command(), kafka.configured(), broker.folder / "broker.out")
+    process.start()
+    try:
+        asyncio.run(wait_ready(process.address, START_SECONDS))
+        yield kafka
+    finally:
+        process.stop()
+
+
+def tls_properties(kafka: SecuredKafka, controller_port: int, expired: Path) -> str:
+    """As docs/security.md has them, with two listeners more; a later line replaces an earlier one."""
+    clients = ",".join(f"{name}://{kafka.place(name)}" for name in LISTENERS)
+    protocols = ",".join(f"{name}:SASL_SSL" for name in LISTENERS)
+    settings = {
+        "listeners": f"{clients},CONTROLLER://127.0.0.1:{controller_port}",
+        "advertised.listeners": clients,
+        "listener.security.protocol.map": f"{protocols},CONTROLLER:SASL_PLAINTEXT",
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": kafka.files.server("kafka.example"),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": kafka.files.ca,
+        "listener.name.expired.ssl.keystore.type": "PEM",
+        "listener.name.expired.ssl.keystore.location": expired,
+        "listener.name.expired.scram-sha-256.sasl.jaas.config": jaas_of(LOGIN),
+        "listener.name.elsewhere.scram-sha-256.sasl.jaas.config": jaas_of(LOGIN),
+    }
+    return "".join(f"{name}={value}\n" for name, value in settings.items())
+
+
+@contextmanager
+def secured_mongod(home: Path) -> Iterator[SecuredMongod]:
+    """A started mongod, primary and without plain text, with its data below `home`, stopped at the end."""
+    files = made_certificates(home / "certificates", "db.example")
+    # at first it takes plain text too, for the set-up of the embedded one
+    words = ("--tlsMode", "preferTLS", "--tlsCAFile", str(files.ca), "--tlsAllowConnectionsWithoutCertificates")
+    certificate = ("--tlsCertificateKeyFile", str(files.server("db.example")))
+    (port,) = free_ports(1)
+    mongod = EmbeddedMongod(home, port, (*OPTIONS, *words, *certificate), MONGODB_KEY)
+    try:
+        mongod.prepare()
+    except StoreError as reason:
+        pytest.skip(str(reason))
+    # 127.0.0.2 is in no certificate
+    command = tuple("127.0.0.1,127.0.0.2" if word == "127.0.0.1" else word for word in mongod.command())
+    process = ServiceProcess(command, Address(mongod.uri, LOGIN), home / "mongod.out")
+    process.start()
+    try:
+        asyncio.run(plain_text_off(process))
+        yield SecuredMongod(files, port)
+    finally:
+        process.stop()
+
+
+async def plain_text_off(process: ServiceProcess) -> None:
+    await wait_primary(process)
+    client = connect(process.address)
+    await client.admin.command("setParameter", 1, tlsMode="requireTLS")
+    client.close()
