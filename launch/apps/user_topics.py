@@ -86,5 +86,8 @@ def login_in(path: Path) -> Login:
         if chosen[name] not in known:
             raise CannotStartError(f"[apps.brokers] login_file: {path}: {name} is one of {', '.join(known)}.")
     if found.get("ca"):
-        chosen["ca"] = str((path.expanduser().parent / found["ca"]).resolve())
+        certificates = (path.expanduser().parent / found["ca"]).resolve()
+        if not certificates.is_file():
+            raise CannotStartError(f"[apps.brokers] login_file: {path}: ca is {found['ca']!r}, which is no file.")
+        chosen["ca"] = str(certificates)
     return Login(**chosen)

@@ -74,6 +74,8 @@ def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
     yield f"runs as a Spark task for each partition of {source.topic}, whose snapshot has at most {most}"
     if source.is_merged and HEALTH in source.sources:
         yield f"with more than one partition each has all rows of {HEALTH}, which belong to no asset"
+    if source.outside.topics:
+        yield "with more than one partition a row of a topic is in that of the base which is its Kafka key"
     dependent = dependent_queries(source.app)
     if dependent:
         where = ", ".join(dependent)

@@ -221,6 +221,7 @@ def test_a_row_has_the_key_that_the_text_names(
         ("user = 'me'\npassword = 'word'\nmechanism = 'GSSAPI'", "mechanism is one of SCRAM-SHA-256"),
         ("user = 'me'\npassword = 'word'\ntoken = 'word'", "token is none of user, password"),
         ("password = 'word", "is not valid TOML"),
+        ("user = 'me'\npassword = 'word'\nca = 'none.pem'", "ca is 'none.pem', which is no file"),
     ],
 )
 def test_a_login_that_cannot_be_used_is_one_sentence_without_it(tmp_path: Path, text: str, problem: str) -> None:
@@ -237,6 +238,7 @@ def test_a_login_is_read_from_a_file_of_the_owners_alone(tmp_path: Path) -> None
     path = tmp_path / "login.toml"
     path.write_text("user = 'me'\npassword = 'word'\nca = 'ca.pem'")
     path.chmod(0o600)
+    (tmp_path / "ca.pem").touch()
     assert login_in(path) == Login("me", "word", "SCRAM-SHA-512", "SASL_SSL", str(tmp_path / "ca.pem"))
     path.chmod(0o644)
     with pytest.raises(CannotStartError, match="must be yours alone"):
