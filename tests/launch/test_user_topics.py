@@ -12,11 +12,14 @@ from typing import Any
 import orjson
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from cep.functions.operator_terms import BrokerTerms, OperatorTerms
 from cep.hosts.app_messages import app_message
 from cep.hosts.hosted_app import HostedApp, app_source
+from cep.hosts.input_log import InputPlace, SourceRow
 from cep.hosts.kafka_addresses import SESSION
+from cep.hosts.kafka_source import ForeignTopic, ReadTopic
 from cep.language.language_errors import AppTextError
 from launch.apps.sink_forwarder import SinkForwarder, SinkPlace, SinkRow, sink_key, sink_row
 from launch.apps.user_topics import login_in, user_brokers
@@ -29,7 +32,7 @@ from streams.errors import StreamUnavailableError
 from streams.latest_rows import LatestRows
 from streams.message_format import row_of
 from streams.records import Record
-from streams.topic_admin import client_settings, ensure_topics
+from streams.topic_admin import client_settings, ensure_app_topic, ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS, TICKS
@@ -173,6 +176,36 @@ async def test_a_topic_that_is_not_there_holds_up_its_sink_alone(
         await following
     assert [vars(one)["reason"] for one in caplog.records if one.message == "sink waits"] == [
         f"topic nowhere does not exist at {session.kafka}; create it first."
+    ]
+
+
+async def test_a_topic_that_is_made_later_is_read_and_what_retention_cut_is_counted(
+    session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    name, topic = f"kafka:{SERVERS}/app-later", "app-later"
+    read = ReadTopic(name, SOURCE.outside.topics[f"kafka:{SERVERS}/app-orders"])
+    source = ForeignTopic(
+        read, InputPlace({f"{name}/0": 1}), lambda start: TopicReader(session.kafka, (topic,), start), 0
+    )
+    await source.open()
+    assert not source.is_behind
+    await ensure_app_topic(session.kafka, topic, 1)
+    writer = TopicWriter(session.kafka)
+    for number in range(9):
+        writer.write(topic, orjson.dumps({"symbol": "BTC", "n": number}))
+    await writer.close(TIMEOUT_SECONDS)
+    client = AdminClient(client_settings(session.kafka))
+    cut = client.delete_records([TopicPartition(topic, 0, 6)])
+    await asyncio.to_thread(lambda: [one.result(30) for one in cut.values()])
+    rows: list[SourceRow] = []
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while len(rows) < 3:
+            rows += await source.next()
+    await source.close()
+    assert [row.offset for row in rows] == [6, 7, 8]
+    assert [vars(one)["reason"] for one in caplog.records if one.name == "cep"] == [
+        f"topic {topic} does not exist at {session.kafka}; create it first.",
+        "Kafka has deleted them before they were read: 5 of partition 0",
     ]
 
 
