@@ -129,6 +129,7 @@ async def written(session: Session) -> None:
     await writer.close(TIMEOUT_SECONDS)
 
 
+@pytest.mark.slow
 async def test_killed_on_both_sides_no_row_is_lost_and_repeats_have_equal_ids(session: Session) -> None:
     await user_brokers(session, SOURCE)
     merger = await input_merger(session, SOURCE, await user_brokers(session, SOURCE))
