@@ -190,7 +190,8 @@ class PartitionConsumer:
             topic=topic,
             partition=partition,
             offset=offset,
-            key=None if key is None else key.decode(),
+            # keys of topics that are none of ours may be any bytes
+            key=None if key is None else key.decode(errors="replace"),
             value=message.value() or b"",
             time=message.timestamp()[1] * 1_000,
         )

@@ -16,7 +16,18 @@ from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 from session.logins import login_of
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
-from streams.topics import ALL_TOPICS, APP_INPUT, APPS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS, UNORDERED_TOPICS
+from streams.topics import (
+    ALL_TOPICS,
+    APP_INPUT,
+    APP_TOPICS,
+    APPS,
+    HEALTH,
+    OPPORTUNITIES,
+    REJECTS,
+    SPREADS,
+    TICKS,
+    UNORDERED_TOPICS,
+)
 
 CONNECT_SECONDS = 4.0
 SLICE_SECONDS = 1.0
@@ -33,7 +44,7 @@ RETAINED_BYTES = {
     APPS: GIGABYTE // 4,
     APP_INPUT: GIGABYTE // 2,
 }
-"""Retention of a topic, all partitions together; of each app's input log."""
+"""Retention of a topic, all partitions together; of each app's input log and other topics."""
 SEGMENT_BYTES = 64 * 1024**2
 TRANSIENT_ERRORS = (
     KafkaError._TIMED_OUT,
@@ -100,6 +111,23 @@ async def ensure_input_log(address: str, topic: str, partitions: int) -> None:
         if steady_now() > deadline:
             raise StreamUnavailableError(f"Kafka at {address} created topic {topic}, and does not list it yet.")
         await SystemClock().sleep(LIST_SECONDS)
+
+
+async def ensure_app_topic(address: str, topic: str, partitions: int) -> None:
+    """Create a topic of an app's where it does not exist; one that does may have any number of partitions.
+
+    Raises StreamUnavailableError, StreamRejectedError.
+    """
+    await check_reachable(address)
+    if topic not in await _partition_counts(_client(address), address):
+        await ensure_input_log(address, topic, partitions)
+
+
+async def check_topic(address: str, topic: str) -> None:
+    """Raises StreamRejectedError where there is no such topic, StreamUnavailableError where nobody answers."""
+    await check_reachable(address)
+    if topic not in await _partition_counts(_client(address), address):
+        raise StreamRejectedError(f"topic {topic} does not exist at {address}; create it first.")
 
 
 async def _ensure(address: str, topics: Mapping[str, int]) -> None:
@@ -228,7 +256,7 @@ async def _partition_counts(client: AdminClient, address: str) -> dict[str, int]
 
 
 def _new_topic(topic: str, partitions: int) -> NewTopic:
-    kind = APP_INPUT if topic.startswith(APP_INPUT) else topic
+    kind = APP_INPUT if topic.startswith(APP_TOPICS) else topic
     config = {
         "retention.ms": str(DAY_MS),
         "retention.bytes": str(RETAINED_BYTES[kind] // partitions),

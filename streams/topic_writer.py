@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -51,7 +52,14 @@ class TopicWriter:
         """Check once that Kafka is reachable. Raises StreamUnavailableError within seconds."""
         await check_reachable(self._address)
 
-    def write(self, topic: str, value: bytes, key: str | None = None, partition: int | None = None) -> None:
+    def write(
+        self,
+        topic: str,
+        value: bytes,
+        key: str | None = None,
+        partition: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         """Queue one row; returns at once. Without a partition it goes to the key's (`topics.partition_of`).
 
         Raises StreamUnavailableError where an earlier row was lost or the buffer is full; StreamRejectedError where
@@ -64,6 +72,7 @@ class TopicWriter:
                 value=value,
                 key=None if key is None else key.encode(),
                 partition=ANY_PARTITION if partition is None else partition,
+                headers=None if headers is None else [(name, text.encode()) for name, text in headers.items()],
                 on_delivery=self._on_delivery,
             )
         except BufferError:

@@ -18,7 +18,11 @@ APPS = "apps"
 """Rows of stream apps (`cep.hosts.app_messages`); key: app. A partition has what came of that partition of the topic
 that the app reads."""
 
-APP_INPUT = "app-input-"
+APP_TOPICS = "app-"
+"""What the names of topics begin with that apps may have in the session's Kafka: their input logs, and others that an
+operator allows (`cep.hosts.kafka_addresses`)."""
+
+APP_INPUT = f"{APP_TOPICS}input-"
 """What the name of every app's own input log begins with (`cep.hosts.input_log`); key: the app. As many partitions as
 `ticks`, and a base is in the same one."""
 

@@ -8,6 +8,18 @@ from cep.parts.app_limits import AppLimits
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerTerms:
+    """What apps may do with a Kafka that is named in their texts. `servers`: so named there. `address`: where it is,
+    host:port, or `session` for the session's own. `login_file`: where its login is, which is nowhere here."""
+
+    servers: str
+    address: str
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    login_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorTerms:
     """`functions`: a folder of Python files; `models`: one of ONNX files. None: there is none, and an app that names
     something of it cannot run."""
@@ -17,3 +29,5 @@ class OperatorTerms:
     limits: AppLimits = field(default_factory=AppLimits)
     addresses: tuple[tuple[str, str], ...] = ()
     """Origins that requests of apps may name, each with the address that stands for it."""
+    brokers: tuple[BrokerTerms, ...] = ()
+    """Those that apps may name, each once."""

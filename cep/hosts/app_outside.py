@@ -6,6 +6,8 @@
 | sink `stream`, `c8streams`, `CREATE SINK STREAM` | each row is in the topic `apps`, under the stream's name |
 | sink `http-call` | each row is a request to `publisher.url` |
 | source `http-call-response` | the responses to one sink's requests, by their status |
+| sink `kafka` | each row is in a topic of the user's own too, with its id |
+| source `kafka` | the rows of topics of the user's own |
 | store `database`, `c8db`, `mongodb`, `CREATE TABLE GLOBAL` | its rows are in MongoDB too, and there next time |
 """
 
@@ -15,6 +17,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from urllib.parse import urlsplit
 
+from cep.hosts.end_options import EndOptions, refused
+from cep.hosts.kafka_ends import KafkaSink, KafkaSource, kafka_sink, kafka_source, topic_name
 from cep.language.app_ends import KINDS, AppEnd, app_ends
 from cep.language.app_tree import App, StreamDefinition, TableDefinition
 from cep.language.expression_tree import Place, ValueType
@@ -25,8 +29,6 @@ METHODS = ("GET", "DELETE", *WITH_BODY)
 MOST_SECONDS = 60.0
 """That one attempt may take."""
 MOST_IN_FLIGHT = 64
-_HERE = ("replication.type", "collection.type")
-"""How a platform copies to its regions, which says nothing here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class StoredTable:
     columns: tuple[tuple[str, ValueType], ...]
 
 
-Outside = LogSink | NamedSink | CallSink | ResponseSource | StoredTable
+Outside = LogSink | NamedSink | CallSink | ResponseSource | KafkaSink | KafkaSource | StoredTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,28 @@ class AppOutside:
     calls: tuple[CallSink, ...] = ()
     responses: tuple[ResponseSource, ...] = ()
     tables: tuple[StoredTable, ...] = ()
+    kafka_sinks: tuple[KafkaSink, ...] = ()
+    kafka_sources: tuple[KafkaSource, ...] = ()
 
     @property
     def sink_streams(self) -> tuple[str, ...]:
-        sinks: tuple[LogSink | NamedSink | CallSink, ...] = (*self.logs, *self.named, *self.calls)
+        sinks: tuple[LogSink | NamedSink | CallSink | KafkaSink, ...]
+        sinks = (*self.logs, *self.named, *self.calls, *self.kafka_sinks)
         return tuple(one.stream for one in sinks)
+
+    @property
+    def kafka_ends(self) -> tuple[KafkaSource | KafkaSink, ...]:
+        return (*self.kafka_sources, *self.kafka_sinks)
+
+    @property
+    def topics(self) -> Mapping[str, tuple[KafkaSource, ...]]:
+        """Topics of the user's own, by their names in the input log (`topic_name`), each with those that read it."""
+        found: dict[str, tuple[KafkaSource, ...]] = {}
+        for source in self.kafka_sources:
+            for topic in source.topics:
+                name = topic_name(source.servers, topic)
+                found[name] = (*found.get(name, ()), source)
+        return found
 
     def responses_to(self, sink: CallSink) -> tuple[ResponseSource, ...]:
         return tuple(one for one in self.responses if one.sink == sink.id)
@@ -127,10 +146,12 @@ def app_outside(app: App) -> AppOutside:
         tuple(one for one in parts if isinstance(one, CallSink)),
         tuple(one for one in parts if isinstance(one, ResponseSource)),
         tuple(one for one in parts if isinstance(one, StoredTable)),
+        tuple(one for one in parts if isinstance(one, KafkaSink)),
+        tuple(one for one in parts if isinstance(one, KafkaSource)),
     )
     for end, part in ends:
-        if (problem := _problem(part, outside)) is not None:
-            raise _refused(end, problem)
+        if (problem := _problem(part, outside) or _kafka_problem(part, outside)) is not None:
+            raise refused(end, problem)
     return outside
 
 
@@ -154,20 +175,35 @@ def _problem(part: Outside, outside: AppOutside) -> str | None:
             return None
 
 
+def _kafka_problem(part: Outside, outside: AppOutside) -> str | None:
+    """As `_problem`, of topics of the user's own."""
+    match part:
+        case KafkaSink() if [one.stream for one in outside.kafka_sinks].count(part.stream) > 1:
+            return "the stream has another sink kafka too; write its rows to a stream for each"
+        case KafkaSink() if topic_name(part.servers, part.topic) in outside.topics:
+            return f"the app reads the topic {part.topic!r} too, and would feed itself; write to another"
+        case KafkaSource():
+            readers = {one: outside.topics[topic_name(part.servers, one)] for one in part.topics}
+            twice = [one for one, found in readers.items() if [who.stream for who in found].count(part.stream) > 1]
+            return f"the stream has another source of the topic {twice[0]!r}; name it once" if twice else None
+        case _:
+            return None
+
+
 def _outside(end: AppEnd, definitions: Mapping[str, StreamDefinition | TableDefinition]) -> Outside:
     definition = definitions[end.name]
     if (end.kind == "store") != isinstance(definition, TableDefinition):
-        raise _refused(end, "a store belongs to a table, a sink or a source to a stream; define it as such")
+        raise refused(end, "a store belongs to a table, a sink or a source to a stream; define it as such")
     columns = tuple((one.name, one.type) for one in definition.columns)
     match end.kind, end.type.lower():
         case "sink", "log" | "logger":
-            options = _Options(end, "prefix", "priority")
+            options = EndOptions(end, "prefix", "priority")
             return LogSink(end.name, options.text("prefix", end.name))
         case "sink", "" | "stream" | "c8streams":
-            options = _Options(end, "stream", "map.type")
+            options = EndOptions(end, "stream", "map.type")
             if options.text("stream", end.name) != end.name:
                 problem = f"its rows are known by the name of the stream, {end.name!r}; give both one name"
-                raise _refused(end, f"stream = {options.text('stream', '')!r}: {problem}")
+                raise refused(end, f"stream = {options.text('stream', '')!r}: {problem}")
             return NamedSink(end.name)
         case "sink", "http-call":
             return _call_sink(end)
@@ -176,25 +212,35 @@ def _outside(end: AppEnd, definitions: Mapping[str, StreamDefinition | TableDefi
         case "store", "" | "c8db" | "database" | "mongodb":
             return _stored_table(end, columns)
         case _:
+            return _kafka_end(end, columns)
+
+
+def _kafka_end(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> KafkaSink | KafkaSource:
+    match end.kind, end.type.lower():
+        case "sink", "kafka":
+            return kafka_sink(end, columns)
+        case "source", "kafka":
+            return kafka_source(end, columns)
+        case _:
             problem = f"no host runs the {end} yet; `arbitrage app test` gives and takes its rows by hand"
             raise AppUnsupportedError(end.at, f"not supported: {problem}")
 
 
 def _call_sink(end: AppEnd) -> CallSink:
     known = ("publisher.url", "method", "headers", "sink.id", "map.type", "connection.timeout", "socket.idle.timeout")
-    options = _Options(end, *known, "on.error", "max.pool.active.connections")
+    options = EndOptions(end, *known, "on.error", "max.pool.active.connections")
     url, method = options.required("publisher.url"), options.text("method", "POST").upper()
     is_url = re.fullmatch(r"https?://[A-Za-z0-9.\-]+(:\d{1,5})?(/[!-~]*)?", url)
     if not is_url or "{{" in url:
-        raise _refused(end, f"publisher.url = {url!r}: write http:// or https://, a host, and a path")
+        raise refused(end, f"publisher.url = {url!r}: write http:// or https://, a host, and a path")
     # a step upwards, however a host may read one, would leave the path that the operator allows
     if re.search(r"/\.{1,2}(?=[/;]|$)|\\|%(2e|2f|5c|25)", re.split(r"[?#]", url)[0], re.IGNORECASE):
-        raise _refused(end, f"publisher.url = {url!r}: write the path without . and .., \\ and %2e, %2f, %5c and %25")
+        raise refused(end, f"publisher.url = {url!r}: write the path without . and .., \\ and %2e, %2f, %5c and %25")
     if method not in METHODS:
-        raise _refused(end, f"method = {method!r}: there are {', '.join(METHODS)}")
+        raise refused(end, f"method = {method!r}: there are {', '.join(METHODS)}")
     on_error = options.text("on.error", "log").lower()
     if on_error not in ("log", "wait"):
-        raise _refused(end, f"on.error = {on_error!r}: there are log and wait")
+        raise refused(end, f"on.error = {on_error!r}: there are log and wait")
     idle = options.number("socket.idle.timeout", 6_000, int(MOST_SECONDS * 1_000))
     return CallSink(
         end.at,
@@ -214,27 +260,25 @@ def _headers(end: AppEnd, text: str) -> list[tuple[str, str]]:
     found, quoted = [], re.findall(r"'([^']*)'", text)
     beside = re.sub(r"'[^']*'", "", text).strip(", \t\n")
     if quoted and beside:
-        raise _refused(end, f"headers: write 'Name:value', each in single quotes, and not {beside!r} beside them")
+        raise refused(end, f"headers: write 'Name:value', each in single quotes, and not {beside!r} beside them")
     for one in quoted or ([text] if text else []):
         name, sign, value = one.partition(":")
         if not sign or not re.fullmatch(r"[A-Za-z0-9-]+", name.strip()) or not value.isprintable():
-            raise _refused(end, f"headers: write 'Name:value', each in single quotes, and not {one!r}")
+            raise refused(end, f"headers: write 'Name:value', each in single quotes, and not {one!r}")
         if name.strip().lower() in ("host", "content-length", "transfer-encoding", "connection"):
-            raise _refused(end, f"headers: {name.strip()} follows from the request itself; leave it out")
+            raise refused(end, f"headers: {name.strip()} follows from the request itself; leave it out")
         found.append((name.strip(), value.strip()))
     return found
 
 
 def _response_source(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> ResponseSource:
-    options = _Options(end, "sink.id", "http.status.code", "map.type", "map.enclosing.element")
-    status, element = options.text("http.status.code", "200"), options.text("map.enclosing.element", "$")
+    options = EndOptions(end, "sink.id", "http.status.code", "map.type", "map.enclosing.element")
+    status, element = options.text("http.status.code", "200"), options.element()
     if not _is_status(status):
-        raise _refused(end, f"http.status.code = {status!r}: write three digits, such as 200 or 5..")
-    if not re.fullmatch(r"\$(\.[A-Za-z_]\w*)*(\.\*)?", element):
-        raise _refused(end, f"enclosing.element = {element!r}: write $, $.name or $.*")
+        raise refused(end, f"http.status.code = {status!r}: write three digits, such as 200 or 5..")
     odd = next((name for name, kind in columns if kind in ("decimal", "object")), None)
     if odd is not None:
-        raise _refused(end, f"{odd!r}: a response gives string, bool, int, long, float and double")
+        raise refused(end, f"{odd!r}: a response gives string, bool, int, long, float and double")
     return ResponseSource(end.name, options.required("sink.id"), status, element, columns)
 
 
@@ -251,42 +295,10 @@ def _is_status(pattern: str) -> bool:
 
 
 def _stored_table(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> StoredTable:
-    collection = _Options(end, "collection").text("collection", end.name)
+    collection = EndOptions(end, "collection").text("collection", end.name)
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", collection):
-        raise _refused(end, f"collection = {collection!r}: write a name of letters and digits")
+        raise refused(end, f"collection = {collection!r}: write a name of letters and digits")
     odd = next((name for name, kind in columns if kind == "object"), None)
     if odd is not None:
-        raise _refused(end, f"{odd!r} is an object, which no document keeps")
+        raise refused(end, f"{odd!r} is an object, which no document keeps")
     return StoredTable(end.name, collection, columns)
-
-
-class _Options:
-    """An end's options, all of which are known."""
-
-    def __init__(self, end: AppEnd, *known: str) -> None:
-        self._end = end
-        for name in end.options:
-            if name not in (*known, *_HERE):
-                near = get_close_matches(name, known, n=1)
-                advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-                raise _refused(end, f"the option {name!r} is not known; {advice}")
-        if end.options.get("map.type", "json").lower() != "json":
-            raise _refused(end, f"map type {end.options['map.type']!r}: rows are written and read as json")
-
-    def text(self, name: str, default: str) -> str:
-        return self._end.options.get(name, default)
-
-    def required(self, name: str) -> str:
-        if not self._end.options.get(name):
-            raise _refused(self._end, f"it needs the option {name}")
-        return self._end.options[name]
-
-    def number(self, name: str, default: int, most: int) -> int:
-        text = self.text(name, str(default))
-        if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= most:
-            raise _refused(self._end, f"{name} = {text!r}: write a whole number from 1 to {most}")
-        return int(text)
-
-
-def _refused(end: AppEnd, problem: str) -> AppUnsupportedError:
-    return AppUnsupportedError(end.at, f"not supported: the {end}: {problem}")

@@ -85,14 +85,15 @@ class AppSource:
         """The topics that its streams come from; of several `ticks` is always one, since it moves the clock. Raises
         AppTextError where nothing would ever come in."""
         topics = dict.fromkeys(stream.topic for stream in read_streams(self.app))
-        if not topics and not any(isinstance(one, TriggerDefinition) for one in self.app.definitions):
-            problem = "the app reads no stream of the product and has no trigger, so nothing would ever come in"
-            raise AppTextError(Place(1, 1), problem)
+        of_users = dict.fromkeys(self.outside.topics)
+        if not topics and not of_users and not any(isinstance(one, TriggerDefinition) for one in self.app.definitions):
+            problem = "the app reads no stream of the product and no topic, and has no trigger"
+            raise AppTextError(Place(1, 1), f"{problem}, so nothing would ever come in")
         # what its tables had comes first, whatever has the same time
         given = {TABLES: None} if self.outside.tables else {}
         asked = {CALLS: None} if self.outside.calls else {}
-        is_alone = len(topics) == 1 and STORE not in topics and not given and not asked
-        return tuple(topics) if is_alone else tuple(given | {TICKS: None} | topics | asked)
+        is_alone = len(topics) == 1 and STORE not in topics and not (given or asked or of_users)
+        return tuple(topics) if is_alone else tuple(given | {TICKS: None} | topics | asked | of_users)
 
     @cached_property
     def outside(self) -> AppOutside:

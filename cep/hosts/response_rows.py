@@ -1,11 +1,13 @@
-"""Rows of the responses to an app's requests. Pure: JSON in, values by column out."""
+"""Rows of the responses to an app's requests, and of Kafka topics of the user's own. Pure: JSON in, values by column
+out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import orjson
 
 from cep.hosts.app_outside import ResponseSource
+from cep.hosts.kafka_ends import KafkaSource
 from cep.language.expression_tree import ValueType
 
 EVENT = "event"
@@ -17,18 +19,32 @@ def response_rows(source: ResponseSource, body: bytes) -> list[tuple[Any, ...]]:
     """The objects at `element`, one or a list of them; a name that an object lacks is null. `$.*`: the objects one
     level down, and where there are none the object itself. Raises ValueError where there is none, or a value is not
     what its column says."""
+    return [_values(source.columns, row) for row in _objects(source.element, body)]
+
+
+def message_rows(source: KafkaSource, message: bytes) -> list[tuple[Any, ...]]:
+    """As `response_rows`; where the source needs all columns, ValueError too where an object lacks one."""
+    rows = _objects(source.element, message)
+    if source.needs_all:
+        lacking = next((name for row in rows for name, _ in source.columns if name not in row), None)
+        if lacking is not None:
+            raise ValueError(f"{lacking!r} is missing")
+    return [_values(source.columns, row) for row in rows]
+
+
+def _objects(element: str, body: bytes) -> list[Mapping[str, Any]]:
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise ValueError(f"no JSON ({error})") from error
-    for name in source.element.split(".")[1:]:
+    for name in element.split(".")[1:]:
         found = _below(found, name)
     rows = found if isinstance(found, list) else [found]
     if not all(isinstance(row, dict) for row in rows):
-        raise ValueError(f"no object at {source.element}")
+        raise ValueError(f"no object at {element}")
     if len(rows) > MOST_ROWS:
         raise ValueError(f"{len(rows):,} rows, and {MOST_ROWS:,} are allowed")
-    return [_values(source, _inner(row)) for row in rows]
+    return [_inner(row) for row in rows]
 
 
 def _below(found: Any, name: str) -> Any:
@@ -46,8 +62,8 @@ def _inner(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return inner if len(row) == 1 and isinstance(inner, dict) else row
 
 
-def _values(source: ResponseSource, row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(_value(name, kind, row.get(name)) for name, kind in source.columns)
+def _values(columns: Iterable[tuple[str, ValueType]], row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(_value(name, kind, row.get(name)) for name, kind in columns)
 
 
 def _value(name: str, kind: ValueType, value: Any) -> Any:

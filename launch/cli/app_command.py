@@ -12,6 +12,8 @@ from cep.hosts.app_outside import app_outside
 from cep.hosts.call_addresses import address_of
 from cep.hosts.hosted_app import AppSource, output_streams
 from cep.hosts.input_log import CALLS, TABLES
+from cep.hosts.kafka_addresses import SESSION, denial
+from cep.hosts.kafka_ends import KAFKA, KafkaSource
 from cep.hosts.partition_independence import dependent_queries
 from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
@@ -72,6 +74,8 @@ def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
     yield f"runs as a Spark task for each partition of {source.topic}, whose snapshot has at most {most}"
     if source.is_merged and HEALTH in source.sources:
         yield f"with more than one partition each has all rows of {HEALTH}, which belong to no asset"
+    if source.outside.topics:
+        yield "with more than one partition a row of a topic is in that of the base which is its Kafka key"
     dependent = dependent_queries(source.app)
     if dependent:
         where = ", ".join(dependent)
@@ -83,7 +87,9 @@ def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
 def _origin(source: AppSource) -> str:
     if not source.is_merged:
         return f"of the topic {source.topic}"
-    places = (_NOT_TOPICS.get(one, f"the topic {one}") for one in source.sources if one != TABLES)
+    of_users = source.outside.topics
+    named = {name: f"the topic {name.removeprefix(f'{KAFKA}:')}" for name in of_users} | _NOT_TOPICS
+    places = (named.get(one, f"the topic {one}") for one in source.sources if one != TABLES)
     return f"of {' and '.join(places)}, merged into the topic {source.topic}"
 
 
@@ -100,8 +106,22 @@ def _outside(source: AppSource) -> Iterator[str]:
         yield f"sink {call.stream}: {call.method} {call.url}, {place}"
         for source_ in outside.responses_to(call):
             yield f"source {source_.stream}: responses to that with the status {source_.status}"
+    yield from _topics(source)
     for table in outside.tables:
         yield f"table {table.table}: kept in MongoDB, collection {table.collection!r} of this app"
+
+
+def _topics(source: AppSource) -> Iterator[str]:
+    """A line for each source and sink that is a Kafka topic of the user's own."""
+    brokers = {one.servers: one for one in source.terms.brokers}
+    for end in source.outside.kafka_ends:
+        kind, topics = ("source" if isinstance(end, KafkaSource) else "sink"), ", ".join(end.topics)
+        broker = brokers.get(end.servers)
+        if broker is None or denial(end, broker) is not None:
+            place = "not allowed here; see [apps.brokers]"
+        else:
+            place = "of the session's Kafka" if broker.address == SESSION else f"mapped to {broker.address}"
+        yield f"{kind} {end.stream}: the topic {topics} of {end.servers}, {place}"
 
 
 def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -97,16 +97,17 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
     if kept:
         return kept
     session = _named_session(home, name)
-    if source.outside.calls:
+    if source.outside.calls or source.outside.topics:
+        lacking = "no responses to the app's requests" if source.outside.calls else "no rows of the app's own topics"
         raise CannotStartError(
-            f"--replay {name}: has no responses to the app's requests; they are recorded where this version of the "
-            "app, with the same --var, was run on the session while that was recorded with --record."
+            f"--replay {name}: has {lacking}; they are recorded where this version of the app, with the same --var, "
+            "was run on the session while that was recorded with --record."
         )
     there = (TICKS,) if session is None else RECORDED
-    lacking = next((one.name for one in read_streams(source.app) if one.topic not in there), None)
-    if lacking is not None:
+    absent = next((one.name for one in read_streams(source.app) if one.topic not in there), None)
+    if absent is not None:
         raise CannotStartError(
-            f"--replay {name}: has no recorded {lacking!r}; apps on `ticks` and `quotes` can be replayed, and of a "
+            f"--replay {name}: has no recorded {absent!r}; apps on `ticks` and `quotes` can be replayed, and of a "
             "session recorded with --record those on `opportunities`, `trades`, `fills` and `rejections` too."
         )
     if session is None and source.is_merged:

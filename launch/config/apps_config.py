@@ -1,13 +1,15 @@
-"""What stream apps may use and take: `[apps]`, `[apps.addresses]`, `[apps.limits]`."""
+"""What stream apps may use and take: `[apps]`, `[apps.addresses]`, `[apps.brokers]`, `[apps.limits]`."""
 
 import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from cep.functions.operator_terms import OperatorTerms
+from cep.functions.operator_terms import BrokerTerms, OperatorTerms
 from cep.hosts.call_addresses import SIMULATED
+from cep.hosts.kafka_addresses import SESSION
+from cep.hosts.kafka_ends import is_topic, normal_servers
 from cep.parts.app_limits import AppLimits
 from launch.errors import CannotStartError
 
@@ -37,6 +39,29 @@ class AppLimitConfiguration(BaseModel):
     worker_bytes: Bytes = _DEFAULT.worker_bytes
 
 
+class BrokerConfiguration(BaseModel):
+    """A Kafka that apps may name."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    address: str
+    """host:port, several with commas; or `session`."""
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    login_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _is_a_broker(self) -> "BrokerConfiguration":
+        if self.address != SESSION and normal_servers(self.address) != self.address:
+            raise ValueError(f"{self.address!r} is no address; write host:port, several with commas, or {SESSION!r}")
+        if self.address == SESSION and self.login_file is not None:
+            raise ValueError("the session's Kafka has its own login; leave login_file out")
+        odd = next((one for one in (*self.reads, *self.writes) if not is_topic(one)), None)
+        if odd is not None:
+            raise ValueError(f"{odd!r} is no name of a topic; write each whole, without wildcards")
+        return self
+
+
 class AppsConfiguration(BaseModel):
     """Folders are relative to the current one."""
 
@@ -50,6 +75,8 @@ class AppsConfiguration(BaseModel):
     """`[apps.addresses]`: where the requests of apps go, by the origin in their texts; others are not made."""
     may_halt: tuple[str, ...] = ()
     """Names of apps whose rows in `Halts` take an exchange off; read where a session starts."""
+    brokers: dict[str, BrokerConfiguration] = Field(default_factory=dict)
+    """`[apps.brokers]`: which topics of a Kafka apps may read and write, by its servers in their texts; no others."""
     limits: AppLimitConfiguration = AppLimitConfiguration()
 
     @field_validator("addresses")
@@ -60,6 +87,14 @@ class AppsConfiguration(BaseModel):
                 raise ValueError(f"{origin!r}: write scheme and host alone, without a path or a slash at the end")
             _check_address(origin, address)
         return addresses
+
+    @field_validator("brokers")
+    @classmethod
+    def _are_servers(cls, brokers: dict[str, BrokerConfiguration]) -> dict[str, BrokerConfiguration]:
+        for servers in brokers:
+            if normal_servers(servers) != servers:
+                raise ValueError(f"{servers!r}: write host:port in small letters, several with commas and no spaces")
+        return brokers
 
 
 def _check_address(origin: str, address: str) -> None:
@@ -82,6 +117,6 @@ def operator_terms(apps: AppsConfiguration) -> OperatorTerms:
         if folder is not None and not folder.is_dir():
             raise CannotStartError(f"[apps] {name}: {folder} is no folder; create it, or name another.")
     functions, models = (None if one is None else one.resolve() for one in (apps.functions, apps.models))
-    return OperatorTerms(
-        functions, models, AppLimits(**apps.limits.model_dump()), tuple(sorted(apps.addresses.items()))
-    )
+    limits = AppLimits(**apps.limits.model_dump())
+    brokers = tuple(BrokerTerms(servers, **dict(one)) for servers, one in sorted(apps.brokers.items()))
+    return OperatorTerms(functions, models, limits, tuple(sorted(apps.addresses.items())), brokers)

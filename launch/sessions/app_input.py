@@ -14,6 +14,7 @@ from cep.hosts.input_merger import InputMerger, InputSource, OpenSource
 from cep.hosts.product_streams import STORE, read_streams
 from cep.hosts.stored_tables import TableSource
 from cep.language.language_errors import AppTextError
+from launch.apps.user_topics import topic_openers
 from launch.sessions.detection_start import detection_start
 from launch.sessions.trading_source import TradingSource
 from session.backoff import retry_on
@@ -39,8 +40,11 @@ async def first_offsets(session: Session, topic: str) -> dict[Position, int]:
         return reader.next_offsets
 
 
-async def input_merger(session: Session, source: AppSource) -> InputMerger | None:
+async def input_merger(
+    session: Session, source: AppSource, brokers: Mapping[str, str] | None = None
+) -> InputMerger | None:
     """None where the app reads one topic, and so needs no log of its own; else the log's topic is there afterwards.
+    `brokers`: of `user_brokers`, where it reads topics of the user's own.
 
     Raises LookupError, StreamError, StoreError; AppTextError where it makes a request that the operator does not allow,
     or would count the session's rows twice in a table.
@@ -57,6 +61,7 @@ async def input_merger(session: Session, source: AppSource) -> InputMerger | Non
         openers[TABLES] = _tables(session, source, market_time)
     if CALLS in source.sources:
         openers[CALLS] = _calls(session, source, first, market_time)
+    openers |= topic_openers(session, source, brokers or {}, market_time)
     partitions = session.partitions if source.is_keyed else 1
     await ensure_input_log(session.kafka, source.topic, partitions)
     merger = InputMerger(source, session.session_id, session.kafka, partitions, first, openers, market_time)
@@ -97,7 +102,7 @@ async def _first(session: Session, source: AppSource) -> dict[Position, int]:
             return reader.next_offsets
     first: dict[Position, int] = {}
     for topic in (*source.sources, APPS):
-        if topic not in (STORE, CALLS, TABLES):
+        if topic not in (STORE, CALLS, TABLES, *source.outside.topics):
             first |= await first_offsets(session, topic)
     return first
 

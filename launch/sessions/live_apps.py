@@ -13,7 +13,9 @@ from cep.resident.resident_apps import ResidentApps, TellEnd, resident_master
 from cep.resident.resident_kernel import PlacedApp
 from cep.resident.resident_task import ResidentTask
 from cep.run_log import shown_run_log
+from launch.apps.sink_forwarder import SinkForwarder
 from launch.apps.table_keeper import TableKeeper
+from launch.apps.user_topics import user_brokers
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger, keep_merging
 from launch.sessions.app_rows import AppRows, Echo
@@ -72,6 +74,7 @@ class _Input:
     recorder: InputRecorder | None
     keeper: TableKeeper | None
     """Where the app has stored tables."""
+    sinks: tuple[SinkForwarder, ...] = ()
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
         """What runs beside the app."""
@@ -81,6 +84,8 @@ class _Input:
             yield self.recorder.follow()
         if self.keeper is not None:
             yield self.keeper.follow()
+        for sink in self.sinks:
+            yield sink.follow()
 
     async def finish(self) -> None:
         """Once the app has ended."""
@@ -90,6 +95,8 @@ class _Input:
             # else the next run does it
             with suppress(StreamError, StoreError):
                 await self.keeper.catch_up()
+        for sink in self.sinks:
+            await sink.finish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,16 +131,28 @@ async def _begun(session: Session, sources: Collection[AppSource]) -> list[_Inpu
 
 async def _begun_input(session: Session, source: AppSource) -> _Input:
     keeper, recorder = None, None
+    brokers = await user_brokers(session, source)
     if source.outside.tables:
         keeper = TableKeeper(session, source, await first_offsets(session, APPS))
         # what a killed run left, before the tables are read
         await keeper.catch_up()
-    merger = await input_merger(session, source)
+    merger = await input_merger(session, source, brokers)
     offsets = await first_offsets(session, source.topic)
     first = {place: offset for place, offset in offsets.items() if source.is_keyed or place[1] == 0}
     if merger is not None and session.recordings_mb is not None:
         recorder = InputRecorder(session, source.topic, first, source.label)
-    return _Input(source, first, merger, recorder, keeper)
+    return _Input(source, first, merger, recorder, keeper, await _sinks(session, source, brokers))
+
+
+async def _sinks(session: Session, source: AppSource, brokers: Mapping[str, str]) -> tuple[SinkForwarder, ...]:
+    """Who writes to topics of the user's own."""
+    if not source.outside.kafka_sinks:
+        return ()
+    first, folder = await first_offsets(session, APPS), session.home / FOLDER / session.session_id / source.label
+    return tuple(
+        SinkForwarder(session.kafka, source, sink, brokers[sink.servers], first, folder)
+        for sink in source.outside.kafka_sinks
+    )
 
 
 def _folder(session: Session) -> Path:

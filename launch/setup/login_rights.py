@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from store.server import documents as stored
-from streams.topics import ALL_TOPICS, APP_INPUT, APPS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS
+from streams.topics import ALL_TOPICS, APP_TOPICS, APPS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS
 
 SUPERVISOR = "supervisor"
 """The process that started the session: owns the database and the log, and creates the other logins."""
@@ -61,7 +61,7 @@ ROLES: Mapping[str, LoginRights] = {
         topics_read=ALL_TOPICS,
     ),
     "notifier": LoginRights((stored.NOTICES, stored.NOTICE_DESTINATIONS), topics_read=None),
-    "apps": LoginRights((stored.APP_TABLES,), (APPS,), (TICKS, OPPORTUNITIES, SPREADS, HEALTH), APP_INPUT),
+    "apps": LoginRights((stored.APP_TABLES,), (APPS,), (TICKS, OPPORTUNITIES, SPREADS, HEALTH), APP_TOPICS),
     "logrecorder": LoginRights(None, topics_read=(TICKS, OPPORTUNITIES)),
 }
 """All roles but the supervisor, which has all rights on the session's database and log."""

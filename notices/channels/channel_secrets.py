@@ -1,9 +1,6 @@
 """Addresses, tokens and keys of destinations: from the environment or a file of the owner's. Never shown anywhere."""
 
 import logging
-import os
-import stat
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -12,10 +9,10 @@ from urllib.parse import urlsplit
 
 from notices.errors import MisconfiguredError
 from session.notices import Destination
+from session.secret_files import PrivateFileError, private_toml
 
 PREFIX = "ARBITRAGE_NOTICES_"
 """Of every variable that may hold a secret of a destination."""
-PROJECT = Path(__file__).resolve().parents[2]
 _HIDDEN = "***"
 _NEEDED = {"webhook": ("url",), "telegram": ("token", "chat")}
 _POSSIBLE = {"webhook": ("url", "signing_key"), "telegram": ("token", "chat")}
@@ -124,18 +121,9 @@ def _from_file(destination: Destination) -> dict[str, str]:
     path = (destination.secrets_file or Path()).expanduser()
     place = f"{_who(destination)}: {path}"
     try:
-        resolved = path.resolve(strict=True)
-        mode, owner = resolved.stat().st_mode, resolved.stat().st_uid
-        if resolved.is_relative_to(PROJECT):
-            raise MisconfiguredError(f"{place} lies within the project; keep secrets outside of it")
-        if mode & (stat.S_IRWXG | stat.S_IRWXO) or owner != os.getuid():
-            raise MisconfiguredError(f"{place} must be yours alone: chmod 600 {path}")
-        values = tomllib.loads(resolved.read_text())
-    except OSError as error:
-        raise MisconfiguredError(f"{place} cannot be read ({error.strerror})") from None
-    except (ValueError, RecursionError):
-        # what the parser says may quote the secret
-        raise MisconfiguredError(f"{place} is not valid TOML") from None
+        values = private_toml(path)
+    except PrivateFileError as error:
+        raise MisconfiguredError(f"{_who(destination)}: {error}") from None
     strange = sorted(set(values) - set(_POSSIBLE[destination.kind]))
     if strange:
         raise MisconfiguredError(f"{place}: {strange[0]} is none of {', '.join(_POSSIBLE[destination.kind])}")

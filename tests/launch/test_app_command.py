@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cep.functions.operator_terms import OperatorTerms
+from cep.functions.operator_terms import BrokerTerms, OperatorTerms
 from launch.cli.app_command import explained, run_app
 from launch.errors import LaunchError
 
@@ -78,6 +78,44 @@ def test_explained_it_says_what_is_merged(tmp_path: Path) -> None:
         f"reads quotes, trades of the topic ticks and MongoDB, merged into the topic app-input-a-{version}; "
         "gives Out to the topic apps"
     ) in said
+
+
+TOPICS = """@source(type='kafka', bootstrap.servers='k:1', topic.list='app-a,app-b') define stream A (n long);
+@sink(type='kafka', bootstrap.servers='k:1', topic='app-c') define stream C (n long);
+from A[n > 1] select n insert into C;
+"""
+
+
+@pytest.mark.parametrize(
+    ("brokers", "source", "sink"),
+    [
+        ((), "not allowed here; see [apps.brokers]", "not allowed here; see [apps.brokers]"),
+        ((BrokerTerms("k:1", "l:2", ("app-a", "app-b")),), "mapped to l:2", "not allowed here; see [apps.brokers]"),
+        ((BrokerTerms("k:1", "session", ("app-a",), ("app-c",)),), "not allowed here; see [apps.brokers]",
+         "of the session's Kafka"),
+    ],
+)  # fmt: skip
+def test_explained_it_says_which_topics_of_the_users_own(
+    tmp_path: Path, brokers: tuple[BrokerTerms, ...], source: str, sink: str
+) -> None:
+    path = tmp_path / "a.app"
+    path.write_text(TOPICS)
+    said = [*explained(path, OperatorTerms(brokers=brokers))]
+    log = f"app-input-a-{said[0].removeprefix('a, version ')}"
+    assert said[-4:] == [
+        "reads the clock of the topic ticks and the topic k:1/app-a and the topic k:1/app-b, "
+        f"merged into the topic {log}; gives C to the topic apps",
+        f"source A: the topic app-a, app-b of k:1, {source}",
+        f"sink C: the topic app-c of k:1, {sink}",
+        f"runs as one Spark task on {log}, whose snapshot has at most 67,108,864 bytes",
+    ]
+
+
+def test_explained_it_says_where_rows_of_topics_are(tmp_path: Path) -> None:
+    path = tmp_path / "a.app"
+    path.write_text(f"{TOPICS} from quotes select base insert into Bases;")
+    said = [*explained(path, OperatorTerms())]
+    assert "with more than one partition a row of a topic is in that of the base which is its Kafka key" in said
 
 
 CALLING = """@sink(type='http-call', publisher.url='https://api.example.com/p', method='GET', sink.id='p')

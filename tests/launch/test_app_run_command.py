@@ -69,11 +69,14 @@ def test_a_recorded_session_is_run_through_the_app(
         (QUOTES, ("--replay", SESSION_ID, "--seconds", "3"), "--seconds is for a running session"),
         (QUOTES, (), "no session runs"),
         (QUOTES, ("--replay", SESSION_ID, "--var", "region"), "--var region: write NAME=VALUE"),
-        (f"@sink(type = 'kafka') define stream Counted (exchange string, bid double, n long); {QUOTES}",
-         ("--replay", SESSION_ID), "no host runs the sink kafka of Counted yet"),
+        (f"@sink(type = 'nats') define stream Counted (exchange string, bid double, n long); {QUOTES}",
+         ("--replay", SESSION_ID), "no host runs the sink nats of Counted yet"),
         (f"@sink(type = 'http-call', publisher.url = 'http://example.com/x') "
          f"define stream Counted (exchange string, bid double, n long); {QUOTES}",
          ("--replay", SESSION_ID), "has no responses to the app's requests"),
+        (f"@source(type = 'kafka', bootstrap.servers = 'example.com:9092', topic.list = 'orders') "
+         f"define stream Orders (n long); from Orders select n insert into Seen; {QUOTES}",
+         ("--replay", SESSION_ID), "has no rows of the app's own topics"),
         (QUOTES, ("--json", "/nowhere/rows"), "/nowhere is not a writable folder"),
     ],
 )  # fmt: skip

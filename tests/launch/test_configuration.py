@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from launch.config.apps_config import SIMULATED_EXCHANGES
+from cep.functions.operator_terms import BrokerTerms
+from launch.config.apps_config import SIMULATED_EXCHANGES, operator_terms
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_settings
@@ -50,6 +51,11 @@ def test_a_full_file(tmp_path: Path) -> None:
             '[apps.addresses]\n"https://a.org" = "simulated:nosuch"',
             "no exchange 'nosuch' is simulated; there are binance",
         ),
+        ('[apps.brokers."K:1"]\naddress = "k:1"', "apps.brokers: 'K:1': write host:port in small letters"),
+        ('[apps.brokers."k:1"]\naddress = "me:word@k:1"', "'me:word@k:1' is no address; write host:port"),
+        ('[apps.brokers."k:1"]\naddress = "k:1"\nreads = ["*"]', "'\\*' is no name of a topic; write each whole"),
+        ('[apps.brokers."k:1"]\naddress = "session"\nlogin_file = "a"', "the session's Kafka has its own login"),
+        ('[apps.brokers."k:1"]\nreads = ["a"]', "apps.brokers.k:1.address: is missing"),
         ('[transfers.kraken.BTC]\nminimum = "1"', "transfers.kraken.BTC.fee: is missing"),
     ],
 )
@@ -67,6 +73,16 @@ def test_addresses_of_requests_are_read(tmp_path: Path) -> None:
     path.write_text('[apps.addresses]\n"https://a.org" = "simulated:kraken"\n"http://b.org:80" = "https://B.org/x?y=1"')
     addresses = {"https://a.org": "simulated:kraken", "http://b.org:80": "https://B.org/x?y=1"}
     assert read_configuration(path, {}).apps.addresses == addresses
+
+
+def test_brokers_of_apps_are_the_operators_terms(tmp_path: Path) -> None:
+    path = tmp_path / "arbitrage.toml"
+    text = '[apps.brokers."k:1,l:2"]\naddress = "m:3"\nreads = ["a"]\nwrites = ["b"]\nlogin_file = "c"'
+    path.write_text(f'{text}\n[apps.brokers."n:4"]\naddress = "session"')
+    assert operator_terms(read_configuration(path, {}).apps).brokers == (
+        BrokerTerms("k:1,l:2", "m:3", ("a",), ("b",), Path("c")),
+        BrokerTerms("n:4", "session"),
+    )
 
 
 def test_every_simulated_exchange_may_be_asked() -> None:

@@ -100,7 +100,7 @@ def test_an_app_of_triggers_alone_reads_the_clock() -> None:
         ("define stream Price (price double)", "define stream Price (price object)", "'price': a response gives"),
         ("sink.id='p', http.status", "sink.id='q', http.status", "no sink http-call has the sink.id 'q'"),
         ("type='log', prefix='!'", f"type='http-call', publisher.url='{URL}', sink.id='p'", "another sink has"),
-        ("type='log', prefix='!'", "type='kafka', topic='x'", "no host runs the sink kafka of Told yet"),
+        ("type='log', prefix='!'", "type='nats', topic='x'", "no host runs the sink nats of Told yet"),
         ("stream='Shared'", "stream='Other'", "give both one name"),
         ("@sink(type='log', prefix='!')", "@store(type='mongodb')", "store mongodb of Told: a store belongs to a"),
         ("prefix='!') define stream", "prefix='!') define table", "the sink log of Told: a store belongs to a table"),

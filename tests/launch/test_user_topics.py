@@ -1,0 +1,279 @@
+"""Topics of the user's own on a real Kafka: read into an app's input log, and written from its rows, through kills.
+Spark alone is missing: the app runs here, on the log."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from cep.functions.operator_terms import BrokerTerms, OperatorTerms
+from cep.hosts.app_messages import app_message
+from cep.hosts.hosted_app import HostedApp, app_source
+from cep.hosts.input_log import InputPlace, SourceRow
+from cep.hosts.kafka_addresses import SESSION
+from cep.hosts.kafka_source import ForeignTopic, ReadTopic
+from cep.language.language_errors import AppTextError
+from launch.apps.sink_forwarder import SinkForwarder, SinkPlace, SinkRow, sink_key, sink_row
+from launch.apps.user_topics import login_in, user_brokers
+from launch.errors import CannotStartError
+from launch.sessions.app_input import first_offsets, input_merger
+from session.clock import SystemClock, wall_now
+from session.logins import Login
+from session.session import Session
+from streams.errors import StreamUnavailableError
+from streams.latest_rows import LatestRows
+from streams.message_format import row_of
+from streams.records import Record
+from streams.topic_admin import client_settings, ensure_app_topic, ensure_topics
+from streams.topic_reader import TopicReader
+from streams.topic_writer import TopicWriter
+from streams.topics import APPS, TICKS
+from tests.cep.logs import session as session_of
+
+SERVERS = "kafka.example.com:9092"
+TEXT = f"""@source(type='kafka', bootstrap.servers='{SERVERS}', topic.list='app-orders', @map(type='json'))
+define stream Orders (symbol string, n long);
+@sink(type='kafka', bootstrap.servers='{SERVERS}', topic='app-totals', key='{{{{symbol}}}}', @map(type='json'))
+define stream Totals (symbol string, n long, total long);
+from Orders select symbol, n, sum(n) as total insert into Totals;"""
+BROKER = BrokerTerms(SERVERS, SESSION, ("app-orders",), ("app-totals",))
+SOURCE = app_source(TEXT, "totals", (), OperatorTerms(brokers=(BROKER,)))
+(SINK,) = SOURCE.outside.kafka_sinks
+ROWS, BETWEEN_KILLS, KILLS = 3_000, 400, 3
+TIMEOUT_SECONDS = 120.0
+
+
+@pytest.fixture
+async def session(kafka_address: str, tmp_path: Path) -> Session:
+    await ensure_topics(kafka_address, 1)
+    return replace(session_of(tmp_path, kafka_address), partitions=1, started_at=wall_now())
+
+
+async def merge(session: Session) -> None:
+    merger = await input_merger(session, SOURCE, await user_brokers(session, SOURCE))
+    assert merger is not None
+    await merger.run()
+
+
+async def forwarder(session: Session) -> SinkForwarder:
+    first = await first_offsets(session, APPS)
+    return SinkForwarder(session.kafka, SOURCE, SINK, session.kafka, first, session.home)
+
+
+async def forward(session: Session) -> None:
+    await (await forwarder(session)).follow()
+
+
+def run_part(name: str, session: Session) -> None:
+    asyncio.run({"merge": merge, "forward": forward}[name](session))
+
+
+@contextmanager
+def running(name: str, session: Session) -> Iterator[None]:
+    """Killed at its end."""
+    process = get_context("spawn").Process(target=run_part, args=(name, session))
+    process.start()
+    try:
+        yield
+    finally:
+        process.kill()
+        process.join()
+
+
+async def killed_until(name: str, session: Session, topic: str, count: int) -> None:
+    """Killed again and again until the topic has so many rows."""
+    rows, there = LatestRows(session.kafka, topic), 0
+    await rows.open()
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        for kill in range(KILLS + 1):
+            wanted = count if kill == KILLS else min(count, there + BETWEEN_KILLS)
+            with running(name, session):
+                while there < wanted:
+                    # a busy broker may take longer than a request may
+                    with suppress(StreamUnavailableError):
+                        there = sum((await rows.ends()).values())
+    await rows.close()
+
+
+def read_all(kafka: str, topic: str) -> list[tuple[str, str, dict[str, object]]]:
+    """Id, key and row of each row of the sink's topic."""
+    consumer = Consumer(client_settings(kafka) | {"group.id": "tests"})
+    place = TopicPartition(topic, 0, 0)
+    _, end = consumer.get_watermark_offsets(place, timeout=10)
+    consumer.assign([place])
+    found: list[tuple[str, str, dict[str, object]]] = []
+    while len(found) < end:
+        for message in consumer.consume(500, 1.0):
+            assert message.error() is None
+            headers: dict[str, Any] = dict(message.headers() or [])
+            key, value, text = message.key() or b"", message.value() or b"", headers["id"]
+            found.append((text.decode(), key.decode(), orjson.loads(value)["event"]))
+    consumer.close()
+    return found
+
+
+async def written(session: Session) -> None:
+    writer = TopicWriter(session.kafka)
+    writer.write(TICKS, orjson.dumps({"kind": "probe", "received_time": wall_now()}), partition=0)
+    for number in range(ROWS):
+        writer.write("app-orders", orjson.dumps({"symbol": "BTC", "n": number}), "BTC")
+    writer.write("app-orders", b"no row")
+    await writer.close(TIMEOUT_SECONDS)
+
+
+@pytest.mark.slow
+async def test_killed_on_both_sides_no_row_is_lost_and_repeats_have_equal_ids(session: Session) -> None:
+    await user_brokers(session, SOURCE)
+    merger = await input_merger(session, SOURCE, await user_brokers(session, SOURCE))
+    assert merger is not None
+    await written(session)
+    await killed_until("merge", session, SOURCE.topic, ROWS)
+    async with TopicReader(session.kafka, (SOURCE.topic,), "earliest") as reader:
+        records = [record async for record in reader.records_to_end()]
+    log = [row_of(record.value) for record in records]
+    assert [row["offset"] for row in log if row["topic"] == f"kafka:{SERVERS}/app-orders/0"] == [*range(ROWS)]
+    app = HostedApp(SOURCE, 0)
+    given = [row for one in records for row in app.take(one.offset, one.time, row_of(one.value))]
+    assert [row.values["n"] for row in given] == [*range(ROWS)]
+    writer = TopicWriter(session.kafka)
+    # what a killed task gives again is left out
+    for row in (*given[:1_000], *given[500:]):
+        writer.write(APPS, app_message(row), SOURCE.label, 0)
+    await writer.close(TIMEOUT_SECONDS)
+    await killed_until("forward", session, "app-totals", ROWS)
+    await (await forwarder(session)).catch_up()
+    found = await asyncio.to_thread(read_all, session.kafka, "app-totals")
+    assert list(dict.fromkeys(one for one, _, _ in found)) == [row.id for row in given]
+    assert {one: (key, values) for one, key, values in found} == {row.id: ("BTC", dict(row.values)) for row in given}
+    # as many as a killed one had written beyond its file, and no more
+    assert len(found) < ROWS * 2
+
+
+async def test_what_is_not_allowed_is_refused_before_anything_is_made(session: Session) -> None:
+    source = app_source(TEXT, "totals")
+    with pytest.raises(AppTextError, match=r"topics of kafka\.example\.com:9092 are not allowed here"):
+        await user_brokers(session, source)
+
+
+async def test_a_topic_that_is_not_there_holds_up_its_sink_alone(
+    session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = await first_offsets(session, APPS)
+    sink = SinkForwarder(session.kafka, SOURCE, replace(SINK, topic="nowhere"), session.kafka, first, session.home)
+    following = asyncio.ensure_future(sink.follow())
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while not sink.warnings.counts:
+            await SystemClock().sleep(0.01)
+    following.cancel()
+    with suppress(asyncio.CancelledError):
+        await following
+    assert [vars(one)["reason"] for one in caplog.records if one.message == "sink waits"] == [
+        f"topic nowhere does not exist at {session.kafka}; create it first."
+    ]
+
+
+async def test_a_topic_that_is_made_later_is_read_and_what_retention_cut_is_counted(
+    session: Session, caplog: pytest.LogCaptureFixture
+) -> None:
+    name, topic = f"kafka:{SERVERS}/app-later", "app-later"
+    read = ReadTopic(name, SOURCE.outside.topics[f"kafka:{SERVERS}/app-orders"])
+    source = ForeignTopic(
+        read, InputPlace({f"{name}/0": 1}), lambda start: TopicReader(session.kafka, (topic,), start), 0
+    )
+    await source.open()
+    assert not source.is_behind
+    await ensure_app_topic(session.kafka, topic, 1)
+    writer = TopicWriter(session.kafka)
+    for number in range(9):
+        writer.write(topic, orjson.dumps({"symbol": "BTC", "n": number}))
+    await writer.close(TIMEOUT_SECONDS)
+    client = AdminClient(client_settings(session.kafka))
+    cut = client.delete_records([TopicPartition(topic, 0, 6)])
+    await asyncio.to_thread(lambda: [one.result(30) for one in cut.values()])
+    rows: list[SourceRow] = []
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while len(rows) < 3:
+            rows += await source.next()
+    await source.close()
+    assert [row.offset for row in rows] == [6, 7, 8]
+    assert [vars(one)["reason"] for one in caplog.records if one.name == "cep"] == [
+        f"topic {topic} does not exist at {session.kafka}; create it first.",
+        "Kafka has deleted them before they were read: 5 of partition 0",
+    ]
+
+
+def given_row(**changes: object) -> Record:
+    row = {"id": f"{SOURCE.label}:0:7:1", "app": "totals", "stream": "Totals", "time": 5, "values": {"symbol": "BTC"}}
+    return Record(APPS, 0, 3, SOURCE.label, orjson.dumps(row | changes), 0)
+
+
+def test_rows_of_the_sink_are_known_by_label_and_stream() -> None:
+    row = SinkRow(f"{SOURCE.label}:0:7:1", 5, (7, 1), {"symbol": "BTC"})
+    assert sink_row(given_row(), SOURCE.label, SINK) == row
+    others = (given_row(stream="Other"), given_row(id="7"), given_row(values=3), replace(given_row(), value=b"{"))
+    assert [sink_row(one, SOURCE.label, SINK) for one in others] == [None] * 4
+    assert sink_row(given_row(), "another", SINK) is None
+
+
+@pytest.mark.parametrize(
+    ("time", "order", "is_new"),
+    [(5, (7, 1), False), (5, (7, 2), True), (5, (8, 0), True), (4, (6, 9), False), (6, (0, 0), True)],
+)
+def test_rows_that_are_given_again_are_known(time: int, order: tuple[int, int], *, is_new: bool) -> None:
+    assert SinkPlace(1, 5, (7, 1)).follows(SinkRow("a", time, order, {})) is is_new
+
+
+@pytest.mark.parametrize(
+    ("key", "column", "values", "found"),
+    [
+        (None, None, {}, "app"),
+        ("all", None, {}, "all"),
+        (None, "symbol", {"symbol": "BTC"}, "BTC"),
+        (None, "symbol", {"symbol": 5}, "5"),
+        (None, "symbol", {"symbol": None}, "app"),
+    ],
+)
+def test_a_row_has_the_key_that_the_text_names(
+    key: str | None, column: str | None, values: dict[str, object], found: str
+) -> None:
+    assert sink_key(replace(SINK, key=key, key_column=column), "app", values) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("user = 'me'", "needs user and password"),
+        ("user = 'me'\npassword = 3", "every value as a text"),
+        ("user = 'me'\npassword = 'word'\nmechanism = 'GSSAPI'", "mechanism is one of SCRAM-SHA-256"),
+        ("user = 'me'\npassword = 'word'\ntoken = 'word'", "token is none of user, password"),
+        ("password = 'word", "is not valid TOML"),
+        ("user = 'me'\npassword = 'word'\nca = 'none.pem'", "ca is 'none.pem', which is no file"),
+    ],
+)
+def test_a_login_that_cannot_be_used_is_one_sentence_without_it(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "login.toml"
+    path.write_text(text)
+    path.chmod(0o600)
+    with pytest.raises(CannotStartError, match=problem) as error:
+        login_in(path)
+    assert "'word" not in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_login_is_read_from_a_file_of_the_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "login.toml"
+    path.write_text("user = 'me'\npassword = 'word'\nca = 'ca.pem'")
+    path.chmod(0o600)
+    (tmp_path / "ca.pem").touch()
+    assert login_in(path) == Login("me", "word", "SCRAM-SHA-512", "SASL_SSL", str(tmp_path / "ca.pem"))
+    path.chmod(0o644)
+    with pytest.raises(CannotStartError, match="must be yours alone"):
+        login_in(path)
