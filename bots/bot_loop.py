@@ -135,7 +135,7 @@ class BotLoop:
             open_arbitrage=self.cache.open_arbitrage,
             handle=self._handle_booked,
             round_seconds=pace.round_seconds,
-            writing=self.reserver.writing,
+            turns=self.reserver.turns,
         )
 
     async def run(self, signals: AsyncIterable[Signal], ready: Callable[[], None]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
+from bots.decide.write_turns import WriteTurns
 from bots.retry import run_forever
 from market.trade.arbitrages import OPEN_STATES, Arbitrage, Leg
 from market.trade.leases import Actor
@@ -54,6 +55,11 @@ def _due(arbitrage: Arbitrage, markets: Markets, now: int) -> DueStep | None:
     return DueStep("book", arbitrage, arbitrage.legs[-1]) if is_over else None
 
 
+def _is_filled(result: OrderResult, arbitrage: Arbitrage) -> bool:
+    legs = [leg for leg in arbitrage.legs if leg.client_order_id == result.client_order_id]
+    return result.report is not None and all(result.report.filled >= leg.amount for leg in legs)
+
+
 @dataclass(slots=True)
 class Booker:
     """One booking at a time for each arbitrage. Both legs are booked in one transaction where both are reported by
@@ -71,12 +77,14 @@ class Booker:
     handle: Callable[[Arbitrage], None]
     """Called with each arbitrage that was booked."""
     round_seconds: float
-    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    turns: WriteTurns
     """Shared with `bots.decide.reserver`."""
     _reported: dict[str, set[str]] = field(default_factory=dict)
     """Arbitrage → client order ids of the legs that ended and are not booked yet."""
     _wanted: dict[str, str] = field(default_factory=dict)
     """Arbitrages to be booked → base."""
+    _unfilled: set[str] = field(default_factory=set)
+    """Those with an order that was not filled whole: their booking grants another one, which does not wait."""
     _busy: set[str] = field(default_factory=set)
     _refused: set[str] = field(default_factory=set)
     """Those that were logged as impossible to book."""
@@ -103,6 +111,8 @@ class Booker:
         reported = self._reported.setdefault(result.arbitrage_id, set())
         reported.add(result.client_order_id)
         arbitrage = self.open_arbitrage(result.arbitrage_id)
+        if arbitrage is None or not _is_filled(result, arbitrage):
+            self._unfilled.add(result.arbitrage_id)
         return arbitrage is None or all(leg.is_final or leg.client_order_id in reported for leg in arbitrage.legs)
 
     async def _rounds(self, tasks: asyncio.TaskGroup) -> None:
@@ -118,6 +128,7 @@ class Booker:
             self._start(tasks, result.arbitrage_id, result.base)
         unbooked = {result.arbitrage_id for result in seen.results}
         self._reported = {one: known for one, known in self._reported.items() if one in unbooked}
+        self._unfilled &= unbooked
         for due in due_steps(seen.open_arbitrages, self.markets, seen.now):
             if due.what == "book":
                 self._start(tasks, due.arbitrage.arbitrage_id, due.arbitrage.base)
@@ -134,7 +145,8 @@ class Booker:
                 log.error("leg abandoned: its market is not in this session", extra={"opportunity_id": identity})
                 await self.store.report_order(result_of(identity, leg, None), by)
             else:
-                async with self.writing:
+                # an order waits for it
+                async with self.turns.to_decide():
                     granted = await self.store.grant(identity, leg.role, by)
                 if granted is not None:
                     return
@@ -162,7 +174,7 @@ class Booker:
         if by is None:
             return
         try:
-            async with self.writing:
+            async with self.turns.to_decide() if arbitrage_id in self._unfilled else self.turns.to_book():
                 arbitrage = await self.store.book(arbitrage_id, self.advance, by)
         except (StoreUnavailableError, FencedOutError) as error:
             log.warning("booked in the next round, or by another process: %s", error)

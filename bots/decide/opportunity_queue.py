@@ -17,6 +17,9 @@ class OpportunityQueue:
         self._waiting.append(opportunity)
         self._arrived.set()
 
+    def has_any(self) -> bool:
+        return bool(self._waiting)
+
     async def newest(self) -> Opportunity:
         """Remove and return the newest; waits while the queue is empty."""
         while not self._waiting:

@@ -1,7 +1,6 @@
 """Decides on opportunities: reserves both legs of those that pass the checks."""
 
 import logging
-from asyncio import Lock
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -9,6 +8,7 @@ from typing import Protocol
 from bots.decide.opportunity_queue import OpportunityQueue
 from bots.decide.order_decision import Rejected, decide, early_rejection, is_expired
 from bots.decide.state_cache import StateCache
+from bots.decide.write_turns import WriteTurns
 from market.decide.decision_context import DecisionContext, recorded_context
 from market.money import ZERO
 from market.prices.opportunities import Opportunity
@@ -69,14 +69,15 @@ class Reserver:
     execute: Execute
     actor_of: ActorOf
     legs_left: LegsLeft
-    writing: Lock = field(default_factory=Lock)
-    """Held by whoever of this process writes: its decisions and bookings meet in the same rows, and to wait for each
-    other costs less than an aborted transaction."""
     wall_clock: Callable[[], int] = wall_now
     """This machine's clock, microseconds."""
     queue: OpportunityQueue = field(default_factory=OpportunityQueue)
     reserving: set[str] = field(default_factory=set)
     """Opportunities whose reservation is under way."""
+    turns: WriteTurns = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.turns = WriteTurns(self.queue.has_any)
 
     def consider(self, opportunity: Opportunity) -> None:
         """Take an opportunity from the stream; expired ones are ignored."""
@@ -110,7 +111,7 @@ class Reserver:
         """Decide and reserve. Raises StoreUnavailableError: whether it was reserved shows in the next round; and
         FencedOutError."""
         identity = opportunity.opportunity_id
-        async with self.writing:
+        async with self.turns.to_decide():
             by = self.actor_of(opportunity.base)
             if by is None or is_expired(opportunity, self.clock.now()) or identity in self.cache.open:
                 return

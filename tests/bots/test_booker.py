@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from bots.decide.booker import Booker, due_steps
+from bots.decide.write_turns import WriteTurns
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegRole, LegState
 from market.trade.leases import LEASE_SECONDS, Actor, decision_right
 from market.trade.leg_lifecycle import WAIT_WITHIN, Advance
@@ -70,6 +71,7 @@ class Bench:
             open_arbitrage=self.known.get,
             handle=self.handled.append,
             round_seconds=ROUND_SECONDS,
+            turns=WriteTurns(lambda: False),
         )
         self.task = asyncio.create_task(booker.run())
         await self.turns()
