@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from exchanges.errors import AccountRejectedError
+from exchanges.exchange_addresses import address_fault
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import PaperOptions, check_paper, paper_session, paper_settings
@@ -97,6 +98,9 @@ def _checked_url(url: str) -> str:
         is_root = False
     if not is_root:
         raise CannotStartError(f"--exchanges: {url!r} is not the root of a server; write http://HOST:PORT.")
+    fault = address_fault("simulated", url)
+    if fault is not None:
+        raise CannotStartError(f"--exchanges: {url!r} {fault}; name the host of the simulated exchanges there.")
     return url.rstrip("/")
 
 

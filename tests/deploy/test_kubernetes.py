@@ -22,7 +22,7 @@ from store.server.database_users import ADMIN, OWNING, READING, WRITING
 from store.server.embedded_mongod import ABANDONED
 from streams.topic_admin import DAY_MS, RETAINED_BYTES, SEGMENT_BYTES, partitions_of
 from streams.topics import ALL_TOPICS
-from tests.deploy.described_session import SERVICES, Service, login_by, made_by_page
+from tests.deploy.described_session import SERVICES, Service, assert_all_exchanges_are_called, login_by, made_by_page
 from tests.deploy.manifests import (
     FOLDER,
     INSTANCE,
@@ -438,3 +438,7 @@ def test_kustomize_builds_them(made: Path, tmp_path: Path) -> None:
     written = [one for one in found if one["kind"] not in ("Secret", "ConfigMap")]
     assert sorted(map(id_of, written)) == sorted(map(id_of, manifests()))
     assert {one["metadata"]["namespace"] for one in found if one["kind"] != "Namespace"} == {NAMESPACE}
+
+
+async def test_bots_and_feeds_may_call_the_exchanges_where_the_session_has_them(made: Path, session: Session) -> None:
+    await assert_all_exchanges_are_called(made, session)

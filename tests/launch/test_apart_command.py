@@ -104,6 +104,7 @@ def test_a_second_time_it_is_another_session_with_the_same_passwords(folder: Pat
         (SERVICES, "exchanges:8100", "write http://HOST:PORT"),
         (SERVICES, "http://exchanges:high", "write http://HOST:PORT"),
         (SERVICES, "http://exchanges:8100/kraken", "write http://HOST:PORT"),
+        (SERVICES, "http://api.kraken.com:80", "is not on loopback or in a private network"),
     ],
 )
 def test_a_mistake_gets_one_sentence(
