@@ -126,6 +126,22 @@ def test_the_data_folder_of_other_sessions_is_left_alone(folder: Path, capsys: p
     assert not (folder / "logins").exists()
 
 
+def test_a_folder_that_cannot_be_looked_at_gets_one_sentence_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(folder.with_name("long" * 80)) == CannotStartError.exit_code
+    said = capsys.readouterr().err
+    assert "cannot be written" in said
+    assert said.count("\n") == 1
+
+
+async def test_users_are_made_only_where_kafka_keeps_them(folder: Path) -> None:
+    assert make(folder, SERVICES, URL, "--kafka-mechanism", "PLAIN") == 0
+    session = replace(described(folder), kafka="127.0.0.1:1")
+    with pytest.raises(CannotStartError, match="name a --kafka-mechanism of SCRAM"):
+        await prepare_log(session, own_logins(folder))
+
+
 async def test_parts_change_in_mongodb_what_their_role_may(folder: Path, mongodb_uri: str) -> None:
     assert make(folder) == 0
     database = f"apart_{uuid4().hex}"
