@@ -13,7 +13,7 @@ import pytest
 from exchanges.exchange_credentials import credentials_path
 from launch.cli.commands import parser_of_commands
 from launch.config.configuration import Configuration, read_configuration
-from launch.setup.data_dir import bot_name, read_session, ready_file
+from launch.setup.data_dir import bot_name, ready_file
 from launch.setup.login_files import FOLDER as LOGINS
 from launch.setup.login_files import own_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR
@@ -22,12 +22,13 @@ from store.server.database_users import ADMIN, OWNING, READING, WRITING
 from store.server.embedded_mongod import ABANDONED
 from streams.topic_admin import DAY_MS, RETAINED_BYTES, SEGMENT_BYTES, partitions_of
 from streams.topics import ALL_TOPICS
-from tests.deploy.described_session import SERVICES, Service, assert_all_exchanges_are_called, login_by, made_by_page
+from tests.deploy.described_session import assert_all_exchanges_are_called, login_by
 from tests.deploy.manifests import (
     FOLDER,
     INSTANCE,
     PART,
     PART_OF,
+    ROLE_OF,
     ROOT,
     Manifest,
     container_of,
@@ -44,16 +45,6 @@ from tests.deploy.manifests import (
 )
 
 NAMESPACE = kustomization()["namespace"]
-ROLE_OF = {
-    "feed": "feed",
-    "publisher": "publisher",
-    "cep": "cep",
-    "bot": "bot",
-    "ui": "ui",
-    "prepare": SUPERVISOR,
-    "exchanges": None,
-}
-"""Kind of part → whose login its command reads."""
 Right = tuple[str, str, tuple[str, ...]]
 ALONE = {"feed", "publisher", "cep", "exchanges", "ui"}
 SIZES = {"m": 0.001, "Mi": 1.048576, "Gi": 1073.741824}
@@ -64,17 +55,6 @@ each_part = pytest.mark.parametrize("part", parts(), ids=id_of)
 @pytest.fixture(scope="module")
 def config() -> Configuration:
     return read_configuration(FOLDER / "arbitrage.toml", {})
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the command on the page writes."""
-    return made_by_page("deploy/kubernetes/session", tmp_path_factory.mktemp("made") / "session")
-
-
-@pytest.fixture(scope="module")
-def session(made: Path) -> Session:
-    return read_session(made)
 
 
 def command_of(part: Manifest) -> Namespace:
@@ -380,38 +360,6 @@ def most(*rows: tuple[float, float]) -> tuple[float, float]:
 def size(text: str) -> float:
     number, unit = re.fullmatch(r"(\d+)(m|Mi|Gi)", text).groups()  # type: ignore[union-attr]
     return int(number) * SIZES[unit]
-
-
-def test_each_part_may_call_what_it_logs_in_to_and_nothing_else(made: Path, session: Session) -> None:
-    policies = named("NetworkPolicy")
-    everybody = {"matchLabels": {PART_OF: "arbitrage"}}
-    assert policies["parts-nothing"]["spec"] == {"podSelector": everybody, "policyTypes": ["Ingress", "Egress"]}
-    to_kafka, to_mongodb = (with_a_login(made, session, service) for service in SERVICES)
-    assert kinds_of(policies["parts-to-kafka"]["spec"]["podSelector"]) == to_kafka
-    assert ports_of(policies["parts-to-kafka"], "egress") == {int(session.kafka.rpartition(":")[2])}
-    assert kinds_of(policies["parts-to-mongodb"]["spec"]["podSelector"]) == to_mongodb
-    assert kinds_of(policies["mongodb"]["spec"]["ingress"][0]["from"][0]["podSelector"]) == to_mongodb
-    assert ports_of(policies["parts-to-mongodb"], "egress") == ports_of(policies["mongodb"], "ingress") == {27017}
-    traders = {"feed", "bot"}
-    assert kinds_of(policies["parts-to-exchanges"]["spec"]["podSelector"]) == traders
-    assert kinds_of(policies["exchanges"]["spec"]["ingress"][0]["from"][0]["podSelector"]) == traders
-    served = {urlsplit(session.exchanges_url or "").port}
-    assert ports_of(policies["parts-to-exchanges"], "egress") == ports_of(policies["exchanges"], "ingress") == served
-
-
-def with_a_login(made: Path, session: Session, service: Service) -> set[str]:
-    """Kinds of parts."""
-    return {kind for kind, role in ROLE_OF.items() if role and login_by(made, session, role, service)}
-
-
-def kinds_of(selector: Manifest) -> set[str]:
-    (expression,) = selector["matchExpressions"]
-    assert (expression["key"], expression["operator"]) == (PART, "In")
-    return set(expression["values"])
-
-
-def ports_of(policy: Manifest, direction: str) -> set[int]:
-    return {port["port"] for rule in policy["spec"][direction] for port in rule["ports"]}
 
 
 def test_every_file_is_read_and_every_name_is_there_once() -> None:
