@@ -11,8 +11,8 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import PaperOptions, check_paper, paper_session, paper_settings
 from launch.setup.data_dir import make_private, write_atomically
-from launch.setup.login_files import OwnLogins, own_logins, with_logins, without_login, write_logins
-from launch.setup.login_rights import ROLES, SUPERVISOR, LoginRights
+from launch.setup.login_files import EVERYTHING, OwnLogins, own_logins, with_logins, without_login, write_logins
+from launch.setup.login_rights import ROLES, SUPERVISOR
 from market.decide.settings import Settings
 from session.logins import Login, Mechanism, Protocol, login_of
 from session.session import Session
@@ -27,7 +27,6 @@ from streams.topic_admin import ensure_topics
 
 PASSWORDS = "passwords"
 """The folder of the plain passwords, a file a role: for whoever makes the users in Kafka and MongoDB."""
-EVERYTHING = LoginRights()
 
 Echo = Callable[[str], None]
 

@@ -105,6 +105,8 @@ def test_labels_select_the_part_and_no_other(part: Manifest) -> None:
         assert part["spec"]["selector"]["matchLabels"] == labels
     if part["kind"] == "StatefulSet":
         assert part["spec"]["serviceName"] in named("Service")
+        # else a pod that never gets ready, as of a feed whose exchange is away, is never replaced by a restart
+        assert part["spec"]["podManagementPolicy"] == "Parallel"
 
 
 @each_part
