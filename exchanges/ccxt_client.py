@@ -117,8 +117,8 @@ def make_exchange(
     `posts_only`: it posts permitted orders (`exchanges.requests.order_permits`) and sends nothing else.
 
     Raises AccountRejectedError where live trading is not armed in `environment` or lacks API keys, or where an address
-    is neither on loopback (simulated) nor remote and https (live, sandbox). The client is untyped: callers convert
-    its answers to typed values at once.
+    is neither on loopback or in a private network (simulated) nor remote and https (live, sandbox). The client is
+    untyped: callers convert its answers to typed values at once.
     """
     if config.mode == "public":
         config = replace(config, credentials=None)

@@ -1,7 +1,7 @@
 """Addresses of simulated exchanges, in the form of ccxt's `urls`, and the addresses that a client must not use."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
@@ -32,6 +32,8 @@ _BINANCE_REST = {
     "papi": "/papi/v1",
     "papiV2": "/papi/v2",
 }
+PRIVATE_ENDINGS = (".local", ".internal")
+"""Of names that no public server of names has; those of a cluster end with `.cluster.local`."""
 _BINANCE_STREAMS = ("spot", "margin", "linear", "inverse", "stock", "option", "optionMarket", "optionPrivate", "papi")
 
 
@@ -91,7 +93,8 @@ def address_fault(place: Place, address: str) -> str | None:
     parts = urlsplit(address)
     on_loopback = _is_loopback(parts.hostname or "")
     if place == "simulated":
-        return None if on_loopback and parts.scheme in ("http", "ws") else "is not on loopback"
+        is_ours = on_loopback or _is_private(parts.hostname or "")
+        return None if is_ours and parts.scheme in ("http", "ws") else "is not on loopback or in a private network"
     if place == "public":
         # no secret is sent there, so a gateway may be anywhere
         return None if parts.scheme in ("http", "ws", "https", "wss") and parts.hostname else "is not a valid address"
@@ -103,9 +106,22 @@ def address_fault(place: Place, address: str) -> str | None:
 def _is_loopback(host: str) -> bool:
     if host == "localhost" or host.endswith(".localhost"):
         return True
+    number = _number(host)
+    return number is not None and (number.is_loopback or number.is_unspecified)
+
+
+def _is_private(host: str) -> bool:
+    """Whether no public name or number leads there: parts that run apart reach the simulated exchanges so."""
+    number = _number(host)
+    if number is not None:
+        return number.is_private
+    # a name that begins with a digit may be a number in another notation
+    return host[:1].isalpha() and ("." not in host or host.endswith(PRIVATE_ENDINGS))
+
+
+def _number(host: str) -> IPv4Address | IPv6Address | None:
     try:
         number = ip_address(host)
     except ValueError:
-        return False
-    mapped = number.ipv4_mapped if isinstance(number, IPv6Address) else None
-    return (mapped or number).is_loopback or number.is_unspecified
+        return None
+    return (number.ipv4_mapped or number) if isinstance(number, IPv6Address) else number

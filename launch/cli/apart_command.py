@@ -6,28 +6,28 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from exchanges.errors import AccountRejectedError
+from exchanges.exchange_addresses import address_fault
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import PaperOptions, check_paper, paper_session, paper_settings
 from launch.setup.data_dir import make_private, write_atomically
-from launch.setup.login_files import OwnLogins, own_logins, write_logins
-from launch.setup.login_rights import ROLES, SUPERVISOR, LoginRights
+from launch.setup.login_files import EVERYTHING, OwnLogins, own_logins, with_logins, write_logins
+from launch.setup.login_rights import ROLES, SUPERVISOR
 from launch.setup.service_logins import without_login
 from market.decide.settings import Settings
-from session.logins import Login, Mechanism, Protocol
+from session.logins import Login, Mechanism, Protocol, login_of
 from session.session import Session
 from simulators.simulator_server import EXCHANGES
 from simulators.web.account_keys import account_names, ensure_credentials
 from store.errors import StoreError
 from store.mongo.database_setup import prepare_database
 from store.server.database_users import ensure_users_at
-from streams.broker.topic_access import ensure_users
+from streams.broker.topic_access import SCRAM, TopicUser, ensure_users
 from streams.errors import StreamError
 from streams.topic_admin import ensure_topics
 
 PASSWORDS = "passwords"
 """The folder of the plain passwords, a file a role: for whoever makes the users in Kafka and MongoDB."""
-EVERYTHING = LoginRights()
 
 Echo = Callable[[str], None]
 
@@ -54,9 +54,9 @@ def make_apart(options: ApartOptions, config: Configuration, echo: Echo) -> int:
     """
     session = apart_session(options, config)
     folder = options.folder.resolve()
-    if (folder / "lock").exists():
-        raise CannotStartError(f"{folder}: is the data folder of sessions on this machine; name another folder.")
     try:
+        if (folder / "lock").exists():
+            raise CannotStartError(f"{folder}: is the data folder of sessions on this machine; name another folder.")
         make_private(folder)
         own = own_logins(folder)
         for role in (SUPERVISOR, *ROLES):
@@ -98,6 +98,9 @@ def _checked_url(url: str) -> str:
         is_root = False
     if not is_root:
         raise CannotStartError(f"--exchanges: {url!r} is not the root of a server; write http://HOST:PORT.")
+    fault = address_fault("simulated", url)
+    if fault is not None:
+        raise CannotStartError(f"--exchanges: {url!r} {fault}; name the host of the simulated exchanges there.")
     return url.rstrip("/")
 
 
@@ -117,7 +120,7 @@ def _write_role(folder: Path, role: str, own: OwnLogins, options: ApartOptions) 
 
 async def prepare_apart(session: Session, config: Configuration, with_users: bool, echo: Echo) -> int:
     """Topics, collections, indexes and first settings; `with_users` the users of all parts too, with their passwords
-    from `logins/own.json`. A second run changes nothing. `session` is the owner's.
+    from `logins/own.json`. A second run changes nothing, and users of others stay. `session` is the owner's.
 
     Raises CannotStartError.
     """
@@ -134,10 +137,22 @@ async def prepare_apart(session: Session, config: Configuration, with_users: boo
 
 
 async def prepare_log(session: Session, users: OwnLogins | None) -> None:
-    """Raises StreamError."""
+    """Raises StreamError, CannotStartError."""
+    parts = () if users is None else tuple(_as_it_logs_in(session, each) for each in users.topic_users())
     await ensure_topics(session.kafka, session.partitions)
-    if users is not None:
-        await ensure_users(session.kafka, users.topic_users())
+    if parts:
+        await ensure_users(session.kafka, parts, is_shared=True)
+
+
+def _as_it_logs_in(session: Session, user: TopicUser) -> TopicUser:
+    """Raises CannotStartError where its login is not there, or Kafka has no users for the mechanism of it."""
+    login = login_of(with_logins(session, user.login.user).kafka)
+    if login is None or login.mechanism not in SCRAM:
+        raise CannotStartError(
+            f"{session.home}: the parts do not log in to Kafka by SCRAM, so --users cannot make their users; name a "
+            "--kafka-mechanism of SCRAM in `arbitrage apart make`, or create the users in Kafka's configuration."
+        )
+    return replace(user, login=login)
 
 
 async def prepare_store(session: Session, settings: Settings, users: OwnLogins | None) -> None:

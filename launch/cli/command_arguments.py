@@ -206,7 +206,9 @@ def add_apart(command: argparse.ArgumentParser) -> None:
     make = works.add_parser("make", help="write the session's description and the login of each part into a folder")
     make.add_argument("folder", type=Path, metavar="FOLDER")
     make.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
-    make.add_argument("--exchanges", required=True, metavar="URL", help="where parts reach the simulated exchanges")
+    make.add_argument(
+        "--exchanges", required=True, metavar="URL", help="http://HOST:PORT where parts reach the simulated exchanges"
+    )
     make.add_argument(
         "--home", type=Path, default=Path("/var/lib/arbitrage"), help="data folder of each part, where it runs"
     )

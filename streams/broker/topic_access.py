@@ -1,4 +1,4 @@
-"""Users of an embedded Kafka with their rights to topics, and logins for Java's clients."""
+"""Users of a Kafka with their rights to topics, and logins for Java's clients."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -28,6 +28,11 @@ from streams.topic_admin import client_settings, reason_of
 
 ROUNDS = 4_096
 """Kafka's minimum; passwords are random, so more iterations would only slow each connection."""
+SCRAM: Mapping[str, ScramMechanism] = {
+    "SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256,
+    "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512,
+}
+"""The mechanisms whose users are created here."""
 ANSWER_SECONDS = 15.0
 ANY = "*"
 ANYTHING: Any = None
@@ -49,21 +54,29 @@ class TopicUser:
     prefix: str | None = None
 
 
-async def ensure_users(address: str, users: Iterable[TopicUser], seconds: float = ANSWER_SECONDS) -> None:
-    """Create each user with its password and exactly its rights, and remove all others but the owner.
+async def ensure_users(
+    address: str, users: Iterable[TopicUser], seconds: float = ANSWER_SECONDS, *, is_shared: bool = False
+) -> None:
+    """Create each user with its password and exactly its rights, and remove all others but the owner; those of a
+    Kafka that `is_shared` stay.
 
     Raises StreamUnavailableError, also where one of the answers takes longer than `seconds`.
     """
     users = tuple(users)
     try:
-        await asyncio.to_thread(_ensure_users, AdminClient(client_settings(address)), login_of(address), users, seconds)
+        client = AdminClient(client_settings(address))
+        await asyncio.to_thread(_ensure_users, client, login_of(address), users, seconds, is_shared)
     except (KafkaException, TimeoutError) as error:
         reason = reason_of(error) if isinstance(error, KafkaException) else f"no answer within {seconds:g} s"
         raise StreamUnavailableError(f"Kafka at {address} did not accept its users ({reason}).") from None
 
 
-def _ensure_users(client: AdminClient, owner: Login | None, users: tuple[TopicUser, ...], seconds: float) -> None:
-    wanted = {user.login.user for user in users} | ({owner.user} if owner is not None else set())
+def _ensure_users(
+    client: AdminClient, owner: Login | None, users: tuple[TopicUser, ...], seconds: float, is_shared: bool
+) -> None:
+    names = {user.login.user for user in users}
+    wanted = names | ({owner.user} if owner is not None else set())
+    principals = {_principal(name) for name in names}
     rights = {right for user in users for right in _rights(user)}
     asked_users: Any = client.describe_user_scram_credentials(request_timeout=seconds)
     asked_rights = client.describe_acls(ANY_RIGHT, request_timeout=seconds)
@@ -72,10 +85,12 @@ def _ensure_users(client: AdminClient, owner: Login | None, users: tuple[TopicUs
     changes += [
         UserScramCredentialDeletion(name, each.mechanism)
         for name, description in known.items()
-        if name not in wanted
+        if name not in wanted and not is_shared
         for each in description.scram_credential_infos
     ]
-    taken = [_exactly(right) for right in given if right not in rights]
+    taken = [
+        _exactly(right) for right in given if right not in rights and (right.principal in principals or not is_shared)
+    ]
     waiting: list[Mapping[Any, Future[Any]]] = [client.alter_user_scram_credentials(changes, request_timeout=seconds)]
     waiting.append(client.create_acls(list(rights), request_timeout=seconds))
     if taken:
@@ -111,8 +126,12 @@ def _quoted(text: str) -> str:
 
 
 def _credential(login: Login) -> UserScramCredentialUpsertion:
-    kind = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, ROUNDS)
+    kind = ScramCredentialInfo(SCRAM[login.mechanism], ROUNDS)
     return UserScramCredentialUpsertion(login.user, kind, login.password.encode())
+
+
+def _principal(name: str) -> str:
+    return f"User:{name}"
 
 
 def _rights(user: TopicUser) -> list[AclBinding]:
@@ -124,9 +143,8 @@ def _rights(user: TopicUser) -> list[AclBinding]:
             wanted.add((ResourceType.TOPIC, user.prefix, ResourcePatternType.PREFIXED, operation))
     # no offsets are stored in a group, but clients request its coordinator before they read
     wanted.add((ResourceType.GROUP, ANY, named, AclOperation.READ))
-    principal = f"User:{user.login.user}"
     return [
-        AclBinding(kind, name, pattern, principal, ANY, operation, AclPermissionType.ALLOW)
+        AclBinding(kind, name, pattern, _principal(user.login.user), ANY, operation, AclPermissionType.ALLOW)
         for kind, name, pattern, operation in wanted
     ]
 

@@ -5,7 +5,10 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
+from urllib.parse import urlsplit
 
+from exchanges.ccxt_client import make_exchange, session_config
+from exchanges.exchange_addresses import every_address
 from launch.cli.main import run
 from launch.setup.login_files import FOLDER, with_logins
 from session.logins import Login, login_of
@@ -27,6 +30,17 @@ def made_by_page(named: str, folder: Path) -> Path:
     words[config] = str(ROOT / words[config])
     assert run(words) == 0
     return folder
+
+
+async def assert_all_exchanges_are_called(made: Path, session: Session) -> None:
+    """A bot or a feed makes such a client; it refuses an address that a simulated exchange cannot have."""
+    for name in session.exchanges:
+        client = make_exchange(session_config(replace(session, home=made), name, {}))
+        try:
+            addresses = [client.implode_hostname(each) for each in every_address(client.urls)]
+        finally:
+            await client.close()
+        assert {urlsplit(each).netloc for each in addresses} == {urlsplit(session.exchanges_url or "").netloc}
 
 
 def login_by(made: Path, session: Session, role: str, service: Service) -> Login | None:

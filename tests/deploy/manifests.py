@@ -7,10 +7,23 @@ from typing import Any
 
 import yaml
 
+from launch.setup.login_rights import SUPERVISOR
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "kubernetes"
 Manifest = dict[str, Any]
 PART_OF, PART, INSTANCE = (f"app.kubernetes.io/{name}" for name in ("part-of", "name", "instance"))
+
+ROLE_OF = {
+    "feed": "feed",
+    "publisher": "publisher",
+    "cep": "cep",
+    "bot": "bot",
+    "ui": "ui",
+    "prepare": SUPERVISOR,
+    "exchanges": None,
+}
+"""Kind of part → whose login its command reads."""
 
 
 def kustomization() -> Manifest:

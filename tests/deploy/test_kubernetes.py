@@ -13,7 +13,7 @@ import pytest
 from exchanges.exchange_credentials import credentials_path
 from launch.cli.commands import parser_of_commands
 from launch.config.configuration import Configuration, read_configuration
-from launch.setup.data_dir import bot_name, read_session, ready_file
+from launch.setup.data_dir import bot_name, ready_file
 from launch.setup.login_files import FOLDER as LOGINS
 from launch.setup.login_files import own_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR
@@ -22,12 +22,13 @@ from store.server.database_users import ADMIN, OWNING, READING, WRITING
 from store.server.embedded_mongod import ABANDONED
 from streams.topic_admin import DAY_MS, RETAINED_BYTES, SEGMENT_BYTES, partitions_of
 from streams.topics import ALL_TOPICS
-from tests.deploy.described_session import SERVICES, Service, login_by, made_by_page
+from tests.deploy.described_session import assert_all_exchanges_are_called, login_by
 from tests.deploy.manifests import (
     FOLDER,
     INSTANCE,
     PART,
     PART_OF,
+    ROLE_OF,
     ROOT,
     Manifest,
     container_of,
@@ -44,16 +45,6 @@ from tests.deploy.manifests import (
 )
 
 NAMESPACE = kustomization()["namespace"]
-ROLE_OF = {
-    "feed": "feed",
-    "publisher": "publisher",
-    "cep": "cep",
-    "bot": "bot",
-    "ui": "ui",
-    "prepare": SUPERVISOR,
-    "exchanges": None,
-}
-"""Kind of part → whose login its command reads."""
 Right = tuple[str, str, tuple[str, ...]]
 ALONE = {"feed", "publisher", "cep", "exchanges", "ui"}
 SIZES = {"m": 0.001, "Mi": 1.048576, "Gi": 1073.741824}
@@ -64,17 +55,6 @@ each_part = pytest.mark.parametrize("part", parts(), ids=id_of)
 @pytest.fixture(scope="module")
 def config() -> Configuration:
     return read_configuration(FOLDER / "arbitrage.toml", {})
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the command on the page writes."""
-    return made_by_page("deploy/kubernetes/session", tmp_path_factory.mktemp("made") / "session")
-
-
-@pytest.fixture(scope="module")
-def session(made: Path) -> Session:
-    return read_session(made)
 
 
 def command_of(part: Manifest) -> Namespace:
@@ -125,6 +105,8 @@ def test_labels_select_the_part_and_no_other(part: Manifest) -> None:
         assert part["spec"]["selector"]["matchLabels"] == labels
     if part["kind"] == "StatefulSet":
         assert part["spec"]["serviceName"] in named("Service")
+        # else a pod that never gets ready, as of a feed whose exchange is away, is never replaced by a restart
+        assert part["spec"]["podManagementPolicy"] == "Parallel"
 
 
 @each_part
@@ -139,9 +121,8 @@ def test_probes_ask_what_the_part_writes_or_answers(part: Manifest, session: Ses
     elif part["kind"] != "Job":
         path = str(ready_file(session.home, process_name(command_of(part))))
         assert all(probe["exec"]["command"] == ["test", "-e", path] for probe in probes.values())
-        # what waits for its exchange is not killed for it
-        assert set(probes) - {"readinessProbe"} <= ({"startupProbe"} if kind_of_part(part) == "cep" else set())
-        assert "readinessProbe" in probes
+        # what waits for its exchange or for Kafka is not killed for it
+        assert set(probes) == {"readinessProbe"}
 
 
 @each_part
@@ -383,38 +364,6 @@ def size(text: str) -> float:
     return int(number) * SIZES[unit]
 
 
-def test_each_part_may_call_what_it_logs_in_to_and_nothing_else(made: Path, session: Session) -> None:
-    policies = named("NetworkPolicy")
-    everybody = {"matchLabels": {PART_OF: "arbitrage"}}
-    assert policies["parts-nothing"]["spec"] == {"podSelector": everybody, "policyTypes": ["Ingress", "Egress"]}
-    to_kafka, to_mongodb = (with_a_login(made, session, service) for service in SERVICES)
-    assert kinds_of(policies["parts-to-kafka"]["spec"]["podSelector"]) == to_kafka
-    assert ports_of(policies["parts-to-kafka"], "egress") == {int(session.kafka.rpartition(":")[2])}
-    assert kinds_of(policies["parts-to-mongodb"]["spec"]["podSelector"]) == to_mongodb
-    assert kinds_of(policies["mongodb"]["spec"]["ingress"][0]["from"][0]["podSelector"]) == to_mongodb
-    assert ports_of(policies["parts-to-mongodb"], "egress") == ports_of(policies["mongodb"], "ingress") == {27017}
-    traders = {"feed", "bot"}
-    assert kinds_of(policies["parts-to-exchanges"]["spec"]["podSelector"]) == traders
-    assert kinds_of(policies["exchanges"]["spec"]["ingress"][0]["from"][0]["podSelector"]) == traders
-    served = {urlsplit(session.exchanges_url or "").port}
-    assert ports_of(policies["parts-to-exchanges"], "egress") == ports_of(policies["exchanges"], "ingress") == served
-
-
-def with_a_login(made: Path, session: Session, service: Service) -> set[str]:
-    """Kinds of parts."""
-    return {kind for kind, role in ROLE_OF.items() if role and login_by(made, session, role, service)}
-
-
-def kinds_of(selector: Manifest) -> set[str]:
-    (expression,) = selector["matchExpressions"]
-    assert (expression["key"], expression["operator"]) == (PART, "In")
-    return set(expression["values"])
-
-
-def ports_of(policy: Manifest, direction: str) -> set[int]:
-    return {port["port"] for rule in policy["spec"][direction] for port in rule["ports"]}
-
-
 def test_every_file_is_read_and_every_name_is_there_once() -> None:
     files = {path.name for path in FOLDER.glob("*.yaml")} - {"kustomization.yaml"}
     assert set(kustomization()["resources"]) == files
@@ -438,3 +387,7 @@ def test_kustomize_builds_them(made: Path, tmp_path: Path) -> None:
     written = [one for one in found if one["kind"] not in ("Secret", "ConfigMap")]
     assert sorted(map(id_of, written)) == sorted(map(id_of, manifests()))
     assert {one["metadata"]["namespace"] for one in found if one["kind"] != "Namespace"} == {NAMESPACE}
+
+
+async def test_bots_and_feeds_may_call_the_exchanges_where_the_session_has_them(made: Path, session: Session) -> None:
+    await assert_all_exchanges_are_called(made, session)

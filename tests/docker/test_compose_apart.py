@@ -14,7 +14,7 @@ from launch.setup.data_dir import read_session
 from launch.setup.login_files import FOLDER
 from launch.setup.login_rights import ROLES, SUPERVISOR
 from session.session import Session
-from tests.deploy.described_session import login_by, made_by_page
+from tests.deploy.described_session import assert_all_exchanges_are_called, login_by, made_by_page
 
 DOCKER = Path(__file__).parents[2] / "docker"
 COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose-apart.yaml").read_text())
@@ -99,3 +99,7 @@ def test_addresses_and_ports_are_those_of_the_session(session: Session) -> None:
     assert (session.exchanges_url, session.web_host) == ("http://exchanges:8100", "0.0.0.0")
     assert PARTS["ui"]["ports"] == [f"127.0.0.1:{session.web_port}:{session.web_port}"]
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["ui"]
+
+
+async def test_bots_and_feeds_may_call_the_exchanges_where_the_session_has_them(made: Path, session: Session) -> None:
+    await assert_all_exchanges_are_called(made, session)

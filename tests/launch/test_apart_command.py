@@ -104,6 +104,7 @@ def test_a_second_time_it_is_another_session_with_the_same_passwords(folder: Pat
         (SERVICES, "exchanges:8100", "write http://HOST:PORT"),
         (SERVICES, "http://exchanges:high", "write http://HOST:PORT"),
         (SERVICES, "http://exchanges:8100/kraken", "write http://HOST:PORT"),
+        (SERVICES, "http://api.kraken.com:80", "is not on loopback or in a private network"),
     ],
 )
 def test_a_mistake_gets_one_sentence(
@@ -123,6 +124,22 @@ def test_the_data_folder_of_other_sessions_is_left_alone(folder: Path, capsys: p
     assert "is the data folder of sessions on this machine" in capsys.readouterr().err
     assert (folder / "run.json").read_text() == "of a running session"
     assert not (folder / "logins").exists()
+
+
+def test_a_folder_that_cannot_be_looked_at_gets_one_sentence_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(folder.with_name("long" * 80)) == CannotStartError.exit_code
+    said = capsys.readouterr().err
+    assert "cannot be written" in said
+    assert said.count("\n") == 1
+
+
+async def test_users_are_made_only_where_kafka_keeps_them(folder: Path) -> None:
+    assert make(folder, SERVICES, URL, "--kafka-mechanism", "PLAIN") == 0
+    session = replace(described(folder), kafka="127.0.0.1:1")
+    with pytest.raises(CannotStartError, match="name a --kafka-mechanism of SCRAM"):
+        await prepare_log(session, own_logins(folder))
 
 
 async def test_parts_change_in_mongodb_what_their_role_may(folder: Path, mongodb_uri: str) -> None:

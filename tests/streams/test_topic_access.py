@@ -1,13 +1,20 @@
 """Who may read and write which topics of an embedded Kafka, on a real broker."""
 
+import asyncio
 import socket
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # its public names, which it does not mark as such
+    AdminClient,
+    ScramMechanism,
+)
 
 from session.logins import Address, Login
 from streams.broker.topic_access import TopicUser, ensure_users, jaas_of
 from streams.errors import StreamError, StreamUnavailableError
-from streams.topic_admin import check_reachable, ensure_input_log
+from streams.topic_admin import check_reachable, client_settings, ensure_input_log
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
 from tests.service_process import ServiceProcess
@@ -76,6 +83,27 @@ async def test_who_is_no_longer_named_is_let_in_no_more_and_rights_that_are_gone
     with pytest.raises(StreamError):
         await check_reachable(Address(broker.address, former), 2.0)
     await check_reachable(broker.address)
+
+
+async def test_in_a_kafka_of_others_their_users_and_rights_stay(
+    broker: ServiceProcess, new_topic: NewTopicName
+) -> None:
+    theirs, taken = await new_topic(1), await new_topic(1)
+    other = Login("other", "o" * 20)
+    await ensure_users(broker.address, [TopicUser(WRITER, (), (taken,)), TopicUser(other, (), (theirs,))])
+    await ensure_users(broker.address, [TopicUser(WRITER, (), ())], is_shared=True)
+    await written(Address(broker.address, other), theirs)
+    with pytest.raises(StreamError):
+        await written(Address(broker.address, WRITER), taken)
+
+
+async def test_a_user_is_made_for_the_mechanism_that_it_logs_in_by(broker: ServiceProcess) -> None:
+    longer = replace(READER, mechanism="SCRAM-SHA-512")
+    await ensure_users(broker.address, [TopicUser(longer, (), ())])
+    client = AdminClient(client_settings(broker.address))
+    asked: Any = client.describe_user_scram_credentials([longer.user])
+    made = await asyncio.wrap_future(asked[longer.user])
+    assert ScramMechanism.SCRAM_SHA_512 in {each.mechanism for each in made.scram_credential_infos}
 
 
 @pytest.mark.parametrize("login", [None, Login("writer", "guessed"), Login("nobody", "guessed")])
