@@ -1,18 +1,29 @@
 """Configured services: which login and TLS each client gets, and what is refused before anything is sent."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from pymongo.errors import PyMongoError
+from pymongo.uri_parser import parse_uri
 
 from launch.cli.doctor import configured_findings
 from launch.config.configuration import Configuration, read_configuration
 from launch.errors import CannotStartError
 from launch.setup.authority_folder import AuthorityFiles, issue_files
-from launch.setup.service_logins import configured_kafka_login, configured_mongodb, places_of, without_login
+from launch.setup.service_logins import (
+    configured_kafka_login,
+    configured_mongodb,
+    is_encrypted,
+    places_of,
+    without_login,
+)
 from session.certificate_issuing import moment_of
 from session.clock import wall_now
 from session.logins import Address, Login
+from session.loopback import is_loopback
 from streams.broker.topic_access import spark_options
 from streams.topic_admin import client_settings
 
@@ -260,3 +271,33 @@ def test_the_doctor_reads_a_password_with_brackets() -> None:
     texts = [finding.text for finding in configured_findings(Configuration(mongodb=uri), {})]
     assert texts
     assert not any("secret" in text for text in texts)
+
+
+HOSTS = ["db.example", "LOCALHOST:1,db.example", "127.0.0.1", "[::1]:2", "%2Ftmp%2Fa.sock"]
+WORDS = ["", "erika:her%40@", "a:b@localhost@", "localhost/@", "localhost?@", "localhost,"]
+PATHS = ["", "/", "/x", "/@localhost/", "//localhost"]
+OPTIONS = ["", "tls=true", "tls=%74rue&ssl=true", "tls=false&tls=true", "tls=true&TLS=false", "ssl=false&tls=true"]
+OPTIONS += ["tls=true;ssl=false", "tls=true&tlsInsecure=%74rue", "appName=a://localhost", "appName=x:y@localhost/"]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate URI option")
+def test_what_is_accepted_is_read_by_mongodbs_driver_as_by_us() -> None:
+    """Each word at each place; the driver may refuse more."""
+    compared = 0
+    for word, hosts, path, options in product(WORDS, HOSTS, PATHS, OPTIONS):
+        uri = f"mongodb://{word}{hosts}{path}?{options}"
+        try:
+            address, login = configured_mongodb(Configuration.model_construct(mongodb=uri), MONGODB)
+            read = parse_uri(address)
+        except (CannotStartError, PyMongoError, ValueError):
+            continue
+        compared += 1
+        read_places = [
+            (quote(host, "").lower(), 27017) if port is None else (host, port) for host, port in read["nodelist"]
+        ]
+        assert read_places == list(places_of(address)), uri
+        assert read["options"].get("tls", False) == is_encrypted(address), uri
+        assert login == LOGIN
+        is_near = all(is_loopback(host) or port is None for host, port in read["nodelist"])
+        assert is_near or (read["options"]["tls"] and not read["options"].get("tlsInsecure")), uri
+    assert compared > 200
