@@ -157,7 +157,7 @@ def _check_plain_kafka(config: Configuration) -> None:
     for host in _strangers(config.kafka or "", config.plain_text_hosts):
         raise CannotStartError(
             f"kafka: the login would go to {host} without TLS; set ARBITRAGE_KAFKA_PROTOCOL to SASL_SSL and kafka_ca "
-            "to its authority, or, where nobody else can read that network, add the host to plain_text_hosts."
+            f"to its authority, or, where nobody else can read that network, add {host!r} to plain_text_hosts."
         )
 
 
@@ -177,7 +177,7 @@ def _check_sent_by_tls(uri: str, plain_text_hosts: tuple[str, ...]) -> None:
         if not is_encrypted(uri):
             raise CannotStartError(
                 f"mongodb: the login would go to {host} without TLS; set mongodb_ca to its authority (or tls=true in "
-                "the address), or, where nobody else can read that network, add the host to plain_text_hosts."
+                f"the address), or, where nobody else can read that network, add {host!r} to plain_text_hosts."
             )
         if accepts is not None:
             raise CannotStartError(
