@@ -9,7 +9,7 @@ from ssl import cert_time_to_seconds, create_default_context
 from typing import Any, get_args
 from urllib.parse import quote, unquote, unquote_plus
 
-from launch.config.configuration import Configuration
+from launch.config.configuration import LAST_PORT, Configuration
 from launch.errors import CannotStartError
 from session.logins import Login, Mechanism, Protocol
 from session.loopback import is_loopback
@@ -164,7 +164,8 @@ def _check_plain_kafka(config: Configuration) -> None:
 def _check_readable(uri: str) -> None:
     """A password that is not quoted may stand among the hosts or behind them, so that the sentence quotes nothing."""
     path = uri.partition("?")[0].partition("://")[2][len(_place_in(uri)) :]
-    if "@" in path or not all(_PLACE.fullmatch(place) for place in _places_in(uri)):
+    are_places = all(_PLACE.fullmatch(place) for place in _places_in(uri))
+    if "@" in path or not are_places or any(not 0 < port <= LAST_PORT for _, port in places_of(uri)):
         raise CannotStartError(
             "mongodb: its hosts cannot be read; write it as in mongodb://HOST:PORT,HOST:PORT/?replicaSet=NAME, and the "
             "login in ARBITRAGE_MONGODB_USER and ARBITRAGE_MONGODB_PASSWORD, or with %40 for @, %2F for / and so on."

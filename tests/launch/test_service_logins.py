@@ -258,6 +258,7 @@ def test_a_list_of_hosts_that_clients_may_read_differently_is_one_sentence(kafka
         "mongodb://db.example,/",
         "mongodb://localhost\\/",
         "mongodb+srv://db..example/",
+        "mongodb://db.example:99999/",
     ],
 )
 def test_hosts_that_cannot_be_read_are_one_sentence_without_the_password(uri: str) -> None:
