@@ -89,8 +89,10 @@ def moment_of(micros: int) -> datetime:
 
 
 def is_host(text: str) -> bool:
-    """Whether it is a host name in small letters, or an IP address, as a certificate may name it."""
-    return _is_address(text) or (_HOST_NAME.fullmatch(text) is not None and not _ENDS_LIKE_AN_ADDRESS.search(text))
+    """Whether it is a host name in small letters, or an IP address, as a certificate may name it: without a zone."""
+    return (_is_address(text) and "%" not in text) or (
+        _HOST_NAME.fullmatch(text) is not None and not _ENDS_LIKE_AN_ADDRESS.search(text)
+    )
 
 
 def names_all(certificate: x509.Certificate, hosts: Iterable[str]) -> bool:

@@ -185,7 +185,13 @@ async def _connect(address: str, seconds: float, request: bytes = b"", answer_se
     """Return once one of the hosts accepts a connection, with the TLS that is asked for, and answers the request, if
     any. The library itself does not report why none does."""
     login = login_of(address)
-    context = _tls_context(login.ca) if login is not None and _asks_for_tls(address) else None
+    try:
+        context = _tls_context(login.ca) if login is not None and _asks_for_tls(address) else None
+    except OSError as error:
+        raise StreamUnavailableError(
+            f"Kafka at {address} is not asked: its authority {login and login.ca} cannot be read ({error.strerror}); "
+            "put the file of kafka_ca back."
+        ) from None
     fault, advice = "no host named", IS_IT_THERE
     for host_port in address.split(","):
         host, _, port = host_port.strip().rpartition(":")

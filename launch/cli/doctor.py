@@ -366,8 +366,8 @@ def port_finding(subject: str, url: str) -> CheckResult:
 
 def _host_and_port(url: str) -> tuple[str, int] | None:
     """None if the URL has several hosts or no port."""
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
         return None

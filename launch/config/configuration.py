@@ -1,5 +1,6 @@
 """The configuration of a session: an optional TOML file, read once and frozen."""
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,6 +24,9 @@ from session.roles import AccessTerms
 from session.simulated_market import DEFAULT_MARKET, MarketName
 
 DEFAULT_FILE = "arbitrage.toml"
+_KAFKA_PLACE = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?:(\d{1,5})", re.ASCII)
+"""A host with its port, without any sign that a client of Kafka may take for the end of one."""
+LAST_PORT = 65_535
 
 
 class FeedConfiguration(BaseModel):
@@ -106,7 +110,7 @@ class Configuration(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kafka: str | None = Field(default=None, pattern=r"^[^\s:]+:\d+(,[^\s:]+:\d+)*$")
+    kafka: str | None = None
     """host:port of a Kafka to use instead of the embedded one."""
     mongodb: str | None = Field(default=None, pattern=r"^mongodb(\+srv)?://\S+$")
     """URI of a MongoDB replica set to use instead of the embedded one."""
@@ -161,6 +165,15 @@ class Configuration(BaseModel):
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
 
+    @field_validator("kafka")
+    @classmethod
+    def _names_hosts(cls, kafka: str | None) -> str | None:
+        for place in [] if kafka is None else kafka.split(","):
+            found = _KAFKA_PLACE.fullmatch(place)
+            if found is None or not 0 < int(found[2]) <= LAST_PORT:
+                raise ValueError("must have the form HOST:PORT, several of them with commas and without spaces")
+        return kafka
+
     @field_validator("kafka_ca", "mongodb_ca")
     @classmethod
     def _has_certificates(cls, path: str | None) -> str | None:
@@ -177,7 +190,7 @@ class Configuration(BaseModel):
     @classmethod
     def _are_separated(cls, hosts: object) -> object:
         """A variable of the environment has them with commas."""
-        return hosts.replace(" ", "").split(",") if isinstance(hosts, str) else hosts
+        return [host for host in hosts.replace(" ", "").split(",") if host] if isinstance(hosts, str) else hosts
 
     _file: str = PrivateAttr(default=DEFAULT_FILE)
 

@@ -80,6 +80,7 @@ def issue_files(files: AuthorityFiles, hosts: Sequence[str], now: datetime) -> I
     try:
         for folder in (files.folder, files.servers):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check_own(folder)
         authority, done = _authority(files, now)
         yield IssuedFile(files.ca, done, authority.certificate.not_valid_after_utc)
         for host in dict.fromkeys((*files.hosts(), *hosts)) or (LOOPBACK_NAMES[0],):
@@ -96,6 +97,17 @@ def ends_at(path: Path) -> datetime | None:
         return max(one.not_valid_after_utc for one in x509.load_pem_x509_certificates(path.read_bytes()))
     except ValueError:
         return None
+
+
+def _check_own(folder: Path) -> None:
+    """Who can write there can put an authority of their own in place of this one."""
+    rights = folder.stat()
+    # root works in folders of its users, as in a container
+    is_own = os.geteuid() in (0, rights.st_uid)
+    if rights.st_mode & 0o022 or not is_own:
+        raise CannotStartError(
+            f"{folder} can be changed by others; name a folder of your own with --out, or `chmod go-w` this one."
+        )
 
 
 def _authority(files: AuthorityFiles, now: datetime) -> tuple[IssuedCertificate, Done]:
@@ -117,12 +129,28 @@ def _authority(files: AuthorityFiles, now: datetime) -> tuple[IssuedCertificate,
             f"{files.ca} and {files.ca_key.name} are not an authority and its key; put the right ones back, or name "
             "another folder with --out for a new authority, which every client then needs."
         )
-    if now >= found.certificate.not_valid_after_utc - RENEWED_BEFORE:
+    _check_signs(files, found.certificate, now)
+    return found, "kept"
+
+
+def _check_signs(files: AuthorityFiles, certificate: x509.Certificate, now: datetime) -> None:
+    """Raises CannotStartError where it must not sign: by a wrong clock it would replace what is valid."""
+    if files.ca_key.stat().st_mode & 0o077:
         raise CannotStartError(
-            f"the authority {files.ca} ends on {found.certificate.not_valid_after_utc:%Y-%m-%d}; name another folder "
+            f"{files.ca_key} can be read by others; `chmod 600` it, or, where somebody may have read it, name another "
+            "folder with --out for a new authority, which every client then needs."
+        )
+    if now < certificate.not_valid_before_utc:
+        raise CannotStartError(
+            f"the authority {files.ca} is valid from {certificate.not_valid_before_utc:%Y-%m-%d} on, and the clock of "
+            f"this machine says {now:%Y-%m-%d}; set it right, or, where it was wrong before, name another folder "
+            "with --out for a new authority."
+        )
+    if now >= certificate.not_valid_after_utc - RENEWED_BEFORE:
+        raise CannotStartError(
+            f"the authority {files.ca} ends on {certificate.not_valid_after_utc:%Y-%m-%d}; name another folder "
             "with --out for a new one, and give every client a file with the certificates of both first."
         )
-    return found, "kept"
 
 
 def _server(path: Path, authority: IssuedCertificate, host: str, now: datetime, *, is_asked_for: bool) -> IssuedFile:

@@ -1,17 +1,18 @@
 """How the Kafka and the MongoDB that the user configured are reached: their logins, their TLS, and what is refused."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from socket import create_connection
 from ssl import cert_time_to_seconds, create_default_context
 from typing import Any, get_args
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, unquote_plus
 
-from launch.config.configuration import Configuration
+from launch.config.configuration import LAST_PORT, Configuration
 from launch.errors import CannotStartError
 from session.logins import Login, Mechanism, Protocol
+from session.loopback import is_loopback
 
 LOGIN_VARIABLES = (
     "ARBITRAGE_KAFKA_USER",
@@ -27,6 +28,9 @@ _IN_DNS = "mongodb+srv:"
 _SWITCHES = ("tls", "ssl")
 _ACCEPTS_ANYBODY = ("tlsinsecure", "tlsallowinvalidcertificates", "tlsallowinvalidhostnames")
 """Options of MongoDB's addresses, whose names may have capitals (mongodb.com, "Connection String Options")."""
+_SOCKET = re.compile(r"%2f[^:]*\.sock")
+_PLACE = re.compile(rf"([\w-]{{1,63}}(\.[\w-]{{1,63}})*\.?|\[[\da-f:.%]+\])(:\d{{1,5}})?|{_SOCKET.pattern}", re.ASCII)
+"""One host of an address of MongoDB, in small letters. What is none may be read differently by its driver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +84,15 @@ def configured_mongodb(config: Configuration, environment: Mapping[str, str]) ->
     """Its address with the options of TLS and without a login, and the login.
 
     Raises CannotStartError where the login is named by half, or would be sent over a network without TLS, or where the
-    address contradicts `mongodb_ca`.
+    address contradicts `mongodb_ca` or is none.
     """
     address, in_address = without_login(config.mongodb or "")
+    _check_readable(address)
     login = _named_login("MONGODB", environment) or in_address
     if config.mongodb_ca is not None:
         address = _with_authority(address, config.mongodb_ca)
-    if login is not None:
+    if login is not None or "authmechanism" in _options(address):
+        # some mechanisms send a token of the machine's
         _check_sent_by_tls(address, config.plain_text_hosts)
     return address, login
 
@@ -94,25 +100,24 @@ def configured_mongodb(config: Configuration, environment: Mapping[str, str]) ->
 def without_login(uri: str) -> tuple[str, Login | None]:
     """An address of MongoDB, and the name and password that stood in it."""
     scheme, mark, rest = uri.partition("://")
-    place, slash, path = rest.partition("/")
+    place = _place_in(uri)
     named, at, hosts = place.rpartition("@")
     user, colon, password = named.partition(":")
     if not at or not colon:
         return uri, None
-    return f"{scheme}{mark}{hosts}{slash}{path}", Login(unquote(user), unquote(password))
+    return f"{scheme}{mark}{hosts}{rest[len(place) :]}", Login(unquote(user), unquote(password))
 
 
 def is_encrypted(uri: str) -> bool:
     """Whether an address of MongoDB asks for TLS."""
     options = _options(uri)
-    named = [options[name] for name in _SWITCHES if name in options]
-    return named[0].lower() == "true" if named else uri.startswith(_IN_DNS)
+    named = [options[name].lower() == "true" for name in _SWITCHES if name in options]
+    return all(named) if named else uri.startswith(_IN_DNS)
 
 
 def places_of(address: str, default_port: int = 27017) -> Iterator[tuple[str, int]]:
     """Hosts of an address of Kafka or MongoDB, in small letters, with their ports."""
-    places = address.rpartition("://")[2].partition("/")[0].partition("?")[0].rpartition("@")[2]
-    for place in map(str.strip, places.lower().split(",")):
+    for place in _places_in(address):
         host, _, port = place.rpartition(":")
         if host and port.isdecimal():
             yield host.strip("[]"), int(port)
@@ -131,7 +136,7 @@ def tls_servers(config: Configuration, environment: Mapping[str, str]) -> Iterat
     if config.mongodb is not None:
         address, _ = configured_mongodb(config, environment)
         if is_encrypted(address) and not address.startswith(_IN_DNS):
-            ca = next((unquote(value) for name, value in _options(address).items() if name == "tlscafile"), None)
+            ca = _options(address).get("tlscafile")
             yield from (TlsServer("MongoDB", *place, ca) for place in places_of(address))
 
 
@@ -152,18 +157,29 @@ def _check_plain_kafka(config: Configuration) -> None:
     for host in _strangers(config.kafka or "", config.plain_text_hosts):
         raise CannotStartError(
             f"kafka: the login would go to {host} without TLS; set ARBITRAGE_KAFKA_PROTOCOL to SASL_SSL and kafka_ca "
-            "to its authority, or, where nobody else can read that network, add the host to plain_text_hosts."
+            f"to its authority, or, where nobody else can read that network, add {host!r} to plain_text_hosts."
+        )
+
+
+def _check_readable(uri: str) -> None:
+    """A password that is not quoted may stand among the hosts or behind them, so that the sentence quotes nothing."""
+    path = uri.partition("?")[0].partition("://")[2][len(_place_in(uri)) :]
+    are_places = all(_PLACE.fullmatch(place) for place in _places_in(uri))
+    if "@" in path or not are_places or any(not 0 < port <= LAST_PORT for _, port in places_of(uri)):
+        raise CannotStartError(
+            "mongodb: its hosts cannot be read; write it as in mongodb://HOST:PORT,HOST:PORT/?replicaSet=NAME, and the "
+            "login in ARBITRAGE_MONGODB_USER and ARBITRAGE_MONGODB_PASSWORD, or with %40 for @, %2F for / and so on."
         )
 
 
 def _check_sent_by_tls(uri: str, plain_text_hosts: tuple[str, ...]) -> None:
+    accepts = _accepts_anybody(uri)
     for host in _strangers(uri, plain_text_hosts):
         if not is_encrypted(uri):
             raise CannotStartError(
                 f"mongodb: the login would go to {host} without TLS; set mongodb_ca to its authority (or tls=true in "
-                "the address), or, where nobody else can read that network, add the host to plain_text_hosts."
+                f"the address), or, where nobody else can read that network, add {host!r} to plain_text_hosts."
             )
-        accepts = next((name for name in _ACCEPTS_ANYBODY if _options(uri).get(name, "").lower() == "true"), None)
         if accepts is not None:
             raise CannotStartError(
                 f"mongodb: with {accepts} in the address the login would go to whoever answers for {host}; remove it, "
@@ -171,18 +187,33 @@ def _check_sent_by_tls(uri: str, plain_text_hosts: tuple[str, ...]) -> None:
             )
 
 
+def _accepts_anybody(uri: str) -> str | None:
+    """The option of an address of MongoDB by which any certificate is accepted."""
+    options = _options(uri)
+    return next((name for name in _ACCEPTS_ANYBODY if options.get(name, "false").lower() != "false"), None)
+
+
 def _strangers(address: str, plain_text_hosts: tuple[str, ...]) -> Iterator[str]:
-    """Hosts on networks that others may read."""
+    """Hosts on networks that others may read. What the name service answers for one may be anywhere."""
     named = {host.lower() for host in plain_text_hosts}
-    return (host for host, _ in places_of(address) if not _is_local(host) and host not in named)
+    is_in_dns = address.startswith(_IN_DNS)
+    return (host for host, _ in places_of(address) if host not in named and (is_in_dns or not _is_local(host)))
 
 
 def _is_local(host: str) -> bool:
-    """Loopback by its address, since only that name surely has one; or a Unix socket, whose path is quoted."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.startswith("%2f")
+    """Loopback, or a Unix socket, whose path is quoted."""
+    return is_loopback(host) or _SOCKET.fullmatch(host) is not None
+
+
+def _place_in(address: str) -> str:
+    """The part with the login and the hosts, as the driver takes it: up to the first / or ?."""
+    rest = address.partition("://")[2] if "://" in address else address
+    return rest.partition("?")[0].partition("/")[0]
+
+
+def _places_in(address: str) -> list[str]:
+    """Its hosts with their ports, in small letters."""
+    return _place_in(address).rpartition("@")[2].lower().split(",")
 
 
 def _with_authority(uri: str, ca: str) -> str:
@@ -191,13 +222,18 @@ def _with_authority(uri: str, ca: str) -> str:
         raise CannotStartError("mongodb_ca is set, and the address of mongodb has a tlsCAFile; remove one of them.")
     if not is_encrypted(uri) and any(name in options for name in _SWITCHES):
         raise CannotStartError("mongodb_ca is set, but the address of mongodb switches TLS off; remove one of them.")
+    accepts = _accepts_anybody(uri)
+    if accepts is not None:
+        raise CannotStartError(f"mongodb_ca is set, but the address of mongodb has {accepts}; remove one of them.")
     place, mark, named = uri.partition("?")
     slash = "" if mark or "/" in place.partition("://")[2] else "/"
     added = "" if any(name in options for name in _SWITCHES) else "tls=true&"
-    return f"{place}{slash}?{named}{'&' if named else ''}{added}tlsCAFile={quote(ca)}"
+    text = f"{place}{slash}?{named}{'&' if named else ''}{added}tlsCAFile={quote(ca)}"
+    # the driver takes one kind of separator in an address
+    return text.replace("&", ";") if ";" in named and "&" not in named else text
 
 
 def _options(uri: str) -> dict[str, str]:
     """By their names in small letters."""
     pairs = (pair.partition("=") for pair in uri.partition("?")[2].replace(";", "&").split("&") if pair)
-    return {name.lower(): value for name, _, value in pairs}
+    return {name.lower(): unquote_plus(value) for name, _, value in pairs}

@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from notices.errors import MisconfiguredError
+from session.loopback import is_loopback
 from session.notices import Destination
 from session.secret_files import PrivateFileError, private_toml
 
@@ -101,15 +101,8 @@ def check_address(url: str, place: str) -> None:
         raise MisconfiguredError(f"{place} is no address that begins with https://")
     if parts.username is not None or parts.password is not None:
         raise MisconfiguredError(f"{place} must hold no name or password before its host")
-    if parts.scheme == "http" and not _is_loopback(host):
+    if parts.scheme == "http" and not is_loopback(host):
         raise MisconfiguredError(f"{place} must begin with https://: it leaves this machine")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _from(destination: Destination, environment: Mapping[str, str]) -> dict[str, str]:

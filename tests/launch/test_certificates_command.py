@@ -143,7 +143,9 @@ def test_the_command_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "was there and is kept" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("host", ["a_b", "", "*.example", "10.0.0.256", "a/../b", "db.example:27017", "a" * 64])
+@pytest.mark.parametrize(
+    "host", ["a_b", "", "*.example", "10.0.0.256", "a/../b", "db.example:27017", "a" * 64, "fe80::1%eth0", "::1%a\n"]
+)
 def test_what_is_no_host_is_one_sentence(host: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_words(["certificates", "--out", str(tmp_path / "out"), "--host", host]) == 2
     said = capsys.readouterr().err
@@ -171,3 +173,34 @@ def test_the_doctor_says_when_they_end(tmp_path: Path) -> None:
     made.server("kafka.example").unlink()
     (damaged,) = own_certificate_findings(tmp_path, now)
     assert (damaged.state, "holds no certificate" in damaged.text) == ("advice", True)
+
+
+def test_a_clock_that_is_behind_renews_nothing(files: AuthorityFiles) -> None:
+    issued(files, "kafka.example")
+    before = contents(files)
+    with pytest.raises(
+        CannotStartError, match=r"ca\.pem is valid from 20\d\d-\d\d-\d\d on, and the clock of this machine"
+    ):
+        issued(files, days=-400)
+    assert contents(files) == before
+
+
+def test_a_key_that_others_may_read_signs_nothing(files: AuthorityFiles) -> None:
+    issued(files)
+    files.ca_key.chmod(0o640)
+    with pytest.raises(CannotStartError, match=r"ca_key\.pem can be read by others; `chmod 600` it"):
+        issued(files, "db.example")
+    assert not files.server("db.example").exists()
+
+
+@pytest.mark.parametrize("name", [".", "servers"])
+def test_a_folder_that_others_may_change_gets_no_keys(files: AuthorityFiles, name: str, tmp_path: Path) -> None:
+    """By a link as well."""
+    folder = tmp_path / "real" / name
+    folder.mkdir(parents=True)
+    (tmp_path / "real").chmod(0o755)
+    folder.chmod(0o777)
+    files.folder.symlink_to(tmp_path / "real")
+    with pytest.raises(CannotStartError, match="can be changed by others; name a folder of your own"):
+        issued(files)
+    assert list((tmp_path / "real").rglob("*.pem")) == []

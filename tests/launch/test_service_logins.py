@@ -1,18 +1,29 @@
 """Configured services: which login and TLS each client gets, and what is refused before anything is sent."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from pymongo.errors import PyMongoError
+from pymongo.uri_parser import parse_uri
 
 from launch.cli.doctor import configured_findings
 from launch.config.configuration import Configuration, read_configuration
 from launch.errors import CannotStartError
 from launch.setup.authority_folder import AuthorityFiles, issue_files
-from launch.setup.service_logins import configured_kafka_login, configured_mongodb, places_of, without_login
+from launch.setup.service_logins import (
+    configured_kafka_login,
+    configured_mongodb,
+    is_encrypted,
+    places_of,
+    without_login,
+)
 from session.certificate_issuing import moment_of
 from session.clock import wall_now
 from session.logins import Address, Login
+from session.loopback import is_loopback
 from streams.broker.topic_access import spark_options
 from streams.topic_admin import client_settings
 
@@ -90,6 +101,7 @@ def test_an_authority_that_cannot_be_used_is_one_sentence(
         ("mongodb://db.example/", "mongodb://db.example/?tls=true&tlsCAFile={ca}"),
         (URI, URI + "&tls=true&tlsCAFile={ca}"),
         (f"{URI}&TLS=True", URI + "&TLS=True&tlsCAFile={ca}"),
+        ("mongodb://db.example/?replicaSet=a;w=1", "mongodb://db.example/?replicaSet=a;w=1;tls=true;tlsCAFile={ca}"),
         ("mongodb+srv://erika:her%20secret@db.example", "mongodb+srv://db.example/?tls=true&tlsCAFile={ca}"),
     ],
 )
@@ -118,6 +130,17 @@ def test_an_address_that_contradicts_the_authority_is_one_sentence(more: str, wo
         ({"mongodb": f"{URI}&tls=false"}, MONGODB),
         ({"mongodb": "mongodb+srv://db.example/?ssl=false"}, MONGODB),
         ({"mongodb": URI, "plain_text_hosts": ["kafka"]}, MONGODB),
+        ({"mongodb": "mongodb://db.example/?appName=x://localhost"}, MONGODB),
+        ({"mongodb": "mongodb://db.example?appName=a@localhost"}, MONGODB),
+        ({"mongodb": "mongodb://erika:her%20secret@db.example?appName=a:b@localhost"}, {}),
+        ({"mongodb": f"{URI}&tls=true&TLS=false"}, MONGODB),
+        ({"mongodb": f"{URI}&tls=true&ssl=false"}, MONGODB),
+        ({"mongodb": f"{URI}&ssl=false&tls=true"}, MONGODB),
+        ({"mongodb": "mongodb://db.example/?replicaSet=rs0;tls=false"}, MONGODB),
+        ({"mongodb": "mongodb+srv://localhost/?tls=false"}, MONGODB),
+        ({"mongodb": "mongodb://127.evil.example,localhost.example,127.1/"}, MONGODB),
+        ({"mongodb": "mongodb://[::ffff:192.0.2.7]/"}, MONGODB),
+        ({"mongodb": f"{URI}&authMechanism=MONGODB-OIDC"}, {}),
     ],
 )
 def test_no_password_goes_to_another_machine_in_plain_text(config: dict[str, Any], environment: dict[str, str]) -> None:
@@ -134,6 +157,8 @@ def test_no_password_goes_to_another_machine_in_plain_text(config: dict[str, Any
         "mongodb://%2Ftmp%2Fmongodb-27017.sock/",
         f"{URI}&tls=true",
         f"{URI}&ssl=true",
+        f"{URI}&tls=%74rue",
+        "mongodb://DB.Example:27017/?replicaSet=rs0;tls=true",
         "mongodb+srv://db.example/",
     ],
 )
@@ -141,9 +166,14 @@ def test_a_password_goes_by_loopback_or_tls(uri: str) -> None:
     assert configured_mongodb(Configuration(mongodb=uri), MONGODB) == (uri, LOGIN)
 
 
-@pytest.mark.parametrize("option", ["tlsInsecure", "tlsAllowInvalidHostnames", "tlsAllowInvalidCertificates"])
-def test_no_password_goes_to_whoever_answers(option: str) -> None:
-    insecure = f"{URI}&tls=true&{option}=true"
+@pytest.mark.parametrize(
+    "option",
+    ["tlsInsecure=true", "tlsinsecure=%74rue", "tlsAllowInvalidHostnames=true", "TLSALLOWINVALIDCERTIFICATES=1"],
+)
+def test_no_password_goes_to_whoever_answers(option: str, ca: Path) -> None:
+    insecure = f"{URI}&tls=true&{option}"
+    with_ca = Configuration(mongodb=insecure, mongodb_ca=str(ca))
+    assert "mongodb_ca is set, but the address of mongodb has tls" in rejected(with_ca, {})
     assert "would go to whoever answers for db.example" in rejected(Configuration(mongodb=insecure), MONGODB)
 
 
@@ -169,7 +199,7 @@ def test_an_authority_without_tls_is_one_sentence(ca: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "uri", [URI, "mongodb+srv://db.example/", "mongodb://user@db.example/?authMechanism=MONGODB-X509"]
+    "uri", [URI, "mongodb+srv://db.example/", "mongodb://user@db.example/?tls=true&authMechanism=MONGODB-X509"]
 )
 def test_an_address_without_a_password_stays_as_it_is(uri: str) -> None:
     assert without_login(uri) == (uri, None)
@@ -191,3 +221,84 @@ def test_the_places_of_an_address(address: str, places: list[tuple[str, int]]) -
 def test_the_doctor_says_what_is_refused() -> None:
     (finding,) = configured_findings(FAR_KAFKA, PLAIN)
     assert (finding.state, "kafka.example without TLS" in finding.text) == ("missing", True)
+
+
+@pytest.mark.parametrize(
+    "kafka",
+    [
+        "127.0.0.1/,kafka.example:9092",
+        "kafka.example:9092,x@127.0.0.1:9092",
+        "127.0.0.1?,kafka.example:9092",
+        "127.0.0.1,kafka.example:9092",
+        "SASL_PLAINTEXT://kafka.example:9092",
+        "127.0.0.1:9092,",
+        "127.0.0.1:9092, kafka.example:9092",
+        "127.0.0.1:9092;kafka.example:9092",
+        "kafka..example:9092",
+        "kafka.example:99999",
+        "kafka.example:0",
+        "",
+    ],
+)
+def test_a_list_of_hosts_that_clients_may_read_differently_is_one_sentence(kafka: str, tmp_path: Path) -> None:
+    path = tmp_path / "arbitrage.toml"
+    path.write_text(f'kafka = "{kafka}"\n')
+    with pytest.raises(CannotStartError, match=r"kafka: must have the form HOST:PORT, several of them with commas"):
+        read_configuration(path, {})
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "mongodb://erika:her secret".replace(" ", "/") + "@db.example/",
+        "mongodb://erika:her?secret@db.example/",
+        "mongodb://erika:hersecret",
+        "mongodb://erika/her@secret",
+        "mongodb://%2Fdb.example/",
+        "mongodb://db.example,/",
+        "mongodb://localhost\\/",
+        "mongodb+srv://db..example/",
+        "mongodb://db.example:99999/",
+    ],
+)
+def test_hosts_that_cannot_be_read_are_one_sentence_without_the_password(uri: str) -> None:
+    sentence = rejected(Configuration(mongodb=uri), MONGODB)
+    assert sentence.startswith("mongodb: its hosts cannot be read; write it as in mongodb://HOST:PORT")
+    assert "secret" not in sentence
+
+
+def test_the_doctor_reads_a_password_with_brackets() -> None:
+    uri = "mongodb://erika:her[secret@127.0.0.1:1/?tls=false"
+    texts = [finding.text for finding in configured_findings(Configuration(mongodb=uri), {})]
+    assert texts
+    assert not any("secret" in text for text in texts)
+
+
+HOSTS = ["db.example", "LOCALHOST:1,db.example", "127.0.0.1", "[::1]:2", "%2Ftmp%2Fa.sock"]
+WORDS = ["", "erika:her%40@", "a:b@localhost@", "localhost/@", "localhost?@", "localhost,"]
+PATHS = ["", "/", "/x", "/@localhost/", "//localhost"]
+OPTIONS = ["", "tls=true", "tls=%74rue&ssl=true", "tls=false&tls=true", "tls=true&TLS=false", "ssl=false&tls=true"]
+OPTIONS += ["tls=true;ssl=false", "tls=true&tlsInsecure=%74rue", "appName=a://localhost", "appName=x:y@localhost/"]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate URI option")
+def test_what_is_accepted_is_read_by_mongodbs_driver_as_by_us() -> None:
+    """Each word at each place; the driver may refuse more."""
+    compared = 0
+    for word, hosts, path, options in product(WORDS, HOSTS, PATHS, OPTIONS):
+        uri = f"mongodb://{word}{hosts}{path}?{options}"
+        try:
+            address, login = configured_mongodb(Configuration.model_construct(mongodb=uri), MONGODB)
+            read = parse_uri(address)
+        except (CannotStartError, PyMongoError, ValueError):
+            continue
+        compared += 1
+        read_places = [
+            (quote(host, "").lower(), 27017) if port is None else (host, port) for host, port in read["nodelist"]
+        ]
+        assert read_places == list(places_of(address)), uri
+        assert read["options"].get("tls", False) == is_encrypted(address), uri
+        assert login == LOGIN
+        is_near = all(is_loopback(host) or port is None for host, port in read["nodelist"])
+        assert is_near or (read["options"]["tls"] and not read["options"].get("tlsInsecure")), uri
+    assert compared > 200

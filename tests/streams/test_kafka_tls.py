@@ -88,3 +88,10 @@ async def test_a_server_without_tls_is_not_reached_with_it(answer: bytes) -> Non
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(StreamUnavailableError, match=r"\([a-z_ ]+\); does it listen with TLS there"):
             await check_reachable(Address(f"127.0.0.1:{port}", replace(LOGIN, protocol="SASL_SSL")))
+
+
+async def test_an_authority_that_is_gone_is_said(tmp_path: Path) -> None:
+    gone = Address("127.0.0.1:9", replace(LOGIN, protocol="SASL_SSL", ca=str(tmp_path / "ca.pem")))
+    with pytest.raises(StreamUnavailableError, match=r"authority .*ca\.pem cannot be read \(No such file"):
+        await check_reachable(gone)
+    assert not await is_answering(gone, 1.0, 1.0)

@@ -1,6 +1,7 @@
 """Identifies callers and decides what they may do: one service for REST, WebSocket and pages."""
 
 from session.clock import wall_now
+from session.loopback import is_loopback
 from session.roles import ANYBODY, AccessTerms, Caller, RateTerms
 from session.session import Session
 from ui.auth.address_groups import counted_address
@@ -60,7 +61,3 @@ class Access:
             return False
         key = key_named(self.home, caller.name)
         return key is not None and (key.role, key.mark) == (caller.role, caller.mark)
-
-
-def is_loopback(web_host: str) -> bool:
-    return web_host in LOOPBACK_NAMES or web_host.startswith("127.")

@@ -6,7 +6,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from ui.auth.access_service import LOOPBACK_NAMES, is_loopback
+from session.loopback import is_loopback
+from ui.auth.access_service import LOOPBACK_NAMES
 from ui.http.problems import problem_response
 
 CHANGING_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})

@@ -42,7 +42,15 @@ async def test_our_own_page_may(api: httpx.AsyncClient, key: str) -> None:
 
 @pytest.mark.parametrize(
     ("web_host", "is_served"),
-    [("127.0.0.1", False), ("localhost", False), ("127.0.0.2", False), ("0.0.0.0", True), ("192.0.2.7", True)],
+    [
+        ("127.0.0.1", False),
+        ("localhost", False),
+        ("127.0.0.2", False),
+        ("::1", False),
+        ("0.0.0.0", True),
+        ("192.0.2.7", True),
+        ("127.evil.example", True),
+    ],
 )
 def test_other_names_are_served_beyond_loopback_alone(web_host: str, is_served: bool) -> None:
     assert (names_of(web_host) is None) == is_served
