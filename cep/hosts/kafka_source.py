@@ -212,12 +212,14 @@ class ForeignTopic:
                 rows += [(source.stream, values) for values in message_rows(source, record.value)]
             except ValueError as error:
                 self._leave_out(record, source.stream, str(error))
-        size = len(orjson.dumps(rows))
+        size = len(orjson.dumps(rows)) + len((record.key or "").encode())
         if size > MOST_ROW_BYTES:
-            self._leave_out(record, self._read.sources[0].stream, f"{size:,} bytes, and {MOST_ROW_BYTES:,} are allowed")
+            reason = f"too long: {size:,} bytes with its key, and {MOST_ROW_BYTES:,} are allowed"
+            self._leave_out(record, self._read.sources[0].stream, reason)
             return None
         now = wall_now()
-        time = self._market_time(min(record.time, now) if record.time >= 0 else now)
+        # a producer's time may be years ago: an app's clock that began there would fire all triggers since
+        time = self._market_time(max(self._since, min(record.time, now)) if record.time >= 0 else now)
         name = f"{self.topic}/{record.partition}"
         return SourceRow(name, record.partition, record.offset, time, rows, record.key) if rows else None
 

@@ -69,6 +69,7 @@ def test_an_app_that_reads_a_topic_has_an_input_log(more: str, is_keyed: bool, s
         ("topic.list='orders,more'", "topic.list='..'", "'..' is no name of a topic"),
         ("topic.list='orders,more'", "topic.lists='orders'", "'topic.lists' is not known; did you mean 'topic.list'?"),
         (f"'{SERVERS}', topic.list", "'me:word@kafka:9092', topic.list", "write host:port"),
+        (f"'{SERVERS}', topic.list", "'kafka:65536', topic.list", "write host:port, several with commas"),
         (f"'{SERVERS}', topic.list", "'kafka', topic.list", "write host:port, several with commas"),
         ("group.id='g'", "sasl.password='g'", "the option 'sasl.password' is not known"),
         ("type='json', fail", "type='avro', fail", "map type 'avro': rows are written and read as json"),

@@ -67,6 +67,21 @@ async def test_a_time_ahead_of_the_clock_and_none_are_when_it_was_read() -> None
     assert all(before <= row.time <= wall_now() for row in rows)
 
 
+async def test_a_time_before_the_session_is_its_start() -> None:
+    topic = ListedTopic()
+    topic.write(order("BTC", 1), time=0)
+    source = ForeignTopic(READ, InputPlace({f"{NAME}/0": 0}), topic.read, 5_000)
+    assert [row.time for row in await taken(source, 1)] == [5_000]
+
+
+async def test_a_row_whose_key_is_too_long_for_the_log_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    topic = ListedTopic()
+    topic.write(order("BTC", 1), "\ufffd" * 200_000)
+    topic.write(order("BTC", 2), "k")
+    assert [row.offset for row in await taken(opened(topic), 1)] == [1]
+    assert "bytes with its key" in vars(caplog.records[0])["reason"]
+
+
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -76,8 +91,11 @@ async def test_a_time_ahead_of_the_clock_and_none_are_when_it_was_read() -> None
         (b"[1]", "no object at $"),
         (b'{"symbol": "BTC"}', "'n' is missing"),
         (b'{"symbol": "BTC", "n": "many"}', "'n' is no long: 'many'"),
+        (b'{"symbol": "BTC", "n": 18446744073709551616}', "'n' is no long"),
+        (b'{"symbol": ' + b"[" * 1_000 + b"]" * 1_000 + b', "n": 1}', "'symbol' is no string: a list"),
+        (b'{"symbol": "BTC", "n": NaN}', "no JSON"),
         (b'[{"symbol": "BTC", "n": 1}, {"symbol": "BTC", "n": 1.5}]', "'n' is no long: '1.5'"),
-        (orjson.dumps({"symbol": "x" * 600_000, "n": 1}), "bytes, and 524,288 are allowed"),
+        (orjson.dumps({"symbol": "x" * 600_000, "n": 1}), "bytes with its key, and 524,288 are allowed"),
     ],
 )
 async def test_what_is_no_row_is_told_and_the_next_one_comes(
