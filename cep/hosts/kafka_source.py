@@ -93,6 +93,8 @@ class ForeignTopic:
         self._next = dict(_offsets(read.name, place.next))
         self._ends: Mapping[int, int] = {}
         """Of the partitions, when it was opened; none once nobody waits for old rows."""
+        self._gone: dict[int, int] = {}
+        """Partition → rows that were deleted before they were read."""
         self._reader: ForeignReader | None = None
         self._batches = _nothing()
         self._asked: asyncio.Future[list[Record]] | None = None
@@ -144,14 +146,18 @@ class ForeignTopic:
         ends, oldest = await reader.end_offsets(), await reader.oldest_offsets()
         for (topic, partition), end in ends.items():
             if self._next.get(partition, 0) > end:
-                problem = f"topic {topic} was made again: it ends at row {end}, and {self._next[partition]} were read"
-                raise StreamRejectedError(f"{problem}; the next session reads it, or another version of the app.")
+                raise self._made_again(topic, partition)
         for position, offset in first.items():
             self._note_gone(position[1], offset, oldest[position])
             self._next[position[1]] = max(offset, oldest[position])
         self._ends = {partition: end for (_, partition), end in ends.items()}
         self._delays, self._batches = backoff(), reader.batches()
         return reader
+
+    def _made_again(self, topic: str, partition: int) -> StreamRejectedError:
+        problem = f"topic {topic} was made again: {self._next[partition]} rows of partition {partition} were read"
+        advice = "the next session reads it from its beginning, and so does another version of the app"
+        return StreamRejectedError(f"{problem}, and it has fewer; {advice}.")
 
     async def _first(self) -> dict[Position, int]:
         reader = self._open_reader(self._since)
@@ -184,8 +190,12 @@ class ForeignTopic:
         return []
 
     async def _note_gaps(self, batch: Iterable[Record], reader: ForeignReader) -> None:
-        """Offsets that lack are those of rows that retention deleted, of markers or of older values of a key."""
+        """Offsets that lack are those of rows that retention deleted, of markers or of older values of a key. Raises
+        StreamRejectedError, with nothing noted, where an offset was there before."""
         gaps = []
+        for record in batch:
+            if record.offset < self._next.get(record.partition, 0):
+                raise self._made_again(record.topic, record.partition)
         for record in batch:
             following = self._next.get(record.partition, record.offset)
             if record.offset > following:
@@ -199,8 +209,9 @@ class ForeignTopic:
 
     def _note_gone(self, partition: int, following: int, oldest: int) -> None:
         if following < oldest:
-            reason = f"Kafka has deleted them before they were read: {oldest - following:,} of partition {partition}"
-            self.warnings.tell("rows are missing", reason, until=oldest)
+            self._gone[partition] = gone = self._gone.get(partition, 0) + oldest - following
+            reason = f"Kafka has deleted them before they were read: {gone:,} of partition {partition}"
+            self.warnings.tell("rows are missing", reason, f"partition {partition}", until=oldest)
 
     def _row(self, record: Record) -> SourceRow | None:
         mine = 0 if record.key is None else partition_of(record.key, self._read.partitions)

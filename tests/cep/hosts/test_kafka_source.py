@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cep.hosts.hosted_app import AppRow, HostedApp, app_source
 from cep.hosts.input_log import InputPlace, SourceRow, input_message, place_in
 from cep.hosts.kafka_source import ForeignTopic, ReadTopic
-from session.clock import wall_now
+from session.clock import SystemClock, wall_now
 from streams.errors import StreamUnavailableError
 from streams.message_format import row_of
 from streams.topics import partition_of
@@ -235,8 +235,31 @@ async def test_a_topic_that_was_made_again_is_told(caplog: pytest.LogCaptureFixt
     topic.write(order("BTC", 1))
     source = opened(topic, InputPlace({f"{NAME}/0": 9}))
     await source.open()
-    assert "was made again: it ends at row 1, and 9 were read" in vars(caplog.records[0])["reason"]
+    assert "was made again: 9 rows of partition 0 were read, and it has fewer" in vars(caplog.records[0])["reason"]
     await source.close()
+
+
+async def test_a_topic_that_is_made_again_while_it_is_read_gives_no_row_with_an_offset_that_was(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    topic = ListedTopic()
+    for number in range(3):
+        topic.write(order("BTC", number))
+    source = opened(topic)
+    await source.open()
+    rows = await source.next()
+    waiting = asyncio.ensure_future(source.next())
+    topic.records.clear()
+    topic.write(order("ETH", 0))
+    async with asyncio.timeout(30):
+        while not source.warnings.counts:
+            await SystemClock().sleep(0.01)
+        for number in range(1, 5):
+            topic.write(order("ETH", number))
+        rows += await waiting
+    await source.close()
+    assert [row.offset for row in rows] == [0, 1, 2, 3, 4]
+    assert "was made again" in vars(caplog.records[0])["reason"]
 
 
 def computed(log: list[bytes]) -> dict[str, AppRow]:
