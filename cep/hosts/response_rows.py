@@ -77,7 +77,9 @@ def _value(name: str, kind: ValueType, value: Any) -> Any:
 
 def _shown(value: Any) -> str:
     """Of a list or an object its kind alone: as text it may be nested too deep to be written."""
-    return {list: "a list", dict: "an object"}.get(type(value)) or repr(str(value)[:40])
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    return repr(str(value)[:40])
 
 
 def _text(value: Any) -> str:
