@@ -147,9 +147,9 @@ class ForeignTopic:
         for (topic, partition), end in ends.items():
             if self._next.get(partition, 0) > end:
                 raise self._made_again(topic, partition)
-        for position, offset in first.items():
-            self._note_gone(position[1], offset, oldest[position])
-            self._next[position[1]] = max(offset, oldest[position])
+        for position, offset in oldest.items():
+            self._note_gone(position[1], first[position], offset)
+            self._next[position[1]] = max(first[position], offset)
         self._ends = {partition: end for (_, partition), end in ends.items()}
         self._delays, self._batches = backoff(), reader.batches()
         return reader

@@ -239,6 +239,20 @@ async def test_a_topic_that_was_made_again_is_told(caplog: pytest.LogCaptureFixt
     await source.close()
 
 
+class ShrinkingTopic(ListedTopic):
+    """Has two partitions as it is first looked at, and then one."""
+
+    def check(self) -> None:
+        self.partitions = 1 if self.opened else 2
+
+
+async def test_a_partition_that_is_gone_between_two_looks_is_not_read() -> None:
+    topic = ShrinkingTopic()
+    topic.write(order("BTC", 1))
+    assert [row.offset for row in await taken(opened(topic), 1)] == [0]
+    assert topic.partitions == 1
+
+
 async def test_a_topic_that_is_made_again_while_it_is_read_gives_no_row_with_an_offset_that_was(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
