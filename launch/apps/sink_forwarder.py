@@ -139,7 +139,7 @@ class SinkForwarder:
             for (_, partition), offset in begin.items():
                 if oldest[APPS, partition] > offset:
                     reason = f"Kafka has deleted rows {offset} to {oldest[APPS, partition] - 1} of the topic {APPS}"
-                    self.warnings.tell("rows are missing", reason, partition=partition)
+                    self.warnings.tell("rows are missing", reason, f"partition {partition}", partition=partition)
             try:
                 yield reader, writer
             finally:
