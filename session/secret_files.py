@@ -15,8 +15,8 @@ class PrivateFileError(Exception):
 
 def private_toml(path: Path) -> dict[str, Any]:
     """What the file has. Raises PrivateFileError."""
-    path = path.expanduser()
     try:
+        path = path.expanduser()
         resolved = path.resolve(strict=True)
         mode, owner = resolved.stat().st_mode, resolved.stat().st_uid
         if resolved.is_relative_to(PROJECT):
@@ -29,3 +29,5 @@ def private_toml(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         # what the parser says may quote the secret
         raise PrivateFileError(f"{path} is not valid TOML") from None
+    except RuntimeError:
+        raise PrivateFileError(f"{path}: nobody of that name has a home folder here; write the whole path") from None

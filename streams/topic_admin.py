@@ -212,6 +212,8 @@ async def _connect(address: str, seconds: float, request: bytes = b"", answer_se
             fault, advice = "connection closed", IS_IT_THERE
         except OSError as error:
             fault, advice = _fault_of(error)
+        except (OverflowError, UnicodeError):
+            raise StreamRejectedError(f"{address} is not a Kafka address; write host:port.") from None
     raise StreamUnavailableError(f"Kafka at {address} is unreachable ({fault.lower()}); {advice}")
 
 
@@ -250,7 +252,11 @@ async def _gets_answer(
 
 
 def _client(address: str) -> AdminClient:
-    return AdminClient(client_settings(address))
+    """Raises StreamRejectedError where the library takes no such settings, such as certificates that are none."""
+    try:
+        return AdminClient(client_settings(address))
+    except KafkaException as error:
+        raise StreamRejectedError(f"no client for Kafka at {address} ({reason_of(error)}).") from None
 
 
 async def _partition_counts(client: AdminClient, address: str) -> dict[str, int]:

@@ -12,7 +12,7 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from urllib.parse import urlsplit
@@ -23,6 +23,7 @@ from cep.language.app_ends import KINDS, AppEnd, app_ends
 from cep.language.app_tree import App, StreamDefinition, TableDefinition
 from cep.language.expression_tree import Place, ValueType
 from cep.language.language_errors import AppUnsupportedError
+from cep.language.stream_names import stream_names
 
 WITH_BODY = ("POST", "PUT", "PATCH")
 METHODS = ("GET", "DELETE", *WITH_BODY)
@@ -149,8 +150,9 @@ def app_outside(app: App) -> AppOutside:
         tuple(one for one in parts if isinstance(one, KafkaSink)),
         tuple(one for one in parts if isinstance(one, KafkaSource)),
     )
+    inserted = stream_names(app).inserted
     for end, part in ends:
-        if (problem := _problem(part, outside) or _kafka_problem(part, outside)) is not None:
+        if (problem := _problem(part, outside) or _kafka_problem(part, outside, inserted)) is not None:
             raise refused(end, problem)
     return outside
 
@@ -175,9 +177,11 @@ def _problem(part: Outside, outside: AppOutside) -> str | None:
             return None
 
 
-def _kafka_problem(part: Outside, outside: AppOutside) -> str | None:
-    """As `_problem`, of topics of the user's own."""
+def _kafka_problem(part: Outside, outside: AppOutside, inserted: Container[str]) -> str | None:
+    """As `_problem`, of topics of the user's own. `inserted`: streams that queries insert into."""
     match part:
+        case KafkaSink() if part.stream not in inserted:
+            return "no query inserts into the stream, so nothing would be written; insert its rows from another stream"
         case KafkaSink() if [one.stream for one in outside.kafka_sinks].count(part.stream) > 1:
             return "the stream has another sink kafka too; write its rows to a stream for each"
         case KafkaSink() if topic_name(part.servers, part.topic) in outside.topics:

@@ -1,6 +1,7 @@
 """Warnings of what may happen a thousand times a second: the first of each kind at once, the others counted."""
 
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,6 +12,8 @@ REPEAT_AFTER = 60 * MICROSECONDS
 """Minimum time between two warnings of one kind."""
 MOST_KINDS = 100
 """Of one source; what comes beyond is of one kind."""
+
+_NUMBER = re.compile(r"\d[\d,]*")
 
 log = logging.getLogger("cep")
 
@@ -26,8 +29,8 @@ class CountedWarnings:
     _told_at: dict[str, int] = field(default_factory=dict)
 
     def tell(self, message: str, reason: str, kind: str | None = None, **noted: object) -> None:
-        """`kind`: what is counted together; where it is None, `message` with `reason`."""
-        found = f"{message}: {kind or reason}"
+        """`kind`: what is counted together; where it is None, `message` with `reason`, whatever the numbers in it."""
+        found = f"{message}: {kind or _NUMBER.sub('#', reason)}"
         if found not in self.counts and len(self.counts) >= MOST_KINDS:
             found = message
         self.counts[found] = count = self.counts.get(found, 0) + 1

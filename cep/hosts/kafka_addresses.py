@@ -13,12 +13,21 @@ SESSION = "session"
 
 
 def kafka_brokers(outside: AppOutside, brokers: Iterable[BrokerTerms]) -> Mapping[str, BrokerTerms]:
-    """By the servers in the app's text. Raises AppTextError for a topic that may not be read or written."""
+    """By the servers in the app's text. Raises AppTextError for a topic that may not be read or written, or that is
+    both."""
     allowed = {one.servers: one for one in brokers}
     for end in outside.kafka_ends:
         problem = denial(end, allowed.get(end.servers))
         if problem is not None:
             raise AppTextError(end.at, problem)
+    # one Kafka may have several names
+    read = {(allowed[one.servers].address, topic) for one in outside.kafka_sources for topic in one.topics}
+    for sink in outside.kafka_sinks:
+        if (allowed[sink.servers].address, sink.topic) in read:
+            problem = (
+                f"the app reads the topic {sink.topic!r} of that Kafka too, and would feed itself; write to another"
+            )
+            raise AppTextError(sink.at, problem)
     return {end.servers: allowed[end.servers] for end in outside.kafka_ends}
 
 

@@ -99,7 +99,10 @@ def _servers(end: AppEnd, options: EndOptions) -> str:
 def normal_servers(text: str) -> str | None:
     """Without spaces, in small letters; None where it names no servers."""
     servers = "".join(text.split()).lower()
-    return servers if _SERVERS.fullmatch(servers) else None
+    if not _SERVERS.fullmatch(servers):
+        return None
+    ports = [int(one.rpartition(":")[2]) for one in servers.split(",")]
+    return servers if all(0 < port < 1 << 16 for port in ports) else None
 
 
 def _topic(end: AppEnd, topic: str) -> str:

@@ -93,6 +93,8 @@ class ForeignTopic:
         self._next = dict(_offsets(read.name, place.next))
         self._ends: Mapping[int, int] = {}
         """Of the partitions, when it was opened; none once nobody waits for old rows."""
+        self._gone: dict[int, int] = {}
+        """Partition → rows that were deleted before they were read."""
         self._reader: ForeignReader | None = None
         self._batches = _nothing()
         self._asked: asyncio.Future[list[Record]] | None = None
@@ -144,14 +146,18 @@ class ForeignTopic:
         ends, oldest = await reader.end_offsets(), await reader.oldest_offsets()
         for (topic, partition), end in ends.items():
             if self._next.get(partition, 0) > end:
-                problem = f"topic {topic} was made again: it ends at row {end}, and {self._next[partition]} were read"
-                raise StreamRejectedError(f"{problem}; the next session reads it, or another version of the app.")
-        for position, offset in first.items():
-            self._note_gone(position[1], offset, oldest[position])
-            self._next[position[1]] = max(offset, oldest[position])
+                raise self._made_again(topic, partition)
+        for position, offset in oldest.items():
+            self._note_gone(position[1], first[position], offset)
+            self._next[position[1]] = max(first[position], offset)
         self._ends = {partition: end for (_, partition), end in ends.items()}
         self._delays, self._batches = backoff(), reader.batches()
         return reader
+
+    def _made_again(self, topic: str, partition: int) -> StreamRejectedError:
+        problem = f"topic {topic} was made again: {self._next[partition]} rows of partition {partition} were read"
+        advice = "the next session reads it from its beginning, and so does another version of the app"
+        return StreamRejectedError(f"{problem}, and it has fewer; {advice}.")
 
     async def _first(self) -> dict[Position, int]:
         reader = self._open_reader(self._since)
@@ -184,8 +190,12 @@ class ForeignTopic:
         return []
 
     async def _note_gaps(self, batch: Iterable[Record], reader: ForeignReader) -> None:
-        """Offsets that lack are those of rows that retention deleted, of markers or of older values of a key."""
+        """Offsets that lack are those of rows that retention deleted, of markers or of older values of a key. Raises
+        StreamRejectedError, with nothing noted, where an offset was there before."""
         gaps = []
+        for record in batch:
+            if record.offset < self._next.get(record.partition, 0):
+                raise self._made_again(record.topic, record.partition)
         for record in batch:
             following = self._next.get(record.partition, record.offset)
             if record.offset > following:
@@ -199,8 +209,9 @@ class ForeignTopic:
 
     def _note_gone(self, partition: int, following: int, oldest: int) -> None:
         if following < oldest:
-            reason = f"Kafka has deleted them before they were read: {oldest - following:,} of partition {partition}"
-            self.warnings.tell("rows are missing", reason, until=oldest)
+            self._gone[partition] = gone = self._gone.get(partition, 0) + oldest - following
+            reason = f"Kafka has deleted them before they were read: {gone:,} of partition {partition}"
+            self.warnings.tell("rows are missing", reason, f"partition {partition}", until=oldest)
 
     def _row(self, record: Record) -> SourceRow | None:
         mine = 0 if record.key is None else partition_of(record.key, self._read.partitions)
@@ -212,12 +223,14 @@ class ForeignTopic:
                 rows += [(source.stream, values) for values in message_rows(source, record.value)]
             except ValueError as error:
                 self._leave_out(record, source.stream, str(error))
-        size = len(orjson.dumps(rows))
+        size = len(orjson.dumps(rows)) + len((record.key or "").encode())
         if size > MOST_ROW_BYTES:
-            self._leave_out(record, self._read.sources[0].stream, f"{size:,} bytes, and {MOST_ROW_BYTES:,} are allowed")
+            reason = f"too long: {size:,} bytes with its key, and {MOST_ROW_BYTES:,} are allowed"
+            self._leave_out(record, self._read.sources[0].stream, reason)
             return None
         now = wall_now()
-        time = self._market_time(min(record.time, now) if record.time >= 0 else now)
+        # a producer's time may be years ago: an app's clock that began there would fire all triggers since
+        time = self._market_time(max(self._since, min(record.time, now)) if record.time >= 0 else now)
         name = f"{self.topic}/{record.partition}"
         return SourceRow(name, record.partition, record.offset, time, rows, record.key) if rows else None
 

@@ -72,7 +72,14 @@ def _value(name: str, kind: ValueType, value: Any) -> Any:
     try:
         return _READ[kind](value)
     except (TypeError, ValueError, KeyError, OverflowError) as error:
-        raise ValueError(f"{name!r} is no {kind}: {str(value)[:40]!r}") from error
+        raise ValueError(f"{name!r} is no {kind}: {_shown(value)}") from error
+
+
+def _shown(value: Any) -> str:
+    """Of a list or an object its kind alone: as text it may be nested too deep to be written."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    return repr(str(value)[:40])
 
 
 def _text(value: Any) -> str:

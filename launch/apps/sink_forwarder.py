@@ -14,8 +14,9 @@ from typing import Any
 
 import orjson
 
+from cep.engine.snapshots import app_digest
 from cep.hosts.counted_warnings import CountedWarnings
-from cep.hosts.hosted_app import AppSource
+from cep.hosts.hosted_app import DIGEST_CHARACTERS, LONGEST_LABEL, NOT_IN_NAMES, AppSource
 from cep.hosts.kafka_ends import KafkaSink
 from launch.setup.data_dir import write_atomically
 from session.backoff import retry_on
@@ -73,9 +74,15 @@ def sink_row(record: Record, label: str, sink: KafkaSink) -> SinkRow | None:
 
 
 def sink_key(sink: KafkaSink, app: str, values: Mapping[str, Any]) -> str:
-    """The app's name where the text names no key, or the row has none: rows of one key keep their order."""
+    """The app's name where the text names no key, or the row has none: rows of one key keep their order, and an empty
+    key is none."""
     value = sink.key if sink.key_column is None else values.get(sink.key_column)
-    return app if value is None else value if isinstance(value, str) else orjson.dumps(value).decode()
+    return app if value in (None, "") else value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def place_file(stream: str) -> str:
+    """The name of a sink's file. A stream's name in backquotes may have any characters, and be of any length."""
+    return f"{NOT_IN_NAMES.sub('-', stream)[:LONGEST_LABEL]}-{app_digest(stream)[:DIGEST_CHARACTERS]}.sink"
 
 
 class SinkForwarder:
@@ -87,8 +94,9 @@ class SinkForwarder:
     ) -> None:
         self._kafka, self._app, self._label = kafka, source.name, source.label
         self._sink, self._address = sink, address
-        self._path = path = folder / f"{sink.stream}.sink"
-        self._places = {partition: SinkPlace(offset) for (_, partition), offset in first.items()} | _kept(path)
+        self._path = folder / place_file(sink.stream)
+        kept = _kept(self._path)
+        self._places = {place: kept.get(place, SinkPlace(offset)) for (_, place), offset in first.items()}
         self._unsaved = 0
         self.warnings = CountedWarnings({"sink": sink.stream})
 
@@ -131,7 +139,7 @@ class SinkForwarder:
             for (_, partition), offset in begin.items():
                 if oldest[APPS, partition] > offset:
                     reason = f"Kafka has deleted rows {offset} to {oldest[APPS, partition] - 1} of the topic {APPS}"
-                    self.warnings.tell("rows are missing", reason, partition=partition)
+                    self.warnings.tell("rows are missing", reason, f"partition {partition}", partition=partition)
             try:
                 yield reader, writer
             finally:

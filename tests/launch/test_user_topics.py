@@ -21,7 +21,7 @@ from cep.hosts.input_log import InputPlace, SourceRow
 from cep.hosts.kafka_addresses import SESSION
 from cep.hosts.kafka_source import ForeignTopic, ReadTopic
 from cep.language.language_errors import AppTextError
-from launch.apps.sink_forwarder import SinkForwarder, SinkPlace, SinkRow, sink_key, sink_row
+from launch.apps.sink_forwarder import SinkForwarder, SinkPlace, SinkRow, place_file, sink_key, sink_row
 from launch.apps.user_topics import login_in, user_brokers
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger
@@ -239,6 +239,7 @@ def test_rows_that_are_given_again_are_known(time: int, order: tuple[int, int], 
         (None, "symbol", {"symbol": "BTC"}, "BTC"),
         (None, "symbol", {"symbol": 5}, "5"),
         (None, "symbol", {"symbol": None}, "app"),
+        (None, "symbol", {"symbol": ""}, "app"),
     ],
 )
 def test_a_row_has_the_key_that_the_text_names(
@@ -266,6 +267,20 @@ def test_a_login_that_cannot_be_used_is_one_sentence_without_it(tmp_path: Path, 
         login_in(path)
     assert "'word" not in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_login_file_of_nobody_is_one_sentence() -> None:
+    with pytest.raises(CannotStartError, match="nobody of that name has a home folder here"):
+        login_in(Path("~no-such-user/kafka.toml"))
+
+
+@pytest.mark.parametrize("stream", ["../../other/Alarms", "..", "a" * 300])
+def test_a_sinks_file_is_in_its_apps_folder_alone(tmp_path: Path, stream: str) -> None:
+    folder = tmp_path / "app"
+    folder.mkdir()
+    (folder / place_file(stream)).touch()
+    assert len([*folder.iterdir()]) == 1
+    assert place_file("a b") != place_file("a-b")
 
 
 def test_a_login_is_read_from_a_file_of_the_owners_alone(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
-from session.logins import Address
+from session.logins import Address, Login
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.topic_admin import check_reachable, client_settings, creation_error, ensure_topics
 from streams.topics import ALL_TOPICS, UNORDERED_TOPICS
@@ -48,7 +49,10 @@ async def test_topics_are_created_once_and_found_again(empty_broker: ServiceProc
         await ensure_topics(empty_broker.address, 1)
 
 
-@pytest.mark.parametrize("address", ["", "localhost", "localhost:", ":9092", "localhost:http", "127.0.0.1:9,there"])
+@pytest.mark.parametrize(
+    "address",
+    ["", "localhost", "localhost:", ":9092", "localhost:http", "127.0.0.1:9,there", "127.0.0.1:65536", "a..b:9"],
+)
 async def test_what_is_no_address_is_rejected(address: str) -> None:
     with pytest.raises(StreamRejectedError, match="is not a Kafka address"):
         await check_reachable(address)
@@ -64,6 +68,14 @@ async def test_a_listener_that_is_no_kafka_is_given_up_on(silent_address: str) -
     async with asyncio.timeout(8.0):
         with pytest.raises(StreamUnavailableError, match="did not answer as Kafka"):
             await check_reachable(silent_address, 1.5)
+
+
+async def test_certificates_that_are_none_are_said_without_the_login(silent_address: str, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("none")
+    login = Login("me", "word", "SCRAM-SHA-512", "SASL_SSL", str(tmp_path / "ca.pem"))
+    with pytest.raises(StreamRejectedError, match=r"no client for Kafka at .*ssl\.ca\.location failed") as error:
+        await check_reachable(Address(silent_address, login))
+    assert "word" not in str(error.value)
 
 
 async def test_one_of_several_hosts_is_enough(empty_broker: ServiceProcess) -> None:

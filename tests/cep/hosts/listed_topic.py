@@ -94,6 +94,10 @@ class ListedReader:
     async def batches(self) -> AsyncIterator[list[Record]]:
         while True:
             self.topic.check()
+            for position, offset in self.following.items():
+                # as a broker does it with an offset that it does not have
+                if offset > self.topic.end(position[1]) + self.topic.marks:
+                    self.following[position] = self._oldest(position[1])
             left = [one for one in self.topic.records if one.offset >= self._begin(one)]
             if left:
                 batch = left[:BATCH]

@@ -22,10 +22,17 @@ def test_of_each_kind_the_first_is_said_at_once_and_the_others_are_counted(caplo
     assert {vars(one)["topic"] for one in caplog.records} == {"a"}
 
 
+def test_what_differs_in_a_number_alone_is_of_one_kind(caplog: pytest.LogCaptureFixture) -> None:
+    warnings = CountedWarnings({}, lambda: 0)
+    for number in (7, 1_000_000):
+        warnings.tell("sink waits", f"{number:,} rows were not acknowledged")
+    assert len(caplog.records) == 1
+
+
 def test_kinds_without_end_are_one(caplog: pytest.LogCaptureFixture) -> None:
     warnings = CountedWarnings({}, lambda: 0)
     for number in range(MOST_KINDS * 3):
-        warnings.tell("row left out", str(number))
+        warnings.tell("row left out", "x" * number)
     assert len(warnings.counts) == MOST_KINDS + 1
     assert warnings.counts["row left out"] == MOST_KINDS * 2
     assert len(caplog.records) == MOST_KINDS + 1

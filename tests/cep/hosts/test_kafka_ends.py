@@ -69,6 +69,7 @@ def test_an_app_that_reads_a_topic_has_an_input_log(more: str, is_keyed: bool, s
         ("topic.list='orders,more'", "topic.list='..'", "'..' is no name of a topic"),
         ("topic.list='orders,more'", "topic.lists='orders'", "'topic.lists' is not known; did you mean 'topic.list'?"),
         (f"'{SERVERS}', topic.list", "'me:word@kafka:9092', topic.list", "write host:port"),
+        (f"'{SERVERS}', topic.list", "'kafka:65536', topic.list", "write host:port, several with commas"),
         (f"'{SERVERS}', topic.list", "'kafka', topic.list", "write host:port, several with commas"),
         ("group.id='g'", "sasl.password='g'", "the option 'sasl.password' is not known"),
         ("type='json', fail", "type='avro', fail", "map type 'avro': rows are written and read as json"),
@@ -82,6 +83,7 @@ def test_an_app_that_reads_a_topic_has_an_input_log(more: str, is_keyed: bool, s
         ("topic='alarms'", "topic='__consumer_offsets'", "'__consumer_offsets' is a topic of the product or of Kafka"),
         ("topic='alarms'", "topic='{{symbol}}'", "is no name of a topic"),
         ("topic='alarms'", "topic='orders'", "the app reads the topic 'orders' too, and would feed itself"),
+        ("insert into Alarms", "insert into Others", "no query inserts into the stream, so nothing would be written"),
         ("key='{{symbol}}'", "key='{{price}}'", "the stream has no column 'price'"),
         ("key='{{symbol}}'", "key='a-{{symbol}}'", "write a text, or one column"),
         ("@sink(type", f"@sink(type='kafka', bootstrap.servers='{SERVERS}', topic='b') @sink(type",
@@ -117,6 +119,16 @@ def test_what_the_operator_does_not_allow_is_refused_with_its_place(broker: Brok
     assert problem in error.value.problem
     assert "\n" not in str(error.value)
     assert error.value.at in (Place(1, 1), Place(4, 1))
+
+
+def test_an_app_does_not_feed_itself_by_another_name_of_the_same_kafka() -> None:
+    text = f"@source(type='kafka', bootstrap.servers='{SERVERS}', topic.list='a') define stream S (n int);"
+    text += "@sink(type='kafka', bootstrap.servers='other:1', topic='a') define stream T (n int); from S insert into T;"
+    outside = app_outside(parse_app(text))
+    names = (BrokerTerms(SERVERS, "10.0.0.1:1", reads=("a",)), BrokerTerms("other:1", "10.0.0.1:1", writes=("a",)))
+    with pytest.raises(AppTextError, match="would feed itself"):
+        kafka_brokers(outside, names)
+    assert len(kafka_brokers(outside, (names[0], BrokerTerms("other:1", "10.0.0.2:1", writes=("a",))))) == 2
 
 
 @pytest.mark.parametrize("topic", ["ticks", "app-input-a-1"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cep.hosts.hosted_app import AppRow, HostedApp, app_source
 from cep.hosts.input_log import InputPlace, SourceRow, input_message, place_in
 from cep.hosts.kafka_source import ForeignTopic, ReadTopic
-from session.clock import wall_now
+from session.clock import SystemClock, wall_now
 from streams.errors import StreamUnavailableError
 from streams.message_format import row_of
 from streams.topics import partition_of
@@ -67,6 +67,21 @@ async def test_a_time_ahead_of_the_clock_and_none_are_when_it_was_read() -> None
     assert all(before <= row.time <= wall_now() for row in rows)
 
 
+async def test_a_time_before_the_session_is_its_start() -> None:
+    topic = ListedTopic()
+    topic.write(order("BTC", 1), time=0)
+    source = ForeignTopic(READ, InputPlace({f"{NAME}/0": 0}), topic.read, 5_000)
+    assert [row.time for row in await taken(source, 1)] == [5_000]
+
+
+async def test_a_row_whose_key_is_too_long_for_the_log_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    topic = ListedTopic()
+    topic.write(order("BTC", 1), "\ufffd" * 200_000)
+    topic.write(order("BTC", 2), "k")
+    assert [row.offset for row in await taken(opened(topic), 1)] == [1]
+    assert "bytes with its key" in vars(caplog.records[0])["reason"]
+
+
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
@@ -76,8 +91,11 @@ async def test_a_time_ahead_of_the_clock_and_none_are_when_it_was_read() -> None
         (b"[1]", "no object at $"),
         (b'{"symbol": "BTC"}', "'n' is missing"),
         (b'{"symbol": "BTC", "n": "many"}', "'n' is no long: 'many'"),
+        (b'{"symbol": "BTC", "n": 18446744073709551616}', "'n' is no long"),
+        (b'{"symbol": ' + b"[" * 1_000 + b"]" * 1_000 + b', "n": 1}', "'symbol' is no string: a list"),
+        (b'{"symbol": "BTC", "n": NaN}', "no JSON"),
         (b'[{"symbol": "BTC", "n": 1}, {"symbol": "BTC", "n": 1.5}]', "'n' is no long: '1.5'"),
-        (orjson.dumps({"symbol": "x" * 600_000, "n": 1}), "bytes, and 524,288 are allowed"),
+        (orjson.dumps({"symbol": "x" * 600_000, "n": 1}), "bytes with its key, and 524,288 are allowed"),
     ],
 )
 async def test_what_is_no_row_is_told_and_the_next_one_comes(
@@ -217,8 +235,45 @@ async def test_a_topic_that_was_made_again_is_told(caplog: pytest.LogCaptureFixt
     topic.write(order("BTC", 1))
     source = opened(topic, InputPlace({f"{NAME}/0": 9}))
     await source.open()
-    assert "was made again: it ends at row 1, and 9 were read" in vars(caplog.records[0])["reason"]
+    assert "was made again: 9 rows of partition 0 were read, and it has fewer" in vars(caplog.records[0])["reason"]
     await source.close()
+
+
+class ShrinkingTopic(ListedTopic):
+    """Has two partitions as it is first looked at, and then one."""
+
+    def check(self) -> None:
+        self.partitions = 1 if self.opened else 2
+
+
+async def test_a_partition_that_is_gone_between_two_looks_is_not_read() -> None:
+    topic = ShrinkingTopic()
+    topic.write(order("BTC", 1))
+    assert [row.offset for row in await taken(opened(topic), 1)] == [0]
+    assert topic.partitions == 1
+
+
+async def test_a_topic_that_is_made_again_while_it_is_read_gives_no_row_with_an_offset_that_was(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    topic = ListedTopic()
+    for number in range(3):
+        topic.write(order("BTC", number))
+    source = opened(topic)
+    await source.open()
+    rows = await source.next()
+    waiting = asyncio.ensure_future(source.next())
+    topic.records.clear()
+    topic.write(order("ETH", 0))
+    async with asyncio.timeout(30):
+        while not source.warnings.counts:
+            await SystemClock().sleep(0.01)
+        for number in range(1, 5):
+            topic.write(order("ETH", number))
+        rows += await waiting
+    await source.close()
+    assert [row.offset for row in rows] == [0, 1, 2, 3, 4]
+    assert "was made again" in vars(caplog.records[0])["reason"]
 
 
 def computed(log: list[bytes]) -> dict[str, AppRow]:

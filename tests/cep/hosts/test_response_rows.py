@@ -49,7 +49,9 @@ def test_rows_are_where_the_source_says(element: str, body: str, rows: list[obje
         ("$", '{"price": [1]}', "'price' is no double"),
         ("$", '{"price": "much"}', "'price' is no double"),
         ("$", '{"on": "perhaps"}', "'on' is no bool"),
-        ("$", '{"on": []}', "'on' is no bool"),
+        ("$", '{"on": []}', "'on' is no bool: a list"),
+        ("$", '{"text": ' + "[" * 1_000 + "]" * 1_000 + "}", "'text' is no string: a list"),
+        ("$", '{"text": ' + '{"a":' * 1_000 + "1" + "}" * 1_001, "'text' is no string: an object"),
     ],
 )
 def test_what_is_no_row_is_said(element: str, body: str, problem: str) -> None:
