@@ -17,7 +17,7 @@ from cep.hosts.kafka_ends import KAFKA, KafkaSource
 from cep.hosts.partition_independence import dependent_queries
 from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
-from launch.cli.app_files import app_in, app_text, in_file
+from launch.apps.app_files import app_in, app_text, in_file
 from launch.config.apps_config import operator_terms
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError

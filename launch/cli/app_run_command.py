@@ -17,7 +17,7 @@ from cep.hosts.product_streams import read_streams
 from cep.resident.resident_apps import TellEnd
 from cep.run_log import shown_run_log
 from datasets.errors import ImportRejectedError
-from launch.cli.app_files import apps_in
+from launch.apps.app_files import apps_in
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.app_rows import AppRows, Echo, rows_to
 from launch.sessions.live_apps import SPARK, run_live_apps
