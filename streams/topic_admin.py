@@ -184,14 +184,7 @@ def reason_of(error: KafkaException) -> str:
 async def _connect(address: str, seconds: float, request: bytes = b"", answer_seconds: float = 0) -> None:
     """Return once one of the hosts accepts a connection, with the TLS that is asked for, and answers the request, if
     any. The library itself does not report why none does."""
-    login = login_of(address)
-    try:
-        context = _tls_context(login.ca) if login is not None and _asks_for_tls(address) else None
-    except OSError as error:
-        raise StreamUnavailableError(
-            f"Kafka at {address} is not asked: its authority {login and login.ca} cannot be read ({error.strerror}); "
-            "put the file of kafka_ca back."
-        ) from None
+    context = _tls_context_for(address)
     fault, advice = "no host named", IS_IT_THERE
     for host_port in address.split(","):
         host, _, port = host_port.strip().rpartition(":")
@@ -229,6 +222,21 @@ def _fault_of(error: OSError) -> tuple[str, str]:
         # by asyncio itself, where a handshake is broken off
         return "connection closed", ADVICE_ON_TLS
     return os.strerror(error.errno) if error.errno else str(error), IS_IT_THERE
+
+
+def _tls_context_for(address: str) -> SSLContext | None:
+    """None where it is asked without TLS. Raises StreamRejectedError, StreamUnavailableError."""
+    login = login_of(address)
+    if login is None or not _asks_for_tls(address):
+        return None
+    try:
+        return _tls_context(login.ca)
+    except SSLError:
+        reason = f"its authority {login.ca} holds no certificate; name one in PEM."
+        raise StreamRejectedError(f"Kafka at {address} is not asked: {reason}") from None
+    except OSError as error:
+        reason = f"its authority {login.ca} cannot be read ({error.strerror}); put the file of kafka_ca back."
+        raise StreamUnavailableError(f"Kafka at {address} is not asked: {reason}") from None
 
 
 def _asks_for_tls(address: str) -> bool:
