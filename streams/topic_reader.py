@@ -108,6 +108,17 @@ class TopicReader:
         finally:
             self._rows.extendleft(reversed(later))
 
+    async def batches_to_end(self, rows: int) -> AsyncIterator[list[Record]]:
+        """As `records_to_end`, in batches of that many; never empty."""
+        batch: list[Record] = []
+        async for record in self.records_to_end():
+            batch.append(record)
+            if len(batch) >= rows:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
     async def end_offsets(self) -> dict[Position, int]:
         """The offset that the next row of each partition will get. Raises StreamUnavailableError."""
         await self.open()

@@ -10,13 +10,15 @@ from cep.parts.app_limits import AppLimits
 @dataclass(frozen=True, slots=True)
 class BrokerTerms:
     """What apps may do with a Kafka that is named in their texts. `servers`: so named there. `address`: where it is,
-    host:port, or `session` for the session's own. `login_file`: where its login is, which is nowhere here."""
+    host:port, or `session` for the session's own. `login_file`: where its login is, which is nowhere here.
+    `plain_text_hosts`: those that it may be sent to without TLS."""
 
     servers: str
     address: str
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     login_file: Path | None = None
+    plain_text_hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,11 @@ LONGEST_LABEL = 100
 """Characters of an app's name in names of files and topics, which have limits of their own."""
 
 
+def file_label(name: str, digest: str) -> str:
+    """Of a name of any characters and length, for names of files and topics; other digests have other labels."""
+    return f"{NOT_IN_NAMES.sub('-', name)[:LONGEST_LABEL]}-{digest[:DIGEST_CHARACTERS]}"
+
+
 class AppFailedError(Exception):
     """The app cannot go on: a row cannot be computed, or it keeps too much. One sentence; running it again changes
     nothing."""
@@ -74,7 +79,7 @@ class AppSource:
     @cached_property
     def label(self) -> str:
         """Of name and version; it stands before the ids of the app's rows, and names its files."""
-        return f"{NOT_IN_NAMES.sub('-', self.name)[:LONGEST_LABEL]}-{self.version}"
+        return file_label(self.name, self.digest)
 
     @cached_property
     def app(self) -> App:

@@ -16,7 +16,7 @@ import orjson
 
 from cep.engine.snapshots import app_digest
 from cep.hosts.counted_warnings import CountedWarnings
-from cep.hosts.hosted_app import DIGEST_CHARACTERS, LONGEST_LABEL, NOT_IN_NAMES, AppSource
+from cep.hosts.hosted_app import AppSource, file_label
 from cep.hosts.kafka_ends import KafkaSink
 from launch.setup.data_dir import write_atomically
 from session.backoff import retry_on
@@ -82,7 +82,7 @@ def sink_key(sink: KafkaSink, app: str, values: Mapping[str, Any]) -> str:
 
 def place_file(stream: str) -> str:
     """The name of a sink's file. A stream's name in backquotes may have any characters, and be of any length."""
-    return f"{NOT_IN_NAMES.sub('-', stream)[:LONGEST_LABEL]}-{app_digest(stream)[:DIGEST_CHARACTERS]}.sink"
+    return f"{file_label(stream, app_digest(stream))}.sink"
 
 
 class SinkForwarder:
@@ -115,13 +115,8 @@ class SinkForwarder:
     async def catch_up(self) -> None:
         """What was given before now is acknowledged afterwards. Raises StreamError."""
         async with self._opened() as (reader, writer):
-            batch: list[Record] = []
-            async for record in reader.records_to_end():
-                batch.append(record)
-                if len(batch) >= ROWS_BETWEEN_PLACES:
-                    await self._forward(batch, writer)
-                    batch = []
-            await self._forward(batch, writer)
+            async for batch in reader.batches_to_end(ROWS_BETWEEN_PLACES):
+                await self._forward(batch, writer)
             self._save()
 
     async def _follow(self) -> None:

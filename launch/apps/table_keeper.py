@@ -33,13 +33,8 @@ class TableKeeper:
     async def catch_up(self) -> None:
         """What was written before now is in MongoDB afterwards. Raises StreamError, StoreError."""
         async with self._opened() as (tables, reader, places):
-            batch: list[Record] = []
-            async for record in reader.records_to_end():
-                batch.append(record)
-                if len(batch) >= MOST_AT_ONCE:
-                    await self._keep(tables, places, batch)
-                    batch = []
-            await self._keep(tables, places, batch)
+            async for batch in reader.batches_to_end(MOST_AT_ONCE):
+                await self._keep(tables, places, batch)
 
     async def follow(self) -> None:
         """Until it is cancelled, through outages of Kafka and MongoDB. Raises StreamError, StoreError."""

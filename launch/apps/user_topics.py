@@ -12,6 +12,7 @@ from cep.hosts.input_merger import InputSource, OpenSource
 from cep.hosts.kafka_addresses import SESSION, kafka_brokers
 from cep.hosts.kafka_source import ForeignTopic, ReadTopic
 from launch.errors import CannotStartError
+from launch.setup.service_logins import strangers
 from session.logins import Address, Login, Mechanism, Protocol
 from session.secret_files import PrivateFileError, private_toml
 from session.session import Session
@@ -66,7 +67,16 @@ def _opener(read: ReadTopic, address: str, session: Session, market_time: Callab
 def _address(session: Session, broker: BrokerTerms) -> str:
     if broker.address == SESSION:
         return session.kafka
-    return Address(broker.address, None if broker.login_file is None else login_in(broker.login_file))
+    if broker.login_file is None:
+        return Address(broker.address, None)
+    login = login_in(broker.login_file)
+    seen_by = next(strangers(broker.address, broker.plain_text_hosts), None)
+    if login.protocol == "SASL_PLAINTEXT" and seen_by is not None:
+        raise CannotStartError(
+            f"[apps.brokers] {broker.servers}: the login would go to {seen_by} without TLS; set protocol to SASL_SSL "
+            f"in {broker.login_file}, or, where nobody else can read that network, add {seen_by!r} to plain_text_hosts."
+        )
+    return Address(broker.address, login)
 
 
 def login_in(path: Path) -> Login:

@@ -30,7 +30,8 @@ _NOT_TOPICS = {STORE: "MongoDB", CALLS: "responses to its requests"}
 
 def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     """Raises LaunchError in one sentence."""
-    terms = operator_terms(read_configuration(None, os.environ).apps)
+    config = read_configuration(None, os.environ)
+    terms = operator_terms(config.apps, config.plain_text_hosts)
     if arguments.work == "run":
         from launch.cli.app_run_command import AppRunOptions, run_app_command
 

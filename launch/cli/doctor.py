@@ -34,7 +34,6 @@ from launch.setup.prerequisites import java_fault, java_output, python_fault
 from launch.setup.service_logins import TlsServer, configured_kafka_login, tls_servers
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.priorities import can_write_autogroup, has_autogroups
-from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from session.logins import Address
 from session.session import Session
@@ -49,8 +48,6 @@ GIGABYTE = 1024**3
 NEEDED_MEMORY = 3 * GIGABYTE
 NEEDED_DISK = 5 * GIGABYTE
 ANSWER_SECONDS = 2.0
-DAY_SECONDS = 86_400
-RENEWED_DAYS = 30
 RENEW = "`arbitrage certificates` renews it"
 
 
@@ -310,6 +307,9 @@ def configured_findings(config: Configuration, environment: Mapping[str, str]) -
 
 def served_finding(server: TlsServer, now: int) -> CheckResult:
     """What a server's certificate is worth."""
+    # only now: it takes a library that nothing else here needs
+    from session.certificate_issuing import RENEWED_BEFORE, moment_of
+
     subject, place = f"{server.service}'s certificate", f"{server.host}:{server.port}"
     try:
         until = server.certificate_until(ANSWER_SECONDS)
@@ -317,8 +317,7 @@ def served_finding(server: TlsServer, now: int) -> CheckResult:
         return CheckResult("missing", subject, f"{place} shows one that is not trusted: {error.verify_message}.")
     except OSError as error:
         return CheckResult("missing", subject, f"{place} shows none ({error.strerror or error}).")
-    days = (until.timestamp() - now / MICROSECONDS) / DAY_SECONDS
-    if days < RENEWED_DAYS:
+    if until - RENEWED_BEFORE <= moment_of(now):
         return CheckResult("advice", subject, f"{place} has one until {until:%Y-%m-%d}; renew it there.")
     return CheckResult("ok", subject, f"{place} has one until {until:%Y-%m-%d}")
 

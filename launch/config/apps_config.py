@@ -111,12 +111,15 @@ def _check_address(origin: str, address: str) -> None:
         )
 
 
-def operator_terms(apps: AppsConfiguration) -> OperatorTerms:
-    """Raises CannotStartError where a folder is missing."""
+def operator_terms(apps: AppsConfiguration, plain_text_hosts: tuple[str, ...] = ()) -> OperatorTerms:
+    """`plain_text_hosts`: of the configuration. Raises CannotStartError where a folder is missing."""
     for name, folder in (("functions", apps.functions), ("models", apps.models)):
         if folder is not None and not folder.is_dir():
             raise CannotStartError(f"[apps] {name}: {folder} is no folder; create it, or name another.")
     functions, models = (None if one is None else one.resolve() for one in (apps.functions, apps.models))
     limits = AppLimits(**apps.limits.model_dump())
-    brokers = tuple(BrokerTerms(servers, **dict(one)) for servers, one in sorted(apps.brokers.items()))
+    brokers = tuple(
+        BrokerTerms(servers, **dict(one), plain_text_hosts=plain_text_hosts)
+        for servers, one in sorted(apps.brokers.items())
+    )
     return OperatorTerms(functions, models, limits, tuple(sorted(apps.addresses.items())), brokers)

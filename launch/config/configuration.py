@@ -119,7 +119,7 @@ class Configuration(BaseModel):
     mongodb_ca: str | None = None
     """File of the authority that signed the certificate of `mongodb`, which is reached with TLS then."""
     plain_text_hosts: tuple[str, ...] = ()
-    """Hosts of `kafka` and `mongodb` that logins may be sent to without TLS."""
+    """Hosts of `kafka`, `mongodb` and `[apps.brokers]` that logins may be sent to without TLS."""
     exchanges: tuple[str, ...] = ()
     """Which exchanges take part; none named means all."""
     assets: tuple[str, ...] = ("BTC",)

@@ -125,6 +125,13 @@ def places_of(address: str, default_port: int = 27017) -> Iterator[tuple[str, in
             yield place.strip("[]"), default_port
 
 
+def strangers(address: str, plain_text_hosts: tuple[str, ...]) -> Iterator[str]:
+    """Hosts on networks that others may read. What the name service answers for one may be anywhere."""
+    named = {host.lower() for host in plain_text_hosts}
+    is_in_dns = address.startswith(_IN_DNS)
+    return (host for host, _ in places_of(address) if host not in named and (is_in_dns or not _is_local(host)))
+
+
 def tls_servers(config: Configuration, environment: Mapping[str, str]) -> Iterator[TlsServer]:
     """The servers of configured services that have certificates, as far as the addresses name them.
 
@@ -154,7 +161,7 @@ def _check_plain_kafka(config: Configuration) -> None:
         raise CannotStartError(
             "kafka_ca is set, but ARBITRAGE_KAFKA_PROTOCOL is SASL_PLAINTEXT, which has no TLS; remove one of them."
         )
-    for host in _strangers(config.kafka or "", config.plain_text_hosts):
+    for host in strangers(config.kafka or "", config.plain_text_hosts):
         raise CannotStartError(
             f"kafka: the login would go to {host} without TLS; set ARBITRAGE_KAFKA_PROTOCOL to SASL_SSL and kafka_ca "
             f"to its authority, or, where nobody else can read that network, add {host!r} to plain_text_hosts."
@@ -174,7 +181,7 @@ def _check_readable(uri: str) -> None:
 
 def _check_sent_by_tls(uri: str, plain_text_hosts: tuple[str, ...]) -> None:
     accepts = _accepts_anybody(uri)
-    for host in _strangers(uri, plain_text_hosts):
+    for host in strangers(uri, plain_text_hosts):
         if not is_encrypted(uri):
             raise CannotStartError(
                 f"mongodb: the login would go to {host} without TLS; set mongodb_ca to its authority (or tls=true in "
@@ -191,13 +198,6 @@ def _accepts_anybody(uri: str) -> str | None:
     """The option of an address of MongoDB by which any certificate is accepted."""
     options = _options(uri)
     return next((name for name in _ACCEPTS_ANYBODY if options.get(name, "false").lower() != "false"), None)
-
-
-def _strangers(address: str, plain_text_hosts: tuple[str, ...]) -> Iterator[str]:
-    """Hosts on networks that others may read. What the name service answers for one may be anywhere."""
-    named = {host.lower() for host in plain_text_hosts}
-    is_in_dns = address.startswith(_IN_DNS)
-    return (host for host, _ in places_of(address) if host not in named and (is_in_dns or not _is_local(host)))
 
 
 def _is_local(host: str) -> bool:

@@ -269,6 +269,33 @@ def test_a_login_that_cannot_be_used_is_one_sentence_without_it(tmp_path: Path, 
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("address", "plain_text_hosts", "protocol", "stranger"),
+    [
+        ("10.0.0.7:9092", (), "SASL_PLAINTEXT", "10.0.0.7"),
+        ("127.0.0.1:9092,kafka:9092", (), "SASL_PLAINTEXT", "kafka"),
+        ("kafka:9092", ("other",), "SASL_PLAINTEXT", "kafka"),
+        ("kafka:9092", ("Kafka",), "SASL_PLAINTEXT", None),
+        ("127.0.0.1:9092,localhost:9093", (), "SASL_PLAINTEXT", None),
+        ("10.0.0.7:9092", (), "SASL_SSL", None),
+    ],
+)
+async def test_a_login_goes_to_another_machine_by_tls_alone(
+    tmp_path: Path, address: str, plain_text_hosts: tuple[str, ...], protocol: str, stranger: str | None
+) -> None:
+    path = tmp_path / "login.toml"
+    path.write_text(f"user = 'me'\npassword = 'word'\nprotocol = '{protocol}'")
+    path.chmod(0o600)
+    far = replace(BROKER, address=address, login_file=path, plain_text_hosts=plain_text_hosts)
+    source = app_source(TEXT, "totals", (), OperatorTerms(brokers=(far,)))
+    session = session_of(tmp_path, "127.0.0.1:9")
+    if stranger is None:
+        assert await user_brokers(session, source) == {SERVERS: address}
+        return
+    with pytest.raises(CannotStartError, match=f"the login would go to {stranger} without TLS"):
+        await user_brokers(session, source)
+
+
 def test_a_login_file_of_nobody_is_one_sentence() -> None:
     with pytest.raises(CannotStartError, match="nobody of that name has a home folder here"):
         login_in(Path("~no-such-user/kafka.toml"))
