@@ -41,11 +41,11 @@ class Load:
     seed: int
 
 
-def measured_assets(count: int, load: Load) -> None:
-    """One line. A home, a broker and a detection for it alone."""
+def measured_assets(count: int, load: Load, jars: Path) -> None:
+    """One line. A home, a broker and a detection for it alone, with the jars of another data folder."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        (home / "jars").symlink_to((home_folder() / "jars").resolve())
+        (home / "jars").symlink_to(jars)
         with broker(home) as (address, kafka):
             assets = simulated_bases()[:count]
             session = Session(
@@ -86,9 +86,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     load = Load(arguments.each, arguments.seconds, arguments.partitions, arguments.seed)
+    # a detection sets the data folder of its process, so that it is asked once
+    jars = (home_folder() / "jars").resolve()
     print(TITLES)
     for count in (int(number) for number in arguments.assets.split(",")):
-        measured_assets(count, load)
+        measured_assets(count, load, jars)
 
 
 if __name__ == "__main__":
