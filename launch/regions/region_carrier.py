@@ -7,7 +7,7 @@ rounds up, so a packet may be a millisecond late in each direction, and never co
 import os
 import select
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from launch.regions.carrier_state import carrier_state
 from launch.regions.control_socket import MOST_BYTES_OF_COMMAND, error_answer, listening
 from launch.regions.link_commands import LinkCommandError, parsed_change
 from launch.regions.packet_schedule import PacketSchedule
-from launch.regions.region_layout import RegionLayout, RegionPlace, read_layout
+from launch.regions.region_layout import RegionLayout, RegionPlace, read_layout, write_layout
 from launch.regions.region_networks import DEVICE, observer_device
 from launch.regions.tun_device import MTU, enter_namespace, in_own_thread, open_tun, set_up
 from launch.supervisor.process_main import Ready
@@ -32,10 +32,17 @@ MOST_CONNECTIONS = 64
 
 
 class RegionCarrier:
-    """`devices`: place → descriptor of its device."""
+    """`devices`: place → descriptor of its device. `keep` writes down the links after a command; it may raise OSError."""
 
-    def __init__(self, layout: RegionLayout, devices: Mapping[str, int], listener: socket.socket) -> None:
+    def __init__(
+        self,
+        layout: RegionLayout,
+        devices: Mapping[str, int],
+        listener: socket.socket,
+        keep: Callable[[RegionLayout], None],
+    ) -> None:
         self._layout = layout
+        self._keep = keep
         self._devices = devices
         self._listener = listener
         self._schedule = PacketSchedule(layout.links(), layout.seed)
@@ -120,9 +127,14 @@ class RegionCarrier:
         links = self._schedule.links
         try:
             change = parsed_change(line, links.regions)
+            if change.ways:
+                links = links.changed(change)
+                self._keep(self._layout.with_links(links))
+                self._schedule.change(links)
         except LinkCommandError as error:
             return error_answer(str(error))
-        self._schedule.change(links.changed(change))
+        except OSError as error:
+            return error_answer(f"it cannot be kept in the data folder ({error.strerror}), so nothing was changed.")
         used = os.times()
         return carrier_state(self._layout, self._schedule, self._refused, used.user + used.system).to_json()
 
@@ -139,7 +151,7 @@ def run_carrier(home: Path, ready: Ready) -> None:
             devices[place.name] = _opened(place, layout)
             stack.callback(os.close, devices[place.name])
         listener = stack.enter_context(listening(home))
-        carrier = RegionCarrier(layout, devices, listener)
+        carrier = RegionCarrier(layout, devices, listener, partial(write_layout, home))
         ready()
         carrier.run()
 

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from launch.errors import CannotStartError
-from launch.regions.region_links import OBSERVER, RegionLinks, links_of
+from launch.regions.region_links import OBSERVER, LinkRule, RegionLinks, links_of
 from launch.setup.data_dir import write_atomically
 
 LAYOUT_FILE = "regions.json"
@@ -31,10 +31,18 @@ class RegionLayout:
     seed: int
     places: tuple[RegionPlace, ...]
     round_trips_ms: Mapping[str, int]
+    rules: Mapping[str, LinkRule] = field(default_factory=dict)
+    """`us>eu` → its rule, where commands have changed it: a carrier that is restarted must not heal a cut."""
 
     def links(self) -> RegionLinks:
         trips = {frozenset(pair.split()): trip for pair, trip in self.round_trips_ms.items()}
-        return links_of([place.name for place in self.places if place.name != OBSERVER], trips)
+        links = links_of([place.name for place in self.places if place.name != OBSERVER], trips)
+        changed = {way: self.rules[">".join(way)] for way in links.rules if ">".join(way) in self.rules}
+        return replace(links, rules={**links.rules, **changed})
+
+    def with_links(self, links: RegionLinks) -> "RegionLayout":
+        changed = {">".join(way): rule for way, rule in links.rules.items() if rule != links.at_first[way]}
+        return replace(self, rules=changed)
 
     def place(self, name: str) -> RegionPlace:
         return next(place for place in self.places if place.name == name)
@@ -55,8 +63,9 @@ def read_layout(home: Path) -> RegionLayout:
     try:
         content = json.loads(path.read_bytes())
         places = tuple(RegionPlace(**place) for place in content["places"])
-        return RegionLayout(content["subnet"], content["seed"], places, content["round_trips_ms"])
+        rules = {way: LinkRule(**rule) for way, rule in content["rules"].items()}
+        return RegionLayout(content["subnet"], content["seed"], places, content["round_trips_ms"], rules)
     except FileNotFoundError:
         raise CannotStartError(f"{path} is not there: no session with regions runs here; start one first.") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CannotStartError(f"{path} is damaged ({error!r}); restart the session with regions.") from error

@@ -19,9 +19,10 @@ from launch.cli.main import run
 from launch.errors import CannotStartError, LaunchError
 from launch.regions.carrier_state import CarrierState
 from launch.regions.control_socket import SOCKET, command_carrier
+from launch.regions.link_commands import parsed_change
 from launch.regions.region_carrier import run_carrier
 from launch.regions.region_layout import RegionLayout, RegionPlace, read_layout, write_layout
-from launch.regions.region_links import OBSERVER
+from launch.regions.region_links import OBSERVER, LinkRule
 from launch.regions.region_networks import (
     carrier_process,
     command_prefix,
@@ -217,14 +218,19 @@ def test_the_observer_reaches_a_region_that_is_cut_off(regions: Regions) -> None
 
 
 @needs_namespaces
-def test_a_connection_survives_the_carrier(tmp_path: Path) -> None:
+def test_a_connection_and_a_cut_survive_the_carrier(tmp_path: Path) -> None:
     with region_networks(tmp_path, REGIONS, 1) as layout:
         regions = Regions(tmp_path, layout)
         with carried(tmp_path) as carrier, connection(regions) as (client, server):
+            command_carrier(tmp_path, "cut us>eu")
             carrier.kill()
             carrier.wait()
             with carried(tmp_path):
+                state = command_carrier(tmp_path, "state")
+                assert (state.link("us", "eu").is_cut, state.link("eu", "us").is_cut) == (True, False)
                 client.sendall(b"ping")
+                regions.until(lambda state: state.link("us", "eu").dropped > 0)
+                command_carrier(tmp_path, "heal")
                 assert server.recv(4) == b"ping"
 
 
@@ -310,7 +316,7 @@ def test_without_regions_the_command_says_so(
         run_carrier(tmp_path, lambda: None)
 
 
-@pytest.mark.parametrize("content", [b"{", b"{}", b'{"places": [{"name": 1}]}'])
+@pytest.mark.parametrize("content", [b"{", b"{}", b'{"places": [{"name": 1}]}', b"[]"])
 def test_a_damaged_description_is_one_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "regions.json").write_bytes(content)
     with pytest.raises(CannotStartError, match=r"regions\.json is damaged .*; restart the session with regions\."):
@@ -319,9 +325,20 @@ def test_a_damaged_description_is_one_sentence(tmp_path: Path, content: bytes) -
 
 def test_the_description_is_read_as_it_was_written(tmp_path: Path) -> None:
     places = (RegionPlace(OBSERVER, "198.18.0.1", None), RegionPlace("us", "198.18.0.11", "/proc/1/fd/3"))
-    layout = RegionLayout(0, 7, places, {"eu us": 80})
+    layout = RegionLayout(0, 7, places, {"eu us": 80}, {"us>eu": LinkRule(1, 0.5, is_cut=True)})
     write_layout(tmp_path, layout)
     assert read_layout(tmp_path) == layout
+
+
+def test_what_commands_changed_is_kept_and_healing_goes_back_to_the_start() -> None:
+    places = tuple(RegionPlace(name, f"198.18.0.{number}", None) for number, name in enumerate(REGIONS, 11))
+    layout = RegionLayout(0, 7, places, {"eu us": 80})
+    cut = layout.links().changed(parsed_change("cut us>eu", REGIONS))
+    kept = layout.with_links(cut)
+    assert kept.rules == {"us>eu": LinkRule(40_000, is_cut=True)}
+    assert kept.links() == cut
+    healed = kept.links().changed(parsed_change("heal", REGIONS))
+    assert kept.with_links(healed) == layout
 
 
 def test_the_table_of_routes_gives_the_networks_but_the_default_one() -> None:
