@@ -161,12 +161,12 @@ def test_packets_keep_their_order_are_as_late_as_said_and_none_passes_a_cut(scri
         assert said[packet][0] == way
         assert said[packet][1] <= when
     for way in WAYS:
-        order = [said[packet][2] for one, packet, _ in arrived if one == way]
-        assert all(before < after for before, after in pairwise(order))
-    sent = sum(not isinstance(step, str) for step in script)
+        order = [said[packet][1:] for one, packet, _ in arrived if one == way]
+        assert all(due <= next_due and sent < next_sent for (due, sent), (next_due, next_sent) in pairwise(order))
+    taken = sum(not isinstance(step, str) for step in script)
     counts = [schedule.counts(way) for way in WAYS]
     assert sum(one.carried for one in counts) == len(arrived)
-    assert sum(one.carried + one.dropped for one in counts) == sent
+    assert sum(one.carried + one.dropped for one in counts) == taken
     assert sum(one.under_way for one in counts) == 0
 
 
