@@ -32,7 +32,7 @@ MOST_CONNECTIONS = 64
 
 
 class RegionCarrier:
-    """`devices`: place → descriptor of its device. `keep` writes down the links after a command, and may raise OSError."""
+    """`devices`: place → descriptor of its device. `keep` stores the links after a command; it may raise OSError."""
 
     def __init__(
         self,
