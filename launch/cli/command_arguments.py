@@ -247,6 +247,18 @@ def add_certificates(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="default: certificates, in the data folder")
 
 
+def add_region(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "words",
+        nargs="+",
+        metavar="COMMAND",
+        help="cut REGION | loss REGION PERCENT | delay REGION MS | heal [REGION] | state; in place of REGION, which "
+        "means all its links, also A B (the links between two, both ways) or A to B (that way alone; 'A>B' in quotes "
+        "is the same). MS is of a round trip; with A to B, of that way",
+    )
+    parser.add_argument("--json", action="store_true", help="print the state as JSON")
+
+
 def add_exchanges(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=port, default=8100, help="port of all of them (default 8100)")
     parser.add_argument("--seed", type=seed, default=1, help="seed of the prices")

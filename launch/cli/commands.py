@@ -22,6 +22,7 @@ from launch.cli.command_arguments import (
     add_nothing,
     add_paper,
     add_raw_replay,
+    add_region,
     add_replay,
     add_session,
     add_sweep,
@@ -94,12 +95,14 @@ def _commands() -> tuple[Command, ...]:
             add_certificates,
             _certificates,
         ),
+        ("region", "cut, slow down and heal links between the regions of the running session", add_region, _region),
         ("exchanges", "run the simulated exchanges on their own", add_exchanges, _exchanges),
         ("feed", "run one exchange's price feed of the running session", add_feed, _feed),
         ("bot", "run one bot of the running session, active or on standby", add_bot, _bot),
         ("publisher", "run the settings publisher of the running session", add_nothing, _bridge),
         ("cep", "run the Spark job of the running session", add_cep, _cep),
         ("logrecorder", "run the log recorder of the running session", add_nothing, _logrecorder),
+        ("carrier", "carry packets between the regions of the running session", add_nothing, _carrier),
         ("ui", "run REST and the dashboard of the running session", add_nothing, _ui),
         ("notifier", "run the notifier of the running session", add_nothing, lambda _: run_notifier_process()),
         ("notices", "test the notification destinations", add_notices, lambda arguments: run_notices(arguments, echo)),
@@ -267,6 +270,12 @@ def _certificates(arguments: argparse.Namespace) -> int:
     return run_certificates(arguments.out or home_folder() / CERTIFICATES, arguments.host, echo)
 
 
+def _region(arguments: argparse.Namespace) -> int:
+    from launch.regions.region_command import run_region
+
+    return run_region(home_folder(), arguments.words, arguments.json, echo)
+
+
 def _exchanges(arguments: argparse.Namespace) -> int:
     from launch.cli.exchanges_command import StandaloneOptions, run_session_exchanges, run_standalone
     from simulators.simulator_server import LOOPBACK
@@ -338,6 +347,14 @@ def _logrecorder(_: argparse.Namespace) -> int:
     from pricefeeds.log_recorder import run_log_recorder
 
     return _run_part(running_session("logrecorder"), "logrecorder", run_log_recorder)
+
+
+def _carrier(_: argparse.Namespace) -> int:
+    from launch.regions.region_carrier import run_carrier
+    from launch.supervisor.process_main import run_blocking_process
+
+    home = home_folder()
+    return run_blocking_process(home, "carrier", lambda ready: run_carrier(home, ready))
 
 
 def _ui(_: argparse.Namespace) -> int:

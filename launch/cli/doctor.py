@@ -22,6 +22,7 @@ from packaging.requirements import Requirement
 from launch.config.configuration import Configuration, read_configuration
 from launch.config.expected_load import PARTITION_QUOTES, ExpectedLoad, expected_load
 from launch.errors import CannotStartError
+from launch.regions.region_networks import regions_fault
 from launch.sessions.paper import check_paper, named_markets
 from launch.setup.data_dir import CERTIFICATES, is_private, read_session
 from launch.setup.environment import PINS
@@ -84,6 +85,7 @@ def examined(home: Path) -> Iterator[CheckResult]:
     yield mongod_finding()
     yield chromium_finding(shutil.which)
     yield priorities_finding(has_autogroups(), can_write_autogroup())
+    yield regions_finding(regions_fault())
     yield rights_finding(home)
     yield from own_certificate_findings(home, wall_now())
     yield room_finding("memory", psutil.virtual_memory().available, NEEDED_MEMORY)
@@ -194,6 +196,13 @@ def priorities_finding(are_sessions_grouped: bool, is_writable: bool) -> CheckRe
         "parts share the CPU equally, since this system's autogroups cannot be changed; a busy machine finds "
         "opportunities later. `sysctl kernel.sched_autogroup_enabled=0`, by its administrator, lets nice count.",
     )
+
+
+def regions_finding(fault: str | None) -> CheckResult:
+    """Whether links between regions can have real delays here. Nothing that starts today needs it."""
+    if fault is None:
+        return CheckResult("ok", "regions", "links with real delays, losses and cuts are possible between regions")
+    return CheckResult("ok", "regions", f"no links with real delays here: {fault} Only several regions need them.")
 
 
 def rights_finding(home: Path) -> CheckResult:

@@ -22,6 +22,7 @@ from launch.cli.doctor import (
     packages_finding,
     port_finding,
     priorities_finding,
+    regions_finding,
     room_finding,
     session_findings,
     session_runs,
@@ -105,10 +106,18 @@ def test_without_a_lock_there_is_nothing_to_compare(tmp_path: Path) -> None:
         (judged("Java", "there is none.", ""), "missing"),
         (chromium_finding(lambda name: f"/usr/bin/{name}"), "ok"),
         (chromium_finding(lambda _: None), "ok"),
+        (regions_finding(None), "ok"),
+        (regions_finding("nsenter is missing; install util-linux."), "ok"),
     ],
 )
 def test_single_findings(finding: CheckResult, state: State) -> None:
     assert finding.state == state
+
+
+def test_where_regions_are_not_possible_it_says_what_to_do_and_who_needs_them() -> None:
+    assert regions_finding("nsenter is missing; install util-linux.").text == (
+        "no links with real delays here: nsenter is missing; install util-linux. Only several regions need them."
+    )
 
 
 def test_missing_jars_say_what_to_do(tmp_path: Path) -> None:

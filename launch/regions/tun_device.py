@@ -1,0 +1,101 @@
+"""TUN devices and network namespaces of this process, by the kernel's own calls: no program is needed for them.
+
+Numbers are those of linux/if_tun.h, linux/sockios.h, linux/if.h and linux/sched.h.
+"""
+
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+TUN = Path("/dev/net/tun")
+MTU = 9_000
+"""Bytes of the longest packet. Each costs the carrier the same time, so long ones carry more."""
+QUEUE = 10_000
+"""Packets that wait while the carrier has no CPU; with the kernel's 500 a busy machine would lose some."""
+_CLONE_NEWNET = 0x40000000
+_TUNSETIFF, _TUNSETPERSIST = 0x400454CA, 0x400454CB
+_IFF_TUN, _IFF_NO_PI = 0x0001, 0x1000
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8913, 0x8914, 0x8916, 0x891C
+_SIOCSIFMTU, _SIOCSIFTXQLEN = 0x8922, 0x8943
+_IFF_UP = 0x1
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+Result = TypeVar("Result")
+
+
+def in_own_thread(work: Callable[[], Result]) -> Result:
+    """Run `work` in a thread that ends with it: a thread that enters a namespace leaves all others where they are."""
+    with ThreadPoolExecutor(max_workers=1) as threads:
+        return threads.submit(work).result()
+
+
+def enter_new_namespace() -> int:
+    """Move this thread into a new network namespace, and return a descriptor that keeps it. Raises OSError."""
+    _checked(_LIBC.unshare(_CLONE_NEWNET), "unshare")
+    return os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+
+
+def enter_namespace(path: str) -> None:
+    """Move this thread into the namespace. Raises OSError."""
+    namespace = os.open(path, os.O_RDONLY)
+    try:
+        _checked(_LIBC.setns(namespace, _CLONE_NEWNET), "setns")
+    finally:
+        os.close(namespace)
+
+
+def open_tun(name: str) -> int:
+    """The device of that name in this thread's namespace, made if it is not there; read and written without waiting.
+
+    Raises OSError.
+    """
+    device = os.open(TUN, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        fcntl.ioctl(device, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI))
+    except OSError:
+        os.close(device)
+        raise
+    return device
+
+
+def keep_device(device: int) -> None:
+    """The device stays until its namespace goes, also while nobody has it open."""
+    fcntl.ioctl(device, _TUNSETPERSIST, 1)
+
+
+def set_up(name: str, address: str) -> None:
+    """Give the device its address, in a network of 256, and switch it on. Raises OSError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        for call, value in (
+            (_SIOCSIFADDR, _internet(address)),
+            (_SIOCSIFNETMASK, _internet("255.255.255.0")),
+            (_SIOCSIFMTU, struct.pack("i", MTU)),
+            (_SIOCSIFTXQLEN, struct.pack("i", QUEUE)),
+        ):
+            fcntl.ioctl(any_socket, call, struct.pack("16s24s", name.encode(), value))
+    switch_on(name)
+
+
+def switch_on(name: str) -> None:
+    """Raises OSError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        answer = fcntl.ioctl(any_socket, _SIOCGIFFLAGS, struct.pack("16s24x", name.encode()))
+        (flags,) = struct.unpack_from("H", answer, 16)
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH22x", name.encode(), flags | _IFF_UP))
+
+
+def _internet(address: str) -> bytes:
+    """A sockaddr_in."""
+    return struct.pack("=HH4s8x", socket.AF_INET, 0, socket.inet_aton(address))
+
+
+def _checked(result: int, call: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), call)
