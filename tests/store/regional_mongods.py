@@ -25,17 +25,19 @@ from tests.services import LOGIN, MONGODB_KEY, START_SECONDS
 
 REGIONS = ("us", "eu", "jp")
 DATABASE = "regions"
-ELECTION_MS = 2_000
-"""A new set has its first primary after it, too; who is elected is no matter here."""
+QUICK_MS = 2_000
+"""Election timeout where it is no matter who is primary, and when; a new set waits for its first one as long."""
+CALM_MS = 10_000
+"""Where nobody but a killed member shall lose the role: a busy machine silences a member for seconds."""
 
 
 class RegionalMongods:
     """One start of them, each on a port of this start."""
 
-    def __init__(self, home: Path, regions: tuple[str, ...] = REGIONS) -> None:
+    def __init__(self, home: Path, regions: tuple[str, ...], election_ms: int) -> None:
         ports = free_ports(len(regions))
         self.replica_set: ReplicaSet = regional_set(
-            {region: f"127.0.0.1:{port}" for region, port in zip(regions, ports, strict=True)}, ELECTION_MS
+            {region: f"127.0.0.1:{port}" for region, port in zip(regions, ports, strict=True)}, election_ms
         )
         self.members = {
             region: EmbeddedMongod(
@@ -79,7 +81,7 @@ class RegionalMongods:
         client = connect(Address(self.replica_set.uri, LOGIN))
         try:
             await client.admin.command("ping")
-            while len(client.nodes) < len(self.members):
+            while len(client.delegate.nodes) < len(self.members):
                 await SystemClock().sleep(0.01)
             nearby = read_nearby(database_of(client, DATABASE), region)
             return str((await nearby.command("hello", read_preference=nearby.read_preference))["me"])
@@ -91,15 +93,19 @@ class RegionalMongods:
         client = system_client(self.members[region].address, "directConnection=true", MONGODB_KEY)
         try:
             config: dict[str, Any] = (await client.admin.command("replSetGetConfig"))["config"]
+            # counts elections, where there is one
+            config.pop("term", None)
         finally:
             client.close()
         return config
 
 
 @contextmanager
-def regional_mongods(home: Path, regions: tuple[str, ...] = REGIONS) -> Iterator[RegionalMongods]:
+def regional_mongods(
+    home: Path, regions: tuple[str, ...] = REGIONS, election_ms: int = QUICK_MS
+) -> Iterator[RegionalMongods]:
     """Started, and stopped at the end; the caller awaits `wait_ready`."""
-    mongods = RegionalMongods(home, regions)
+    mongods = RegionalMongods(home, regions, election_ms)
     try:
         mongods.start()
         yield mongods
