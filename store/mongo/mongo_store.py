@@ -54,7 +54,7 @@ from store.server.mongo_client import (
     read_nearby,
     translated_errors,
 )
-from store.server.primary_watch import PrimaryWatch, Standpoint
+from store.server.primary_watch import Standpoint, connect_watched
 from store.server.server_time import server_now
 from store.server.transactions import Transaction, in_transaction
 from store.store_port import Overview
@@ -67,9 +67,11 @@ async def open_store(session: MarketSession) -> "MongoTradeStore":
     Raises StoreUnavailableError where MongoDB is not reached, StoreError where its address is none, or where the
     session has a region and the primary has none.
     """
-    place = None if session.region is None else Standpoint(session.region, PrimaryWatch())
-    listeners = () if place is None else (place.primary,)
-    client = connect(session.mongodb, listeners=listeners)
+    if session.region is None:
+        client, place = connect(session.mongodb), None
+    else:
+        client, watch = connect_watched(session.mongodb)
+        place = Standpoint(session.region, watch)
     store = MongoTradeStore(client, session.database, session.session_id, place)
     try:
         await store.prepare()

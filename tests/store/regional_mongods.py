@@ -16,7 +16,7 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import EmbeddedMongod
 from store.server.mongo_client import connect, database_of, read_nearby
-from store.server.primary_watch import PrimaryWatch, Standpoint
+from store.server.primary_watch import Standpoint, connect_watched
 from store.server.replica_set import ReplicaSet, regional_set
 from store.server.system_client import system_client
 from streams.broker.embedded_broker import free_ports
@@ -72,9 +72,8 @@ class RegionalMongods:
 
     def store(self, region: str) -> MongoTradeStore:
         """Of a process in that region."""
-        place = Standpoint(region, PrimaryWatch())
-        client = connect(Address(self.replica_set.uri, LOGIN), listeners=[place.primary])
-        return MongoTradeStore(client, DATABASE, "session-1", place)
+        client, watch = connect_watched(Address(self.replica_set.uri, LOGIN))
+        return MongoTradeStore(client, DATABASE, "session-1", Standpoint(region, watch))
 
     async def read_from(self, region: str) -> str:
         """The address of the member that a process in that region reads nearby from."""

@@ -34,7 +34,9 @@ class _NoSettings:
 
 
 def tell(watch: PrimaryWatch, primary: str | None) -> None:
-    watch.description_changed(TopologyDescriptionChangedEvent(described(None), described(primary), TOPOLOGY))
+    """Also with an event of before, which comes late."""
+    watch.describe = lambda: described(primary)
+    watch.description_changed(TopologyDescriptionChangedEvent(described(None), described("jp"), TOPOLOGY))
 
 
 @pytest.mark.parametrize(("primary", "tagged", "region"), [("eu", True, "eu"), (None, True, None), ("eu", False, None)])
