@@ -28,9 +28,10 @@ from store.server.documents import (
     SESSION_BALANCES,
     STEPS,
 )
-from store.server.embedded_mongod import EmbeddedMongod, system_client
+from store.server.embedded_mongod import EmbeddedMongod
 from store.server.indexes import RETENTION_SECONDS
 from store.server.mongo_client import Database, Document
+from store.server.system_client import system_client
 from streams.broker.embedded_broker import free_ports
 
 DAYS = 30

@@ -4,13 +4,13 @@ import logging
 import os
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import uuid4
 
 from bots.errors import BotError
 from market.time_units import MICROSECONDS
-from market.trade.leases import LEASE_SECONDS, Actor, Lease
+from market.trade.leases import LEASE_SECONDS, Actor, Lease, decided_partition
 from session.clock import SystemClock, steady_now
 from store.errors import FencedOutError, StoreUnavailableError
 from store.store_port import TradeStore
@@ -37,7 +37,7 @@ class RateUsageTracker(Protocol):
 @dataclass(slots=True)
 class LeaseKeeper:
     """One process's claim to act for one exchange, or to decide; `acquire` first, then `keep_renewing` for as long as
-    it works.
+    it works. The right to decide is taken, and counts, only where the store lets this process decide.
 
     The exchange's rate limits span processes, so the usage is stored with the lease (`carry_usage`). What a killed
     holder used after its last renewal, at most `RENEW_SECONDS` ago while the store is reachable, is lost: a few
@@ -53,10 +53,18 @@ class LeaseKeeper:
     _held_until: int = 0
     """By the steady clock: the lease's length, counted from before the request."""
     _usage: RateUsageTracker | None = None
+    _decides: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._decides = decided_partition(self.exchange) is not None
 
     def is_held(self) -> bool:
         """Whether the lease is certainly still ours, by this process's clock."""
-        return self._lease is not None and self.steady_clock() < self._held_until
+        return self._lease is not None and self.steady_clock() < self._held_until and self.is_allowed()
+
+    def is_allowed(self) -> bool:
+        """Whether this process may hold it at all."""
+        return not self._decides or self.store.leases.may_decide()
 
     async def acquire(self, on_standby: Callable[[], None] | None = None) -> Actor:
         """Wait until the lease is acquired; `on_standby` is called once if another process keeps renewing it.
@@ -66,7 +74,7 @@ class LeaseKeeper:
         started_at, is_reported = self.steady_clock(), False
         while True:
             requested_at = self.steady_clock()
-            self._lease = await self.store.leases.acquire(self.exchange, self.holder)
+            self._lease = await self.store.leases.acquire(self.exchange, self.holder) if self.is_allowed() else None
             if self._lease is not None:
                 self._extend(requested_at)
                 return self._lease.actor

@@ -75,6 +75,8 @@ class Session:
     """Where notices go."""
     access: AccessTerms = field(default_factory=AccessTerms)
     """Who may read and change over REST and the pages."""
+    region: str | None = None
+    """Where this process runs, in a session of several regions; an exchange's own stands with its markets."""
     started_at: int = 0
     """By the wall clock, microseconds UTC; 0 if unknown. The log and the store also hold earlier data."""
 

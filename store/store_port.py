@@ -174,6 +174,11 @@ class Backtests(Protocol):
 class LeaseStore(Protocol):
     """The right to act for an exchange."""
 
+    def may_decide(self) -> bool:
+        """Whether this process may hold the right to decide. In a session of several regions only in the region of the
+        store's primary, since a decision is several commands to it; always where there are no regions."""
+        ...
+
     async def acquire(self, exchange: str, holder: str) -> Lease | None:
         """With what its last holder had used of the rate limits; None while another holder's runs."""
         ...

@@ -18,7 +18,9 @@ from launch.setup.prerequisites import checked_java
 from session.logins import Address, Login, login_of
 from session.session import Session
 from store.errors import StoreError
-from store.server.embedded_mongod import OPTIONS, REPLICA_SET, EmbeddedMongod, new_key, prepare, system_client
+from store.server.embedded_mongod import OPTIONS, EmbeddedMongod, new_key, prepare
+from store.server.replica_set import REPLICA_SET
+from store.server.system_client import system_client
 from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
 from tests.service_process import ServiceProcess
 

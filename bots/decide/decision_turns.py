@@ -1,7 +1,7 @@
 """Who decides: for each partition of the opportunities one process at a time, whichever bot holds its lease.
 
-The holder needs no account of either exchange. What it has looked at is stored with its lease, so that the next one
-goes on from there.
+The holder needs no account of either exchange; in a session of several regions it is beside the store's primary. What
+it has looked at is stored with its lease, so that the next one goes on from there.
 """
 
 import asyncio
@@ -138,10 +138,15 @@ class DecisionTurns:
             log.info("decides on partition %d", partition)
             if not self._is_leaving:
                 await begin(partition, looked_at)
-            while turn.actor is not None:
+            while turn.actor is not None and turn.lease.is_allowed():
                 # at once: a successor counts again what came after the progress that is stored
                 await turn.lease.renew()
                 await SystemClock().sleep(RENEW_SECONDS)
+            if turn.actor is not None:
+                log.info("decides no more on partition %d: the primary is in another region", partition)
+                # those beside the primary need not wait until it runs out
+                turn.actor = None
+                await turn.lease.release()
         except FencedOutError as error:
             log.warning("decides no more on partition %d: %s", partition, error)
         finally:

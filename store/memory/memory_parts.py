@@ -33,6 +33,10 @@ class MemoryLeases:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.kept: dict[str, Lease] = {}
+        self.is_beside_primary = True
+
+    def may_decide(self) -> bool:
+        return self.is_beside_primary
 
     async def acquire(self, exchange: str, holder: str) -> Lease | None:
         return self._keep(acquired(self.kept.get(exchange), exchange, holder, self._clock.now()))

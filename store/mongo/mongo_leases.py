@@ -11,6 +11,7 @@ from store.preconditions import check_lease
 from store.server.documents import CLAIMS, LEASES, SESSION_CLAIM, lease_document, lease_of
 from store.server.field_updates import field_update
 from store.server.mongo_client import Database, Document, translated_errors
+from store.server.primary_watch import Standpoint
 from store.server.server_time import NOW, server_now, time_in
 from store.server.transactions import Transaction, in_transaction
 
@@ -18,8 +19,12 @@ from store.server.transactions import Transaction, in_transaction
 class MongoLeases:
     """Of all exchanges in one database; every change is one write guarded by the token that was read."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, place: Standpoint | None = None) -> None:
         self._database = database
+        self._place = place
+
+    def may_decide(self) -> bool:
+        return self._place is None or self._place.is_beside_primary()
 
     async def acquire(self, exchange: str, holder: str) -> Lease | None:
         """None while another holder's runs. Raises StoreUnavailableError."""

@@ -32,8 +32,10 @@ AS_REPORTED = [("at", ASCENDING), ("_id", ASCENDING)]
 class MongoOrders:
     """Of one database. Streams bring only what was inserted, so that the server looks nothing up for them."""
 
-    def __init__(self, database: Database, grants_progress: ChangeStreamProgress) -> None:
+    def __init__(self, database: Database, grants_progress: ChangeStreamProgress, nearby: Database) -> None:
+        """`nearby`: the same database, where new grants are heard of soonest."""
         self._database = database
+        self._nearby = nearby
         self._grants_progress = grants_progress
 
     async def report(self, result: OrderResult, by: Actor) -> None:
@@ -67,7 +69,9 @@ class MongoOrders:
             _inserted({"fullDocument.grants.leg.exchange": exchange}),
             {"$unset": "fullDocument.text"},
         ]
-        async with ChangeFollower(self._database[STEPS], there, progress=self._grants_progress) as changes:
+        # a member beside the bot has a commit half a round trip before the answer of a far primary is here; what was
+        # granted before is read at the primary, which never has less
+        async with ChangeFollower(self._nearby[STEPS], there, progress=self._grants_progress) as changes:
             async for grants in _followed(changes, partial(self._granted, exchange), grants_of):
                 for grant in grants:
                     if grant.leg.exchange == exchange:

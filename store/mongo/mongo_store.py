@@ -17,6 +17,7 @@ from market.trade.order_results import OrderResult
 from session.session import Session as MarketSession
 from store.aggregates.episode_sums import EpisodeSums, episodes_by_outcome, missed_profit
 from store.aggregates.session_totals import rejection_counts
+from store.errors import StoreError
 from store.mongo.consumer_positions import ConsumerPositions
 from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN, RESUMABLE, read_arbitrages
 from store.mongo.mongo_averages import MongoAverages
@@ -43,12 +44,17 @@ from store.server.documents import (
 )
 from store.server.indexes import create_indexes
 from store.server.mongo_client import (
+    AS_CONFIGURED,
+    DURABLE,
     QUICK,
+    REGION,
     Client,
     connect,
     database_of,
+    read_nearby,
     translated_errors,
 )
+from store.server.primary_watch import Standpoint, connect_watched
 from store.server.server_time import server_now
 from store.server.transactions import Transaction, in_transaction
 from store.store_port import Overview
@@ -58,11 +64,22 @@ from store.unit_of_work import Result, TradeSteps, Work
 async def open_store(session: MarketSession) -> "MongoTradeStore":
     """The store of `session`, its database prepared; close it, or use it in `async with`.
 
-    Raises StoreUnavailableError where MongoDB is not reached, StoreError where its address is none.
+    Raises StoreUnavailableError where MongoDB is not reached, StoreError where its address is none, or where the
+    session has a region and the primary has none.
     """
-    store = MongoTradeStore(connect(session.mongodb), session.database, session.session_id)
+    if session.region is None:
+        client, place = connect(session.mongodb), None
+    else:
+        client, watch = connect_watched(session.mongodb)
+        place = Standpoint(session.region, watch)
+    store = MongoTradeStore(client, session.database, session.session_id, place)
     try:
         await store.prepare()
+        if place is not None and place.primary.newest is None:
+            raise StoreError(
+                f"The primary of MongoDB has no tag {REGION!r}, so nobody knows who decides: give each member of its "
+                "replica set that tag with its region."
+            )
     except BaseException:
         await store.close()
         raise
@@ -72,15 +89,18 @@ async def open_store(session: MarketSession) -> "MongoTradeStore":
 class MongoTradeStore(TradeSteps):
     """`TradeStore` in one database; many processes share it."""
 
-    def __init__(self, client: Client, database: str, session_id: str) -> None:
+    def __init__(self, client: Client, database: str, session_id: str, place: Standpoint | None = None) -> None:
+        """`place`: in a session of several regions."""
         self._client = client
-        self._database = database_of(client, database)
+        self.place = place
+        self._database = database_of(client, database, DURABLE if place is None else AS_CONFIGURED)
+        nearby = self._database if place is None else read_nearby(self._database, place.region)
         self._session_id = session_id
         self.grants_progress, self.settings_progress = ChangeStreamProgress(), ChangeStreamProgress()
-        self._orders = MongoOrders(self._database, self.grants_progress)
+        self._orders = MongoOrders(self._database, self.grants_progress, nearby)
         self.settings = MongoSettings(self._database, self.settings_progress)
         self.balances = MongoBalances(self._database, session_id)
-        self.leases = MongoLeases(self._database)
+        self.leases = MongoLeases(self._database, place)
         self.differences = MongoDifferences(self._database, self.balances)
         self.averages = MongoAverages(self._database, session_id)
         self.backtests = MongoBacktests(self._database)

@@ -1,4 +1,5 @@
-"""The embedded mongod: a replica set of one node on loopback, its data below the data folder, open to its users alone.
+"""The embedded mongod: a replica set of one node on loopback, or one member of a set with a member per region. Its data
+is below the data folder, open to its users alone.
 
 Users are made by the node's own user `__system`, whose password is the key of the replica set: that works in folders of
 any age, and leaves no moment in which somebody else on the machine could make the first user.
@@ -20,9 +21,11 @@ from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 from store.errors import StoreError, StoreUnavailableError
 from store.server.database_users import DatabaseUser, drop_all_but, ensure_users
+from store.server.member_start import prepare_member
 from store.server.mongo_client import Document
+from store.server.replica_set import REPLICA_SET, ReplicaSet
+from store.server.system_client import system_client
 
-REPLICA_SET = "rs0"
 CACHE = "cache_size=80M"
 """A session's rows of the last minutes. It is full after ten, so that mongod does not grow for an hour; its own default
 is half of the machine's memory, and its option `--wiredTigerCacheSizeGB` takes no less than 256 MB."""
@@ -39,7 +42,9 @@ ABANDONED = ("--setParameter", "transactionLifetimeLimitSeconds=3")
 """A process that is killed in a transaction leaves what it wrote locked; mongod's default is a minute, in which nobody
 could take over a trade, or halt. No longer than a lease; our own transactions last milliseconds."""
 POLL_SECONDS = 0.02
-SELECTION_MS = 500
+LEAVING = ("--setParameter", "shutdownTimeoutMillisForSignaledShutdown=1000")
+"""How long a member that stops still serves reads once another is primary; mongod's default is 15 s, and our clients
+hear of it within one."""
 
 NOT_YET_INITIALIZED = 94
 ALREADY_INITIALIZED = 23
@@ -66,10 +71,21 @@ class EmbeddedMongod:
     """Grants full rights: it is the password of the node itself."""
     users: tuple[DatabaseUser, ...] = ()
     """The only users; empty: existing users are left as they are."""
+    host: str = "127.0.0.1"
+    """Where it listens, and nowhere else."""
+    replica_set: ReplicaSet | None = None
+    """That it is a member of, with the same `key` as all others; None: it is alone."""
+
+    @property
+    def address(self) -> str:
+        return f"{self.host}:{self.port}"
 
     @property
     def uri(self) -> str:
-        return f"mongodb://127.0.0.1:{self.port}/?replicaSet={REPLICA_SET}"
+        """Of the whole set."""
+        if self.replica_set is not None:
+            return self.replica_set.uri
+        return f"mongodb://{self.address}/?replicaSet={REPLICA_SET}"
 
     @property
     def folder(self) -> Path:
@@ -96,22 +112,27 @@ class EmbeddedMongod:
         recovers from the journal. Raises StoreError where there is no mongod."""
         return (
             str(mongod_program()),
-            *("--bind_ip", "127.0.0.1", "--port", str(self.port), "--nounixsocket"),
+            *("--bind_ip", self.host, "--port", str(self.port), "--nounixsocket"),
             *("--dbpath", str(self.folder), "--replSet", REPLICA_SET),
             *("--keyFile", str(self.key_file)),
             *GUARDED,
             *ABANDONED,
             *("--wiredTigerEngineConfigString", CACHE, "--quiet"),
             *("--setParameter", "diagnosticDataCollectionEnabled=false"),
+            *(LEAVING if self.replica_set is not None else ()),
             *self.options,
         )
 
     async def wait_ready(self, seconds: float) -> None:
         """Return once it is primary and has its users, with the replica set made first where it is new; idempotent.
+        A member of a set also returns where it follows another one that is primary.
 
-        Raises StoreUnavailableError after `seconds`.
+        Raises StoreUnavailableError after `seconds`, StoreError where the data is of other regions.
         """
-        await prepare(f"127.0.0.1:{self.port}", self.key, self.users, seconds)
+        if self.replica_set is None:
+            await prepare(self.address, self.key, self.users, seconds)
+        else:
+            await prepare_member(self.replica_set, self.address, self.key, self.users, seconds)
 
 
 def mongod_program(wheel: str = WHEEL_PACKAGE, path: str | None = None) -> Path:
@@ -151,18 +172,6 @@ async def prepare(address: str, key: str, users: tuple[DatabaseUser, ...], secon
         if steady_now() >= deadline:
             raise StoreUnavailableError(f"MongoDB at {address} was not ready within {seconds:.0f} s.")
         await SystemClock().sleep(POLL_SECONDS)
-
-
-def system_client(address: str, options: str, key: str) -> AsyncIOMotorClient[Document]:
-    """As the node itself; `options` of the URI."""
-    return AsyncIOMotorClient(
-        f"mongodb://{address}/?{options}",
-        serverSelectionTimeoutMS=SELECTION_MS,
-        username="__system",
-        password=key,
-        authSource="local",
-        authMechanism="SCRAM-SHA-256",
-    )
 
 
 async def _initiate(address: str, key: str) -> None:

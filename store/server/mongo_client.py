@@ -1,6 +1,6 @@
 """The MongoDB driver: connecting, retrying and translating its errors."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,7 +8,9 @@ from bson.errors import BSONError
 from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorDatabase
 from pymongo.database import Database as PyMongoDatabase
 from pymongo.errors import ConfigurationError, ConnectionFailure, PyMongoError
+from pymongo.monitoring import TopologyListener
 from pymongo.read_concern import ReadConcern
+from pymongo.read_preferences import Nearest
 from pymongo.write_concern import WriteConcern
 
 from session.logins import login_of
@@ -20,18 +22,25 @@ Database = AsyncIOMotorDatabase[Document]
 BlockingDatabase = PyMongoDatabase[Document]
 """The same database for a thread that may wait."""
 
+REGION = "region"
+"""Tag of each member of a replica set across regions, by which a client finds the one beside it."""
 SELECTION_MS = 15_000
 """How long one call waits for a primary: a killed mongod is back within it."""
 REACH_MS = 2_500
 DURABLE = WriteConcern("majority", j=True)
+AS_CONFIGURED = WriteConcern("majority")
+"""In a replica set of ours: its configuration says whether journals are waited for."""
 QUICK = WriteConcern(1)
 """For reports that are repeated soon anyway."""
 COMMITTED = ReadConcern("majority")
 SNAPSHOT = ReadConcern("snapshot")
 
 
-def connect(uri: str, selection_ms: int = SELECTION_MS) -> Client:
-    """A client; nothing is sent before its first use. Raises StoreError where `uri` is none."""
+def connect(uri: str, selection_ms: int = SELECTION_MS, listeners: Sequence[TopologyListener] = ()) -> Client:
+    """A client; nothing is sent before its first use. `listeners` hear of primaries.
+
+    Raises StoreError where `uri` is none.
+    """
     login = login_of(uri)
     named: dict[str, Any] = {} if login is None else {"username": login.user, "password": login.password}
     with translated_errors():
@@ -42,14 +51,22 @@ def connect(uri: str, selection_ms: int = SELECTION_MS) -> Client:
             connectTimeoutMS=2_000,
             retryReads=True,
             retryWrites=True,
+            event_listeners=listeners,
             **named,
         )
     return client
 
 
-def database_of(client: Client, name: str) -> Database:
+def database_of(client: Client, name: str, durable: WriteConcern = DURABLE) -> Database:
     """Writes are acknowledged once journaled by a majority, and reads see no other."""
-    return client.get_database(name, write_concern=DURABLE, read_concern=COMMITTED)
+    return client.get_database(name, write_concern=durable, read_concern=COMMITTED)
+
+
+def read_nearby(database: Database, region: str) -> Database:
+    """`database` for reads and change streams that may lag: from the member in `region`, else from the nearest one that
+    answers. Also they see only what a majority has. A stream stays with the member that it was opened at."""
+    local = Nearest(tag_sets=[{REGION: region}, {}])
+    return database.with_options(read_preference=local)
 
 
 def blocking(database: Database) -> BlockingDatabase:

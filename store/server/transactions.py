@@ -16,7 +16,6 @@ from session.backoff import backoff
 from session.clock import SystemClock, wall_now
 from store.server.documents import CLAIMS, SESSION_CLAIM
 from store.server.mongo_client import (
-    DURABLE,
     SNAPSHOT,
     BlockingDatabase,
     Database,
@@ -63,7 +62,8 @@ class Transaction:
 
 
 async def in_transaction(database: Database, step: Callable[[Transaction], Result]) -> Result:
-    """What `step` returns, once its transaction is committed; it runs again where another one came between.
+    """What `step` returns, once its transaction is committed as the database's writes are; it runs again where another
+    one came between.
 
     Raises StoreUnavailableError where it never succeeds, also where it is unknown whether the last commit came through;
     StoreError. A caller that is cancelled meanwhile does not learn whether it was committed.
@@ -73,7 +73,7 @@ async def in_transaction(database: Database, step: Callable[[Transaction], Resul
     own = blocking(database)
 
     def attempt() -> Result:
-        with own.client.start_session() as session, session.start_transaction(SNAPSHOT, DURABLE):
+        with own.client.start_session() as session, session.start_transaction(SNAPSHOT, own.write_concern):
             return step(Transaction(own, session))
 
     with translated_errors():

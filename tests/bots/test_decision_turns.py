@@ -229,6 +229,30 @@ async def test_one_that_is_fenced_out_stops_deciding_and_may_follow_later(bench:
     assert again.token > taken.token
 
 
+async def test_where_the_primary_is_far_it_takes_no_turn(bench: Bench) -> None:
+    bench.leases.is_beside_primary = False
+    first = await bench.start("one")
+    await asyncio.sleep(20)
+    assert (first.begun, await bench.leases.all()) == ([], [])
+    bench.leases.is_beside_primary = True
+    await asyncio.sleep(POLL_SECONDS + 0.1)
+    assert bench.deciding() == ["one"]
+
+
+async def test_one_whose_primary_moves_away_stops_at_once_and_frees_its_turn(bench: Bench) -> None:
+    """The next one goes on with what it looked at, and need not wait until its lease has run out."""
+    first = await bench.start("one")
+    first.turns.record_seen(opportunity(700))
+    bench.leases.is_beside_primary = False
+    assert first.turns.decider_of("BTC") is None
+    assert not first.turns.books()
+    await asyncio.sleep(RENEW_SECONDS)
+    bench.leases.is_beside_primary = True
+    taken = await bench.leases.acquire(decision_right(0), "two")
+    assert taken is not None
+    assert (taken.token, taken.used) == (2, "700")
+
+
 async def test_it_survives_an_outage_of_the_store(bench: Bench) -> None:
     first = await bench.start("one")
     bench.leases.cut_off.add("one")

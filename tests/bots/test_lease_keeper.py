@@ -7,7 +7,7 @@ import pytest
 from bots.lease_keeper import LeaseKeeper, holder_name
 from exchanges.requests.rate_budget import RateBudget, account_budget
 from exchanges.requests.rate_limits import ORDERS
-from market.trade.leases import LEASE_SECONDS, Lease
+from market.trade.leases import LEASE_SECONDS, Lease, decision_right
 from store.errors import FencedOutError, StoreUnavailableError
 from store.memory.memory_parts import MemoryLeases
 from store.memory.memory_store import MemoryTradeStore
@@ -37,6 +37,18 @@ async def test_a_free_lease_is_taken_at_once_and_released_for_the_next() -> None
     assert (await first.acquire()).token == 1
     await first.release()
     assert (await LeaseKeeper(store, "alpha", "two").acquire()).token == 2
+
+
+async def test_only_the_right_to_decide_needs_the_primary_beside_it() -> None:
+    """A bot acts for its exchange wherever it is."""
+    store, leases = store_with_outages(SteppedClock())
+    exchange, deciding = (LeaseKeeper(store, of, "one", lambda: 0) for of in ("alpha", decision_right(0)))
+    for lease in (exchange, deciding):
+        await lease.acquire()
+    leases.is_beside_primary = False
+    assert (exchange.is_held(), deciding.is_held()) == (True, False)
+    leases.is_beside_primary = True
+    assert (exchange.is_held(), deciding.is_held()) == (True, True)
 
 
 async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> None:

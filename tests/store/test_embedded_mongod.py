@@ -13,8 +13,9 @@ from pymongo.errors import OperationFailure
 from session.logins import Address, Login
 from store.errors import StoreError, StoreUnavailableError
 from store.server.database_users import DatabaseUser
-from store.server.embedded_mongod import EmbeddedMongod, mongod_program, prepare, system_client
+from store.server.embedded_mongod import EmbeddedMongod, mongod_program, prepare
 from store.server.mongo_client import connect, database_of
+from store.server.system_client import system_client
 from store.server.transactions import Transaction, in_transaction
 from tests.services import MONGODB_KEY, mongod_process, wait_primary
 

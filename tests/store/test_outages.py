@@ -13,6 +13,7 @@ from market.trade.leases import UNFENCED
 from session.clock import SystemClock
 from store.errors import StoreError, StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore
+from store.server.embedded_mongod import OPTIONS
 from store.server.mongo_client import check_reachable, connect
 from streams.broker.embedded_broker import free_ports
 from tests.market.samples import settings_of
@@ -21,6 +22,7 @@ from tests.services import embedded_mongodb, mongod_process, wait_primary
 from tests.store.reservation_requests import balances, open_books, opportunity, request
 
 DEADLINE_SECONDS = 60
+WRITE_CONCERN_FAILED = 64
 MANY = settings_of(max_open_arbitrages=1_000)
 
 
@@ -108,6 +110,39 @@ async def test_a_killed_server_loses_nothing_acknowledged(
     for number, (place, opening) in enumerate({("alpha", "USD"): 1_000, ("beta", "BTC"): 10}.items()):
         held = total(arbitrage.legs[number].held for arbitrage in kept.values())
         assert rows[place] == (opening - held, held)
+
+
+@pytest.mark.parametrize(
+    ("is_there", "times", "failure"),
+    [
+        # the commit is done, and its acknowledgement is not given
+        (True, 1, {"writeConcernError": {"code": WRITE_CONCERN_FAILED, "errmsg": "waiting was ended"}}),
+        # twice, since the driver asks again
+        (False, 2, {"closeConnection": True}),
+    ],
+)
+async def test_a_commit_of_unknown_outcome_is_read_back(
+    tmp_path: Path, is_there: bool, times: int, failure: dict[str, object]
+) -> None:
+    """Whether it came through or not, asking again gives the one reservation, and holds its balances once."""
+    with mongod_process(tmp_path, (*OPTIONS, "--setParameter", "enableTestCommands=1")) as process:
+        await wait_primary(process)
+        client = connect(process.address)
+        async with MongoTradeStore(client, "unknown", "session-1") as store:
+            await store.prepare()
+            await open_books(store, MANY)
+            commits = {"failCommands": ["commitTransaction"], **failure}
+            await client.admin.command("configureFailPoint", "failCommand", mode={"times": times}, data=commits)
+            wanted = request("0.001", opportunity("one"), MANY)
+            with pytest.raises(StoreUnavailableError):
+                await store.reserve(wanted, UNFENCED)
+            # also what no majority has yet, which the store would not show
+            assert await client["unknown"]["arbitrages"].count_documents({}) == is_there
+            result = await store.reserve(wanted, UNFENCED)
+            assert result.arbitrage is not None
+            (kept,) = await store.open_arbitrages()
+            rows = await balances(store)
+            assert [rows[place][1] for place in (("alpha", "USD"), ("beta", "BTC"))] == [leg.held for leg in kept.legs]
 
 
 async def test_a_new_start_may_use_another_port(tmp_path: Path) -> None:

@@ -38,6 +38,10 @@ async def held_by(store: TradeStore, holder: str) -> Lease:
     return lease
 
 
+def test_without_regions_any_process_may_decide(store: TradeStore) -> None:
+    assert store.leases.may_decide()
+
+
 async def test_one_holder_at_a_time_and_each_has_a_higher_token(store: TradeStore) -> None:
     first = await held_by(store, "one")
     assert (first.exchange, first.holder, first.token) == ("alpha", "one", 1)

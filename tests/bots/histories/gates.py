@@ -97,6 +97,9 @@ class _AtTheGate:
             return _AtTheGate(method, self._gate, f"{self._place}.{name}")
         if inspect.isasyncgenfunction(method):
             return lambda *args, **kwargs: self._watched(name, method(*args, **kwargs))
+        if not inspect.iscoroutinefunction(method):
+            # what a process knows without asking
+            return method
 
         async def called(*args: object, **kwargs: object) -> object:
             return await self._gate.call(f"{self._place}.{name}", lambda: method(*args, **kwargs), _store_away)

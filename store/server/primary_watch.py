@@ -1,0 +1,112 @@
+"""Which region has the primary, from what the driver hears of each member anyway: nothing is asked for it."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import Lock
+
+from pymongo.monitoring import (
+    TopologyClosedEvent,
+    TopologyDescriptionChangedEvent,
+    TopologyListener,
+    TopologyOpenedEvent,
+)
+from pymongo.topology_description import TopologyDescription
+
+from store.server.mongo_client import REGION, Client, connect
+
+
+class PrimaryWatch(TopologyListener):
+    """Of one client. The driver's threads write to it; any thread may read."""
+
+    def __init__(self) -> None:
+        self.describe: Callable[[], TopologyDescription] | None = None
+        """What the driver knows now; it hands out events once a second only."""
+        self._lock = Lock()
+        self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self._region: str | None = None
+        self._newest: str | None = None
+
+    @property
+    def region(self) -> str | None:
+        """Of the primary now; None while there is none that this client reaches."""
+        self._look()
+        return self._region
+
+    @property
+    def newest(self) -> str | None:
+        """Of the last primary that was reached: during an outage nobody else is known to be it."""
+        self._look()
+        return self._newest
+
+    def opened(self, event: TopologyOpenedEvent) -> None:
+        """Nothing is known yet."""
+
+    def closed(self, event: TopologyClosedEvent) -> None:
+        """The client's last event."""
+        self.describe = None
+        self._record(None)
+
+    def description_changed(self, event: TopologyDescriptionChangedEvent) -> None:
+        """What it says may be old by now, so that it only wakes those that wait."""
+        self._look()
+
+    async def moved(self, known: str | None) -> str | None:
+        """`region`, as soon as it is not `known`, at most a second after the driver knows it."""
+        while True:
+            self._look()
+            waiter = asyncio.get_running_loop(), asyncio.Event()
+            with self._lock:
+                if self._region != known:
+                    return self._region
+                self._waiting.add(waiter)
+            try:
+                await waiter[1].wait()
+            finally:
+                with self._lock:
+                    self._waiting.discard(waiter)
+
+    def _look(self) -> None:
+        if self.describe is not None:
+            self._record(primary_region(self.describe()))
+
+    def _record(self, region: str | None) -> None:
+        with self._lock:
+            if region == self._region:
+                return
+            self._region, self._newest = region, region or self._newest
+            waiting, self._waiting = self._waiting, set()
+        for loop, informed in waiting:
+            # a loop that has ended waits for nothing
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(informed.set)
+
+
+@dataclass(frozen=True, slots=True)
+class Standpoint:
+    """Where a process of a session of regions stands."""
+
+    region: str
+    primary: PrimaryWatch
+
+    def is_beside_primary(self) -> bool:
+        """Also while there is none, if the last one was here: a lease ends by itself, and its renewal needs one."""
+        return self.primary.newest == self.region
+
+
+def connect_watched(uri: str) -> tuple[Client, PrimaryWatch]:
+    """As `connect`, with the watch of that client."""
+    watch = PrimaryWatch()
+    client = connect(uri, listeners=[watch])
+    own = client.delegate
+    watch.describe = lambda: own.topology_description
+    return client, watch
+
+
+def primary_region(topology: TopologyDescription) -> str | None:
+    """None where there is no primary, or it has no tag of its region."""
+    for server in topology.server_descriptions().values():
+        if server.server_type_name == "RSPrimary":
+            return server.tags.get(REGION)
+    return None
