@@ -20,7 +20,7 @@ from launch.setup.login_files import (
     supervisors_session,
     with_logins,
 )
-from launch.setup.login_rights import ROLES, SUPERVISOR
+from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR
 from launch.setup.service_logins import LOGIN_VARIABLES
 from launch.supervisor.process_groups import child_environment
 from session.logins import Address, Login, login_of
@@ -118,7 +118,9 @@ def test_secrets_are_made_once_and_each_part_finds_its_own_alone(tmp_path: Path)
     mine = supervisors_session(session(tmp_path, reported), reported, {})
     own = own_logins(tmp_path)
     assert own == own_logins(tmp_path)
-    assert len({own.mongodb_key, own.controller, *own.passwords.values()}) == 2 + len(ROLES) + 1
+    assert len({own.mongodb_key, own.controller, *own.passwords.values()}) == 2 + len(
+        (SUPERVISOR, MIRROR, MIRROR_READER, *ROLES)
+    )
     assert login_of(mine.kafka) == login_of(mine.mongodb) == own.login(SUPERVISOR)
     bare = Session.from_json(mine.to_json())
     for role, rights in ROLES.items():
