@@ -8,8 +8,8 @@ class UnrepeatedRows:
     """Tells rows of `ticks` from their repeats: after a kill of MirrorMaker the rows of its last second come again.
 
     Sequences of a symbol at an exchange grow from row to row, so a row whose sequence is not above the last one is a
-    repeat. Rows without sequences (settings, markers) are of the region itself and never are. Rows of one partition
-    are told apart in the order of the log, whatever the order of the partitions.
+    repeat. Rows without sequences (settings, markers) are of the region itself and never are. Only the order within a
+    partition matters.
     """
 
     def __init__(self) -> None:

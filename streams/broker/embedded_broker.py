@@ -197,13 +197,39 @@ def login_properties(owner: Login, controller_password: str) -> dict[str, str]:
 
 
 def region_properties(host: str, port: int, owner: Login) -> dict[str, str]:
-    """A second listener for clients. Each client is told the address of the listener that it came to."""
+    """A second listener for clients. Each client gets the address of the listener that it came to."""
     client = f"CLIENT://{LOOPBACK}:{port},{REGION}://{host}:{port}"
     return {
         "listener.security.protocol.map": f"CLIENT:SASL_PLAINTEXT,{REGION}:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
         f"listener.name.{REGION.lower()}.scram-sha-256.sasl.jaas.config": jaas_of(owner),
         "advertised.listeners": client,
     }
+
+
+NODE_SETTINGS = {
+    "auto.create.topics.enable": "false",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.retention.hours": "24",
+    "log.retention.bytes": str(RETAINED_BYTES),
+    "log.segment.bytes": str(128 * 1024**2),
+    "log.retention.check.interval.ms": "60000",
+    # the cleaner's default buffer of 128 MB is half of our heap, and no topic of ours is compacted
+    "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
+    "metadata.log.segment.bytes": str(8 * 1024**2),
+    "metadata.max.retention.bytes": str(32 * 1024**2),
+    # after a kill the restarted broker is rejected until the killed one's session has expired: 3 s, not 9
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "num.network.threads": "2",
+    "num.io.threads": "2",
+    "background.threads": "2",
+    "num.recovery.threads.per.data.dir": "2",
+}
+"""One node that keeps at most a day or 2 GB of each partition (kafka.apache.org, "Broker Configs")."""
 
 
 def server_properties(
@@ -214,38 +240,21 @@ def server_properties(
     controller_password: str,
     region_host: str | None = None,
 ) -> str:
-    """One node that keeps at most a day or 2 GB of each partition (kafka.apache.org, "Broker Configs")."""
-    settings = login_properties(owner, controller_password) | {
-        "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-        "listeners": f"CLIENT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-        "advertised.listeners": f"CLIENT://127.0.0.1:{port}",
-        "inter.broker.listener.name": "CLIENT",
-        "controller.listener.names": "CONTROLLER",
-        "log.dirs": str(data),
-        "auto.create.topics.enable": "false",
-        "offsets.topic.replication.factor": "1",
-        "offsets.topic.num.partitions": "1",
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "group.initial.rebalance.delay.ms": "0",
-        "log.retention.hours": "24",
-        "log.retention.bytes": str(RETAINED_BYTES),
-        "log.segment.bytes": str(128 * 1024**2),
-        "log.retention.check.interval.ms": "60000",
-        # the cleaner's default buffer of 128 MB is half of our heap, and no topic of ours is compacted
-        "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
-        "metadata.log.segment.bytes": str(8 * 1024**2),
-        "metadata.max.retention.bytes": str(32 * 1024**2),
-        # after a kill the restarted broker is rejected until the killed one's session has expired: 3 s, not 9
-        "broker.session.timeout.ms": "3000",
-        "broker.heartbeat.interval.ms": "500",
-        "num.network.threads": "2",
-        "num.io.threads": "2",
-        "background.threads": "2",
-        "num.recovery.threads.per.data.dir": "2",
-    }
+    """The text of Kafka's configuration."""
+    settings = (
+        login_properties(owner, controller_password)
+        | NODE_SETTINGS
+        | {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+            "listeners": f"CLIENT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+            "advertised.listeners": f"CLIENT://127.0.0.1:{port}",
+            "inter.broker.listener.name": "CLIENT",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(data),
+        }
+    )
     if region_host is not None:
         settings |= region_properties(region_host, port, owner)
         settings["listeners"] = f"{settings['advertised.listeners']},CONTROLLER://{LOOPBACK}:{controller_port}"

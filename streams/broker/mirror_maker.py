@@ -31,7 +31,7 @@ TASK = "status-task-MirrorSourceConnector-0"
 """Key of the rows that say whether one flow's rows are copied."""
 LOGGING = (
     LOGGING_PROPERTIES
-    # its one error at each start: that checkpoints are off, which is our wish
+    # its one error at each start: that checkpoints are off, as they are meant to be
     + """\
 appender.console.filter.checkpoints.type=RegexFilter
 appender.console.filter.checkpoints.regex=Failed to configure MirrorCheckpointConnector.*
