@@ -26,7 +26,7 @@ setup: ## environment, pinned packages, byte code, jars
 	echo 'setup: Python 3.11 or newer is needed and none was found; install it, or name one: make setup PYTHON=/path/to/python3.' >&2; \
 	exit 2
 
-regions: setup ## what sessions with regions need besides: MirrorMaker's jars (12 MB)
+regions: setup ## what sessions with regions need besides: MirrorMaker's jars (11 MB)
 	@$(BIN)/python -m launch.cli.setup_command regions
 
 paper: setup ## start everything on paper and print the address of the dashboard

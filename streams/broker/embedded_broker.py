@@ -57,18 +57,13 @@ class EmbeddedBroker:
     """The owner's login: it has all rights and creates the other users."""
     controller_password: str = field(repr=False)
     java: str = "java"
-    region_host: str | None = None
-    """Address of this machine, which may be that of a network namespace, at which it listens besides loopback, with
-    the same port and logins. There is no TLS: name none that others reach."""
+    region_address: str | None = None
+    """host:port of this machine, in a network namespace or not, at which it listens besides loopback, with the same
+    logins; Kafka wants a port of its own for it. There is no TLS: name none that others reach."""
 
     @property
     def address(self) -> str:
         return f"{LOOPBACK}:{self.port}"
-
-    @property
-    def region_address(self) -> str:
-        """Where other regions reach it."""
-        return f"{self.region_host or LOOPBACK}:{self.port}"
 
     @property
     def folder(self) -> Path:
@@ -104,7 +99,7 @@ class EmbeddedBroker:
 
     def _server_properties(self) -> str:
         login = (self.owner, self.controller_password)
-        return server_properties(self.folder / "log", self.port, self.controller_port, *login, self.region_host)
+        return server_properties(self.folder / "log", self.port, self.controller_port, *login, self.region_address)
 
     def command(self) -> tuple[str, ...]:
         """The broker in the foreground; its log (warnings) goes to standard output. SIGTERM stops it cleanly."""
@@ -196,9 +191,9 @@ def login_properties(owner: Login, controller_password: str) -> dict[str, str]:
     }
 
 
-def region_properties(host: str, port: int, owner: Login) -> dict[str, str]:
+def region_properties(region_address: str, port: int, owner: Login) -> dict[str, str]:
     """A second listener for clients. Each client gets the address of the listener that it came to."""
-    client = f"CLIENT://{LOOPBACK}:{port},{REGION}://{host}:{port}"
+    client = f"CLIENT://{LOOPBACK}:{port},{REGION}://{region_address}"
     return {
         "listener.security.protocol.map": f"CLIENT:SASL_PLAINTEXT,{REGION}:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
         f"listener.name.{REGION.lower()}.scram-sha-256.sasl.jaas.config": jaas_of(owner),
@@ -217,7 +212,7 @@ NODE_SETTINGS = {
     "log.retention.bytes": str(RETAINED_BYTES),
     "log.segment.bytes": str(128 * 1024**2),
     "log.retention.check.interval.ms": "60000",
-    # the cleaner's default buffer of 128 MB is half of our heap, and no topic of ours is compacted
+    # the cleaner's default buffer of 128 MB is half of our heap, and only small topics are compacted
     "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
     "metadata.log.segment.bytes": str(8 * 1024**2),
     "metadata.max.retention.bytes": str(32 * 1024**2),
@@ -238,7 +233,7 @@ def server_properties(
     controller_port: int,
     owner: Login,
     controller_password: str,
-    region_host: str | None = None,
+    region_address: str | None = None,
 ) -> str:
     """The text of Kafka's configuration."""
     settings = (
@@ -255,8 +250,8 @@ def server_properties(
             "log.dirs": str(data),
         }
     )
-    if region_host is not None:
-        settings |= region_properties(region_host, port, owner)
+    if region_address is not None:
+        settings |= region_properties(region_address, port, owner)
         settings["listeners"] = f"{settings['advertised.listeners']},CONTROLLER://{LOOPBACK}:{controller_port}"
     return property_file(settings)
 

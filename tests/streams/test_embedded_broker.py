@@ -42,15 +42,15 @@ def test_it_binds_to_loopback_alone() -> None:
 
 
 def test_a_regions_broker_listens_at_the_regions_address_too() -> None:
-    text = server_properties(Path("data"), 1, 2, LOGIN, "x", "10.0.0.7")
+    text = server_properties(Path("data"), 1, 2, LOGIN, "x", "10.0.0.7:3")
     properties = dict(line.split("=", 1) for line in text.splitlines())
     plain = dict(line.split("=", 1) for line in server_properties(Path("data"), 1, 2, LOGIN, "x").splitlines())
     changed = {name: value for name, value in properties.items() if plain.get(name) != value}
     jaas = changed.pop("listener.name.region.scram-sha-256.sasl.jaas.config")
     assert jaas == plain["listener.name.client.scram-sha-256.sasl.jaas.config"]
     assert changed == {
-        "listeners": "CLIENT://127.0.0.1:1,REGION://10.0.0.7:1,CONTROLLER://127.0.0.1:2",
-        "advertised.listeners": "CLIENT://127.0.0.1:1,REGION://10.0.0.7:1",
+        "listeners": "CLIENT://127.0.0.1:1,REGION://10.0.0.7:3,CONTROLLER://127.0.0.1:2",
+        "advertised.listeners": "CLIENT://127.0.0.1:1,REGION://10.0.0.7:3",
         "listener.security.protocol.map": ("CLIENT:SASL_PLAINTEXT,REGION:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT"),
     }
 

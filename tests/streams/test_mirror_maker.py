@@ -14,7 +14,7 @@ from launch.setup.jars import mirror_classpath
 from launch.setup.prerequisites import checked_java
 from session.clock import wall_now
 from session.logins import Address, Login
-from streams.broker.embedded_broker import wait_ready
+from streams.broker.embedded_broker import free_ports, wait_ready
 from streams.broker.mirror_maker import (
     TASK,
     MirrorMaker,
@@ -131,8 +131,8 @@ def homes(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @asynccontextmanager
-async def region_kafka(home: Path) -> AsyncIterator[ServiceProcess]:
-    with kafka_process(home) as kafka:
+async def region_kafka(home: Path, region_address: str | None = None) -> AsyncIterator[ServiceProcess]:
+    with kafka_process(home, region_address) as kafka:
         await wait_ready(kafka.address, START_SECONDS)
         await ensure_topics(kafka.address, PARTITIONS, REGION_TOPICS)
         await ensure_users(kafka.address, mirror_users(READER, WRITER))
@@ -169,11 +169,11 @@ async def test_rows_of_another_region_arrive_in_order_once_over_a_kill(homes: tu
         classpath, java = mirror_classpath(home_folder()), checked_java()
     except CannotStartError as reason:
         pytest.skip(str(reason))
-    sequences = count(1)
-    async with region_kafka(homes[0]) as us, region_kafka(homes[1]) as eu:
+    sequences, reached_at = count(1), f"127.0.0.2:{free_ports(1)[0]}"
+    async with region_kafka(homes[0], reached_at) as us, region_kafka(homes[1]) as eu:
         target, source = (
             RegionKafka("eu", Address(str(eu.address), WRITER)),
-            RegionKafka("us", Address(str(us.address), READER)),
+            RegionKafka("us", Address(reached_at, READER)),
         )
         mirror = MirrorMaker(homes[1], classpath, target, (source,), java)
         mirror.prepare()
