@@ -32,6 +32,7 @@ from store.server.database_users import DatabaseUser, ensure_users
 from store.server.documents import COLLECTIONS
 from store.server.mongo_client import connect
 from streams.broker.embedded_broker import free_ports
+from streams.topics import QUOTES
 
 DOCS = Path(__file__).parents[2] / "docs" / "security.md"
 MONGODB = {"ARBITRAGE_MONGODB_USER": "erika", "ARBITRAGE_MONGODB_PASSWORD": "her secret"}
@@ -111,6 +112,16 @@ async def test_every_role_finds_the_database_ready(mongodb_uri: str, tmp_path: P
             await owner.admin.command("dropRole", f"{role}-here")
         await owner.drop_database(database)
         owner.close()
+
+
+def test_a_region_has_mirrors_and_its_feeds_offer_their_quotes(tmp_path: Path) -> None:
+    own = own_logins(tmp_path)
+    plain, regional = own.topic_users(), own.topic_users(has_regions=True)
+    writers = {user.login.user for user in plain if QUOTES in user.writes}
+    regional_writers = {user.login.user for user in regional if QUOTES in user.writes}
+    assert (writers, regional_writers) == (set(), {"feed"})
+    assert regional[: len(plain)][1:] == plain[1:]
+    assert [user.login for user in regional[len(plain) :]] == [own.login(MIRROR_READER), own.login(MIRROR)]
 
 
 def test_secrets_are_made_once_and_each_part_finds_its_own_alone(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from streams.broker.mirror_maker import (
     status_topic,
 )
 from streams.broker.topic_access import TopicUser, ensure_users
+from streams.errors import StreamError
 from streams.message_format import row_of
 from streams.mirrored_rows import UnrepeatedRows
 from streams.records import Record
@@ -32,10 +33,11 @@ from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
-from streams.topics import QUOTES, REGION_TOPICS, TICKS
+from streams.topics import OPPORTUNITIES, QUOTES, REGION_TOPICS, TICKS
 from tests.service_process import ServiceProcess
 from tests.services import START_SECONDS, kafka_process
 from tests.streams.test_tick_writer import BASES, PARTITIONS, quote
+from tests.streams.test_topic_access import read, written
 
 READER, WRITER = Login("mirror-reader", "r" * 20), Login("mirror", "w" * 20)
 US, EU, JP = (
@@ -76,9 +78,9 @@ def test_the_flows_into_a_region_are_configured(name: str, value: str) -> None:
 
 
 def test_nothing_flows_but_into_the_target_and_each_login_goes_to_its_own_kafka() -> None:
-    written = properties(JP, US, EU)
-    assert {name.split(".")[0] for name in written if "->" in name} == {"us->jp", "eu->jp"}
-    assert {name: READER.password in text for name, text in written.items() if name.endswith("jaas.config")} == {
+    configured = properties(JP, US, EU)
+    assert {name.split(".")[0] for name in configured if "->" in name} == {"us->jp", "eu->jp"}
+    assert {name: READER.password in text for name, text in configured.items() if name.endswith("jaas.config")} == {
         "us.sasl.jaas.config": True,
         "eu.sasl.jaas.config": True,
         "jp.sasl.jaas.config": False,
@@ -102,6 +104,20 @@ def test_a_mirror_reads_elsewhere_and_writes_at_home_alone() -> None:
         TopicUser(WRITER, reads=("quotes",), writes=("ticks",), prefix="mm2-"),
     )
     assert status_topic("us").startswith("mm2-")
+
+
+async def test_a_mirror_has_no_right_beyond_what_it_copies(broker: ServiceProcess) -> None:
+    await ensure_topics(broker.address, PARTITIONS, REGION_TOPICS)
+    await ensure_users(broker.address, mirror_users(READER, WRITER))
+    elsewhere, at_home = Address(broker.address, READER), Address(broker.address, WRITER)
+    await read(elsewhere, QUOTES)
+    await written(at_home, TICKS)
+    for address, topic in ((elsewhere, QUOTES), (elsewhere, TICKS), (at_home, QUOTES), (at_home, OPPORTUNITIES)):
+        with pytest.raises(StreamError):
+            await written(address, topic)
+    for address, topic in ((elsewhere, TICKS), (at_home, OPPORTUNITIES)):
+        with pytest.raises(StreamError):
+            await read(address, topic)
 
 
 @pytest.mark.parametrize(
@@ -203,12 +219,12 @@ async def test_rows_of_another_region_arrive_in_order_once_over_a_kill(homes: tu
         finally:
             await writer.close()
             process.stop()
-        written = by_partition(await whole(us.address, QUOTES))
-        assert sum(map(len, written.values())) == 2_000
-        assert by_partition(arrivals.counted) == written == by_partition(await whole(us.address, TICKS))
+        offered = by_partition(await whole(us.address, QUOTES))
+        assert sum(map(len, offered.values())) == 2_000
+        assert by_partition(arrivals.counted) == offered == by_partition(await whole(us.address, TICKS))
         # what no region offers comes back to none
         assert await whole(eu.address, QUOTES) == []
         assert {record.value for record in await whole(eu.address, TICKS)} == {
-            row for rows in written.values() for row in rows
+            row for rows in offered.values() for row in rows
         }
         assert "ERROR" not in (mirror.folder / "mirrormaker.out").read_text()
