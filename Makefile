@@ -14,7 +14,7 @@ WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); [ $$cores -gt 2 ] && ech
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup paper test quick whole soak screenshots bench bench-backtest lint format clean
+.PHONY: help setup regions paper test quick whole soak screenshots bench bench-backtest lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -25,6 +25,9 @@ setup: ## environment, pinned packages, byte code, jars
 	done; \
 	echo 'setup: Python 3.11 or newer is needed and none was found; install it, or name one: make setup PYTHON=/path/to/python3.' >&2; \
 	exit 2
+
+regions: setup ## what sessions with regions need besides: MirrorMaker's jars (11 MB)
+	@$(BIN)/python -m launch.cli.setup_command regions
 
 paper: setup ## start everything on paper and print the address of the dashboard
 	@$(BIN)/arbitrage paper

@@ -45,6 +45,8 @@ class Session:
     standby_assets: tuple[str, ...] = ()
     """Assets among the markets that have no feed until an operator enables them."""
     partitions: int = 1
+    regions: tuple[str, ...] = ()
+    """Regions with a Kafka each, `kafka` being that of the region where this is read; empty: there is one for all."""
     exchanges_url: str | None = None
     """Root of the simulated exchanges; None where there are none."""
     rate_limits: bool = True

@@ -13,8 +13,13 @@ class TickWriter:
     Every method returns at once and raises as `TopicWriter.write` does.
     """
 
-    def __init__(self, writer: TopicWriter, bases: tuple[str, ...], partitions: int) -> None:
+    def __init__(
+        self, writer: TopicWriter, bases: tuple[str, ...], partitions: int, copies: tuple[str, ...] = ()
+    ) -> None:
+        """`copies`: topics that get each quote and mark after `ticks`, in the same partition. A process that is killed
+        in between has written to `ticks` alone."""
         self._writer = writer
+        self._feed_topics = (TICKS, *copies)
         self._partitions = partitions
         self._bases = bases_by_partition(bases, partitions)
 
@@ -28,16 +33,16 @@ class TickWriter:
     def quote(self, quote: Quote) -> None:
         if quote.kind == "fx":
             for partition, bases in self._bases.items():
-                self._writer.write(TICKS, quote_row(quote, bases), quote.symbol, partition)
+                self._from_feed(quote_row(quote, bases), quote.symbol, partition)
         else:
-            self._of_base(quote.base, quote_row(quote))
+            self._from_feed(quote_row(quote), quote.base, partition_of(quote.base, self._partitions))
 
     def mark(self, mark: FeedMark) -> None:
         if mark.kind in ("fx_alive", "fx_withdrawn"):
             for partition, bases in self._bases.items():
-                self._writer.write(TICKS, mark_row(mark, bases), mark.symbol, partition)
+                self._from_feed(mark_row(mark, bases), mark.symbol, partition)
         else:
-            self._of_base(mark.base, mark_row(mark))
+            self._from_feed(mark_row(mark), mark.base, partition_of(mark.base, self._partitions))
 
     def settings(self, settings: Settings, received_time: int) -> None:
         for partition, bases in self._bases.items():
@@ -45,7 +50,9 @@ class TickWriter:
 
     def marker(self, kind: str, base: str, marker_id: str, received_time: int) -> None:
         """A `probe` or `end` row."""
-        self._of_base(base, marker_row(kind, base, marker_id, received_time))
-
-    def _of_base(self, base: str, row: bytes) -> None:
+        row = marker_row(kind, base, marker_id, received_time)
         self._writer.write(TICKS, row, base, partition_of(base, self._partitions))
+
+    def _from_feed(self, row: bytes, key: str, partition: int) -> None:
+        for topic in self._feed_topics:
+            self._writer.write(topic, row, key, partition)

@@ -23,6 +23,7 @@ from streams.topics import (
     APPS,
     HEALTH,
     OPPORTUNITIES,
+    QUOTES,
     REJECTS,
     SPREADS,
     TICKS,
@@ -42,6 +43,7 @@ RETAINED_BYTES = {
     REJECTS: GIGABYTE // 4,
     HEALTH: GIGABYTE // 8,
     APPS: GIGABYTE // 4,
+    QUOTES: GIGABYTE,
     APP_INPUT: GIGABYTE // 2,
 }
 """Retention of a topic, all partitions together; of each app's input log and other topics."""
@@ -95,12 +97,13 @@ async def is_answering(address: str, seconds: float, answer_seconds: float) -> b
     return True
 
 
-async def ensure_topics(address: str, partitions: int) -> None:
+async def ensure_topics(address: str, partitions: int, topics: tuple[str, ...] = ALL_TOPICS) -> None:
     """Create those of our topics that do not exist. `ticks` gets `partitions`, and so do the topics keyed like it.
 
+    `topics`: `REGION_TOPICS` where the session has regions, each of which has the same `partitions`.
     Raises StreamUnavailableError, or StreamRejectedError where a topic exists with another number of partitions.
     """
-    await _ensure(address, {topic: partitions_of(topic, partitions) for topic in ALL_TOPICS})
+    await _ensure(address, {topic: partitions_of(topic, partitions) for topic in topics})
 
 
 async def ensure_input_log(address: str, topic: str, partitions: int) -> None:

@@ -26,7 +26,14 @@ APP_INPUT = f"{APP_TOPICS}input-"
 """What the name of every app's own input log begins with (`cep.hosts.input_log`); key: the app. As many partitions as
 `ticks`, and a base is in the same one."""
 
+QUOTES = "quotes"
+"""Sessions with regions alone: the rows that feeds of this region wrote, as they are in `ticks`, partition by
+partition. Mirrors of other regions copy it into their own `ticks`, and nothing else: no row comes back."""
+
 ALL_TOPICS = (TICKS, OPPORTUNITIES, SPREADS, REJECTS, HEALTH, APPS)
+"""Topics of every session."""
+REGION_TOPICS = (*ALL_TOPICS, QUOTES)
+"""Topics of each Kafka of a session with regions."""
 UNORDERED_TOPICS = (REJECTS, HEALTH)
 """Topics with one partition each, whatever the log has."""
 

@@ -38,12 +38,13 @@ def note_session(session: Session) -> None:
 
 
 @contextmanager
-def kafka_process(home: Path) -> Iterator[ServiceProcess]:
+def kafka_process(home: Path, region_address: str | None = None) -> Iterator[ServiceProcess]:
     """A started broker with its data below `home`, stopped at the end; the caller awaits `wait_ready`."""
     port, controller_port = free_ports(2)
     try:
         jars = broker_classpath(home_folder())
-        broker = EmbeddedBroker(home, jars, port, controller_port, LOGIN, "controller", checked_java())
+        java = checked_java()
+        broker = EmbeddedBroker(home, jars, port, controller_port, LOGIN, "controller", java, region_address)
     except CannotStartError as reason:
         pytest.skip(str(reason))
     broker.prepare()

@@ -1,4 +1,5 @@
-"""`python -m launch.cli.setup_command`: what an environment needs besides the pinned packages."""
+"""`python -m launch.cli.setup_command`: what an environment needs besides the pinned packages. With `regions` also what
+sessions with regions need: MirrorMaker's jars."""
 
 import asyncio
 import sys
@@ -15,6 +16,7 @@ from launch.config.configuration import Configuration
 from launch.errors import LaunchError
 from launch.sessions.paper import SETTLEMENT_CURRENCY
 from launch.setup.data_dir import home_folder, make_private
+from launch.setup.jar_pins import JAR_SETS, REGION_JAR_SETS, JarSet
 from launch.setup.jars import resolve_jars
 from launch.setup.login_files import supervisors_session
 from launch.supervisor.clean_stop import stderr_to
@@ -28,8 +30,8 @@ from streams.broker.embedded_broker import free_ports
 BROKER_SECONDS = 60.0
 
 
-def prepare(home: Path, echo: Callable[[str], None]) -> None:
-    """Install mongod where there is one for this system, the jars in `home`, and compile detection.
+def prepare(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...] = JAR_SETS) -> None:
+    """Install mongod where there is one for this system, the jars of these sets in `home`, and compile detection.
 
     Raises CannotStartError.
     """
@@ -38,7 +40,7 @@ def prepare(home: Path, echo: Callable[[str], None]) -> None:
         mongod_program()
     except StoreError as error:
         echo(str(error))
-    resolve_jars(home, echo)
+    resolve_jars(home, echo, jar_sets)
     echo("detection for backtests: compiling once, cached beside its source")
     load_kernel()
     if not archive_is_current(archive_path(home)):
@@ -82,9 +84,9 @@ def without_archive(error: Exception) -> str:
     )
 
 
-def main() -> int:
+def main(words: tuple[str, ...] = ()) -> int:
     try:
-        prepare(home_folder(), _say)
+        prepare(home_folder(), _say, (*JAR_SETS, *REGION_JAR_SETS) if words == ("regions",) else JAR_SETS)
     except LaunchError as error:
         sys.stderr.write(f"setup: {error}\n")
         return error.exit_code
@@ -98,4 +100,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(tuple(sys.argv[1:])))

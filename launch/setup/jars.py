@@ -1,6 +1,7 @@
 """The jars under the data folder: fetched once by Spark's own Ivy, checked against their pins, kept.
 
-`<home>/jars/spark/` goes on Spark's class path, `<home>/jars/kafka/` on the embedded broker's, never the other way.
+`<home>/jars/spark/` goes on Spark's class path, `<home>/jars/kafka/` on the embedded broker's, never the other way;
+`<home>/jars/mirrormaker/`, where sessions have regions, on MirrorMaker's behind the broker's.
 """
 
 import fcntl
@@ -18,7 +19,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from launch.errors import CannotStartError
-from launch.setup.jar_pins import JAR_SETS, KAFKA_BROKER, SPARK_CONNECTOR, JarPin, JarSet
+from launch.setup.jar_pins import JAR_SETS, KAFKA_BROKER, MIRROR_MAKER, SPARK_CONNECTOR, JarPin, JarSet
 from launch.setup.prerequisites import checked_java
 
 STOP_SECONDS = 10.0
@@ -39,6 +40,16 @@ def broker_classpath(home: Path) -> str:
     return os.pathsep.join(str(path) for path in [*borrowed, *_present(home, KAFKA_BROKER)])
 
 
+def mirror_classpath(home: Path) -> str:
+    """Class path of MirrorMaker. Raises CannotStartError where set-up has not run, or has not for regions."""
+    broker = broker_classpath(home)
+    try:
+        own = _present(home, MIRROR_MAKER)
+    except CannotStartError:
+        raise CannotStartError(f"MirrorMaker's jars are missing below {home / 'jars'}; run `make regions`.") from None
+    return os.pathsep.join([broker, *(str(path) for path in own)])
+
+
 def pyspark_jars_folder() -> Path:
     """The jars of the installed pyspark, found without importing it. Raises CannotStartError where there are none."""
     spec = importlib.util.find_spec("pyspark")
@@ -47,20 +58,20 @@ def pyspark_jars_folder() -> Path:
     return Path(spec.origin).parent / "jars"
 
 
-def jar_faults(home: Path) -> dict[JarPin, str]:
+def jar_faults(home: Path, jar_sets: tuple[JarSet, ...] = JAR_SETS) -> dict[JarPin, str]:
     """Pinned jars that are `missing` or `differs` from their checksum; empty when all is well."""
-    return {pin: fault for jars in JAR_SETS for pin, fault in _faults(_folder(home, jars), jars).items()}
+    return {pin: fault for jars in jar_sets for pin, fault in _faults(_folder(home, jars), jars).items()}
 
 
-def resolve_jars(home: Path, echo: Callable[[str], None]) -> None:
-    """Bring all pinned jars into the data folder; what is there and right stays as it is.
+def resolve_jars(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...] = JAR_SETS) -> None:
+    """Bring the pinned jars of these sets into the data folder; what is there and right stays as it is.
 
     Raises CannotStartError where a jar cannot be fetched, or what was fetched is not what was pinned.
     """
-    if jar_faults(home):
+    if jar_faults(home, jar_sets):
         with _one_at_a_time(home / "jars"):
-            _fetch_incomplete(home, echo)
-    echo(f"{sum(len(jars.pins) for jars in JAR_SETS)} jars present, checksums match")
+            _fetch_incomplete(home, echo, jar_sets)
+    echo(f"{sum(len(jars.pins) for jars in jar_sets)} jars present, checksums match")
 
 
 def install_jars(fetched: Path, folder: Path, jars: JarSet) -> None:
@@ -117,8 +128,8 @@ def _one_at_a_time(folder: Path) -> Iterator[None]:
         yield
 
 
-def _fetch_incomplete(home: Path, echo: Callable[[str], None]) -> None:
-    incomplete = [jars for jars in JAR_SETS if _faults(_folder(home, jars), jars)]
+def _fetch_incomplete(home: Path, echo: Callable[[str], None], jar_sets: tuple[JarSet, ...]) -> None:
+    incomplete = [jars for jars in jar_sets if _faults(_folder(home, jars), jars)]
     if not incomplete:
         return
     java = checked_java()

@@ -15,12 +15,13 @@ from typing import Any
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder, read_session, write_atomically
-from launch.setup.login_rights import ROLES, SUPERVISOR, LoginRights
+from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR, LoginRights
 from launch.setup.service_logins import configured_kafka_login, configured_mongodb
 from session.logins import Address, Login
 from session.session import Session
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import new_key
+from streams.broker.mirror_maker import mirror_users
 from streams.broker.topic_access import TopicUser
 
 FOLDER = "logins"
@@ -44,12 +45,19 @@ class OwnLogins:
     def login(self, role: str) -> Login:
         return Login(role, self.passwords[role])
 
-    def topic_users(self) -> tuple[TopicUser, ...]:
-        return tuple(
-            TopicUser(self.login(role), rights.topics_read or (), rights.topics, rights.topics_of_its_own)
+    def topic_users(self, *, has_regions: bool = False) -> tuple[TopicUser, ...]:
+        """`has_regions`: the users of one region's Kafka, MirrorMakers among them."""
+        users = tuple(
+            TopicUser(
+                self.login(role),
+                rights.topics_read or (),
+                rights.topics + (rights.topics_in_regions if has_regions else ()),
+                rights.topics_of_its_own,
+            )
             for role, rights in ROLES.items()
             if rights.topics_read is not None
         )
+        return users + (mirror_users(self.login(MIRROR_READER), self.login(MIRROR)) if has_regions else ())
 
     def database_users(self, database: str) -> tuple[DatabaseUser, ...]:
         parts = [
@@ -65,7 +73,7 @@ def own_logins(home: Path) -> OwnLogins:
     path = home / FOLDER / OWN
     try:
         kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-        made = {role: secrets.token_urlsafe(32) for role in (SUPERVISOR, *ROLES)}
+        made = {role: secrets.token_urlsafe(32) for role in (SUPERVISOR, *ROLES, MIRROR, MIRROR_READER)}
         logins = OwnLogins(
             kept.get("mongodb_key") or new_key(),
             kept.get("controller") or secrets.token_urlsafe(32),

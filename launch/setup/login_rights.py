@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from store.server import documents as stored
-from streams.topics import ALL_TOPICS, APP_TOPICS, APPS, HEALTH, OPPORTUNITIES, REJECTS, SPREADS, TICKS
+from streams.topics import ALL_TOPICS, APP_TOPICS, APPS, HEALTH, OPPORTUNITIES, QUOTES, REJECTS, SPREADS, TICKS
 
 SUPERVISOR = "supervisor"
 """The process that started the session: owns the database and the log, and creates the other logins."""
+
+MIRROR, MIRROR_READER = "mirror", "mirror-reader"
+"""Logins of MirrorMakers to a region's Kafka: of its own, and of the other regions'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +24,12 @@ class LoginRights:
     """None: no login to Kafka."""
     topics_of_its_own: str | None = None
     """It creates, reads and writes topics whose names begin so."""
+    topics_in_regions: tuple[str, ...] = ()
+    """Written as well where the session has regions."""
 
 
 ROLES: Mapping[str, LoginRights] = {
-    "feed": LoginRights((stored.FEEDS,), (TICKS, REJECTS)),
+    "feed": LoginRights((stored.FEEDS,), (TICKS, REJECTS), topics_in_regions=(QUOTES,)),
     "publisher": LoginRights((), (TICKS,)),
     "cep": LoginRights(None, (TICKS, OPPORTUNITIES, SPREADS, HEALTH)),
     "bot": LoginRights(

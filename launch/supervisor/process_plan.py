@@ -22,6 +22,7 @@ from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_read
 from streams.broker.topic_access import ensure_users
 from streams.errors import StreamError
 from streams.topic_admin import ensure_topics
+from streams.topics import ALL_TOPICS, REGION_TOPICS
 
 ATTEMPT_SECONDS = 10.0
 """Time limit of one attempt to reach Kafka or mongod; others follow while they work."""
@@ -64,8 +65,9 @@ def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
 
     async def probe() -> None:
         await wait_ready(session.kafka, ATTEMPT_SECONDS)
-        await ensure_topics(session.kafka, session.partitions)
-        await ensure_users(session.kafka, own.topic_users())
+        topics = REGION_TOPICS if session.regions else ALL_TOPICS
+        await ensure_topics(session.kafka, session.partitions, topics)
+        await ensure_users(session.kafka, own.topic_users(has_regions=bool(session.regions)))
 
     return ProcessSpec("kafka", broker.command(), probe=probe)
 

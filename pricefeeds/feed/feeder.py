@@ -29,6 +29,7 @@ from store.store_port import TradeStore
 from streams.last_sequences import last_sequences
 from streams.tick_writer import TickWriter
 from streams.topic_writer import TopicWriter
+from streams.topics import QUOTES
 
 ALIVE_SECONDS = 1.0
 STATE_SECONDS = 1.0
@@ -90,7 +91,8 @@ class Feeder:
         self._clock = session.clock()
         self._writer = writer
         self._recorder = recorder
-        self._publisher = FeedPublisher(writer, TickWriter(writer, session.bases, session.partitions))
+        copies = (QUOTES,) if session.regions else ()
+        self._publisher = FeedPublisher(writer, TickWriter(writer, session.bases, session.partitions, copies))
         self._timeouts = timeouts
         self._changed = asyncio.Event()
         self._feed_sessions: list[FeedSession] = []

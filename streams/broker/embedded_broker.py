@@ -1,4 +1,5 @@
 """The embedded Kafka broker: one node, broker and controller at once, on loopback, its data below the data folder.
+That of a region listens at the region's address too, where MirrorMakers of other regions read.
 
 Clients log in with SCRAM, which reveals no password to another process that listens on the port while the broker is
 down; the owner's is written into the log when that is formatted. Only the broker's own process uses the controller.
@@ -6,7 +7,6 @@ down; the owner's is written into the log when that is formatted. Only the broke
 
 import base64
 import hashlib
-import os
 import shlex
 import shutil
 import socket
@@ -19,6 +19,7 @@ from pathlib import Path
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now, wall_now
 from session.logins import Login
+from streams.broker.java_files import LOGGING_PROPERTIES, argument_file, property_file, write_privately
 from streams.broker.topic_access import jaas_of
 from streams.errors import StreamRejectedError, StreamUnavailableError
 from streams.topic_admin import check_reachable
@@ -32,11 +33,14 @@ JVM_FLAGS = (
     *("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"),
 )
 RETAINED_BYTES = 2 * 1024**3
+LOOPBACK = "127.0.0.1"
 CONTROLLER = "controller"
 ASIDE = "kafka-"
 ASIDE_DAYS = 2
 """Days until a log that was set aside is deleted: Kafka itself would have deleted its rows by then."""
 DAY = 86_400 * MICROSECONDS
+REGION = "REGION"
+"""Name of the listener at a region's address."""
 OWNER_FILE = "owner"
 """In the broker's folder: identifies the owner whose password is in the log."""
 
@@ -53,10 +57,13 @@ class EmbeddedBroker:
     """The owner's login: it has all rights and creates the other users."""
     controller_password: str = field(repr=False)
     java: str = "java"
+    region_address: str | None = None
+    """host:port of this machine, in a network namespace or not, at which it listens besides loopback, with the same
+    logins; Kafka wants a port of its own for it. There is no TLS: name none that others reach."""
 
     @property
     def address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{LOOPBACK}:{self.port}"
 
     @property
     def folder(self) -> Path:
@@ -71,9 +78,9 @@ class EmbeddedBroker:
         drop_old_asides(self.home, wall_now())
         aside = self._set_aside()
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write_privately(self._server_file, self._server_properties())
+        write_privately(self._server_file, self._server_properties())
         self._logging_file.write_text(LOGGING_PROPERTIES)
-        self._java_file.write_text("\n".join(_quoted(argument) for argument in self._java_arguments()) + "\n")
+        self._java_file.write_text(argument_file(self._java_arguments()))
         if not (self.folder / "log" / "meta.properties").exists():
             self._format()
         return aside
@@ -92,7 +99,7 @@ class EmbeddedBroker:
 
     def _server_properties(self) -> str:
         login = (self.owner, self.controller_password)
-        return server_properties(self.folder / "log", self.port, self.controller_port, *login)
+        return server_properties(self.folder / "log", self.port, self.controller_port, *login, self.region_address)
 
     def command(self) -> tuple[str, ...]:
         """The broker in the foreground; its log (warnings) goes to standard output. SIGTERM stops it cleanly."""
@@ -119,11 +126,11 @@ class EmbeddedBroker:
         words = (*self._java_arguments(), *tool, "-t", _cluster_id(), "-c", str(self._server_file))
         # in a file, since other users can see the command line
         arguments = self.folder / "format.arguments"
-        _write_privately(arguments, "\n".join(_quoted(word) for word in words) + "\n")
+        write_privately(arguments, argument_file(words))
         command = (self.java, f"@{arguments}")
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=FORMAT_SECONDS)
-            _write_privately(self.folder / OWNER_FILE, self._owner_mark())
+            write_privately(self.folder / OWNER_FILE, self._owner_mark())
         except OSError as error:
             raise StreamRejectedError(f"{self.java} cannot be run ({error.strerror}).") from error
         except subprocess.TimeoutExpired as error:
@@ -184,58 +191,69 @@ def login_properties(owner: Login, controller_password: str) -> dict[str, str]:
     }
 
 
-def server_properties(data: Path, port: int, controller_port: int, owner: Login, controller_password: str) -> str:
-    """One node that keeps at most a day or 2 GB of each partition (kafka.apache.org, "Broker Configs")."""
-    settings = login_properties(owner, controller_password) | {
-        "process.roles": "broker,controller",
-        "node.id": "1",
-        "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-        "listeners": f"CLIENT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-        "advertised.listeners": f"CLIENT://127.0.0.1:{port}",
-        "inter.broker.listener.name": "CLIENT",
-        "controller.listener.names": "CONTROLLER",
-        "log.dirs": str(data),
-        "auto.create.topics.enable": "false",
-        "offsets.topic.replication.factor": "1",
-        "offsets.topic.num.partitions": "1",
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "group.initial.rebalance.delay.ms": "0",
-        "log.retention.hours": "24",
-        "log.retention.bytes": str(RETAINED_BYTES),
-        "log.segment.bytes": str(128 * 1024**2),
-        "log.retention.check.interval.ms": "60000",
-        # the cleaner's default buffer of 128 MB is half of our heap, and no topic of ours is compacted
-        "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
-        "metadata.log.segment.bytes": str(8 * 1024**2),
-        "metadata.max.retention.bytes": str(32 * 1024**2),
-        # after a kill the restarted broker is rejected until the killed one's session has expired: 3 s, not 9
-        "broker.session.timeout.ms": "3000",
-        "broker.heartbeat.interval.ms": "500",
-        "num.network.threads": "2",
-        "num.io.threads": "2",
-        "background.threads": "2",
-        "num.recovery.threads.per.data.dir": "2",
+def region_properties(region_address: str, port: int, owner: Login) -> dict[str, str]:
+    """A second listener for clients. Each client gets the address of the listener that it came to."""
+    client = f"CLIENT://{LOOPBACK}:{port},{REGION}://{region_address}"
+    return {
+        "listener.security.protocol.map": f"CLIENT:SASL_PLAINTEXT,{REGION}:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
+        f"listener.name.{REGION.lower()}.scram-sha-256.sasl.jaas.config": jaas_of(owner),
+        "advertised.listeners": client,
     }
-    return "".join(f"{name}={_escaped(value)}\n" for name, value in settings.items())
 
 
-def _write_privately(path: Path, text: str) -> None:
-    """Readable for the owner only, from the first byte on."""
-    path.unlink(missing_ok=True)
-    path.touch(0o600)
-    path.write_text(text)
+NODE_SETTINGS = {
+    "auto.create.topics.enable": "false",
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.retention.hours": "24",
+    "log.retention.bytes": str(RETAINED_BYTES),
+    "log.segment.bytes": str(128 * 1024**2),
+    "log.retention.check.interval.ms": "60000",
+    # the cleaner's default buffer of 128 MB is half of our heap, and only small topics are compacted
+    "log.cleaner.dedupe.buffer.size": str(4 * 1024**2),
+    "metadata.log.segment.bytes": str(8 * 1024**2),
+    "metadata.max.retention.bytes": str(32 * 1024**2),
+    # after a kill the restarted broker is rejected until the killed one's session has expired: 3 s, not 9
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "num.network.threads": "2",
+    "num.io.threads": "2",
+    "background.threads": "2",
+    "num.recovery.threads.per.data.dir": "2",
+}
+"""One node that keeps at most a day or 2 GB of each partition (kafka.apache.org, "Broker Configs")."""
 
 
-LOGGING_PROPERTIES = """\
-status=error
-appender.console.type=Console
-appender.console.name=console
-appender.console.layout.type=PatternLayout
-appender.console.layout.pattern=%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %p %c{1} %m%n
-rootLogger.level=warn
-rootLogger.appenderRef.console.ref=console
-"""
+def server_properties(
+    data: Path,
+    port: int,
+    controller_port: int,
+    owner: Login,
+    controller_password: str,
+    region_address: str | None = None,
+) -> str:
+    """The text of Kafka's configuration."""
+    settings = (
+        login_properties(owner, controller_password)
+        | NODE_SETTINGS
+        | {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+            "listeners": f"CLIENT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+            "advertised.listeners": f"CLIENT://127.0.0.1:{port}",
+            "inter.broker.listener.name": "CLIENT",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(data),
+        }
+    )
+    if region_address is not None:
+        settings |= region_properties(region_address, port, owner)
+        settings["listeners"] = f"{settings['advertised.listeners']},CONTROLLER://{LOOPBACK}:{controller_port}"
+    return property_file(settings)
 
 
 def _cluster_id() -> str:
@@ -244,14 +262,3 @@ def _cluster_id() -> str:
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         continue
     return text
-
-
-def _quoted(argument: str) -> str:
-    """One argument of a Java argument file, where backslashes and quotes are special."""
-    escaped = argument.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _escaped(value: str) -> str:
-    """A value in a Java properties file."""
-    return value.replace("\\", "\\\\").replace(os.linesep, " ")

@@ -101,17 +101,22 @@ def _ensure_users(
 
 def spark_options(address: str) -> dict[str, str]:
     """Options of Spark's Kafka source and sink. Spark keeps a login out of logs and reports ("[hidden]")."""
-    options = {"kafka.bootstrap.servers": str(address)}
+    return {f"kafka.{name}": value for name, value in java_client_settings(address).items()}
+
+
+def java_client_settings(address: str) -> dict[str, str]:
+    """Where and how a client in Java reaches a Kafka. They contain the password."""
+    settings = {"bootstrap.servers": str(address)}
     login = login_of(address)
     if login is not None:
-        options |= {
-            "kafka.security.protocol": login.protocol,
-            "kafka.sasl.mechanism": login.mechanism,
-            "kafka.sasl.jaas.config": jaas_of(login),
+        settings |= {
+            "security.protocol": login.protocol,
+            "sasl.mechanism": login.mechanism,
+            "sasl.jaas.config": jaas_of(login),
         }
         if login.ca:
-            options |= {"kafka.ssl.truststore.type": "PEM", "kafka.ssl.truststore.location": login.ca}
-    return options
+            settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": login.ca}
+    return settings
 
 
 def jaas_of(login: Login) -> str:

@@ -8,8 +8,15 @@ import pytest
 
 from launch.errors import CannotStartError
 from launch.setup.data_dir import home_folder
-from launch.setup.jar_pins import JAR_SETS, KAFKA_BROKER, SPARK_CONNECTOR, JarPin, JarSet
-from launch.setup.jars import broker_classpath, install_jars, jar_faults, resolve_jars, spark_connector_jars
+from launch.setup.jar_pins import JAR_SETS, KAFKA_BROKER, MIRROR_MAKER, REGION_JAR_SETS, SPARK_CONNECTOR, JarPin, JarSet
+from launch.setup.jars import (
+    broker_classpath,
+    install_jars,
+    jar_faults,
+    mirror_classpath,
+    resolve_jars,
+    spark_connector_jars,
+)
 
 ONE = JarPin("org.example:one:1.0", hashlib.sha256(b"one").hexdigest())
 TWO = JarPin("org.example.deep:two_2.13:2.0-preview1", hashlib.sha256(b"two").hexdigest())
@@ -40,9 +47,9 @@ def set_up_home(tmp_path: Path) -> Path:
 
 
 def test_every_pin_is_a_full_coordinate_with_a_checksum() -> None:
-    pins = [pin for jars in JAR_SETS for pin in jars.pins]
+    pins = [pin for jars in (*JAR_SETS, *REGION_JAR_SETS) for pin in jars.pins]
     assert all(len(pin.coordinate.split(":")) == 3 and len(bytes.fromhex(pin.sha256)) == 32 for pin in pins)
-    for jars in JAR_SETS:
+    for jars in (*JAR_SETS, *REGION_JAR_SETS):
         assert len({pin.file_name for pin in jars.pins}) == len(jars.pins)
 
 
@@ -109,3 +116,27 @@ def test_the_brokers_class_path_begins_with_what_pyspark_lends(set_up_home: Path
     assert [name.rsplit("-", 1)[0] for name in names[:3]] == ["slf4j-api", "log4j-slf4j2-impl", "scala-library"]
     assert set(names[3:]) == {pin.file_name for pin in KAFKA_BROKER.pins}
     assert [path.name for path in spark_connector_jars(set_up_home)] == [pin.file_name for pin in SPARK_CONNECTOR.pins]
+
+
+def test_mirror_maker_is_of_the_brokers_version_and_shares_its_jars() -> None:
+    broker = {pin.coordinate for pin in KAFKA_BROKER.pins}
+    own = {pin.coordinate for pin in MIRROR_MAKER.pins}
+    assert "org.apache.kafka:connect-mirror:4.3.1" in own
+    assert {one.split(":")[2] for one in own | broker if one.startswith("org.apache.kafka:")} == {"4.3.1"}
+    # two versions of one jar on a class path would hide each other
+    assert not {one.rpartition(":")[0] for one in own} & {one.rpartition(":")[0] for one in broker}
+
+
+def test_what_regions_need_is_asked_for_by_name(set_up_home: Path) -> None:
+    assert jar_faults(set_up_home) == {}
+    with pytest.raises(CannotStartError, match="run `make regions`"):
+        mirror_classpath(set_up_home)
+    folder = set_up_home / "jars" / MIRROR_MAKER.name
+    folder.mkdir()
+    for pin in MIRROR_MAKER.pins:
+        (folder / pin.file_name).touch()
+    broker, own = broker_classpath(set_up_home), [pin.file_name for pin in MIRROR_MAKER.pins]
+    classpath = mirror_classpath(set_up_home)
+    assert classpath.startswith(broker)
+    assert [Path(entry).name for entry in classpath.split(os.pathsep)[-len(own) :]] == own
+    assert set(jar_faults(set_up_home, REGION_JAR_SETS).values()) == {"differs"}

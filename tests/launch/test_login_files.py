@@ -20,7 +20,7 @@ from launch.setup.login_files import (
     supervisors_session,
     with_logins,
 )
-from launch.setup.login_rights import ROLES, SUPERVISOR
+from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR
 from launch.setup.service_logins import LOGIN_VARIABLES
 from launch.supervisor.process_groups import child_environment
 from session.logins import Address, Login, login_of
@@ -32,6 +32,7 @@ from store.server.database_users import DatabaseUser, ensure_users
 from store.server.documents import COLLECTIONS
 from store.server.mongo_client import connect
 from streams.broker.embedded_broker import free_ports
+from streams.topics import QUOTES
 
 DOCS = Path(__file__).parents[2] / "docs" / "security.md"
 MONGODB = {"ARBITRAGE_MONGODB_USER": "erika", "ARBITRAGE_MONGODB_PASSWORD": "her secret"}
@@ -113,12 +114,24 @@ async def test_every_role_finds_the_database_ready(mongodb_uri: str, tmp_path: P
         owner.close()
 
 
+def test_a_region_has_mirrors_and_its_feeds_offer_their_quotes(tmp_path: Path) -> None:
+    own = own_logins(tmp_path)
+    plain, regional = own.topic_users(), own.topic_users(has_regions=True)
+    writers = {user.login.user for user in plain if QUOTES in user.writes}
+    regional_writers = {user.login.user for user in regional if QUOTES in user.writes}
+    assert (writers, regional_writers) == (set(), {"feed"})
+    assert regional[: len(plain)][1:] == plain[1:]
+    assert [user.login for user in regional[len(plain) :]] == [own.login(MIRROR_READER), own.login(MIRROR)]
+
+
 def test_secrets_are_made_once_and_each_part_finds_its_own_alone(tmp_path: Path) -> None:
     reported = Configuration()
     mine = supervisors_session(session(tmp_path, reported), reported, {})
     own = own_logins(tmp_path)
     assert own == own_logins(tmp_path)
-    assert len({own.mongodb_key, own.controller, *own.passwords.values()}) == 2 + len(ROLES) + 1
+    assert len({own.mongodb_key, own.controller, *own.passwords.values()}) == 2 + len(
+        (SUPERVISOR, MIRROR, MIRROR_READER, *ROLES)
+    )
     assert login_of(mine.kafka) == login_of(mine.mongodb) == own.login(SUPERVISOR)
     bare = Session.from_json(mine.to_json())
     for role, rights in ROLES.items():

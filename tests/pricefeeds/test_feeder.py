@@ -19,7 +19,7 @@ from streams.last_sequences import last_sequences
 from streams.message_format import quote_of, row_of
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
-from streams.topics import REJECTS, TICKS
+from streams.topics import QUOTES, REGION_TOPICS, REJECTS, TICKS
 from tests.market.samples import settings_of
 from tests.pricefeeds.conftest import World
 
@@ -102,6 +102,17 @@ async def test_every_exchange_feeds_the_log(world: World, session: Session) -> N
         assert all((one.bids, one.asks) != (two.bids, two.asks) for one, two in pairwise(quotes))
     assert {row["kind"] for row in log.of("kraken", "EUR/USD")} == {"fx", "fx_alive", "fx_withdrawn"}
     assert all(row["bases"] == ["BTC"] for row in log.of("kraken", "USD/JPY"))
+
+
+async def test_in_a_region_a_feed_offers_its_rows_to_other_regions(world: World, session: Session) -> None:
+    await ensure_topics(session.kafka, session.partitions, REGION_TOPICS)
+    here = replace(session, regions=("us", "jp"))
+    async with viewing(here, QUOTES) as offered, viewing(here, TICKS) as log:
+        async with moving(world), feeding(here, "bitflyer"):
+            await offered.until(lambda: _quotes(offered) > 0)
+        await offered.until(lambda: offered.kinds("bitflyer", "BTC/JPY")[-1] == "withdrawn")
+        await log.until(lambda: len(log.rows) == len(offered.rows))
+    assert offered.rows == log.rows
 
 
 async def test_an_exchange_that_restarts_is_withdrawn_and_comes_back(world: World, session: Session) -> None:

@@ -41,6 +41,20 @@ def test_it_binds_to_loopback_alone() -> None:
     assert {listener.split("//")[1].split(":")[0] for listener in listeners.split(",")} == {"127.0.0.1"}
 
 
+def test_a_regions_broker_listens_at_the_regions_address_too() -> None:
+    text = server_properties(Path("data"), 1, 2, LOGIN, "x", "10.0.0.7:3")
+    properties = dict(line.split("=", 1) for line in text.splitlines())
+    plain = dict(line.split("=", 1) for line in server_properties(Path("data"), 1, 2, LOGIN, "x").splitlines())
+    changed = {name: value for name, value in properties.items() if plain.get(name) != value}
+    jaas = changed.pop("listener.name.region.scram-sha-256.sasl.jaas.config")
+    assert jaas == plain["listener.name.client.scram-sha-256.sasl.jaas.config"]
+    assert changed == {
+        "listeners": "CLIENT://127.0.0.1:1,REGION://10.0.0.7:3,CONTROLLER://127.0.0.1:2",
+        "advertised.listeners": "CLIENT://127.0.0.1:1,REGION://10.0.0.7:3",
+        "listener.security.protocol.map": ("CLIENT:SASL_PLAINTEXT,REGION:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT"),
+    }
+
+
 def test_a_java_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     broker = EmbeddedBroker(tmp_path, "nothing.jar", 1, 2, LOGIN, "controller", java=str(tmp_path / "java"))
     with pytest.raises(StreamRejectedError, match="cannot be run"):

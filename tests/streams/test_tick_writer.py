@@ -13,7 +13,7 @@ from streams.tick_writer import TickWriter
 from streams.topic_admin import ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
-from streams.topics import TICKS, bases_by_partition, partition_of
+from streams.topics import QUOTES, REGION_TOPICS, TICKS, bases_by_partition, partition_of
 from tests.service_process import ServiceProcess
 
 BASES = ("BTC", "ETH", "SOL", "XRP")
@@ -77,6 +77,37 @@ async def test_settings_rows_go_once_to_every_partition_that_has_bases(broker: S
         BASES, PARTITIONS
     )
     assert len(records) == len(bases_by_partition(BASES, PARTITIONS))
+
+
+async def test_in_a_region_other_regions_are_offered_what_feeds_wrote_and_nothing_else(broker: ServiceProcess) -> None:
+    await ensure_topics(broker.address, PARTITIONS, REGION_TOPICS)
+    writer = TopicWriter(broker.address)
+    log = TickWriter(writer, BASES, PARTITIONS, (QUOTES,))
+    async with TopicReader(broker.address, (TICKS, QUOTES), "latest") as reader:
+        for base in BASES:
+            log.quote(quote("quote", "kraken", f"{base}/USD", 1))
+            log.mark(mark("alive", f"{base}/USD"))
+        log.quote(quote("fx", "kraken", "EUR/USD", 1))
+        log.mark(mark("fx_alive", "EUR/USD"))
+        log.marker("end", "BTC", "marker", 7)
+        log.settings(Settings(enabled_exchanges=("kraken",), taker_fees={"kraken": Decimal("0.001")}), 9)
+        await writer.close()
+        records = [record async for record in reader.records_to_end()]
+    assert _by_partition(records, QUOTES) == {
+        partition: [row for row in rows if b'"settings"' not in row and b'"end"' not in row]
+        for partition, rows in _by_partition(records, TICKS).items()
+    }
+    assert len([record for record in records if record.topic == QUOTES]) == 2 * len(BASES) + 2 * len(
+        bases_by_partition(BASES, PARTITIONS)
+    )
+
+
+def _by_partition(records: list[Record], topic: str) -> dict[int, list[bytes]]:
+    rows: dict[int, list[bytes]] = {}
+    for record in records:
+        if record.topic == topic:
+            rows.setdefault(record.partition, []).append(record.value)
+    return rows
 
 
 async def test_last_sequences_are_of_one_exchange_and_all_its_symbols(broker: ServiceProcess) -> None:
