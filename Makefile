@@ -44,7 +44,7 @@ whole: setup ## kills, chaos and the browser against the whole system; slow test
 	$(PYTEST) -q -m "slow and not (whole or browser or soak)" -n 2 --dist loadscope --durations 10
 	$(PYTEST) -q -m "(whole or browser) and not soak" --ignore=tests/whole/test_paper.py --durations 25
 
-soak: setup ## the long forms
+soak: regions ## the long forms
 	$(PYTEST) -q -m soak --hypothesis-profile searching
 
 screenshots: setup ## pictures of every page, dark and light, wide and narrow; ADDRESS=http://… of a running one

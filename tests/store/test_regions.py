@@ -17,7 +17,7 @@ from tests.store.regional_mongods import CALM_MS, REGIONS, RegionalMongods, regi
 from tests.store.reservation_requests import open_books
 from tests.store.test_outages import Bystanders, until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 DEADLINE_SECONDS = 240
 MANY = settings_of(max_open_arbitrages=1_000)
 

@@ -179,7 +179,7 @@ class Arrivals:
                 self.counted.append(record)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 async def test_rows_of_another_region_arrive_in_order_once_over_a_kill(homes: tuple[Path, Path]) -> None:
     try:
         classpath, java = mirror_classpath(home_folder()), checked_java()
