@@ -46,7 +46,7 @@ class Session:
     """Assets among the markets that have no feed until an operator enables them."""
     partitions: int = 1
     regions: tuple[str, ...] = ()
-    """Regions with a Kafka each, `kafka` being that of the region where this is read; empty: there is one for all."""
+    """Regions with a Kafka each, `kafka` being that of `region`; empty: there is one for all."""
     exchanges_url: str | None = None
     """Root of the simulated exchanges; None where there are none."""
     rate_limits: bool = True
@@ -78,9 +78,13 @@ class Session:
     access: AccessTerms = field(default_factory=AccessTerms)
     """Who may read and change over REST and the pages."""
     region: str | None = None
-    """Where this process runs, in a session of several regions; an exchange's own stands with its markets."""
+    """Which of `regions` this process runs in, where there are any; an exchange's own stands with its markets."""
     started_at: int = 0
     """By the wall clock, microseconds UTC; 0 if unknown. The log and the store also hold earlier data."""
+
+    def __post_init__(self) -> None:
+        if self.region not in (self.regions or (None,)):
+            raise ValueError(f"region is {self.region!r}, and the session's regions are {self.regions}.")
 
     def clock(self) -> Clock:
         if self.replay is None:

@@ -41,8 +41,6 @@ class QuoteScan:
     latest: LatestQuote | None = None
     verified_time: int = 0
     """Time of the newest `alive` row after that quote."""
-    sequence: int = 0
-    """Of the row that decided."""
 
 
 class LatestRecords(Protocol):
@@ -61,8 +59,6 @@ class NewestQuotes:
     _known: dict[MarketKey, LatestQuote | None] = field(default_factory=dict)
     _known_until: dict[MarketKey, Mapping[Position, int]] = field(default_factory=dict)
     """The offsets up to which `_known` is valid."""
-    _sequences: dict[MarketKey, int] = field(default_factory=dict)
-    """Of the newest quote or withdrawal."""
 
     async def fetch(self, wanted: Collection[MarketKey]) -> dict[MarketKey, LatestQuote]:
         """The newest quotes of `wanted`, without markets that have none. Raises StreamUnavailableError."""
@@ -79,10 +75,6 @@ class NewestQuotes:
         return {key: latest for key in wanted if (latest := self._known[key]) is not None}
 
     def _store(self, key: MarketKey, scan: QuoteScan, records: Sequence[Record], *, is_undecided: bool) -> None:
-        if scan.is_decided and scan.sequence < self._sequences.get(key, 0):
-            # a mirror that was killed repeats rows of other regions; what came after them is known
-            scan = replace(scan, is_decided=False, latest=None, sequence=0)
-        self._sequences[key] = max(scan.sequence, self._sequences.get(key, 0))
         latest = scan.latest
         if not scan.is_decided and not is_undecided and (known := self._known.get(key)) is not None:
             latest = replace(known, verified_time=max(known.verified_time, scan.verified_time))
@@ -131,8 +123,7 @@ def _scan_row(scan: QuoteScan, row: Mapping[str, Any], offset: int) -> QuoteScan
     """`scan` with one more row, older than those before."""
     match row.get("kind"):
         case "withdrawn" | "fx_withdrawn":
-            sequence = row.get("sequence")
-            return replace(scan, is_decided=True, sequence=sequence if isinstance(sequence, int) else 0)
+            return replace(scan, is_decided=True)
         case "alive" | "fx_alive":
             time = row.get("received_time")
             return replace(scan, verified_time=max(scan.verified_time, time)) if isinstance(time, int) else scan
@@ -147,8 +138,7 @@ def _with_quote(scan: QuoteScan, row: Mapping[str, Any], offset: int) -> QuoteSc
         quote = quote_of(row)
     except WireError:
         return scan
-    latest = LatestQuote(quote, max(quote.received_time, scan.verified_time), offset)
-    return QuoteScan(True, latest, sequence=quote.sequence)
+    return QuoteScan(True, LatestQuote(quote, max(quote.received_time, scan.verified_time), offset))
 
 
 def _row(record: Record) -> Mapping[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from cep.hosts.end_options import EndOptions, refused
 from cep.language.app_ends import AppEnd
 from cep.language.expression_tree import Place, ValueType
-from streams.topics import APP_INPUT, REGION_TOPICS
+from streams.topics import ALL_TOPICS, APP_INPUT
 
 KAFKA = "kafka"
 """What the names of such topics begin with in an app's input log."""
@@ -74,7 +74,7 @@ def kafka_sink(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> Kafka
     """Raises AppUnsupportedError."""
     options = EndOptions(end, "bootstrap.servers", "topic", "key", "map.type")
     topic = _topic(end, options.required("topic"))
-    if topic in REGION_TOPICS or topic.startswith((APP_INPUT, "__")):
+    if topic in ALL_TOPICS or topic.startswith((APP_INPUT, "__")):
         raise refused(end, f"topic = {topic!r} is a topic of the product or of Kafka's own, and no app writes to it")
     key = options.text("key", "")
     named = re.fullmatch(r"\{\{\s*(\w+)\s*\}\}", key)

@@ -85,6 +85,9 @@ def without_archive(error: Exception) -> str:
 
 
 def main(words: tuple[str, ...] = ()) -> int:
+    if words not in ((), ("regions",)):
+        sys.stderr.write(f"setup: {' '.join(words)} means nothing here; give nothing, or `regions`.\n")
+        return 2
     try:
         prepare(home_folder(), _say, (*JAR_SETS, *REGION_JAR_SETS) if words == ("regions",) else JAR_SETS)
     except LaunchError as error:

@@ -101,9 +101,11 @@ def _new_namespace(address: str) -> int:
     try:
         switch_on("lo")
         device = open_tun(DEVICE)
-        keep_device(device)
-        set_up(DEVICE, address)
-        os.close(device)
+        try:
+            keep_device(device)
+            set_up(DEVICE, address)
+        finally:
+            os.close(device)
     except OSError:
         os.close(namespace)
         raise

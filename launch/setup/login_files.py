@@ -68,12 +68,16 @@ class OwnLogins:
         return (DatabaseUser(self.login(SUPERVISOR), database, None), *parts)
 
 
-def own_logins(home: Path) -> OwnLogins:
-    """Those of this data folder; made where they are missing. Raises CannotStartError where they cannot be kept."""
+def own_logins(home: Path, *, has_regions: bool = False) -> OwnLogins:
+    """Those of this data folder; made where they are missing, with `has_regions` MirrorMakers' as well.
+
+    Raises CannotStartError where they cannot be kept.
+    """
     path = home / FOLDER / OWN
     try:
         kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-        made = {role: secrets.token_urlsafe(32) for role in (SUPERVISOR, *ROLES, MIRROR, MIRROR_READER)}
+        roles = (SUPERVISOR, *ROLES, *((MIRROR, MIRROR_READER) if has_regions else ()))
+        made = {role: secrets.token_urlsafe(32) for role in roles}
         logins = OwnLogins(
             kept.get("mongodb_key") or new_key(),
             kept.get("controller") or secrets.token_urlsafe(32),

@@ -50,7 +50,7 @@ async def service_processes(
 
 def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
     """The embedded broker; ready once its topics and users exist."""
-    own = own_logins(session.home)
+    own = own_logins(session.home, has_regions=bool(session.regions))
     (controller_port,) = free_ports(1)
     port = int(session.kafka.rpartition(":")[2])
     jars, java = broker_classpath(session.home), checked_java()

@@ -195,6 +195,11 @@ async def _configure(client: AsyncIOMotorClient[Document], address: str) -> None
             if rejected.code != ALREADY_INITIALIZED:
                 raise StoreError(f"MongoDB at {address} cannot become a replica set: {rejected}") from rejected
         return
+    if len(known["members"]) > 1 or "region" in known["members"][0].get("tags", {}):
+        raise StoreError(
+            f"The data of MongoDB at {address} belongs to a session of regions: start it with those, or use another "
+            "data folder."
+        )
     if known["members"][0]["host"] != address:
         # the port of the last session: the node does not know itself in its own configuration
         moved = {**known, "members": [{**known["members"][0], "host": address}], "version": known["version"] + 1}

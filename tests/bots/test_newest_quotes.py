@@ -150,22 +150,6 @@ async def test_rows_of_no_schema_are_passed_over() -> None:
     assert await NewestQuotes(log).fetch([USD_KEY]) == {USD_KEY: LatestQuote(made, made.received_time, 0)}
 
 
-async def test_rows_that_a_mirror_repeats_change_nothing() -> None:
-    log = Log()
-    log.quote(USD_MARKET)
-    log.quote(EUR_MARKET)
-    newest = log.quote(USD_MARKET)
-    log.mark("withdrawn", EUR_MARKET)
-    quotes, known = NewestQuotes(log), {USD_KEY: LatestQuote(newest, newest.received_time, 2)}
-    assert await quotes.fetch(KEYS) == known
-    for repeated in log.rows[:4]:
-        log.write(repeated.value)
-        assert (await quotes.fetch(KEYS)).keys() == known.keys()
-        assert (await quotes.fetch(KEYS))[USD_KEY].quote == newest
-    following = log.quote(EUR_MARKET)
-    assert (await quotes.fetch(KEYS))[EUR_KEY].quote == following
-
-
 def test_freshness_is_of_the_newest_word_of_the_feed() -> None:
     latest = LatestQuote(Log().quote(USD_MARKET), 1_000, 0)
     assert latest.is_fresh(3_000, 2_000)

@@ -115,7 +115,8 @@ async def test_every_role_finds_the_database_ready(mongodb_uri: str, tmp_path: P
 
 
 def test_a_region_has_mirrors_and_its_feeds_offer_their_quotes(tmp_path: Path) -> None:
-    own = own_logins(tmp_path)
+    own = own_logins(tmp_path, has_regions=True)
+    assert own_logins(tmp_path) == own
     plain, regional = own.topic_users(), own.topic_users(has_regions=True)
     writers = {user.login.user for user in plain if QUOTES in user.writes}
     regional_writers = {user.login.user for user in regional if QUOTES in user.writes}
@@ -129,9 +130,7 @@ def test_secrets_are_made_once_and_each_part_finds_its_own_alone(tmp_path: Path)
     mine = supervisors_session(session(tmp_path, reported), reported, {})
     own = own_logins(tmp_path)
     assert own == own_logins(tmp_path)
-    assert len({own.mongodb_key, own.controller, *own.passwords.values()}) == 2 + len(
-        (SUPERVISOR, MIRROR, MIRROR_READER, *ROLES)
-    )
+    assert len({own.mongodb_key, own.controller, *own.passwords.values()}) == 2 + len(ROLES) + 1
     assert login_of(mine.kafka) == login_of(mine.mongodb) == own.login(SUPERVISOR)
     bare = Session.from_json(mine.to_json())
     for role, rights in ROLES.items():

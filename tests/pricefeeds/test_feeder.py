@@ -106,7 +106,7 @@ async def test_every_exchange_feeds_the_log(world: World, session: Session) -> N
 
 async def test_in_a_region_a_feed_offers_its_rows_to_other_regions(world: World, session: Session) -> None:
     await ensure_topics(session.kafka, session.partitions, REGION_TOPICS)
-    here = replace(session, regions=("us", "jp"))
+    here = replace(session, region="jp", regions=("us", "jp"))
     async with viewing(here, QUOTES) as offered, viewing(here, TICKS) as log:
         async with moving(world), feeding(here, "bitflyer"):
             await offered.until(lambda: _quotes(offered) > 0)

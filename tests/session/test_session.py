@@ -38,6 +38,13 @@ def test_what_it_trades() -> None:
     assert [market.symbol for market in SESSION.markets_of("beta")] == ["BTC/EUR", "ETH/EUR"]
 
 
+@pytest.mark.parametrize(("region", "regions"), [("us", ()), (None, ("us",)), ("eu", ("us", "jp"))])
+def test_a_region_is_one_of_its_regions(region: str | None, regions: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="the session's regions are"):
+        replace(SESSION, region=region, regions=regions)
+    assert replace(SESSION, region="us", regions=("us", "jp")).region == "us"
+
+
 def test_its_clock() -> None:
     assert SESSION.clock() == SystemClock()
     assert replace(SESSION, replay=ReplayTime(1, 2, 3.5)).clock() == ReplayClock(1, 2, 3.5)

@@ -15,7 +15,18 @@ from tests.market.samples import MARKETS, settings_of
 async def test_a_session_with_a_region_needs_members_with_theirs(
     mongodb_uri: str, database: str, mongo_store: object, tmp_path: Path
 ) -> None:
-    session = Session("session-1", "paper", tmp_path, "127.0.0.1:1", mongodb_uri, database, MARKETS, "USD", region="us")
+    session = Session(
+        "session-1",
+        "paper",
+        tmp_path,
+        "127.0.0.1:1",
+        mongodb_uri,
+        database,
+        MARKETS,
+        "USD",
+        region="us",
+        regions=("us",),
+    )
     with pytest.raises(StoreError, match="has no tag 'region', so nobody knows who decides"):
         await open_store(session)
 

@@ -14,7 +14,9 @@ from session.logins import Address, Login
 from store.errors import StoreError, StoreUnavailableError
 from store.server.database_users import DatabaseUser
 from store.server.embedded_mongod import EmbeddedMongod, mongod_program, prepare
+from store.server.member_start import prepare_member
 from store.server.mongo_client import connect, database_of
+from store.server.replica_set import regional_set
 from store.server.system_client import system_client
 from store.server.transactions import Transaction, in_transaction
 from tests.services import MONGODB_KEY, mongod_process, wait_primary
@@ -71,6 +73,14 @@ async def test_roles_that_are_gone_are_let_in_no_more(tmp_path: Path) -> None:
         owner = system_client(place, "directConnection=true", MONGODB_KEY)
         assert [role["role"] for role in (await owner.admin.command("rolesInfo", 1))["roles"]] == ["now"]
         owner.close()
+
+
+async def test_a_session_without_regions_leaves_the_data_of_a_region_alone(tmp_path: Path) -> None:
+    with mongod_process(tmp_path) as process:
+        place = urlsplit(process.address).netloc
+        await prepare_member(regional_set({"us": place}), place, MONGODB_KEY, (), DEADLINE_SECONDS)
+        with pytest.raises(StoreError, match="belongs to a session of regions"):
+            await prepare(place, MONGODB_KEY, (), DEADLINE_SECONDS)
 
 
 async def test_it_recovers_from_a_kill_again_and_again(tmp_path: Path) -> None:

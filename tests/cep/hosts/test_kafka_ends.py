@@ -79,7 +79,6 @@ def test_an_app_that_reads_a_topic_has_an_input_log(more: str, is_keyed: bool, s
         ("Orders (symbol string, n long)", "Orders (symbol decimal, n long)", "'symbol': a topic gives string"),
         ("topic='alarms'", "topic='ticks'", "'ticks' is a topic of the product or of Kafka's own"),
         ("topic='alarms'", "topic='apps'", "'apps' is a topic of the product"),
-        ("topic='alarms'", "topic='quotes'", "'quotes' is a topic of the product"),
         ("topic='alarms'", "topic='app-input-other-1'", "'app-input-other-1' is a topic of the product"),
         ("topic='alarms'", "topic='__consumer_offsets'", "'__consumer_offsets' is a topic of the product or of Kafka"),
         ("topic='alarms'", "topic='{{symbol}}'", "is no name of a topic"),
