@@ -170,7 +170,7 @@ def free_ports(count: int) -> tuple[int, ...]:
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
-            each.bind(("127.0.0.1", 0))
+            each.bind((LOOPBACK, 0))
         return tuple(each.getsockname()[1] for each in sockets)
 
 
@@ -191,13 +191,11 @@ def login_properties(owner: Login, controller_password: str) -> dict[str, str]:
     }
 
 
-def region_properties(region_address: str, port: int, owner: Login) -> dict[str, str]:
-    """A second listener for clients. Each client gets the address of the listener that it came to."""
-    client = f"CLIENT://{LOOPBACK}:{port},{REGION}://{region_address}"
+def region_properties(owner: Login) -> dict[str, str]:
+    """The logins of a second listener for clients."""
     return {
         "listener.security.protocol.map": f"CLIENT:SASL_PLAINTEXT,{REGION}:SASL_PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
         f"listener.name.{REGION.lower()}.scram-sha-256.sasl.jaas.config": jaas_of(owner),
-        "advertised.listeners": client,
     }
 
 
@@ -235,24 +233,26 @@ def server_properties(
     controller_password: str,
     region_address: str | None = None,
 ) -> str:
-    """The text of Kafka's configuration."""
+    """The text of Kafka's configuration. Each client gets the address of the listener that it came to."""
+    clients = f"CLIENT://{LOOPBACK}:{port}"
+    logins = login_properties(owner, controller_password)
+    if region_address is not None:
+        clients += f",{REGION}://{region_address}"
+        logins |= region_properties(owner)
     settings = (
-        login_properties(owner, controller_password)
+        logins
         | NODE_SETTINGS
         | {
             "process.roles": "broker,controller",
             "node.id": "1",
-            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
-            "listeners": f"CLIENT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
-            "advertised.listeners": f"CLIENT://127.0.0.1:{port}",
+            "controller.quorum.voters": f"1@{LOOPBACK}:{controller_port}",
+            "listeners": f"{clients},CONTROLLER://{LOOPBACK}:{controller_port}",
+            "advertised.listeners": clients,
             "inter.broker.listener.name": "CLIENT",
             "controller.listener.names": "CONTROLLER",
             "log.dirs": str(data),
         }
     )
-    if region_address is not None:
-        settings |= region_properties(region_address, port, owner)
-        settings["listeners"] = f"{settings['advertised.listeners']},CONTROLLER://{LOOPBACK}:{controller_port}"
     return property_file(settings)
 
 
