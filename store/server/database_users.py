@@ -50,6 +50,13 @@ async def ensure_users_at(uri: str, users: Iterable[DatabaseUser]) -> None:
         client.close()
 
 
+async def set_users(client: AsyncIOMotorClient[Document], users: Collection[DatabaseUser]) -> None:
+    """These users and no others; where none are named, those that are there stay. Raises the driver's errors."""
+    await ensure_users(client, users)
+    if users:
+        await drop_all_but(client, [user.login.user for user in users])
+
+
 async def drop_all_but(client: AsyncIOMotorClient[Document], names: Collection[str]) -> None:
     """Drop all other users, including connected ones. Raises the driver's errors."""
     admin = client[ADMIN]

