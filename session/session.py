@@ -79,6 +79,8 @@ class Session:
     """Who may read and change over REST and the pages."""
     region: str | None = None
     """Which of `regions` this process runs in, where there are any; an exchange's own stands with its markets."""
+    carrier_home: Path | None = None
+    """Where the carrier of links between regions takes commands; None: links are as they are."""
     started_at: int = 0
     """By the wall clock, microseconds UTC; 0 if unknown. The log and the store also hold earlier data."""
 

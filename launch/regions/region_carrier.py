@@ -14,7 +14,7 @@ from pathlib import Path
 
 from launch.errors import CannotStartError
 from launch.regions.carrier_state import carrier_state
-from launch.regions.control_socket import MOST_BYTES_OF_COMMAND, error_answer, listening
+from launch.regions.control_socket import error_answer, listening
 from launch.regions.link_commands import LinkCommandError, parsed_change
 from launch.regions.packet_schedule import PacketSchedule
 from launch.regions.region_layout import RegionLayout, RegionPlace, read_layout, write_layout
@@ -22,6 +22,7 @@ from launch.regions.region_networks import DEVICE, observer_device
 from launch.regions.tun_device import MTU, enter_namespace, in_own_thread, open_tun, set_up
 from launch.supervisor.process_main import Ready
 from market.time_units import MICROSECONDS
+from session.carrier_socket import MOST_BYTES_OF_COMMAND
 from session.clock import steady_now
 
 PACKETS_AT_ONCE = 64

@@ -17,8 +17,7 @@ import pytest
 
 from launch.cli.main import run
 from launch.errors import CannotStartError, LaunchError
-from launch.regions.carrier_state import CarrierState
-from launch.regions.control_socket import SOCKET, command_carrier
+from launch.regions.control_socket import command_carrier
 from launch.regions.link_commands import parsed_change
 from launch.regions.region_carrier import run_carrier
 from launch.regions.region_layout import RegionLayout, RegionPlace, read_layout, write_layout
@@ -34,7 +33,9 @@ from launch.regions.region_networks import (
 from launch.regions.tun_device import enter_namespace, in_own_thread
 from launch.setup.data_dir import ready_file
 from launch.supervisor.process_groups import spawn
+from session.carrier_socket import SOCKET
 from session.clock import steady_now, wall_now
+from session.link_states import CarrierState
 
 FAULT = regions_fault()
 needs_namespaces = pytest.mark.skipif(FAULT is not None, reason=f"regions cannot run here: {FAULT}")
