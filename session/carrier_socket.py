@@ -16,7 +16,7 @@ ANSWER_SECONDS = 5.0
 
 
 class CarrierSilentError(ConnectionError):
-    """The carrier does not answer, so that nobody knows whether it has done what it was told; one sentence."""
+    """The carrier does not answer, so that nobody knows whether it did what was asked; one sentence."""
 
 
 class LinkCommandRefusedError(ValueError):

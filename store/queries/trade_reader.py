@@ -59,8 +59,9 @@ from store.server.documents import (
     settings_of,
     version_of,
 )
-from store.server.mongo_client import Client, Document, connect, database_of, translated_errors
+from store.server.mongo_client import Client, Document, connect, database_of, read_nearby, translated_errors
 from store.server.page_reader import Page, read_page
+from store.server.primary_watch import Standpoint, connect_watched
 
 ALL = "all"
 """Instead of a session: everything in the database."""
@@ -86,26 +87,33 @@ class ProfitTotal:
 
 
 async def open_reader(session: Session) -> "TradeReader":
-    """Reads of `session`; close it. Raises StoreUnavailableError where MongoDB is not reached."""
-    return TradeReader(connect(session.mongodb), session.database, session.session_id)
+    """Reads of `session`; close it. In a session of regions from the member in the session's own, so that they also
+    work while it is cut off. Raises StoreUnavailableError where MongoDB is not reached."""
+    if session.region is None:
+        return TradeReader(connect(session.mongodb), session.database, session.session_id)
+    client, watch = connect_watched(session.mongodb)
+    return TradeReader(client, session.database, session.session_id, Standpoint(session.region, watch))
 
 
 class TradeReader:
     """Reads of one session, or of `ALL`. Pages hold 500 rows at the most, newest first."""
 
-    def __init__(self, client: Client, database: str, session_id: str = ALL) -> None:
+    def __init__(self, client: Client, database: str, session_id: str = ALL, place: Standpoint | None = None) -> None:
+        """`place`: in a session of several regions. What can be changed is read at the primary even then."""
         self._client = client
-        self._database = database_of(client, database)
+        self.place = place
+        primary = database_of(client, database)
+        self._database = primary if place is None else read_nearby(primary, place.region)
         self._session_id = session_id
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
-        self.settings = MongoSettings(self._database)
+        self.settings = MongoSettings(primary)
         self.balances = MongoBalances(self._database, session_id)
-        self.health = MongoHealth(self._database)
-        self.audit = MongoAudit(self._database)
-        self.backtests = MongoBacktests(self._database)
-        self.notices = MongoNotices(self._database)
-        self.leases = MongoLeases(self._database)
-        self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id)
+        self.health = MongoHealth(primary)
+        self.audit = MongoAudit(primary)
+        self.backtests = MongoBacktests(primary)
+        self.notices = MongoNotices(primary)
+        self.leases = MongoLeases(primary)
+        self.processes = MongoProcesses(primary, None if session_id == ALL else session_id)
         self.consumer_positions = ConsumerPositions(self._database)
         self.change_progress = ChangeStreamProgress()
         self.kept_opportunities = MongoOpportunities(self._database, self._of_session)

@@ -14,6 +14,7 @@ from pymongo.monitoring import (
 )
 from pymongo.topology_description import TopologyDescription
 
+from store.server.member_states import MemberState, member_states
 from store.server.mongo_client import REGION, Client, connect
 
 
@@ -39,6 +40,11 @@ class PrimaryWatch(TopologyListener):
         """Of the last primary that was reached: during an outage nobody else is known to be it."""
         self._look()
         return self._newest
+
+    @property
+    def members(self) -> tuple[MemberState, ...]:
+        """Of the replica set, as the driver knows them now; empty after the client's end."""
+        return () if self.describe is None else member_states(self.describe())
 
     def opened(self, event: TopologyOpenedEvent) -> None:
         """Nothing is known yet."""

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from ui.api.opportunity_examples import QUOTES, SPREADS
-from ui.api.trade_examples import shown
+from ui.examples.opportunity_examples import QUOTES, SPREADS
+from ui.examples.trade_examples import shown
 from ui.live.live_snapshot import LiveSnapshot
 from ui.rows.market_rows import QuoteRow, SpreadRow, quote_rows, spread_rows
 from ui.rows.matrix_rows import MatrixRow, matrix_row

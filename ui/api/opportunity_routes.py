@@ -11,8 +11,8 @@ from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import OpportunityFilter
 from ui.api.market_routes import Base, Exchange
-from ui.api.opportunity_examples import EPISODE_PAGE, KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS
-from ui.api.trade_examples import shown
+from ui.examples.opportunity_examples import EPISODE_PAGE, KEPT, KEPT_PAGE, NEWEST, PREVIEW, STATISTICS
+from ui.examples.trade_examples import shown
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor, Limit, PageRow
 from ui.rows.episode_rows import EpisodeRow

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Request
 from market.accounting.profit_groups import GroupedBy, profit_by
 from ui.api.download_routes import router as downloads
 from ui.api.market_routes import Base, Exchange
-from ui.api.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
 from ui.api.trade_filters import Wanted
+from ui.examples.trade_examples import EQUITY_EXAMPLE, PNL_EXAMPLE, TRADES_EXAMPLE
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.row_pages import Cursor, Limit, PageRow, page_row
 from ui.live.session_feeds import feeds_of

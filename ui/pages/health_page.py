@@ -21,6 +21,7 @@ from ui.panels.health_tables import (
     stage_name,
     verdict,
 )
+from ui.panels.regions_panel import render_regions
 from ui.rows.health_rows import HealthReportRow
 from ui.services.dashboard import Dashboard
 
@@ -41,6 +42,7 @@ def render_health() -> None:
     if dashboard is None:
         return
     streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
+    render_regions(dashboard)
     streamlit.subheader("Feeds", anchor=False)
     streamlit.fragment(_render_streams, run_every=REFRESH_SECONDS)(dashboard, choose_market(dashboard))
     render_log(dashboard)

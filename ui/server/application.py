@@ -27,6 +27,7 @@ from ui.api import market_routes as market
 from ui.api import metrics_routes as metrics
 from ui.api import notice_routes as notices
 from ui.api import opportunity_routes as opportunities
+from ui.api import region_routes as regions
 from ui.api import risk_routes as risk
 from ui.api import settings_routes as tuning
 from ui.api import sign_in_routes as signing_in
@@ -134,6 +135,7 @@ def _include_routers(app: FastAPI) -> None:
         market,
         notices,
         opportunities,
+        regions,
         risk,
         strategies,
         trades,

@@ -28,6 +28,7 @@ from ui.live.detection_state import detection_state
 from ui.live.latency_histograms import TradeLatencies
 from ui.live.live_snapshot import Ledger, LiveSnapshot
 from ui.live.live_state import KEPT_ARBITRAGES, LiveState
+from ui.live.region_standing import RegionStanding
 from ui.live.session_feeds import feeds_of
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_messages import ledger_message, pulse_message, settings_message, trade_message
@@ -69,6 +70,8 @@ class LiveHub:
         self.broadcaster = Broadcaster(session, self.live_state, reader)
         self.stream_lag = StreamLag(session.session_id)
         self.latencies = TradeLatencies()
+        self.regions = None if session.region is None else RegionStanding(session.region)
+        """None without regions."""
         self._new_opportunities: list[Opportunity] = []
         self._books_changed = asyncio.Event()
         self._totals_changed = asyncio.Event()
@@ -93,6 +96,7 @@ class LiveHub:
             _refresh_on_change(self._read_totals, self._totals_changed, self._totals_seconds, TOTALS_REFRESH_SECONDS),
             poll_forever(self._check_kafka),
             poll_forever(self._check_processes),
+            *(() if self.regions is None else (poll_forever(self._check_regions),)),
             self._pulse(),
         )
 
@@ -148,6 +152,8 @@ class LiveHub:
         if record.topic == TICKS:
             self.live_state.apply_tick(row)
             self.stream_lag.record_tick(record, row)
+            if self.regions is not None:
+                self.regions.apply_row(row)
         elif record.topic == HEALTH:
             self.stream_lag.record_health(record)
         elif record.topic == SPREADS:
@@ -270,6 +276,11 @@ class LiveHub:
     async def _check_processes(self) -> None:
         if self.live_state.sources.mongodb:
             self._detection_process = await detection_process(self._reader)
+
+    async def _check_regions(self) -> None:
+        """Costs nothing: the driver knows its members anyway."""
+        if self.regions is not None and self._reader.place is not None:
+            self.regions.observe(self._reader.place.primary.members, wall_now())
 
     def _update_detection(self) -> None:
         state = detection_state(self._session, self.stream_lag, wall_now(), self._detection_process)

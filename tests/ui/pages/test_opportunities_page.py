@@ -19,7 +19,7 @@ from store.mongo.mongo_store import open_store
 from tests.store.reservation_requests import episode_of, opportunity
 from tests.ui.clients import ANSWER_SECONDS
 from tests.ui.trading import traded
-from ui.api.opportunity_examples import EPISODE, KEPT, PREVIEW, STATISTICS
+from ui.examples.opportunity_examples import EPISODE, KEPT, PREVIEW, STATISTICS
 from ui.page_parts.dom_tables import Cell
 from ui.page_parts.money_cells import Steps
 from ui.panels.opportunities_charts import life_chart, preview_chart, spread_chart

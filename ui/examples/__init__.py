@@ -1,0 +1,1 @@
+"""Example answers of the routes, for the OpenAPI document."""

@@ -1,0 +1,99 @@
+"""Where this page's region stands: the leader, the members of the store, how old prices of other regions are. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from market.time_units import MICROSECONDS
+from store.server.member_states import MemberRole, MemberState
+from streams.mirrored_rows import mirror_lags
+
+WITH_DATA = ("primary", "secondary")
+
+
+@dataclass(frozen=True, slots=True)
+class RegionMember:
+    """The store's member in one region; in `role` since when we saw it so, microseconds UTC.
+
+    `last_write`: of the newest write that it has, as it last said.
+    """
+
+    address: str
+    role: MemberRole
+    since: int
+    last_write: int | None
+
+
+class RegionStanding:
+    """`apply_row` takes rows of `ticks`, `observe` what the driver knows of the store's members."""
+
+    def __init__(self, region: str) -> None:
+        self.region = region
+        self.members: dict[str, RegionMember] = {}
+        """By region; one that was never heard of is missing."""
+        self.leader: str | None = None
+        """The region of the newest primary that was reached; None: there was none yet."""
+        self.leader_since: int | None = None
+        """When we saw it first."""
+        self.primary_lost_since: int | None = None
+        """None: the primary is reached."""
+        self._regions: dict[str, str] = {}
+        """Address → region: a member that does not answer has no tag."""
+        self._newest: dict[str, Mapping[str, Any]] = {}
+        """Other region → what counts of its newest row."""
+
+    def apply_row(self, row: Mapping[str, Any]) -> None:
+        source, received = row.get("region"), row.get("received_time")
+        if source == self.region or not isinstance(source, str) or not isinstance(received, int):
+            return
+        known = self._newest.get(source)
+        if known is None or known["received_time"] < received:
+            self._newest[source] = {"region": source, "received_time": received}
+
+    def mirror_lags(self, now: int) -> dict[str, float]:
+        """Other region → age of its newest row here, seconds; one without rows is missing. `now` by the clock of the
+        market."""
+        lags = mirror_lags(self._newest.values(), self.region, now)
+        return {source: lag / MICROSECONDS for source, lag in lags.items()}
+
+    def observe(self, members: Iterable[MemberState], now: int) -> None:
+        """`now` by the wall clock, microseconds UTC."""
+        primary: str | None = None
+        for member in members:
+            region = member.region or self._regions.get(member.address)
+            if region is None:
+                continue
+            self._regions[member.address] = region
+            self.members[region] = _followed(self.members.get(region), member, now)
+            if member.role == "primary":
+                primary = region
+        if primary is None:
+            self.primary_lost_since = self.primary_lost_since or now
+            return
+        self.primary_lost_since = None
+        if primary != self.leader:
+            self.leader, self.leader_since = primary, now
+
+    def behind(self, region: str) -> float | None:
+        """Seconds by which the newest write of its member is older than the primary's, to the second; None where either
+        is not reached."""
+        own, leading = self.members.get(region), self.members.get(self.leader or "")
+        if own is None or leading is None or self.primary_lost_since is not None or own.role not in WITH_DATA:
+            return None
+        if own.last_write is None or leading.last_write is None:
+            return None
+        return max(0.0, (leading.last_write - own.last_write) / MICROSECONDS)
+
+    def store_age(self, now: int) -> float | None:
+        """Seconds since the newest write that the member beside us has; None where it never said, or is up to date
+        with a primary that is reached. `now` by the wall clock."""
+        own = self.members.get(self.region)
+        if self.primary_lost_since is None or own is None or own.last_write is None:
+            return None
+        return max(0.0, (now - own.last_write) / MICROSECONDS)
+
+
+def _followed(known: RegionMember | None, member: MemberState, now: int) -> RegionMember:
+    since = now if known is None or known.role != member.role else known.since
+    written = member.last_write if known is None else member.last_write or known.last_write
+    return RegionMember(member.address, member.role, since, written)

@@ -1,0 +1,111 @@
+"""The regions of the session as this region's page knows them, and changes of the links between them."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from market.trade.arbitrages import OPEN_STATES, Arbitrage
+from session.carrier_socket import CarrierSilentError, LinkCommandRefusedError, ask_carrier
+from session.clock import wall_now
+from session.link_states import LinkState
+from session.roles import Caller
+from session.session import Session
+from store.errors import StoreError
+from ui.rows.region_rows import RegionLinkRow, RegionsRow, StandingRow, link_rows, region_rows, standing_row
+from ui.services.change_audit import auditing
+from ui.services.dashboard import Dashboard
+
+CHANGE = "links.change"
+"""The action in the audit log."""
+MAX_OPEN = 500
+ANSWER_SECONDS = 2.0
+"""For the store; without its answer the rest is shown."""
+NO_REGIONS = "This session has no regions."
+LINKS_AS_THEY_ARE = (
+    "The links between its regions are as they are: this session has no carrier that delays or cuts them."
+)
+
+
+@dataclass(slots=True)
+class LinksFixedError(Exception):
+    """The links cannot be changed here, or not now; `why` in a sentence."""
+
+    why: str
+
+
+async def standing_now(dashboard: Dashboard) -> StandingRow | None:
+    """Asks nobody; None without regions."""
+    standing = dashboard.hub.regions
+    return None if standing is None else standing_row(standing, wall_now(), dashboard.session.clock().now())
+
+
+async def regions_now(dashboard: Dashboard) -> RegionsRow | None:
+    """None without regions."""
+    standing, seen, session = dashboard.hub.regions, await standing_now(dashboard), dashboard.session
+    if standing is None or seen is None:
+        return None
+    open_arbitrages, (links, unknown) = await asyncio.gather(_open_arbitrages(dashboard), _links(session))
+    groups = dashboard.hub.live_state.ledger.totals.groups
+    return RegionsRow(
+        **seen,
+        regions=region_rows(session, standing, seen["mirror_lags"], open_arbitrages, groups),
+        links=link_rows(links, session.regions),
+        links_unknown=unknown,
+    )
+
+
+async def change_links(dashboard: Dashboard, command: str, caller: Caller) -> list[RegionLinkRow]:
+    """Carry out one command of `arbitrage region`; returns the links after it.
+
+    Raises LinksFixedError, LinkCommandRefusedError, CarrierSilentError, StoreError.
+    """
+    standing = dashboard.hub.regions
+    if standing is not None and standing.primary_lost_since is not None:
+        raise LinksFixedError(
+            f"Region {standing.region} does not reach MongoDB's primary, so the change could not be recorded: use the "
+            "page of another region, or `arbitrage region` in a terminal."
+        )
+    async with auditing(dashboard, caller, CHANGE, command) as note:
+        home = carrier_home(dashboard.session)
+        before = await asyncio.to_thread(ask_carrier, home, "state")
+        after = await asyncio.to_thread(ask_carrier, home, command)
+        note.before, note.after = _differing(before.links, after.links), _differing(after.links, before.links)
+        return link_rows(after.links, dashboard.session.regions)
+
+
+def carrier_home(session: Session) -> Path:
+    """Where the carrier of a paper session takes commands. Raises LinksFixedError where there is none."""
+    if session.mode != "paper":
+        raise LinksFixedError("Only a paper session has links that can be changed.")
+    if session.carrier_home is None:
+        raise LinksFixedError(LINKS_AS_THEY_ARE if session.regions else NO_REGIONS)
+    return session.carrier_home
+
+
+async def _open_arbitrages(dashboard: Dashboard) -> Sequence[Arbitrage] | None:
+    with suppress(StoreError, TimeoutError):
+        async with asyncio.timeout(ANSWER_SECONDS):
+            return (await dashboard.reader.arbitrages(OPEN_STATES, None, MAX_OPEN)).items
+    return None
+
+
+async def _links(session: Session) -> tuple[tuple[LinkState, ...], str | None]:
+    """The links, and why there are none."""
+    if session.carrier_home is None:
+        return (), LINKS_AS_THEY_ARE
+    try:
+        return (await asyncio.to_thread(ask_carrier, session.carrier_home, "state")).links, None
+    except (CarrierSilentError, LinkCommandRefusedError) as error:
+        return (), f"Not known: {error}"
+
+
+def _differing(links: Iterable[LinkState], others: Iterable[LinkState]) -> dict[str, str]:
+    """Direction → condition, of those links that are otherwise among the others."""
+    known = {(other.source, other.target): other.condition for other in others}
+    return {
+        f"{link.source}>{link.target}": link.condition
+        for link in links
+        if known.get((link.source, link.target)) != link.condition
+    }
