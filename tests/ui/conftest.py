@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -14,6 +13,7 @@ from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from tests.store.reservation_requests import open_books
 from tests.ui.clients import client_of
+from tests.ui.loop_thread import loop_in_a_thread
 from tests.ui.samples import SETTINGS
 from tests.ui.session_database import session_database
 from tests.ui.waiting import until
@@ -59,20 +59,6 @@ def key(session: Session) -> str:
     return ensure_api_key(session.home).read_text().strip()
 
 
-@contextmanager
-def _loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
-    """As in the process: scripts run in threads beside the server's loop."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
-        yield loop
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
 async def _prepare(session: Session) -> None:
     async with await open_store(session) as store:
         await open_books(store, SETTINGS)
@@ -93,7 +79,7 @@ def dashboard(tmp_path: Path, mongodb_uri: str) -> Iterator[Dashboard]:
                 is_up.set()
                 await end.wait()
 
-    with _loop_in_a_thread() as loop:
+    with loop_in_a_thread() as loop:
         serving = asyncio.run_coroutine_threadsafe(serve(), loop)
         assert is_up.wait(STARTED_SECONDS)
         yield running()

@@ -46,12 +46,15 @@ with listening(home) as listener:
 
 
 class RecordedAudit(MongoAudit):
-    """Entries as they ended, by their order; `is_away`: nothing can be recorded."""
+    """Entries as they ended, by their order. `is_away`: nothing can be recorded; `may_end`: no end is, before it is
+    set."""
 
     def __init__(self) -> None:
         super().__init__(database_of(connect(f"mongodb://{NOWHERE}"), "unused"))
         self.entries: dict[str, AuditEntry] = {}
         self.is_away = False
+        self.may_end = asyncio.Event()
+        self.may_end.set()
 
     async def begin(self, entry: AuditEntry) -> AuditEntry:
         if self.is_away:
@@ -67,6 +70,7 @@ class RecordedAudit(MongoAudit):
         after: Mapping[str, object],
         reason: str = "",
     ) -> None:
+        await self.may_end.wait()
         begun = self.entries[entry_id]
         self.entries[entry_id] = replace(begun, outcome=outcome, before=before, after=after, reason=reason)
 

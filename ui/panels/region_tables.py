@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import tzinfo
 
+from market.time_units import MICROSECONDS
 from session.labels import exchange_name
 from session.number_format import count_text, duration
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
@@ -27,7 +28,7 @@ def standing_words(row: StandingRow, zone: tzinfo) -> str:
     if row["store_age"] is not None:
         parts.append(f"the store's newest write here is {duration(row['store_age'])} old")
     if row["mirror_lags"]:
-        ages = (f"{name} {duration(max(0.0, lag))}" for name, lag in sorted(row["mirror_lags"].items()))
+        ages = (f"{name} {duration(lag)}" for name, lag in sorted(row["mirror_lags"].items()))
         parts.append(f"newest prices of others here: {', '.join(ages)} old")
     return " · ".join(parts)
 
@@ -39,7 +40,7 @@ def _leader_words(row: StandingRow, zone: tzinfo) -> str:
         return f"no primary of MongoDB is reached since {moment(lost, zone)}{last}: nothing new is opened from here"
     if leader is None or row["leader_since"] is None:
         return "the leader is not known yet"
-    return f"leader {leader}, seen for {_rough((row['now'] - row['leader_since']) / 1_000_000)}"
+    return f"leader {leader}, seen for {duration((row['now'] - row['leader_since']) / MICROSECONDS)}"
 
 
 def regions_table(row: RegionsRow, zone: tzinfo) -> str:
@@ -98,7 +99,7 @@ def _region_line(one: RegionRow, row: RegionsRow, zone: tzinfo) -> Line:
         UNKNOWN if member is None else ROLES.get(member["role"], Cell(member["role"])),
         UNKNOWN if member is None else moment(member["since"], zone),
         _behind(member),
-        UNKNOWN if one["mirror_lag"] is None else f"{duration(max(0.0, one['mirror_lag']))} old",
+        UNKNOWN if one["mirror_lag"] is None else f"{duration(one['mirror_lag'])} old",
         UNKNOWN if one["in_flight"] is None else count_text(one["in_flight"], "order"),
         f"{one['trades']:,}",
     ]
@@ -119,8 +120,3 @@ def _behind(member: MemberRow | None) -> Cell | str:
         return Cell("is the primary", "quiet")
     behind = member["behind"]
     return f"≤ {A_SECOND:g} s" if behind <= A_SECOND else Cell(f"{behind:g} s", "differs")
-
-
-def _rough(seconds: float) -> str:
-    minutes = int(seconds // 60)
-    return count_text(minutes, "minute") if minutes else count_text(int(seconds), "second")

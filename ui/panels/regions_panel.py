@@ -18,7 +18,7 @@ PLACE = "regions"
 REFRESH_SECONDS = 3.0
 NO_ANSWER = "The regions did not answer in time. Try again in a moment."
 CONSEQUENCES = (
-    "All its links are cut, both ways; packets under way are lost. It opens nothing new, follows the orders that it has "
+    "All its links are cut, both ways; packets under way are lost. It opens nothing new, follows the orders that it "
     "sent to their end and books them after healing. If it is the leader, another region leads within seconds."
 )
 

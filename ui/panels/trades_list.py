@@ -1,6 +1,6 @@
 """The lower half of Trades & P&L: arbitrages or fills, filtered and paged, as files, and the details of one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, tzinfo
 from typing import Literal, get_args
 from urllib.parse import urlencode
@@ -11,16 +11,18 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Strategy
 from session.labels import ROLES, STRATEGIES, exchange_name, pair_name, reason_name, state_name
 from session.number_format import UNKNOWN, bps
+from session.session import Session
 from store.errors import CursorError, StoreError
 from store.queries.trade_history import BookedFill, TradeFilter
 from store.server.page_reader import Page
-from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
+from ui.page_parts.dom_tables import Cell, Head, Line, numbers, table, words
 from ui.page_parts.market_choice import MarketChoice
 from ui.page_parts.money_cells import Steps, money_cell, quote_of, steps_of
 from ui.page_parts.page_times import moment, moment_cell, shown_zone, zone_word
 from ui.page_parts.page_turning import Paging, paging
 from ui.panels.trades_detail import render_detail
 from ui.panels.trades_figures import NO_STORE
+from ui.rows.region_rows import exchange_regions
 from ui.services.dashboard import Dashboard
 from ui.services.session_markets import base_of
 
@@ -42,6 +44,8 @@ FILL_HEADS = (
     *numbers("Price", "Amount", "Cost", "Fee"),
     *words("State", "Arbitrage"),
 )
+LOCATION = Head("Location")
+"""The last column in a session of regions: where the bots are that trade."""
 
 
 def render_list(dashboard: Dashboard, market: MarketChoice) -> None:
@@ -122,12 +126,16 @@ def _render_page(
     if kind == "Fills":
         fills: Page[BookedFill] = dashboard.answer(history.fills(wanted, cursor, ROWS))
         lines = fill_lines(fills.items, zone, steps_of(dashboard.session.markets))
-        place.html(table("Fills, newest first", FILL_HEADS, lines, "No matches."))
+        exchanges = [(one.fill.exchange,) for one in fills.items]
+        heads, lines = located(dashboard.session, FILL_HEADS, lines, exchanges)
+        place.html(table("Fills, newest first", heads, lines, "No matches."))
         _choose(dashboard, list(dict.fromkeys(one.arbitrage_id for one in fills.items)), {}, zone)
         return fills.next_cursor
     page: Page[Arbitrage] = dashboard.answer(history.arbitrages(wanted, cursor, ROWS))
     rows = arbitrage_lines(page.items, zone, steps_of(dashboard.session.markets))
-    place.html(table("Arbitrages, newest first", ARBITRAGE_HEADS, rows, "No matches."))
+    pairs = [(one.opportunity.buy.exchange, one.opportunity.sell.exchange) for one in page.items]
+    heads, rows = located(dashboard.session, ARBITRAGE_HEADS, rows, pairs)
+    place.html(table("Arbitrages, newest first", heads, rows, "No matches."))
     titles = {one.arbitrage_id: _title(one, zone) for one in page.items}
     _choose(dashboard, list(titles), titles, zone)
     return page.next_cursor
@@ -201,6 +209,18 @@ def fill_lines(fills: Sequence[BookedFill], zone: tzinfo, steps: Steps) -> list[
         ]
         for one in fills
     ]
+
+
+def located(
+    session: Session, heads: tuple[Head, ...], lines: Sequence[Line], exchanges: Iterable[Sequence[str]]
+) -> tuple[tuple[Head, ...], list[Line]]:
+    """With the column `LOCATION`: the region of the bot of each line's exchanges, buy → sell, one alone where both are
+    the same. Without regions everything stays as it is."""
+    if not session.regions:
+        return heads, list(lines)
+    regions = exchange_regions(session)
+    places = (dict.fromkeys(regions.get(exchange, UNKNOWN) for exchange in pair) for pair in exchanges)
+    return (*heads, LOCATION), [[*line, " → ".join(place)] for line, place in zip(lines, places, strict=True)]
 
 
 def _arbitrage_line(one: Arbitrage, zone: tzinfo, steps: Steps) -> Line:

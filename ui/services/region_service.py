@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
 from session.carrier_socket import CarrierSilentError, LinkCommandRefusedError, ask_carrier
 from session.clock import wall_now
-from session.link_states import LinkState
+from session.link_states import CarrierState, LinkState
 from session.roles import Caller
 from session.session import Session
 from store.errors import StoreError
@@ -56,10 +57,14 @@ async def regions_now(dashboard: Dashboard) -> RegionsRow | None:
     )
 
 
-async def change_links(dashboard: Dashboard, command: str, caller: Caller) -> list[RegionLinkRow]:
+async def change_links(
+    dashboard: Dashboard, command: str, caller: Caller, seconds: float = ANSWER_SECONDS
+) -> list[RegionLinkRow]:
     """Carry out one command of `arbitrage region`; returns the links after it.
 
-    Raises LinksFixedError, LinkCommandRefusedError, CarrierSilentError, StoreError.
+    A cut may take the store away from this page, so the end of the change is waited for in the audit log for `seconds`
+    at the most, and written when the store answers again. Raises LinksFixedError, LinkCommandRefusedError,
+    CarrierSilentError, StoreError.
     """
     standing = dashboard.hub.regions
     if standing is not None and standing.primary_lost_since is not None:
@@ -67,12 +72,36 @@ async def change_links(dashboard: Dashboard, command: str, caller: Caller) -> li
             f"Region {standing.region} does not reach MongoDB's primary, so the change could not be recorded: use the "
             "page of another region, or `arbitrage region` in a terminal."
         )
+    answer: asyncio.Future[CarrierState] = asyncio.get_running_loop().create_future()
+    recording = asyncio.create_task(_recorded_change(dashboard, command, caller, answer))
+    _recording.add(recording)
+    recording.add_done_callback(_recording.discard)
+    either: set[asyncio.Future[Any]] = {recording, answer}
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        # nothing may change after whoever asked has given up
+        if not answer.done():
+            recording.cancel()
+    if not answer.done():
+        await recording
+    await asyncio.wait({recording}, timeout=seconds)
+    return link_rows(answer.result().links, dashboard.session.regions)
+
+
+async def _recorded_change(
+    dashboard: Dashboard, command: str, caller: Caller, answer: "asyncio.Future[CarrierState]"
+) -> None:
     async with auditing(dashboard, caller, CHANGE, command) as note:
         home = carrier_home(dashboard.session)
         before = await asyncio.to_thread(ask_carrier, home, "state")
         after = await asyncio.to_thread(ask_carrier, home, command)
         note.before, note.after = _differing(before.links, after.links), _differing(after.links, before.links)
-        return link_rows(after.links, dashboard.session.regions)
+        answer.set_result(after)
+
+
+_recording: set["asyncio.Task[None]"] = set()
+"""Nobody else may hold a change whose end is not recorded yet."""
 
 
 def carrier_home(session: Session) -> Path:

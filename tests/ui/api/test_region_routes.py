@@ -8,13 +8,16 @@ import httpx
 import pytest
 
 from session.clock import wall_now
+from session.roles import Caller
 from tests.ui.clients import client_of
 from tests.ui.regional_dashboard import AuditingReader, application_of, carrier, dashboard_at, regional_session, seen
 from tests.ui.samples import session_of
+from tests.ui.waiting import until
 from ui.api import region_routes
 from ui.auth.api_keys import digest_of, ensure_api_key, new_key
 from ui.auth.key_store import StoredKey, add_key
 from ui.services.dashboard import Dashboard
+from ui.services.region_service import change_links
 
 LINKS = "/api/regions/links"
 
@@ -119,6 +122,25 @@ async def test_what_cannot_be_recorded_is_not_done(rest: httpx.AsyncClient, read
     reader.recorded.is_away = True
     assert (await rest.post(LINKS, json={"command": "cut jp"})).status_code == 503
     assert cut_ways((await rest.get("/api/regions")).json()["links"]) == []
+
+
+async def test_a_cut_that_takes_the_store_away_is_answered_and_recorded_later(
+    rest: httpx.AsyncClient, regional: Dashboard, reader: AuditingReader
+) -> None:
+    reader.recorded.may_end.clear()
+    operator = Caller("owner", "operator", "key", "127.0.0.1")
+    links = await change_links(regional, "cut eu", operator, seconds=0)
+    assert [f"{link['source']}>{link['target']}" for link in links if link["is_cut"]] == [
+        "us>eu",
+        "eu>us",
+        "eu>jp",
+        "jp>eu",
+    ]
+    entries = reader.recorded.entries
+    assert list(entries.values())[-1].outcome == "started"
+    reader.recorded.may_end.set()
+    await until(lambda: list(entries.values())[-1].outcome == "done")
+    await rest.post(LINKS, json={"command": "heal"})
 
 
 async def asked(home: Path, reader: AuditingReader, **changes: object) -> tuple[httpx.Response, httpx.Response]:
