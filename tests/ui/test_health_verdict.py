@@ -7,7 +7,9 @@ import pytest
 
 from tests.ui.health_reports import detection, feed, part, partition, query, report
 from tests.ui.samples import session_of
-from ui.services.health_verdict import summary_of, verdict_of, with_findings
+from ui.live.region_standing import RegionMember
+from ui.rows.region_rows import StandingRow
+from ui.services.health_verdict import RegionsSeen, summary_of, verdict_of, with_findings
 
 
 def found(tmp_path: Path, **changes: Any) -> list[tuple[str, str]]:
@@ -102,3 +104,55 @@ def test_a_setting_is_named_as_its_field_is(tmp_path: Path) -> None:
     changes = {"queries": [query("spreads", batch_age=90.0)]}
     (finding,) = with_findings(report(**changes), session_of(tmp_path), None)
     assert "“Minimum share of the last 10 s above it (0: off)”" in finding["todo"]
+
+
+NOW = 100_000_000
+UP = RegionMember("a:1", "primary", 0, NOW)
+AWAY = RegionMember("b:1", "unreachable", NOW - 7_000_000, NOW - 9_000_000)
+
+
+def regions_seen(
+    lost_since: int | None = None, age: float | None = None, lags: dict[str, float] | None = None, eu: RegionMember = UP
+) -> RegionsSeen:
+    row = StandingRow(
+        now=NOW,
+        region="us",
+        leader="us",
+        leader_since=0,
+        primary_lost_since=lost_since,
+        store_age=age,
+        mirror_lags=lags or {},
+    )
+    return RegionsSeen(row, {"us": UP, "eu": eu})
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        (regions_seen(), []),
+        (regions_seen(lost_since=NOW - 1_000_000), []),
+        (
+            regions_seen(lost_since=NOW - 14_000_000, age=15.0, eu=AWAY),
+            [
+                "mongodb: Its primary has not been reached from here for 14 s: nothing new is opened, and what the "
+                "store shows here is 15 s old."
+            ],
+        ),
+        (regions_seen(eu=AWAY), ["store of eu: It has not answered for 7 s."]),
+        (
+            regions_seen(lags={"eu": 0.4, "jp": 17.2}),
+            ["prices of jp: The newest one that has arrived here is 17 s old: they are not traded on from here."],
+        ),
+    ],
+)
+def test_a_region_that_is_cut_off_is_named_with_how_old_things_are(
+    tmp_path: Path, seen: RegionsSeen, expected: list[str]
+) -> None:
+    findings = with_findings(report(), session_of(tmp_path), None, seen)
+    assert [f"{finding['part']}: {finding['what']}" for finding in findings] == expected
+
+
+def test_without_mongodb_its_regions_are_no_finding_of_their_own(tmp_path: Path) -> None:
+    away = report(sources={"kafka": True, "mongodb": False})
+    findings = with_findings(away, session_of(tmp_path), None, regions_seen(lost_since=1))
+    assert [finding["part"] for finding in findings] == ["mongodb"]

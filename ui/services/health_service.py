@@ -29,7 +29,8 @@ from ui.rows.health_rows import (
     topic_rows,
 )
 from ui.rows.market_rows import SourcesRow
-from ui.services.health_verdict import summary_of, verdict_of, with_findings
+from ui.rows.region_rows import standing_row
+from ui.services.health_verdict import RegionsSeen, summary_of, verdict_of, with_findings
 from ui.stream.live_hub import LiveHub
 
 Answer = TypeVar("Answer")
@@ -109,7 +110,11 @@ class HealthService:
             processes=[part_row(process) for process in processes],
             clients={"clients": hub.broadcaster.pages, "resynchronisations": hub.broadcaster.resynchronisations},
         )
-        report["findings"] = with_findings(report, self._session, hub.settings)
+        standing = hub.regions
+        regions = None
+        if standing is not None:
+            regions = RegionsSeen(standing_row(standing, now, market_now), standing.members)
+        report["findings"] = with_findings(report, self._session, hub.settings, regions)
         report["verdict"] = verdict_of(report["findings"])
         report["summary"] = summary_of(report["findings"])
         return report

@@ -3,13 +3,15 @@
 Follow-up effects are left out: without Kafka, detection gets no finding of its own.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from market.decide.settings import Settings
 from session.labels import part_name
 from session.lag import WINDOW_BATCH_SECONDS
 from session.number_format import count_text
 from session.session import Session
+from ui.live.region_standing import RegionMember
 from ui.rows.health_rows import (
     DASHBOARD,
     FeedHealthRow,
@@ -20,6 +22,7 @@ from ui.rows.health_rows import (
     Severity,
     Verdict,
 )
+from ui.rows.region_rows import StandingRow
 from ui.services.settings_fields import setting_label
 
 SLOW_PROBE_SECONDS = 3.0
@@ -36,6 +39,11 @@ FRESH_RESTART_MICROSECONDS = 300_000_000
 MAX_LAG = {"ticks": 20_000, "opportunities": 2_000, "spreads": 2_000, "health": 2_000}
 """Rows; seconds of a busy market."""
 
+LOST_PRIMARY_MICROSECONDS = 2_000_000
+"""After a start it takes a moment until a member is asked."""
+OLD_PRICES_SECONDS = 5.0
+"""Feeds write each second, and mirrors need a round trip."""
+
 LOOK_AT_LOG = "Read its log at the bottom of this page."
 STARTED_AGAIN = "It is restarted automatically; if it does not come back, read its log at the bottom of this page."
 WAIT_FOR_BATCH = (
@@ -45,12 +53,24 @@ WAIT_FOR_BATCH = (
 CEP_AGAIN = "Spark may be starting, which takes up to a minute; if it lasts, read the log of cep."
 
 
-def with_findings(report: HealthReportRow, session: Session, settings: Settings | None) -> list[FindingRow]:
-    """What is failing first."""
+@dataclass(frozen=True, slots=True)
+class RegionsSeen:
+    """`members`: by region."""
+
+    row: StandingRow
+    members: Mapping[str, RegionMember]
+
+
+def with_findings(
+    report: HealthReportRow, session: Session, settings: Settings | None, regions: RegionsSeen | None = None
+) -> list[FindingRow]:
+    """What is failing first. `regions`: in a session of regions."""
     sources, has_kafka = report["sources"], _has_kafka(report)
     found = [*_sources(report), *_processes(report)]
     if sources["mongodb"]:
         found += [*_feeds(report, session, settings), *_change_streams(report)]
+    if sources["mongodb"] and regions is not None:
+        found += _regions(regions)
     if has_kafka and not _is_off("cep", report["processes"]):
         found += [*_detection(report), *_queries(report)]
     if has_kafka and not _is_off("publisher", report["processes"]):
@@ -220,6 +240,25 @@ def _change_streams(report: HealthReportRow) -> Iterator[FindingRow]:
         elif (row["lag"] or 0.0) > SLOW_CHANGES_SECONDS:
             what = f"Its change stream lags {row['lag']:.0f} s behind MongoDB."
             yield _finding("warning", reader, what, "MongoDB or this machine may be overloaded: check their load.")
+
+
+def _regions(regions: RegionsSeen) -> Iterator[FindingRow]:
+    now, lost, age = regions.row["now"], regions.row["primary_lost_since"], regions.row["store_age"]
+    if lost is not None and now - lost > LOST_PRIMARY_MICROSECONDS:
+        old = "" if age is None else f", and what the store shows here is {age:.0f} s old"
+        what = f"Its primary has not been reached from here for {(now - lost) / 1e6:.0f} s: nothing new is opened{old}."
+        yield _finding(
+            "failing", "mongodb", what, "Heal the links of this region; if none is cut, wait for an election."
+        )
+    elif lost is None:
+        for region, member in regions.members.items():
+            if member.role == "unreachable":
+                what = f"It has not answered for {(now - member.since) / 1e6:.0f} s."
+                yield _finding("warning", f"store of {region}", what, "It catches up by itself; see Regions below.")
+    for region, lag in regions.row["mirror_lags"].items():
+        if lag > OLD_PRICES_SECONDS:
+            what = f"The newest one that has arrived here is {lag:.0f} s old: they are not traded on from here."
+            yield _finding("warning", f"prices of {region}", what, "The mirror goes on by itself; see Regions below.")
 
 
 def _is_off(name: str, processes: Iterable[PartRow]) -> bool:

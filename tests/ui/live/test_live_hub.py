@@ -18,16 +18,16 @@ from session.clock import wall_now
 from session.lag import QueryProgress
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore
-from store.queries.trade_reader import TradeReader
+from store.queries.trade_reader import TradeReader, open_reader
 from store.server.mongo_client import connect
 from streams.message_format import opportunity_of, row_of
 from streams.query_progress import progress_row
 from streams.records import Record
 from streams.topics import HEALTH, OPPORTUNITIES
 from tests.bots.opportunity_rows import opportunity_row
-from tests.market.samples import USD_MARKET
+from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.reservation_requests import episode_of, filled, opportunity
-from tests.ui.samples import MARKETS, NOWHERE, SETTINGS, arbitrage, mark, quote, record, session_of
+from tests.ui.samples import MARKETS, NOWHERE, SETTINGS, START, arbitrage, mark, quote, record, session_of
 from tests.ui.trading import traded
 from tests.ui.waiting import until
 from ui.stream.live_clients import QUEUED_MESSAGES, LiveClient
@@ -300,3 +300,20 @@ async def test_other_sessions_are_not_shown(following: LiveHub, session: Session
     own = await traded(store, opportunity("own", 2))
     await until(lambda: bool(following.live_state.snapshot().arbitrages))
     assert [one.arbitrage_id for one in following.live_state.snapshot().arbitrages] == [own.arbitrage_id]
+
+
+async def test_rows_of_other_regions_are_noted_and_members_followed_in_a_session_of_regions_alone(
+    tmp_path: Path,
+) -> None:
+    session = replace(session_of(tmp_path), regions=("us", "eu"), region="us")
+    reader = await open_reader(session)
+    hub = LiveHub(session, reader)
+    assert hub.regions is not None
+    hub.apply_records([record(quote(market, "100", "102")) for market in (USD_MARKET, EUR_MARKET)])
+    assert hub.regions.mirror_lags(START + 1_500_000) == {"eu": 1.5}
+    following = asyncio.create_task(hub.run())
+    await until(lambda: hub.regions is not None and hub.regions.primary_lost_since is not None)
+    following.cancel()
+    await asyncio.gather(following, return_exceptions=True)
+    assert LiveHub(session_of(tmp_path), reader).regions is None
+    await reader.close()
