@@ -102,7 +102,7 @@ class TradeReader:
         """`place`: in a session of several regions. What can be changed is read at the primary even then."""
         self._client = client
         self.place = place
-        primary = database_of(client, database)
+        self._primary = primary = database_of(client, database)
         self._database = primary if place is None else read_nearby(primary, place.region)
         self._session_id = session_id
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
@@ -126,7 +126,8 @@ class TradeReader:
         self._client.close()
 
     async def settings_history(self, cursor: str | None, limit: int) -> Page[SettingsVersion]:
-        return await read_page(self._database, SETTINGS_VERSIONS, version_of, {}, cursor, limit)
+        """At the primary: the log must lack no version."""
+        return await read_page(self._primary, SETTINGS_VERSIONS, version_of, {}, cursor, limit)
 
     async def opportunities(self, cursor: str | None, limit: int) -> Page[Opportunity]:
         return await read_page(self._database, OPPORTUNITIES, opportunity_of, self._of_session, cursor, limit)
@@ -243,7 +244,8 @@ class TradeReader:
         """First None, once nothing that follows can be missed; then each change, at least once.
 
         Goes on by itself after a lost connection. Raises HistoryLostError where changes in between are gone: watch
-        again, and read what there is.
+        again, and read what there is. In a session of regions it is of one member; where reads then come from another,
+        since the one in the region is away, they may lack for a moment what was before it.
         """
         pipeline = [_of_collections(ARBITRAGES, SETTINGS)]
         async with ChangeFollower(self._database, pipeline, progress=self.change_progress) as changes:
