@@ -15,13 +15,13 @@ from ui.live.region_standing import RegionStanding
 from ui.rows.region_rows import exchange_regions, link_rows, region_rows, standing_row, trades_in
 
 SECOND = 1_000_000
+REGIONS = ("us", "eu", "jp")
 NONE = profit_from("USD", {})
 PLACES = {"alpha": "us", "beta": "eu", "gamma": "eu"}
 
 
 def regional_session(home: Path) -> Session:
-    regions = ("us", "eu", "jp")
-    return replace(session_of(home), regions=regions, region="eu", markets=MARKETS)
+    return replace(session_of(home), regions=REGIONS, region="eu", markets=MARKETS)
 
 
 def group(exchange: str, pair: str, involved: int, arbitrages: int) -> ProfitGroup:
@@ -48,7 +48,7 @@ def test_an_arbitrage_counts_once_in_each_region_that_it_had_an_order_in(
 
 
 def test_a_region_has_its_exchanges_member_lag_and_what_is_in_flight(tmp_path: Path) -> None:
-    session, standing = regional_session(tmp_path), RegionStanding("eu")
+    session, standing = regional_session(tmp_path), RegionStanding("eu", REGIONS)
     standing.observe([MemberState("a:1", "primary", "us", SECOND), MemberState("b:1", "secondary", "eu", SECOND)], 5)
     granted = arbitrage()
     buy, sell = granted.legs
@@ -69,7 +69,7 @@ def test_a_region_has_its_exchanges_member_lag_and_what_is_in_flight(tmp_path: P
 
 
 def test_what_is_in_flight_is_not_known_without_the_store(tmp_path: Path) -> None:
-    rows = region_rows(regional_session(tmp_path), RegionStanding("eu"), {}, None, ())
+    rows = region_rows(regional_session(tmp_path), RegionStanding("eu", REGIONS), {}, None, ())
     assert [row["in_flight"] for row in rows] == [None, None, None]
 
 
@@ -87,7 +87,7 @@ def test_the_observers_links_are_not_shown() -> None:
 
 
 def test_a_standing_says_how_old_prices_of_others_are() -> None:
-    standing = RegionStanding("eu")
+    standing = RegionStanding("eu", REGIONS)
     standing.apply_row({"region": "us", "received_time": 3 * SECOND})
     assert standing_row(standing, 9, 5 * SECOND) == {
         "now": 9,

@@ -27,8 +27,10 @@ class RegionMember:
 class RegionStanding:
     """`apply_row` takes rows of `ticks`, `observe` what the driver knows of the store's members."""
 
-    def __init__(self, region: str) -> None:
+    def __init__(self, region: str, others: Iterable[str]) -> None:
+        """`others`: the regions that prices come from beside the own one."""
         self.region = region
+        self._others = frozenset(others) - {region}
         self.members: dict[str, RegionMember] = {}
         """By region; one that was never heard of is missing."""
         self.leader: str | None = None
@@ -40,11 +42,11 @@ class RegionStanding:
         self._regions: dict[str, str] = {}
         """Address → region: a member that does not answer has no tag."""
         self._newest: dict[str, Mapping[str, Any]] = {}
-        """Other region → what counts of its newest row."""
+        """Other region → what counts of its newest row. The log also has rows of earlier sessions, of other regions."""
 
     def apply_row(self, row: Mapping[str, Any]) -> None:
         source, received = row.get("region"), row.get("received_time")
-        if source == self.region or not isinstance(source, str) or not isinstance(received, int):
+        if not isinstance(source, str) or source not in self._others or not isinstance(received, int):
             return
         known = self._newest.get(source)
         if known is None or known["received_time"] < received:

@@ -94,7 +94,7 @@ def _region_line(one: RegionRow, row: RegionsRow, zone: tzinfo) -> Line:
     return [
         f"{one['name']} (this page)" if one["is_own"] else one["name"],
         _deciding(one, row),
-        ", ".join(map(exchange_name, one["exchanges"])) or Cell("none: it only votes", "quiet"),
+        ", ".join(map(exchange_name, one["exchanges"])) or Cell("none", "quiet"),
         network_of(one["name"], row["links"]),
         UNKNOWN if member is None else ROLES.get(member["role"], Cell(member["role"])),
         UNKNOWN if member is None else moment(member["since"], zone),

@@ -29,13 +29,13 @@ def render_region_line() -> None:
         dashboard = running()
     except UiError:
         return
-    if dashboard.hub.regions is not None and signed_in(dashboard) is not None:
+    if dashboard.session.regions and signed_in(dashboard) is not None:
         streamlit.fragment(_render_line, run_every=REFRESH_SECONDS)(dashboard)
 
 
 def render_regions(dashboard: Dashboard) -> None:
     """A fragment with automatic refresh; nothing without regions."""
-    if dashboard.hub.regions is not None:
+    if dashboard.session.regions:
         streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
 
 

@@ -32,7 +32,7 @@ class RegionRow(TypedDict):
     """`member` is null where none was heard of yet. `mirror_lag`: age of the newest price of this region that arrived
     here; null for the own one, and where none arrived. `in_flight`: orders that its bots may send or have sent, and
     that nothing was booked of yet; null where the store does not answer. `trades`: arbitrages of this session with an
-    order in the region that have ended."""
+    order in the region that have ended with a profit or a loss."""
 
     name: str
     is_own: bool
@@ -118,7 +118,7 @@ def exchange_regions(session: Session) -> dict[str, str]:
 
 
 def trades_in(region: str, places: Mapping[str, str], groups: Iterable[ProfitGroup]) -> int:
-    """Ended arbitrages with an order in the region; one with both orders there counts once."""
+    """Arbitrages with an order in the region that have ended; one with both orders there counts once."""
     count = 0
     for group in groups:
         if places.get(group.exchange) == region:

@@ -70,7 +70,8 @@ class LiveHub:
         self.broadcaster = Broadcaster(session, self.live_state, reader)
         self.stream_lag = StreamLag(session.session_id)
         self.latencies = TradeLatencies()
-        self.regions = None if session.region is None else RegionStanding(session.region)
+        priced = (market.region for market in session.markets if market.region in session.regions)
+        self.regions = None if session.region is None else RegionStanding(session.region, priced)
         """None without regions."""
         self._new_opportunities: list[Opportunity] = []
         self._books_changed = asyncio.Event()

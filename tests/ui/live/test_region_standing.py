@@ -8,6 +8,7 @@ from store.server.member_states import MemberRole, MemberState
 from ui.live.region_standing import RegionMember, RegionStanding
 
 SECOND = 1_000_000
+REGIONS = ("us", "eu", "jp")
 ADDRESSES = {"us": "a:1", "eu": "b:1", "jp": "c:1"}
 
 
@@ -23,7 +24,7 @@ def members(*roles: MemberRole, written: Sequence[int] = (10, 10, 10)) -> list[M
 
 def standing_after(*seen: list[MemberState], region: str = "us") -> RegionStanding:
     """One observation a second, the first at second 0."""
-    standing = RegionStanding(region)
+    standing = RegionStanding(region, REGIONS)
     for second, observed in enumerate(seen):
         standing.observe(observed, second * SECOND)
     return standing
@@ -34,7 +35,7 @@ def test_the_leader_is_the_region_of_the_newest_primary_since_it_was_seen_first(
     eu_leads = members("secondary", "primary", "secondary")
     seen = [nobody, us_leads, us_leads, nobody, nobody, eu_leads, eu_leads]
     found = []
-    standing = RegionStanding("jp")
+    standing = RegionStanding("jp", REGIONS)
     for second, observed in enumerate(seen, 1):
         standing.observe(observed, second)
         found.append((standing.leader, standing.leader_since, standing.primary_lost_since))
@@ -86,12 +87,12 @@ def test_the_store_has_an_age_only_while_the_primary_is_not_reached() -> None:
 
 
 def test_a_store_that_was_never_heard_of_has_no_age() -> None:
-    assert RegionStanding("us").store_age(SECOND) is None
+    assert RegionStanding("us", REGIONS).store_age(SECOND) is None
 
 
 def test_the_newest_row_of_each_other_region_gives_the_lag() -> None:
-    standing = RegionStanding("us")
-    rows = [("us", 10), ("eu", 5), ("jp", 4), ("eu", 9), ("eu", 7), (None, 8), ("jp", None)]
+    standing = RegionStanding("us", REGIONS)
+    rows = [("us", 10), ("eu", 5), ("jp", 4), ("eu", 9), ("eu", 7), (None, 8), ([], 8), ("jp", None), ("of before", 9)]
     for region, second in rows:
         standing.apply_row({"region": region, "received_time": second and second * SECOND})
     assert standing.mirror_lags(10 * SECOND) == {"eu": 1.0, "jp": 6.0}

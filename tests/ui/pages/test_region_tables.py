@@ -69,7 +69,7 @@ def test_the_table_names_the_own_region_the_leader_and_who_is_cut_off_in_words()
     ("row", "words"),
     [
         (regions(primary_lost_since=NOW), "did, when last reached"),
-        (region(1, exchanges=[]), "none: it only votes"),
+        (region(1, exchanges=[]), ">none<"),
         (region(1, member=member("other", None)), "starting, or catching up"),
         (region(1, member=member("unheard", None)), "not heard of yet"),
         (region(1, member=member("secondary", 1.0)), "≤ 1 s"),
