@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit
 
+from session.session import Session
 from ui.errors import UiError
 from ui.page_parts.page_sign_in import render_signing_in, signed_in
 from ui.services.dashboard import Dashboard, running
@@ -54,19 +55,31 @@ UNKNOWN_MODE = "unknown"
 
 def dress() -> None:
     """Title, icon and style of every page."""
-    mode = MODE_TITLES.get(mode_now(), "Not connected")
-    title = f"{mode} · cross-exchange arbitrage"
     # collapsed: else Streamlit makes room for a sidebar first and takes it back when it learns of the links at the top
-    streamlit.set_page_config(page_title=title, page_icon=ICON, layout="wide", initial_sidebar_state="collapsed")
+    streamlit.set_page_config(
+        page_title=tab_title(_session_now()), page_icon=ICON, layout="wide", initial_sidebar_state="collapsed"
+    )
     streamlit.html(PAGE_CSS)
+
+
+def tab_title(session: Session | None) -> str:
+    """With the region, where there is one: each has pages of its own, and a browser may show them side by side."""
+    mode = "Not connected" if session is None else MODE_TITLES[session.mode]
+    region = "" if session is None or session.region is None else f"{session.region} · "
+    return f"{region}{mode} · cross-exchange arbitrage"
 
 
 def mode_now() -> str:
     """Of the running session, or UNKNOWN_MODE."""
+    session = _session_now()
+    return UNKNOWN_MODE if session is None else session.mode
+
+
+def _session_now() -> Session | None:
     try:
-        return running().session.mode
+        return running().session
     except UiError:
-        return UNKNOWN_MODE
+        return None
 
 
 def dashboard_or_reason() -> Dashboard | None:

@@ -92,7 +92,17 @@ def test_a_store_that_was_never_heard_of_has_no_age() -> None:
 
 def test_the_newest_row_of_each_other_region_gives_the_lag() -> None:
     standing = RegionStanding("us", REGIONS)
-    rows = [("us", 10), ("eu", 5), ("jp", 4), ("eu", 9), ("eu", 7), (None, 8), ([], 8), ("jp", None), ("of before", 9)]
+    rows: list[tuple[object, int | None]] = [
+        ("us", 10),
+        ("eu", 5),
+        ("jp", 4),
+        ("eu", 9),
+        ("eu", 7),
+        (None, 8),
+        ([], 8),
+        ("jp", None),
+        ("of before", 9),
+    ]
     for region, second in rows:
         standing.apply_row({"region": region, "received_time": second and second * SECOND})
     assert standing.mirror_lags(10 * SECOND) == {"eu": 1.0, "jp": 6.0}

@@ -1,7 +1,9 @@
 """The head of every page as a script (no browser), and the times that follow its choice."""
 
 import json
+from dataclasses import replace
 from datetime import UTC
+from pathlib import Path
 from typing import Any, get_args
 from zoneinfo import ZoneInfo
 
@@ -9,7 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from session.session import Mode
-from ui.page_parts.page_frame import MODE_TITLES
+from tests.ui.samples import session_of
+from ui.page_parts.page_frame import MODE_TITLES, tab_title
 from ui.page_parts.page_times import moment
 
 HEAD = "from ui.pages.page_header import render_header; render_header()"
@@ -38,6 +41,14 @@ def test_without_a_server_it_never_says_paper() -> None:
 def test_every_mode_has_its_words_in_the_title_of_the_tab_and_only_live_shouts() -> None:
     assert set(MODE_TITLES) == set(get_args(Mode))
     assert [mode for mode, title in MODE_TITLES.items() if title.isupper()] == ["live"]
+
+
+def test_the_title_of_the_tab_says_the_region_where_there_is_one(tmp_path: Path) -> None:
+    session = session_of(tmp_path)
+    assert tab_title(None) == "Not connected · cross-exchange arbitrage"
+    assert tab_title(session) == "Paper trading · cross-exchange arbitrage"
+    regional = replace(session, regions=("us", "eu"), region="eu")
+    assert tab_title(regional) == "eu · Paper trading · cross-exchange arbitrage"
 
 
 @pytest.mark.parametrize(
