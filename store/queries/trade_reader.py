@@ -107,6 +107,8 @@ class TradeReader:
         self._session_id = session_id
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
         self.settings = MongoSettings(primary)
+        self.settings_nearby = MongoSettings(self._database)
+        """To read what is in force where `watch` then says what changes."""
         self.balances = MongoBalances(self._database, session_id)
         self.health = MongoHealth(primary)
         self.audit = MongoAudit(primary)

@@ -240,7 +240,7 @@ class LiveHub:
 
     async def _resync(self) -> None:
         """Reads everything from the store and resyncs the clients."""
-        settings = await self._reader.settings.current()
+        settings = await self._reader.settings_nearby.current()
         if settings is not None:
             self.apply_settings(settings)
         page = await self._reader.arbitrages((), None, KEPT_ARBITRAGES)
