@@ -26,7 +26,7 @@ from launch.setup.login_files import session_logins
 from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import own_processes, service_processes
-from launch.supervisor.supervisor import Supervisor
+from launch.supervisor.supervisor import Supervised, Supervisor
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
@@ -64,6 +64,10 @@ class PaperOptions:
     record: bool = False
     market: MarketName | None = None
     tape: str | None = None
+    regions: tuple[str, ...] = ()
+    """A Kafka, a MongoDB, detection, a page and the exchanges that are there for each; empty: one place for all."""
+    has_delays: bool = False
+    """Whether links between regions are as slow as the real ones."""
 
 
 async def run_paper(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
@@ -89,12 +93,16 @@ async def run_session(
 
 async def _run(session: Session, settings: Settings, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     started, home = wall_now(), session.home
-    key_file = ensure_api_key(home)
     services = await service_processes(session, config, settings, echo)
     write_atomically(home / "run.json", session.to_json())
     names = tuple(part.name for part in services)
     parts = [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange)]
-    supervisor = Supervisor(home, parts, echo, session)
+    return await trade(session, Supervisor(home, parts, echo, session), started, options, echo)
+
+
+async def trade(session: Session, supervisor: Supervised, started: int, options: PaperOptions, echo: Echo) -> int:
+    """Run these processes until stopped or for the time that was ordered, then end the session; the exit code."""
+    home, key_file = session.home, ensure_api_key(session.home)
     meter, stopped = SessionCounters(session), stop_event()
     await supervisor.start()
     try:
@@ -118,7 +126,7 @@ async def _run(session: Session, settings: Settings, options: PaperOptions, conf
     return report(activity, options.json, echo)
 
 
-async def _all_ready(session: Session, supervisor: Supervisor, meter: SessionCounters, echo: Echo) -> None:
+async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCounters, echo: Echo) -> None:
     async def report_address() -> None:
         """The page is ready long before Spark is, so its address is printed at once."""
         await supervisor.ready_of(("ui",))
@@ -139,10 +147,10 @@ async def _all_ready(session: Session, supervisor: Supervisor, meter: SessionCou
     meter.reset()
 
 
-async def _closed(session: Session, meter: SessionCounters, supervisor: Supervisor, started: int) -> Activity:
+async def _closed(session: Session, meter: SessionCounters, supervisor: Supervised, started: int) -> Activity:
     async def close() -> Activity:
         async with await open_store(session) as store:
-            await finish_trading(store, session, supervisor.states.idle_exchanges())
+            await finish_trading(store, session, supervisor.idle_exchanges())
             return await activity_of(store, session, meter, supervisor.restarts, started)
 
     return await retry_while_store_is_down(close)
