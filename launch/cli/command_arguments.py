@@ -85,6 +85,13 @@ def add_app(command: argparse.ArgumentParser) -> None:
         "--var", action="append", default=[], metavar="NAME=VALUE", help="what context:getVar gives; may be repeated"
     )
     run.add_argument("--seconds", type=positive, help="end after so long (default: with Ctrl-C or the session)")
+    run.add_argument(
+        "--regions",
+        type=region_names,
+        default=(),
+        metavar="NAME,NAME,…",
+        help="in these regions of the session, each on its own streams; context:getVar('region') says which",
+    )
     test = works.add_parser("test", help="run an app's cases on a clock of their own, and compare the rows")
     test.add_argument("file", type=Path, help="the app's text")
     test.add_argument("cases", type=Path, help="cases, a JSON object a line")
