@@ -27,9 +27,7 @@ def run_in_regions(home: Path, regions: Sequence[str], words: Sequence[str], row
     if not there:
         raise CannotStartError("the running session has no regions; drop --regions, or start one with --regions.")
     if unknown := [region for region in regions if region not in there]:
-        raise CannotStartError(
-            f"region {unknown[0]} is not in the running session; its regions are {', '.join(there)}."
-        )
+        raise CannotStartError(f"the running session has no region {unknown[0]}; it has {', '.join(there)}.")
     return asyncio.run(_run(home, regions, words, rows, echo))
 
 

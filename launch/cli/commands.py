@@ -127,7 +127,9 @@ def _paper(arguments: argparse.Namespace) -> int:
     )
     config = read_configuration(arguments.config, os.environ)
     home, run_session = home_folder(), run_public if config.is_public else run_paper
-    if options.regions or options.has_delays:
+    if options.has_delays and not options.regions:
+        raise CannotStartError("--wan goes with --regions; name them, as in --regions us,eu,jp.")
+    if options.regions:
         run_session = run_regional
     check_public(home, config) if config.is_public else check_paper(config)
     with locked(home):

@@ -39,7 +39,7 @@ RUN_FILE = "run.json"
 async def run_regional(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     """Trade on simulated exchanges in several regions. Raises CannotStartError where that cannot be."""
     check_simulated(config)
-    check_regions(options.regions, config)
+    check_regions(options.regions, config, is_recorded=options.record or config.record)
     started, base = wall_now(), paper_session(home, options, config)
     markets = markets_in(base.markets, options.regions, config.exchanges, echo)
     base = replace(base, markets=markets, notices=configured_destinations(config.notices, os.environ))

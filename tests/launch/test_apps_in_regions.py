@@ -18,16 +18,15 @@ APP = "from ticks select exchange insert into Seen;\n"
 
 def running(home: Path, regions: tuple[str, ...]) -> None:
     session = paper_session(home, PaperOptions(None, None, None, None), Configuration())
-    write_atomically(
-        home / "run.json", replace(session, regions=regions, region=regions[0] if regions else None).to_json()
-    )
+    placed = replace(session, regions=regions, region=regions[0] if regions else None)
+    write_atomically(home / "run.json", placed.to_json())
 
 
 @pytest.mark.parametrize(
     ("there", "sentence"),
     [
         ((), "the running session has no regions; drop --regions, or start one with --regions."),
-        (("us", "eu", "sg"), "region jp is not in the running session; its regions are us, eu, sg."),
+        (("us", "eu", "sg"), "the running session has no region jp; it has us, eu, sg."),
     ],
 )
 def test_regions_that_do_not_run_are_refused(tmp_path: Path, there: tuple[str, ...], sentence: str) -> None:
