@@ -15,7 +15,7 @@ from launch.errors import CannotStartError
 from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
 from launch.sessions.chosen_markets import chosen_markets
 from launch.sessions.entry_markets import entry_markets, has_own_names
-from launch.sessions.market_options import simulated_market
+from launch.sessions.recorded_tape import simulated_market
 from launch.sessions.session_counters import SessionCounters
 from launch.sessions.session_recording import end_log, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_store_is_down
