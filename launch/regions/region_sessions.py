@@ -45,8 +45,8 @@ def region_home(home: Path, region: str) -> Path:
     return home / REGIONS / region
 
 
-def check_regions(regions: Sequence[str], config: Configuration, *, is_recorded: bool = False) -> None:
-    """Raises CannotStartError for regions that cannot be, services that regions would have to share, or a recording."""
+def check_regions(regions: Sequence[str], config: Configuration) -> None:
+    """Raises CannotStartError for regions that cannot be, or services that regions would have to share."""
     if len(regions) < FEWEST:
         raise CannotStartError(
             f"--regions names {len(regions)}; name {FEWEST} or more, since of two neither goes on without the other."
@@ -55,8 +55,6 @@ def check_regions(regions: Sequence[str], config: Configuration, *, is_recorded:
         links_of(regions)
     except ValueError as error:
         raise CannotStartError(f"--regions: {error}.") from None
-    if is_recorded:
-        raise CannotStartError("a session with regions cannot be recorded yet; drop --record (and `record`).")
     for name in ("kafka", "mongodb"):
         if getattr(config, name) is not None:
             raise CannotStartError(f"`{name}` is set, but each region starts its own: remove it, or --regions.")

@@ -2,7 +2,7 @@
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -100,9 +100,18 @@ async def _run(session: Session, settings: Settings, options: PaperOptions, conf
     return await trade(session, Supervisor(home, parts, echo, session), started, options, echo)
 
 
-async def trade(session: Session, supervisor: Supervised, started: int, options: PaperOptions, echo: Echo) -> int:
-    """Run these processes until stopped or for the time that was ordered, then end the session; the exit code."""
+async def trade(
+    session: Session,
+    supervisor: Supervised,
+    started: int,
+    options: PaperOptions,
+    echo: Echo,
+    regions: Sequence[Session] = (),
+) -> int:
+    """Run these processes until stopped or for the time that was ordered, then end the session; the exit code.
+    `regions`: the sessions of all that have a log, where `session` is the first of several."""
     home, key_file = session.home, ensure_api_key(session.home)
+    recorded = [] if session.recordings_mb is None else list(regions) or [session]
     meter, stopped = SessionCounters(session), stop_event()
     await supervisor.start()
     try:
@@ -111,18 +120,19 @@ async def trade(session: Session, supervisor: Supervised, started: int, options:
             f"{TRADING[session.mode]}: http://{session.web_host}:{session.web_port}   "
             f"(API key: {key_file}; Ctrl-C stops everything)"
         )
-        if session.recordings_mb is not None:
-            echo(f"recording feeds and log in {recordings_folder(home) / session.session_id}")
+        for one in recorded:
+            echo(f"recording feeds and log in {recordings_folder(one.home) / session.session_id}")
         await with_backtests(session, stopped_or_after(stopped, options.seconds))
         activity = await _closed(session, meter, supervisor, started)
-        if session.recordings_mb is not None:
-            await end_log(session, started, echo)
+        for one in recorded:
+            await end_log(one, started, echo)
     finally:
         await meter.stop()
         await supervisor.stop()
         (home / "run.json").unlink(missing_ok=True)
-    if session.recordings_mb is not None:
-        finish_recording(session, echo)
+    finished = [finish_recording(one, echo) for one in recorded]
+    if finished and all(finished):
+        echo(f"verify this session with: arbitrage replay --verify {session.session_id}")
     return report(activity, options.json, echo)
 
 

@@ -39,7 +39,7 @@ RUN_FILE = "run.json"
 async def run_regional(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     """Trade on simulated exchanges in several regions. Raises CannotStartError where that cannot be."""
     check_simulated(config)
-    check_regions(options.regions, config, is_recorded=options.record or config.record)
+    check_regions(options.regions, config)
     started, base = wall_now(), paper_session(home, options, config)
     markets = markets_in(base.markets, options.regions, config.exchanges, echo)
     base = replace(base, markets=markets, notices=configured_destinations(config.notices, os.environ))
@@ -64,7 +64,8 @@ async def run_regional(home: Path, options: PaperOptions, config: Configuration,
             stack.callback((folder / RUN_FILE).unlink, missing_ok=True)
         for line in region_lines(sessions):
             echo(line)
-        return await trade(sessions[0].session, supervisors, started, options, echo)
+        logged = [one.session for one in sessions if not one.only_votes]
+        return await trade(sessions[0].session, supervisors, started, options, echo, logged)
 
 
 def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> None:
