@@ -99,6 +99,12 @@ class Session:
         return tuple(dict.fromkeys(market.exchange for market in self.markets))
 
     @property
+    def exchanges_here(self) -> tuple[str, ...]:
+        """Those that are fed and traded at from this region; without regions all."""
+        here = {market.exchange for market in self.markets if self.region in (None, market.region)}
+        return tuple(name for name in self.exchanges if name in here)
+
+    @property
     def traded(self) -> tuple[Market, ...]:
         return tuple(market for market in self.markets if not market.is_fx)
 

@@ -99,23 +99,27 @@ class TradeReader:
     """Reads of one session, or of `ALL`. Pages hold 500 rows at the most, newest first."""
 
     def __init__(self, client: Client, database: str, session_id: str = ALL, place: Standpoint | None = None) -> None:
-        """`place`: in a session of several regions. What can be changed is read at the primary even then."""
+        """`place`: in a session of several regions. Then all but what is changed here is read at the member in the
+        region, which goes on while it is cut off, and lags behind then."""
         self._client = client
         self.place = place
         self._primary = primary = database_of(client, database)
         self._database = primary if place is None else read_nearby(primary, place.region)
         self._session_id = session_id
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
+        of_session, region = None if session_id == ALL else session_id, None if place is None else place.region
         self.settings = MongoSettings(primary)
         self.settings_nearby = MongoSettings(self._database)
         """To read what is in force where `watch` then says what changes."""
         self.balances = MongoBalances(self._database, session_id)
-        self.health = MongoHealth(primary)
+        self.health = MongoHealth(self._database)
         self.audit = MongoAudit(primary)
         self.backtests = MongoBacktests(primary)
-        self.notices = MongoNotices(primary)
-        self.leases = MongoLeases(primary)
-        self.processes = MongoProcesses(primary, None if session_id == ALL else session_id)
+        self.notices = MongoNotices(self._database)
+        self.leases = MongoLeases(self._database)
+        self.processes = MongoProcesses(self._database, of_session, region)
+        self.process_orders = MongoProcesses(primary, of_session, region)
+        """To say what is wanted of processes, and read at once what was said."""
         self.consumer_positions = ConsumerPositions(self._database)
         self.change_progress = ChangeStreamProgress()
         self.kept_opportunities = MongoOpportunities(self._database, self._of_session)

@@ -17,10 +17,10 @@ async def test_a_regions_page_reads_beside_itself_and_what_can_be_changed_at_the
     assert reader.place.region == "us"
     assert reader.place.primary.members == (MemberState(NOWHERE, "unheard"),)
     beside = Nearest(tag_sets=[{"region": "us"}, {}])
-    read = (reader, reader.balances, reader.settings_nearby)
-    assert [one._database.read_preference for one in read] == [beside] * 3
-    changed = (reader.settings, reader.audit, reader.processes, reader.leases, reader.backtests)
-    assert [one._database.read_preference for one in changed] == [ReadPreference.PRIMARY] * 5
+    read = (reader, reader.balances, reader.settings_nearby, reader.processes, reader.leases)
+    assert [one._database.read_preference for one in read] == [beside] * 5
+    changed = (reader.settings, reader.audit, reader.process_orders, reader.backtests)
+    assert [one._database.read_preference for one in changed] == [ReadPreference.PRIMARY] * 4
     await reader.close()
 
 

@@ -156,3 +156,13 @@ def test_without_mongodb_its_regions_are_no_finding_of_their_own(tmp_path: Path)
     away = report(sources={"kafka": True, "mongodb": False})
     findings = with_findings(away, session_of(tmp_path), None, regions_seen(lost_since=1))
     assert [finding["part"] for finding in findings] == ["mongodb"]
+
+
+def test_a_region_without_the_primary_says_nothing_of_parts_that_cannot_report_to_it(tmp_path: Path) -> None:
+    silent = report(processes=[part("cep", "unknown")], feeds=[feed("alpha", "BTC/USD", status="down")])
+    cut, whole = (
+        {finding["part"] for finding in with_findings(silent, session_of(tmp_path), None, seen)}
+        for seen in (regions_seen(lost_since=NOW - 14_000_000), regions_seen())
+    )
+    assert cut == {"mongodb"}
+    assert {"supervisor", "feeds"} <= whole

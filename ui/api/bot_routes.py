@@ -143,8 +143,12 @@ async def _ordered(request: Request, name: str, wanted: Wanted, caller: Operator
     dashboard = dashboard_of(request.app)
     # another kind of process is no bot, whatever it is named
     name = (await _answered(bot_now(dashboard, name)))["name"]
-    await _answered(order_process(dashboard, name, wanted, caller))
-    return await _answered(bot_now(dashboard, name))
+    ordered = await _answered(order_process(dashboard, name, wanted, caller))
+    row = await _answered(bot_now(dashboard, name))
+    # the member of the store that it was read from may not have the order yet
+    order = ordered.order
+    row["wanted"], row["wanted_by"], row["wanted_at"] = order.wanted, order.by, order.at or None
+    return row
 
 
 async def _answered(work: Awaitable[Answer]) -> Answer:

@@ -48,7 +48,7 @@ async def risk(request: Request) -> RiskRow:
     """Every risk check in order, with the use of its limit now, and the health of each exchange."""
     dashboard = dashboard_of(request.app)
     reader, session = dashboard.reader, dashboard.session
-    current = await reader.settings.current()
+    current = await reader.settings_nearby.current()
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
     opening, _ = await reader.balances.of_session()

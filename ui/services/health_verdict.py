@@ -66,11 +66,15 @@ def with_findings(
 ) -> list[FindingRow]:
     """What is failing first. `regions`: in a session of regions."""
     sources, has_kafka = report["sources"], _has_kafka(report)
-    found = [*_sources(report), *_processes(report)]
-    if sources["mongodb"]:
-        found += [*_feeds(report, session, settings), *_change_streams(report)]
+    found = [*_sources(report)]
     if sources["mongodb"] and regions is not None:
         found += _regions(regions)
+    # without a primary nothing can report to the store, so what it has of them says nothing
+    is_cut = regions is not None and regions.row["primary_lost_since"] is not None
+    if not is_cut:
+        found += _processes(report)
+    if sources["mongodb"] and not is_cut:
+        found += [*_feeds(report, session, settings), *_change_streams(report)]
     if has_kafka and not _is_off("cep", report["processes"]):
         found += [*_detection(report), *_queries(report)]
     if has_kafka and not _is_off("publisher", report["processes"]):

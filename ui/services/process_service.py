@@ -60,12 +60,12 @@ async def order_process(dashboard: Dashboard, name: str, wanted: Wanted, caller:
     action = "process.stop" if wanted == "stopped" else "process.start"
     async with auditing(dashboard, caller, action, name) as note:
         note.after = {"wanted": wanted}
-        known = {one.name: one for one in await dashboard.reader.processes.all()}
+        known = {one.name: one for one in await dashboard.reader.process_orders.all()}
         if name not in known:
             raise NoSuchProcessError(name, tuple(sorted(known)))
         note.before = {"wanted": known[name].order.wanted, "state": known[name].state}
         await _check_obeyed(dashboard, known[name])
-        ordered = await dashboard.reader.processes.want(name, wanted, caller.name)
+        ordered = await dashboard.reader.process_orders.want(name, wanted, caller.name)
         if ordered is None:
             raise NoSuchProcessError(name)
         note.after = {"wanted": ordered.order.wanted, "state": ordered.state}
