@@ -4,6 +4,7 @@ Each region has a data folder of its own, `regions/NAME` in the user's, which co
 """
 
 import os
+import shutil
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -26,6 +27,7 @@ from launch.regions.region_supervisors import RegionSupervisors
 from launch.sessions.paper import Echo, PaperOptions, check_simulated, paper_session, paper_settings, trade
 from launch.setup.data_dir import check_writable, write_atomically
 from launch.setup.data_layout import set_aside_other_layout
+from launch.setup.jars import mirror_classpath
 from launch.setup.login_files import OwnLogins, own_logins, session_logins
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_groups import ProcessSpec
@@ -40,6 +42,8 @@ async def run_regional(home: Path, options: PaperOptions, config: Configuration,
     """Trade on simulated exchanges in several regions. Raises CannotStartError where that cannot be."""
     check_simulated(config)
     check_regions(options.regions, config)
+    # only the mirrors need them, which come last
+    mirror_classpath(home)
     started, base = wall_now(), paper_session(home, options, config)
     markets = markets_in(base.markets, options.regions, config.exchanges, echo)
     base = replace(base, markets=markets, notices=configured_destinations(config.notices, os.environ))
@@ -73,6 +77,8 @@ def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> N
     if is_claimed:
         claim_web_port(session.web_host, session.web_port)
     make_region_home(home, session)
+    # of a session that was killed: what waits for a region's parts waits before its supervisor starts
+    shutil.rmtree(session.home / "ready", ignore_errors=True)
     moved = set_aside_other_layout(session.home)
     if moved is not None:
         echo(moved)
