@@ -137,6 +137,11 @@ async def trade(
 
 
 async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCounters, echo: Echo) -> None:
+    async def count() -> None:
+        # networks of regions come with their parts: before, packets to them would leave this machine
+        await supervisor.ready_of(tuple({"kafka"} & set(supervisor.names)))
+        await meter.start()
+
     async def report_address() -> None:
         """The page is ready long before Spark is, so its address is printed at once."""
         await supervisor.ready_of(("ui",))
@@ -149,7 +154,7 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
 
     # not a TaskGroup: a failed start must raise one error, not a group of one
     await run_all(
-        meter.start(),
+        count(),
         supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS),
         report_address(),
         publish_known_tick_sets(),
