@@ -12,6 +12,7 @@ from pathlib import Path
 
 from launch.config.configuration import Configuration
 from launch.config.notice_destinations import configured_destinations
+from launch.errors import CannotStartError
 from launch.regions.region_layout import RegionLayout
 from launch.regions.region_networks import region_networks
 from launch.regions.region_parts import in_region, mirror_part, outside_parts, region_parts
@@ -36,6 +37,7 @@ from session.clock import wall_now
 from session.session import Session
 
 RUN_FILE = "run.json"
+LAST_PORT = 65_535
 
 
 async def run_regional(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
@@ -73,10 +75,16 @@ async def run_regional(home: Path, options: PaperOptions, config: Configuration,
 
 
 def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> None:
-    """The region's data folder; its page's port, where it is one of this machine's own network."""
+    """The region's data folder; its page's port, where it is one of this machine's own network. Raises
+    CannotStartError."""
+    if session.web_port > LAST_PORT:
+        raise CannotStartError(f"--port leaves none for the page of {session.region}; choose one below {LAST_PORT}.")
     if is_claimed:
         claim_web_port(session.web_host, session.web_port)
-    make_region_home(home, session)
+    try:
+        make_region_home(home, session)
+    except OSError as error:
+        raise CannotStartError(f"{session.home}: cannot be used as a data folder ({error.strerror}).") from error
     # of a session that was killed: what waits for a region's parts waits before its supervisor starts
     shutil.rmtree(session.home / "ready", ignore_errors=True)
     moved = set_aside_other_layout(session.home)
