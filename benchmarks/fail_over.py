@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.live_path import END_SECONDS, paper, until_ready
-from benchmarks.regions import REGIONS, TRADING
+from benchmarks.regions import REGIONS, START_SECONDS, TRADING
 from launch.regions.control_socket import command_carrier
 from launch.regions.region_sessions import region_home
 from launch.setup.data_dir import read_session
@@ -38,7 +38,7 @@ async def measure(market: str, times: int, *, is_killed: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         with paper(home, market, more=words) as process:
-            await until_ready(home, process, TRADING)
+            await until_ready(home, process, TRADING, START_SECONDS)
             session = with_logins(read_session(home), SUPERVISOR)
             async with await open_store(session) as store:
                 gaps = [await _gap(home, store, session, is_killed=is_killed) for _ in range(times)]

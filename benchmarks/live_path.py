@@ -117,13 +117,15 @@ def paper(
                 process.wait(END_SECONDS)
 
 
-async def until_ready(home: Path, process: subprocess.Popen[str], line: str = DETECTION_READY) -> float:
+async def until_ready(
+    home: Path, process: subprocess.Popen[str], line: str = DETECTION_READY, most_seconds: float = READY_SECONDS
+) -> float:
     """Seconds until detection was ready, or the session said `line`. Raises SystemExit where the session ends or takes
     too long."""
     began = steady_now()
     while line not in (home / "said.txt").read_text():
         waited = (steady_now() - began) / 1_000_000
-        if process.poll() is not None or waited > READY_SECONDS:
+        if process.poll() is not None or waited > most_seconds:
             raise SystemExit(f"the session did not become ready:\n{(home / 'said.txt').read_text()}")
         await SystemClock().sleep(0.1)
     return (steady_now() - began) / 1_000_000

@@ -33,6 +33,8 @@ from store.mongo.mongo_store import open_store
 
 REGIONS = ("us", "eu", "jp")
 TRADING = "trading on paper"
+START_SECONDS = 600.0
+"""Three Sparks start on two cores."""
 
 
 async def measure(market: str, seconds: float, *, has_delays: bool) -> None:
@@ -40,7 +42,7 @@ async def measure(market: str, seconds: float, *, has_delays: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         with paper(home, market, more=words) as process:
-            ready = await until_ready(home, process, TRADING)
+            ready = await until_ready(home, process, TRADING, START_SECONDS)
             session = with_logins(read_session(home), SUPERVISOR)
             parts = {
                 name: Parts(region_home(home, name), supervisor)
@@ -54,7 +56,7 @@ async def measure(market: str, seconds: float, *, has_delays: bool) -> None:
                 arbitrages = await store.session_arbitrages()
                 leader = None if store.place is None else store.place.primary.region
             process.send_signal(signal.SIGINT)
-            await asyncio.to_thread(process.wait, END_SECONDS)
+            await asyncio.to_thread(process.wait, 2 * END_SECONDS)
         summary = json.loads((home / "summary.json").read_text())
     print(f"{market}, {seconds:.0f} s; trading after {ready:.1f} s; leader {leader}")
     ended = ", ".join(f"{count} {state}" for state, count in summary["arbitrages"].items()) or "none"

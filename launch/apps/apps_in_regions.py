@@ -36,7 +36,7 @@ def rows_file(rows: Path, region: str) -> Path:
 
 
 async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: Path | None, echo: Echo) -> int:
-    started = {region: await _started(home, region, words, rows) for region in regions}
+    started: dict[str, Process] = {}
 
     def stop() -> None:
         for process in started.values():
@@ -46,7 +46,13 @@ async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: P
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
-    await run_all(*(_told(process, region, echo) for region, process in started.items()))
+    try:
+        for region in regions:
+            started[region] = await _started(home, region, words, rows)
+        await run_all(*(_told(process, region, echo) for region, process in started.items()))
+    finally:
+        # each is in a session of its own: nobody else ends it
+        stop()
     return max([await process.wait() for process in started.values()])
 
 

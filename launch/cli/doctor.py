@@ -201,9 +201,8 @@ def priorities_finding(are_sessions_grouped: bool, is_writable: bool) -> CheckRe
 def regions_finding(fault: str | None) -> CheckResult:
     """Whether links between regions can have real delays here."""
     if fault is None:
-        return CheckResult(
-            "ok", "regions", "links with real delays, losses and cuts are possible: --regions with --wan"
-        )
+        possible = "links with real delays, losses and cuts are possible: --regions with --wan"
+        return CheckResult("ok", "regions", possible)
     return CheckResult("ok", "regions", f"--regions without --wan alone, since links have no real delays here: {fault}")
 
 

@@ -13,7 +13,7 @@ from launch.setup.jars import mirror_classpath
 from launch.setup.login_files import OwnLogins, own_logins
 from launch.setup.login_rights import MIRROR, MIRROR_READER
 from launch.setup.prerequisites import checked_java
-from launch.supervisor.process_groups import ProcessSpec
+from launch.supervisor.process_groups import NOTIFIER, ProcessSpec
 from launch.supervisor.process_plan import (
     exchanges_process,
     kafka_process,
@@ -26,6 +26,7 @@ from session.logins import Address
 from store.server.embedded_mongod import EmbeddedMongod
 from streams.broker.mirror_maker import MirrorMaker, RegionKafka
 
+NO_PROXIES = {"no_proxy": "*", "NO_PROXY": "*"}
 MIRROR_SECONDS = 600.0
 """How long one look waits until rows are mirrored; the supervisor looks again."""
 
@@ -77,10 +78,12 @@ def mirror_part(one: RegionSession, sessions: Sequence[RegionSession]) -> Proces
 
 
 def in_region(part: ProcessSpec, layout: RegionLayout | None, region: str) -> ProcessSpec:
-    """The part as it is started in the network of its region."""
-    if layout is None:
+    """The part as it is started in the network of its region, from which nothing else is reached: so no proxy is, and
+    what sends notices to the world stays outside."""
+    if layout is None or part.name == NOTIFIER:
         return part
-    return replace(part, command=(*command_prefix(layout.place(region)), *part.command))
+    command = (*command_prefix(layout.place(region)), *part.command)
+    return replace(part, command=command, environment=part.environment | NO_PROXIES)
 
 
 def _read_from(other: RegionSession) -> RegionKafka:

@@ -59,8 +59,12 @@ class RegionSupervisors:
         await self._first.ready_of(names)
 
     async def stop(self) -> None:
-        await asyncio.gather(*(one.stop() for one in self.regions.values()))
-        await self._outside.stop()
+        """All regions' services last: MongoDB's members need each other for what bots still write."""
+        try:
+            await asyncio.gather(*(one.stop_dependents() for one in self.regions.values()))
+            await asyncio.gather(*(one.stop_services() for one in self.regions.values()))
+        finally:
+            await self._outside.stop()
 
     async def _mirror(self) -> None:
         mirrored = [one for one in self.regions.values() if "kafka" in one.names]

@@ -17,7 +17,7 @@ from launch.sessions.chosen_markets import chosen_markets
 from launch.sessions.entry_markets import entry_markets, has_own_names
 from launch.sessions.recorded_tape import simulated_market
 from launch.sessions.session_counters import SessionCounters
-from launch.sessions.session_recording import end_log, finish_recording
+from launch.sessions.session_recording import end_logs, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_store_is_down
 from launch.sessions.summary import Activity
 from launch.setup.data_dir import check_writable, write_atomically
@@ -124,8 +124,7 @@ async def trade(
             echo(f"recording feeds and log in {recordings_folder(one.home) / session.session_id}")
         await with_backtests(session, stopped_or_after(stopped, options.seconds))
         activity = await _closed(session, meter, supervisor, started)
-        for one in recorded:
-            await end_log(one, started, echo)
+        await end_logs(recorded, started, echo)
     finally:
         await meter.stop()
         await supervisor.stop()
@@ -137,6 +136,11 @@ async def trade(
 
 
 async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCounters, echo: Echo) -> None:
+    async def count() -> None:
+        # networks of regions come with their parts: before, packets to them would leave this machine
+        await supervisor.ready_of(tuple({"kafka"} & set(supervisor.names)))
+        await meter.start()
+
     async def report_address() -> None:
         """The page is ready long before Spark is, so its address is printed at once."""
         await supervisor.ready_of(("ui",))
@@ -149,7 +153,7 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
 
     # not a TaskGroup: a failed start must raise one error, not a group of one
     await run_all(
-        meter.start(),
+        count(),
         supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS),
         report_address(),
         publish_known_tick_sets(),

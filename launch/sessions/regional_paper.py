@@ -4,6 +4,7 @@ Each region has a data folder of its own, `regions/NAME` in the user's, which co
 """
 
 import os
+import shutil
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from launch.config.configuration import Configuration
 from launch.config.notice_destinations import configured_destinations
+from launch.errors import CannotStartError
 from launch.regions.region_layout import RegionLayout
 from launch.regions.region_networks import region_networks
 from launch.regions.region_parts import in_region, mirror_part, outside_parts, region_parts
@@ -26,6 +28,7 @@ from launch.regions.region_supervisors import RegionSupervisors
 from launch.sessions.paper import Echo, PaperOptions, check_simulated, paper_session, paper_settings, trade
 from launch.setup.data_dir import check_writable, write_atomically
 from launch.setup.data_layout import set_aside_other_layout
+from launch.setup.jars import mirror_classpath
 from launch.setup.login_files import OwnLogins, own_logins, session_logins
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_groups import ProcessSpec
@@ -34,12 +37,15 @@ from session.clock import wall_now
 from session.session import Session
 
 RUN_FILE = "run.json"
+LAST_PORT = 65_535
 
 
 async def run_regional(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     """Trade on simulated exchanges in several regions. Raises CannotStartError where that cannot be."""
     check_simulated(config)
     check_regions(options.regions, config)
+    # only the mirrors need them, which come last
+    mirror_classpath(home)
     started, base = wall_now(), paper_session(home, options, config)
     markets = markets_in(base.markets, options.regions, config.exchanges, echo)
     base = replace(base, markets=markets, notices=configured_destinations(config.notices, os.environ))
@@ -69,10 +75,18 @@ async def run_regional(home: Path, options: PaperOptions, config: Configuration,
 
 
 def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> None:
-    """The region's data folder; its page's port, where it is one of this machine's own network."""
+    """The region's data folder; its page's port, where it is one of this machine's own network. Raises
+    CannotStartError."""
+    if session.web_port > LAST_PORT:
+        raise CannotStartError(f"--port leaves none for the page of {session.region}; choose one below {LAST_PORT}.")
     if is_claimed:
         claim_web_port(session.web_host, session.web_port)
-    make_region_home(home, session)
+    try:
+        make_region_home(home, session)
+    except OSError as error:
+        raise CannotStartError(f"{session.home}: cannot be used as a data folder ({error.strerror}).") from error
+    # of a session that was killed: what waits for a region's parts waits before its supervisor starts
+    shutil.rmtree(session.home / "ready", ignore_errors=True)
     moved = set_aside_other_layout(session.home)
     if moved is not None:
         echo(moved)

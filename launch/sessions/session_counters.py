@@ -123,6 +123,8 @@ class SessionCounters:
             f"ws://{address}/ws/live",
             origin=f"http://{address}",  # type: ignore[arg-type]  # a plain str
             additional_headers={"X-API-Key": key},
+            # it is on this machine, and the key is for nobody else
+            proxy=None,
             max_size=None,
             proxy=None,
         ) as socket:

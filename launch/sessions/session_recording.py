@@ -4,7 +4,7 @@ a verification needs."""
 import json
 import logging
 import shutil
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -53,33 +53,57 @@ Value = TypeVar("Value")
 log = logging.getLogger("launch")
 
 
-async def end_log(session: Session, started: int, echo: Echo) -> None:
-    """Export the decisions, write the end marker to the log and wait for it, while all processes still run and trading
-    has ended.
+async def end_logs(sessions: Sequence[Session], started: int, echo: Echo) -> None:
+    """Export the decisions, write the end marker to each log and wait for it, while all processes still run and trading
+    has ended. `sessions`: one, or those of all regions with a log.
 
-    Every exported rejection is of an opportunity before the marker. A failure is reported and not raised.
+    Every exported rejection is of an opportunity before the marker of its log, whichever region's folder is read; and
+    every version of the settings in a log is exported. A failure is reported and not raised.
     """
-    folder = log_folder(session.home, session.session_id)
+
+    async def kept(session: Session) -> bool:
+        raw = log_folder(session.home, session.session_id) / RAW
+        await _export(session, raw.parent / BOOKS.name, _versions)
+        write_atomically(raw / RAW_HEAD, HEAD.dump_json(_head(session, started, raw), indent=2))
+        return True
+
+    async def over(session: Session) -> bool:
+        return await _is_over(session, echo)
+
+    left = list(sessions)
+    for step in (_is_exported, _is_marked, over, kept):
+        left = [one for one in left if await _done(step(one), echo)]
+
+
+async def _done(step: Awaitable[bool], echo: Echo) -> bool:
     try:
-        await _export(session, folder / BOOKS.name, _decisions)
-        await _mark_end(session)
-        raw = folder / RAW
-
-        async def is_over() -> bool:
-            return (raw / ENDED).exists() or (raw / STOPPED).exists()
-
-        if not await until(is_over, END_SECONDS):
-            echo("Spark did not process the log to its end in time: this session cannot be verified")
-        elif (raw / STOPPED).exists():
-            reason = json.loads((raw / STOPPED).read_text())["reason"]
-            echo(f"the log was not recorded to its end ({reason}): this session cannot be verified")
-        else:
-            # every version in the log was in the store first
-            await _export(session, folder / BOOKS.name, _versions)
-            write_atomically(raw / RAW_HEAD, HEAD.dump_json(_head(session, started, raw), indent=2))
+        return await step
     except (StoreError, StreamError, OSError, LookupError, ValueError) as error:
         log.warning("end of the log not recorded", extra={"error": str(error)})
         echo(f"this session cannot be verified: {error}")
+        return False
+
+
+async def _is_exported(session: Session) -> bool:
+    await _export(session, log_folder(session.home, session.session_id) / BOOKS.name, _decisions)
+    return True
+
+
+async def _is_over(session: Session, echo: Echo) -> bool:
+    """Whether the log was recorded to its end marker."""
+    raw = log_folder(session.home, session.session_id) / RAW
+
+    async def is_over() -> bool:
+        return (raw / ENDED).exists() or (raw / STOPPED).exists()
+
+    if not await until(is_over, END_SECONDS):
+        echo("Spark did not process the log to its end in time: this session cannot be verified")
+        return False
+    if (raw / STOPPED).exists():
+        reason = json.loads((raw / STOPPED).read_text())["reason"]
+        echo(f"the log was not recorded to its end ({reason}): this session cannot be verified")
+        return False
+    return True
 
 
 def build_log(folder: Path) -> bool:
@@ -109,7 +133,7 @@ def finish_recording(session: Session, echo: Echo) -> bool:
         return False
 
 
-async def _mark_end(session: Session) -> None:
+async def _is_marked(session: Session) -> bool:
     """Write an `end` row behind the last row that was decided on, in each base's log."""
     writer = TopicWriter(session.kafka)
     await writer.open()
@@ -120,6 +144,7 @@ async def _mark_end(session: Session) -> None:
         await writer.flush()
     finally:
         await writer.close()
+    return True
 
 
 def _head(session: Session, started: int, raw: Path) -> SessionHead:

@@ -158,20 +158,32 @@ class Supervisor:
 
     async def stop(self) -> None:
         """Stop all processes, those that depend on others first."""
+        await self.stop_dependents()
+        await self.stop_services()
+
+    async def stop_dependents(self) -> None:
+        """Stop all but the services; what was never started has nothing to end."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-        for part in self._parts:
-            self.states.set_stopping(part.name)
-        depended_on = {name for part in self._parts for name in part.after + part.awaits}
-        first = [part.name for part in self._parts if part.name not in depended_on]
-        await asyncio.gather(*(self._end(name) for name in first))
+        for name in self._tasks:
+            self.states.set_stopping(name)
+        services = self._services()
+        await asyncio.gather(*(self._end(part.name) for part in self._parts if part.name not in services))
         if self._status_task is not None:
-            # MongoDB is stopped with the second group
+            # MongoDB is stopped with the services
             self._status_task.cancel()
             await asyncio.gather(self._status_task, return_exceptions=True)
-        await asyncio.gather(*(self._end(part.name) for part in self._parts if part.name in depended_on))
+
+    async def stop_services(self) -> None:
+        """Once nobody needs them any more, in other regions either."""
+        services = self._services()
+        await asyncio.gather(*(self._end(part.name) for part in self._parts if part.name in services))
         (self._home / "processes.json").unlink(missing_ok=True)
+
+    def _services(self) -> frozenset[str]:
+        """What others depend on: also in a region where nothing but MongoDB runs."""
+        return frozenset({"mongodb"}).union(*(part.after + part.awaits for part in self._parts))
 
     async def _supervise(self, part: ProcessSpec) -> None:
         delays = backoff()

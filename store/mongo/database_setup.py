@@ -15,5 +15,5 @@ async def prepare_database(session: Session, settings: Settings) -> Settings:
     await check_reachable(session.mongodb)
     async with await open_store(session) as store:
         stored = await store.settings.create(settings)
-        changed = of_next_session(stored, settings)
-        return stored if changed is None else await store.settings.change(changed, stored.version, "start")
+        # from those in force: each region's start does this at the same time
+        return await store.settings.amend(lambda known: of_next_session(known, settings) or known, "start") or stored

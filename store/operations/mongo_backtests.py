@@ -42,10 +42,14 @@ class MongoBacktests:
     async def ask(self, job_id: str, request: BacktestRequest, who: str) -> BacktestJob:
         with translated_errors():
             job = BacktestJob(job_id, request, who, await server_now(self._database))
-            await self._database[BACKTESTS].update_one(
-                {"_id": job_id}, {"$setOnInsert": _document(_JOB, job)}, upsert=True
+            # in one step at the primary: a reader beside a page may not have it yet
+            document = await self._database[BACKTESTS].find_one_and_update(
+                {"_id": job_id},
+                {"$setOnInsert": _document(_JOB, job)},
+                upsert=True,
+                return_document=ReturnDocument.AFTER,
             )
-        return await self._known(job_id)
+        return job if document is None else _value(_JOB, document)
 
     async def jobs(self) -> list[BacktestJob]:
         with translated_errors():
@@ -178,12 +182,6 @@ class MongoBacktests:
             changes = changes | {"state": state, "ended_at": await server_now(self._database)}
             written = await self._database[BACKTESTS].update_many(which, {"$set": changes})
         return written.modified_count > 0
-
-    async def _known(self, job_id: str) -> BacktestJob:
-        job = await self.job(job_id)
-        if job is None:
-            raise StoreError(f"there is no backtest {job_id}")
-        return job
 
 
 def _place(job_id: str, number: int) -> str:

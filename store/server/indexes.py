@@ -1,7 +1,7 @@
 """The collections of a database, their indexes, and the one row that every reservation counts on."""
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
-from pymongo.errors import CollectionInvalid
+from pymongo.errors import CollectionInvalid, OperationFailure
 
 from store.server.documents import (
     APP_TABLES,
@@ -24,6 +24,7 @@ from store.server.documents import (
 )
 from store.server.mongo_client import Database
 
+NAMESPACE_EXISTS = 48
 LIQUIDITY_SECONDS = 3_600
 """How long the used liquidity of a quote is kept; the quote itself is stale after seconds."""
 RETENTION_SECONDS = 7 * 24 * 3_600
@@ -105,14 +106,7 @@ async def create_indexes(database: Database) -> None:
 
     Only a database's owner may make anything: for all others this looks whether it is there.
     """
-    known = set(await database.list_collection_names())
-    for name in COLLECTIONS:
-        if name not in known:
-            try:
-                await database.create_collection(name)
-            except CollectionInvalid:
-                # another process created it first
-                continue
+    await _create_collections(database)
     for name, indexes in INDEXES.items():
         there = await database[name].index_information()
         missing = [index for index in indexes if index.document["name"] not in there]
@@ -124,3 +118,19 @@ async def create_indexes(database: Database) -> None:
     await database[CLAIMS].update_one(
         {"_id": SESSION_CLAIM}, {"$setOnInsert": {"open_arbitrages": 0, "stopped": None}}, upsert=True
     )
+
+
+async def _create_collections(database: Database) -> None:
+    known = set(await database.list_collection_names())
+    for name in COLLECTIONS:
+        if name in known:
+            continue
+        try:
+            await database.create_collection(name)
+        except CollectionInvalid:
+            # another process created it first
+            continue
+        except OperationFailure as error:
+            # … or at the same time, which only the server sees
+            if error.code != NAMESPACE_EXISTS:
+                raise

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from backtest.profile_sets import set_of_files
 from backtest.report.trade_files import trade_rows, trades_file
 from launch.cli.command_arguments import add_backtest
+from launch.regions.region_sessions import region_home
 from launch.sessions.backtest_runner import JobFiles, JobRunner, data_home, job_arguments, publish_tick_sets
 from market.accounting.equity_curve import EquityPoint
 from market.time_units import MICROSECONDS
@@ -86,6 +87,7 @@ def test_tick_sets_lie_in_the_data_folder_whatever_the_mode(tmp_path: Path) -> N
     session = session_of(tmp_path)
     assert data_home(session) == tmp_path
     assert data_home(replace(session, mode="live", home=tmp_path / "live")) == tmp_path
+    assert data_home(replace(session, region="us", regions=("us",), home=region_home(tmp_path, "us"))) == tmp_path
 
 
 async def test_nothing_is_run_where_nothing_waits(tmp_path: Path, store: MemoryTradeStore) -> None:

@@ -21,7 +21,7 @@ from launch.regions.region_sessions import (
     region_sessions,
 )
 from launch.sessions.paper import PaperOptions, paper_session
-from launch.supervisor.process_groups import ProcessSpec
+from launch.supervisor.process_groups import NOTIFIER, ProcessSpec
 from launch.supervisor.process_plan import own_processes
 from session.session import Session
 from simulators.web.account_keys import ensure_credentials
@@ -163,8 +163,15 @@ def test_outside_are_the_exchanges_and_with_delays_the_carrier_before_them(tmp_p
 
 def test_a_part_is_started_in_the_network_of_its_region() -> None:
     part = ProcessSpec("kafka", ("java", "kafka"))
-    assert in_region(part, LAYOUT, "eu").command == ("nsenter", "--net=/proc/1/fd/12", "--", "java", "kafka")
+    placed = in_region(part, LAYOUT, "eu")
+    assert placed.command == ("nsenter", "--net=/proc/1/fd/12", "--", "java", "kafka")
+    assert placed.environment["no_proxy"] == "*"
     assert in_region(part, None, "eu") == part
+
+
+def test_the_notifier_stays_where_the_world_is_reached() -> None:
+    part = ProcessSpec(NOTIFIER, ("notifier",))
+    assert in_region(part, LAYOUT, "us") == part
 
 
 def test_the_simulated_accounts_of_all_regions_are_one_file(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a session finds in a database that an earlier one has left."""
 
+import asyncio
 from decimal import Decimal
 from pathlib import Path
 
@@ -38,7 +39,9 @@ async def test_a_session_with_a_new_exchange_trades_on_it(
     before = await prepare_database(session, settings_of(min_net_bps=7.0))
     fees = {**before.taker_fees, "delta": Decimal("0.003")}
     first = settings_of(enabled_exchanges=("alpha", "delta"), taker_fees=fees)
-    joined = await prepare_database(session, first)
+    # as the regions of a session do
+    joined, *others = await asyncio.gather(*(prepare_database(session, first) for _ in range(3)))
+    assert others == [joined, joined]
     assert joined.enabled_exchanges == (*before.enabled_exchanges, "delta")
     assert joined.taker_fees["delta"] == Decimal("0.003")
     assert joined.min_net_bps == 7.0

@@ -178,7 +178,7 @@ def ours_running(home: Path) -> list[str]:
             reported = process.environ().get("ARBITRAGE_HOME", "")
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue
-        is_ours = reported == str(home) or str(home) in line
+        is_ours = home in (Path(reported), *Path(reported).parents) or str(home) in line
         if is_ours and process.pid != os.getpid() and process.status() != psutil.STATUS_ZOMBIE:
             found.append(line)
     return found

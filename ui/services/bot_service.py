@@ -83,11 +83,12 @@ async def bots_now(dashboard: Dashboard) -> list[BotRow]:
 
 
 def with_those_to_come(bots: Sequence[BotRow], processes: Sequence[ProcessRow], session: Session) -> list[BotRow]:
-    """`bots`, and a starting one for each traded exchange without a bot, unless no supervisor has reported yet."""
+    """`bots`, and a starting one for each exchange that is traded from here and has no bot, unless no supervisor has
+    reported yet."""
     if not processes:
         return list(bots)
-    known = {bot["exchange"] for bot in bots}
-    regions = {market.exchange: market.region for market in session.traded if market.exchange not in known}
+    lacking = set(session.exchanges_here) - {bot["exchange"] for bot in bots}
+    regions = {market.exchange: market.region for market in session.traded if market.exchange in lacking}
     inputs = _BotInputs(now=0, settings=None, leases={}, healths={}, open_arbitrages=(), regions=regions)
     coming = [_bot_row(_starting_bot(exchange), inputs) for exchange in regions]
     for bot in coming:

@@ -88,7 +88,8 @@ class HealthService:
         )
         now, hub, live_state = wall_now(), self._hub, self._hub.live_state
         market_now = self._session.clock().now()
-        exchanges = self._session.exchanges
+        # others' bots read another Kafka, whose offsets say nothing here
+        exchanges = self._session.exchanges_here
         ours = (one for one in positions if one.exchange in exchanges)
         consumers = [one for one in ours if now + server_ahead - one.reported_at < OLD_POSITION]
         report = HealthReportRow(

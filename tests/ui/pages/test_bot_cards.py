@@ -1,5 +1,6 @@
 """What a bot's card says it does."""
 
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -61,6 +62,10 @@ def test_a_bot_without_a_report_yet_has_its_card_already(tmp_path: Path) -> None
     assert [(one["name"], one["activity"]) for one in cards] == [("bot-alpha", "standby"), ("bot-beta", "starting")]
     shown = bot_card(cards[1], UTC, "running")
     assert '<p class="state ">Starting</p>' in shown
+    # those of another region are on its own page
+    elsewhere = replace(session, markets=(session.markets[0], replace(session.markets[1], region="far")))
+    here = replace(elsewhere, region=session.markets[0].region, regions=(session.markets[0].region, "far"))
+    assert with_those_to_come([alpha], [PROCESS], here) == [alpha]
     # without a supervisor nothing starts
     assert with_those_to_come([], [], session) == []
 
