@@ -40,7 +40,7 @@ quick: setup ## all quick tests
 	$(PYTEST) -q -m "not (whole or slow or browser or soak)" -n $(WORKERS) --dist loadscope \
 	  --no-loadscope-reorder --durations 25
 
-whole: setup ## kills, chaos and the browser against the whole system; slow tests
+whole: regions ## kills, chaos and the browser against the whole system; slow tests
 	$(PYTEST) -q -m "slow and not (whole or browser or soak)" -n 2 --dist loadscope --durations 10
 	$(PYTEST) -q -m "(whole or browser) and not soak" --ignore=tests/whole/test_paper.py --durations 25
 

@@ -56,10 +56,9 @@ def session_folders(home: Path, name: str) -> list[Path]:
     if "/" in name or Path(name).is_dir():
         return [Path(name)]
     found = recorded_session(home, name)
-    folders = [*recorded_regions(home, name)] if found is None else [found]
-    if not folders:
+    if found is None:
         raise CannotVerifyError(f"{recordings_folder(home)}: has no session {name}")
-    return folders
+    return [*recorded_regions(home, name)] or [found]
 
 
 def _opened(folder: Path) -> RecordedSession:

@@ -19,7 +19,7 @@ from launch.regions.link_commands import LinkCommandError, parsed_change
 from launch.regions.packet_schedule import PacketSchedule
 from launch.regions.region_layout import RegionLayout, RegionPlace, read_layout, write_layout
 from launch.regions.region_networks import DEVICE, observer_device
-from launch.regions.tun_device import MTU, enter_namespace, in_own_thread, open_tun, set_up
+from launch.regions.tun_device import MTU, enter_namespace, in_own_thread, open_tun
 from launch.supervisor.process_main import Ready
 from market.time_units import MICROSECONDS
 from session.carrier_socket import MOST_BYTES_OF_COMMAND
@@ -160,19 +160,12 @@ def run_carrier(home: Path, ready: Ready) -> None:
 def _opened(place: RegionPlace, layout: RegionLayout) -> int:
     try:
         if place.namespace is None:
-            return _observer(place, observer_device(layout))
+            return open_tun(observer_device(layout), is_shared=True)
         return in_own_thread(partial(_region, place.namespace))
     except OSError as error:
         raise CannotStartError(
             f"{place.name}: its network is not there ({error.strerror}); restart the session with regions."
         ) from error
-
-
-def _observer(place: RegionPlace, name: str) -> int:
-    """The device in this machine's own namespace; it goes with this process."""
-    device = open_tun(name)
-    set_up(name, place.address)
-    return device
 
 
 def _region(namespace: str) -> int:

@@ -24,7 +24,15 @@ from launch.regions.region_layout import (
     write_layout,
 )
 from launch.regions.region_links import OBSERVER, ROUND_TRIPS_MS, links_of
-from launch.regions.tun_device import enter_new_namespace, in_own_thread, keep_device, open_tun, set_up, switch_on
+from launch.regions.tun_device import (
+    enter_new_namespace,
+    hold_device,
+    in_own_thread,
+    keep_device,
+    open_tun,
+    set_up,
+    switch_on,
+)
 from launch.supervisor.process_groups import ProcessSpec
 
 DEVICE = "wan0"
@@ -53,9 +61,27 @@ def region_networks(
             places.append(stack.enter_context(_region_place(name, subnet_address(subnet, number))))
         trips = {" ".join(sorted(pair)): trip for pair, trip in round_trips_ms.items() if pair <= set(regions)}
         layout = RegionLayout(subnet, seed, tuple(places), trips)
+        stack.enter_context(_observers_device(layout))
         write_layout(home, layout)
         stack.callback((home / LAYOUT_FILE).unlink, missing_ok=True)
         yield layout
+
+
+@contextmanager
+def _observers_device(layout: RegionLayout) -> Iterator[None]:
+    """The device in this machine's own namespace: it goes with this process, and stays while the carrier is restarted.
+    Else what is sent to a region would leave this machine by its default route."""
+    name = observer_device(layout)
+    try:
+        device = open_tun(name, is_shared=True)
+        hold_device(device)
+        set_up(name, layout.place(OBSERVER).address)
+    except OSError as error:
+        raise CannotStartError(f"{name}: the network cannot be made ({error.strerror}); try again.") from error
+    try:
+        yield
+    finally:
+        os.close(device)
 
 
 def observer_device(layout: RegionLayout) -> str:

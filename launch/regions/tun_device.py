@@ -19,8 +19,8 @@ MTU = 9_000
 QUEUE = 10_000
 """Packets that wait while the carrier has no CPU; with the kernel's 500 a busy machine would lose some."""
 _CLONE_NEWNET = 0x40000000
-_TUNSETIFF, _TUNSETPERSIST = 0x400454CA, 0x400454CB
-_IFF_TUN, _IFF_NO_PI = 0x0001, 0x1000
+_TUNSETIFF, _TUNSETPERSIST, _TUNSETQUEUE = 0x400454CA, 0x400454CB, 0x400454D9
+_IFF_TUN, _IFF_NO_PI, _IFF_MULTI_QUEUE, _IFF_DETACH_QUEUE = 0x0001, 0x1000, 0x0100, 0x0400
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8913, 0x8914, 0x8916, 0x891C
 _SIOCSIFMTU, _SIOCSIFTXQLEN = 0x8922, 0x8943
 _IFF_UP = 0x1
@@ -50,18 +50,23 @@ def enter_namespace(path: str) -> None:
         os.close(namespace)
 
 
-def open_tun(name: str) -> int:
+def open_tun(name: str, *, is_shared: bool = False) -> int:
     """The device of that name in this thread's namespace, made if it is not there; read and written without waiting.
-
-    Raises OSError.
+    `is_shared`: others may hold it too (`hold_device`). Raises OSError.
     """
     device = os.open(TUN, os.O_RDWR | os.O_NONBLOCK)
+    flags = _IFF_TUN | _IFF_NO_PI | (_IFF_MULTI_QUEUE if is_shared else 0)
     try:
-        fcntl.ioctl(device, _TUNSETIFF, struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI))
+        fcntl.ioctl(device, _TUNSETIFF, struct.pack("16sH22x", name.encode(), flags))
     except OSError:
         os.close(device)
         raise
     return device
+
+
+def hold_device(device: int) -> None:
+    """The shared device stays for as long as it is open here, and gives its packets to whoever else has it open."""
+    fcntl.ioctl(device, _TUNSETQUEUE, struct.pack("16xH22x", _IFF_DETACH_QUEUE))
 
 
 def keep_device(device: int) -> None:

@@ -13,9 +13,10 @@ LOG_TICKS = Path("log", TICK_SET)
 
 
 def recorded_session(home: Path, session_id: str) -> Path | None:
-    """The folder of the session with this id, in the data folder or in one of the modes' folders in it."""
+    """The folder of the session with this id, in the data folder or in one of the modes' folders in it; where it had
+    regions, that of one of them."""
     found = (recordings_folder(root) / session_id for root in _homes(home))
-    return next((path for path in found if path.is_dir()), None)
+    return next((path for path in (*found, *recorded_regions(home, session_id)) if path.is_dir()), None)
 
 
 def recorded_regions(home: Path, session_id: str) -> Iterator[Path]:

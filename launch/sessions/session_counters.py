@@ -124,7 +124,6 @@ class SessionCounters:
             origin=f"http://{address}",  # type: ignore[arg-type]  # a plain str
             additional_headers={"X-API-Key": key},
             # it is on this machine, and the key is for nobody else
-            proxy=None,
             max_size=None,
             proxy=None,
         ) as socket:
