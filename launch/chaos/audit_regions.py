@@ -17,6 +17,7 @@ from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import liquidity_key
 from market.trade.reservations import SEND_WITHIN
+from store.queries.member_books import BookCopy
 
 SKEW_TOLERANCE = 3 * MICROSECONDS
 """By how much clocks of regions, the store and the journals may differ, with what an order needs to arrive."""
@@ -39,21 +40,13 @@ class Spell:
 
 
 @dataclass(frozen=True, slots=True)
-class BookCopy:
-    """One collection as one member has it: number of documents, and a hash of all of them by id."""
-
-    count: int
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
 class RegionEvidence:
     """What an audit of regions compares. The snapshot of `records` must be read from the primary, of what a majority
     has (`read_snapshot` does): its grants are those that hold."""
 
     records: Evidence
     copies: Mapping[str, Mapping[str, BookCopy]]
-    """Region with a member → collection → its copy, read from that member itself."""
+    """Region with a member → collection → its copy, read from that member itself (`member_books`)."""
     logs: Mapping[str, RegionLog] = field(default_factory=dict)
     """Region with a Kafka → its log."""
     cuts: Sequence[Spell] = ()

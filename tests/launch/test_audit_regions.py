@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from launch.chaos.audit_logs import LoggedRow, RegionLog
 from launch.chaos.audit_records import RegionViolationKind, Stopped
-from launch.chaos.audit_regions import SKEW_TOLERANCE, BookCopy, RegionEvidence, Spell, region_violations
+from launch.chaos.audit_regions import SKEW_TOLERANCE, RegionEvidence, Spell, region_violations
 from market.money import Amount
 from market.trade.arbitrages import Arbitrage
 from market.trade.decision_record import step_of
 from market.trade.leases import UNFENCED, Actor
 from market.trade.reservations import SEND_WITHIN
 from store.memory.memory_store import MemoryTradeStore
+from store.queries.member_books import BookCopy
 from store.queries.store_snapshot import TakenStep
 from tests.launch.audited_world import NOON, World, clean_world
 from tests.market.samples import EUR_RATE
