@@ -123,13 +123,14 @@ class FaultInjector:
             self.injected[injection.kind] += is_injected
         else:
             is_injected = await self._strike(injection)
-            self._say(f"{injection.at:7.2f} s  {injection.description}{'' if is_injected else ' (already down)'}")
+            why_not = " (no carrier)" if isinstance(injection, LinkFault) else " (already down)"
+            self._say(f"{injection.at:7.2f} s  {injection.description}{'' if is_injected else why_not}")
             self.injected[injection.kind] += is_injected
             if is_injected and isinstance(injection, Pause | LinkFault):
                 await self._undo(injection)
 
     async def _strike(self, injection: Kill | Pause | LinkFault | RegionKill) -> bool:
-        """False where what it is meant for is down already."""
+        """False where what it is meant for, or whoever does it, is down."""
         if isinstance(injection, LinkFault):
             return await self._regions.disturb(injection)
         if isinstance(injection, RegionKill):

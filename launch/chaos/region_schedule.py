@@ -49,14 +49,14 @@ def region_schedule_of(
         *_placed(seed, schedule_of(seed, seconds, exchanges, bots), parts),
         *_mirror_kills(seed, seconds, parts),
         *_region_kills(seed, seconds, parts),
-        *(_link_faults(seed, seconds, tuple(parts)) if has_links else ()),
+        *(_link_faults(seed, seconds, tuple(parts)) if has_links and len(parts) > 1 else ()),
     ]
     by_time = sorted(injections, key=lambda one: (one.at, one.description))
     return tuple(bearable(by_time, tuple(parts), MOST_WITHOUT_MAJORITY))
 
 
 def _placed(seed: int, injections: Sequence[Injection], parts: Mapping[str, Sequence[str]]) -> Iterator[Injection]:
-    """Kills and pauses each in a region that has the process."""
+    """Kills and pauses each in a region that has the process, and none where no region has it."""
     draws: dict[str, Random] = {}
     for injection in injections:
         if not isinstance(injection, Kill | Pause):

@@ -1,6 +1,7 @@
 """Faults of regions hit that region alone, are taken back, and cuts are recorded for the audit."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -176,11 +177,15 @@ async def test_a_carrier_that_is_away_for_a_moment_heals_all_the_same() -> None:
     assert kept.links == kept.first
 
 
-async def test_without_a_carrier_no_link_is_hit_and_nobody_is_asked() -> None:
-    regions = RegionInjector({})
-    assert not await regions.disturb(LinkFault(0.0, "cut", "jp", 1.0))
+async def test_without_a_carrier_no_link_is_hit_and_the_run_says_so(tmp_path: Path) -> None:
+    regions, said, session = RegionInjector({}), list[str](), session_of(tmp_path)
+    nothing = Supervisor(tmp_path, [], lambda _: None)
+    injector = FaultInjector(session, nothing, SettingsTuner(session, BASE), said.append, regions)
+    await injector.run([LinkFault(0.0, "cut", "jp", 1.0)])
     await regions.clear()
+    assert said == ["   0.00 s  cut jp for 1.0 s (no carrier)"]
     assert regions.cuts == []
+    assert +injector.injected == Counter()
 
 
 async def test_a_mistake_in_a_command_is_said() -> None:

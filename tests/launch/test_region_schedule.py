@@ -108,6 +108,10 @@ def test_every_link_is_as_at_first_before_the_next_fault_and_before_the_end(seed
         assert broken.changed(parsed_change(fault.healing, REGIONS)) == first, fault.healing
 
 
+def test_a_region_alone_has_no_links() -> None:
+    assert link_faults(region_schedule_of(1, SECONDS, {"us": PARTS["us"]}, EXCHANGES[:1])) == []
+
+
 def test_a_run_that_is_too_short_to_heal_has_no_fault_of_links() -> None:
     assert link_faults(schedule(1, HEALED_BEFORE_END)) == []
 
