@@ -96,11 +96,14 @@ class Parts:
 
 
 @contextmanager
-def paper(home: Path, market: str, seconds: float | None = None) -> Iterator[subprocess.Popen[str]]:
-    """`arbitrage paper` for so long after all is ready, or until it is interrupted; summary.json has its summary."""
+def paper(
+    home: Path, market: str, seconds: float | None = None, more: Sequence[str] = ()
+) -> Iterator[subprocess.Popen[str]]:
+    """`arbitrage paper`, with `more` words, for so long after all is ready, or until it is interrupted; summary.json
+    has its summary."""
     (home / "jars").symlink_to((home_folder() / "jars").resolve())
     [port] = free_ports(1)
-    words = ["paper", "--market", market, "--port", str(port)]
+    words = ["paper", "--market", market, "--port", str(port), *more]
     words += [] if seconds is None else ["--seconds", str(seconds)]
     command = (sys.executable, "-m", "launch.cli.main", *words, "--json", str(home / "summary.json"))
     with (home / "said.txt").open("w") as said:
@@ -114,10 +117,11 @@ def paper(home: Path, market: str, seconds: float | None = None) -> Iterator[sub
                 process.wait(END_SECONDS)
 
 
-async def until_ready(home: Path, process: subprocess.Popen[str]) -> float:
-    """Seconds until detection was ready. Raises SystemExit where the session ends or takes too long."""
+async def until_ready(home: Path, process: subprocess.Popen[str], line: str = DETECTION_READY) -> float:
+    """Seconds until detection was ready, or the session said `line`. Raises SystemExit where the session ends or takes
+    too long."""
     began = steady_now()
-    while DETECTION_READY not in (home / "said.txt").read_text():
+    while line not in (home / "said.txt").read_text():
         waited = (steady_now() - began) / 1_000_000
         if process.poll() is not None or waited > READY_SECONDS:
             raise SystemExit(f"the session did not become ready:\n{(home / 'said.txt').read_text()}")

@@ -1,4 +1,4 @@
-"""Which hosts are this machine, by their names alone."""
+"""Which hosts are this machine, or in a network of one's own, by their names alone."""
 
 from ipaddress import ip_address
 
@@ -7,5 +7,13 @@ def is_loopback(host: str) -> bool:
     """Whether it is `localhost` or an address of loopback; another name may stand for any machine."""
     try:
         return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def is_near(host: str) -> bool:
+    """Whether no proxy leads there: this machine, or a number that no public network has."""
+    try:
+        return ip_address(host).is_private
     except ValueError:
         return host == "localhost"

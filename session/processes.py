@@ -13,6 +13,8 @@ ProcessKind = Literal[
     "publisher",
     "ui",
     "kafka",
+    "mirror",
+    "carrier",
     "mongodb",
     "exchanges",
     "logrecorder",

@@ -79,6 +79,8 @@ class Session:
     """Who may read and change over REST and the pages."""
     region: str | None = None
     """Which of `regions` this process runs in, where there are any; an exchange's own stands with its markets."""
+    carrier_home: Path | None = None
+    """Where the carrier of links between regions takes commands; None: links are as they are."""
     started_at: int = 0
     """By the wall clock, microseconds UTC; 0 if unknown. The log and the store also hold earlier data."""
 
@@ -95,6 +97,12 @@ class Session:
     def exchanges(self) -> tuple[str, ...]:
         """Exchanges in the order of the markets, each once."""
         return tuple(dict.fromkeys(market.exchange for market in self.markets))
+
+    @property
+    def exchanges_here(self) -> tuple[str, ...]:
+        """Those that are fed and traded at from this region; without regions all."""
+        here = {market.exchange for market in self.markets if self.region in (None, market.region)}
+        return tuple(name for name in self.exchanges if name in here)
 
     @property
     def traded(self) -> tuple[Market, ...]:

@@ -1,7 +1,7 @@
 """Verifies a recorded session: recomputes all of it and stops at the first difference."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backtest.verify.errors import CannotVerifyError
@@ -17,6 +17,7 @@ from cep.hosts.average_app import shipped_average_app
 from datasets.ticksets.tick_set import TickSet
 from market.instruments.orders import Fill
 from market.money import ZERO, decimal_of
+from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from market.trade.reservation_state import fill_key
 from store.queries.session_export import ExportedArbitrage
@@ -42,33 +43,38 @@ class Verified:
     difference: FirstDifference | None = None
 
 
-def verified(session: RecordedSession, derive: Derive) -> Verified:
-    """Raises CannotVerifyError."""
+def verified(session: RecordedSession, derive: Derive, others: Sequence[RecordedSession] = ()) -> Verified:
+    """`others`: the logs of the session's other regions. Each log is derived by itself; a decision must follow from an
+    opportunity of one of them. Raises CannotVerifyError."""
     outcome = Verified()
     try:
-        outcome.difference = next(filter(None, _differences(session, derive, outcome)), None)
+        outcome.difference = next(filter(None, _differences(session, others, derive, outcome)), None)
     except (WireError, KeyError) as error:
         raise CannotVerifyError(f"{session.folder}: holds a row that cannot be read ({error})") from error
     return outcome
 
 
-def _differences(session: RecordedSession, derive: Derive, outcome: Verified) -> Iterator[FirstDifference | None]:
+def _differences(
+    session: RecordedSession, others: Sequence[RecordedSession], derive: Derive, outcome: Verified
+) -> Iterator[FirstDifference | None]:
     """All checks in order; each relies on the results of the earlier ones."""
     yield _kept_difference(session)
-    tick_set = session.tick_set()
-    outcome.ticks, found = feed_difference(session.folder.parent, tick_set)
-    yield found
-    versions = list(session.settings())
-    yield settings_difference(tick_set, versions)
-    referenced = _Referenced.of(session)
-    recorded, derived = _recorded(session, referenced.opportunities), Derived(referenced.opportunities)
-    yield _opportunity_difference(session, derive(tick_set), recorded, derived)
-    outcome.opportunities = derived.count
+    versions, referenced, found = list(session.settings()), _Referenced.of(session), _Found()
+    for one in (session, *others):
+        tick_set = one.tick_set()
+        ticks, difference = feed_difference(one.folder.parent, tick_set)
+        outcome.ticks += ticks
+        yield difference
+        yield settings_difference(tick_set, versions)
+        recorded, derived = _recorded(one, referenced.opportunities), Derived(referenced.opportunities)
+        yield _opportunity_difference(one, derive(tick_set), recorded, derived)
+        outcome.opportunities += derived.count
+        found.add(recorded, derived)
     decisions = Decisions(
-        session.markets, {version.version: version.after for version in versions}, derived.found, recorded.times
+        session.markets, {version.version: version.after for version in versions}, found.opportunities, found.times
     )
-    yield from _rejection_differences(session, decisions, referenced, outcome)
-    yield _count_difference(session, recorded.messages)
+    yield from _rejection_differences(session, decisions, outcome)
+    yield _count_difference(session, found.messages)
     yield from _arbitrage_differences(session, decisions, outcome)
     yield from _signal_differences(session, outcome)
 
@@ -97,6 +103,21 @@ class _Referenced:
             opportunity = kept.arbitrage.opportunity
             referenced.opportunities.add(opportunity.opportunity_id)
         return referenced
+
+
+@dataclass(slots=True)
+class _Found:
+    """What all logs of the session have led to. The same id at the same row of two logs is of the same quotes."""
+
+    opportunities: dict[Key, Opportunity] = field(default_factory=dict)
+    times: dict[Key, list[int]] = field(default_factory=dict)
+    messages: Counter[Pair] = field(default_factory=Counter)
+
+    def add(self, recorded: Recorded, derived: Derived) -> None:
+        self.opportunities |= derived.found
+        for key, times in recorded.times.items():
+            self.times.setdefault(key, []).extend(times)
+        self.messages += recorded.messages
 
 
 def _recorded(session: RecordedSession, wanted: set[str]) -> Recorded:
@@ -129,7 +150,7 @@ def _opportunity_difference(
 
 
 def _rejection_differences(
-    session: RecordedSession, decisions: Decisions, referenced: _Referenced, outcome: Verified
+    session: RecordedSession, decisions: Decisions, outcome: Verified
 ) -> Iterator[FirstDifference | None]:
     for rejection in session.rejections():
         if rejection.reason == NO_DECIDER:

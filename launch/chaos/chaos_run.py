@@ -20,11 +20,11 @@ from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
-from launch.sessions.live import make_own_home
 from launch.sessions.paper import Echo, PaperOptions, check_paper, paper_session, paper_settings
 from launch.sessions.shutdown import retry_while_store_is_down, until
 from launch.setup.data_dir import check_writable, write_atomically
 from launch.setup.login_files import supervisors_session
+from launch.setup.nested_home import make_nested_home
 from launch.supervisor.interruptible_wait import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import bot_processes, own_processes, service_processes
@@ -95,7 +95,7 @@ def chaos_home(home: Path) -> Path:
     """The chaos run's own folder below the user's data folder, with links to its jars and its API key."""
     own = home / FOLDER
     try:
-        make_own_home(home, own)
+        make_nested_home(home, own)
     except OSError as error:
         raise CannotStartError(f"{own}: cannot be used as the data folder ({error.strerror}).") from error
     return own

@@ -32,6 +32,10 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     """Raises LaunchError in one sentence."""
     config = read_configuration(None, os.environ)
     terms = operator_terms(config.apps, config.plain_text_hosts)
+    if arguments.work == "run" and arguments.regions:
+        from launch.apps.apps_in_regions import run_in_regions
+
+        return run_in_regions(home_folder(), arguments.regions, _words_in_regions(arguments), arguments.json, echo)
     if arguments.work == "run":
         from launch.cli.app_run_command import AppRunOptions, run_app_command
 
@@ -56,6 +60,18 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
             echo(f"  {line}")
         return 0
     return _test(text, arguments.cases, terms, echo)
+
+
+def _words_in_regions(arguments: argparse.Namespace) -> list[str]:
+    """What each region's command has of these. Raises CannotStartError for what goes with one place alone."""
+    if arguments.replay is not None:
+        raise CannotStartError("--regions is for a running session; drop it, or drop --replay.")
+    if any(name == "region" for name, _ in variables_of(arguments.var)):
+        raise CannotStartError("--var region=… is the region's own name with --regions; drop one of them.")
+    words = [str(file) for file in arguments.files]
+    for variable in arguments.var:
+        words += ["--var", variable]
+    return words if arguments.seconds is None else [*words, "--seconds", str(arguments.seconds)]
 
 
 def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:

@@ -4,6 +4,7 @@ Imports none of the packages that the subcommands use, so that `--help` is fast.
 """
 
 import argparse
+import re
 from decimal import Decimal
 from pathlib import Path
 from typing import get_args
@@ -15,6 +16,7 @@ from session.simulated_market import DEFAULT_MARKET, MARKETS
 MAX_NUMBER = 1_000_000_000
 """Maximum of seconds and of speeds: thirty years, small enough never to overflow."""
 DAY_SECONDS = 86_400
+_REGION = re.compile(r"[a-z]{2,10}")
 
 
 def add_paper(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +24,21 @@ def add_paper(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=seed, help="seed of the simulated prices")
     parser.add_argument("--market", choices=MARKETS, help=f"simulated market (default {DEFAULT_MARKET})")
     parser.add_argument("--tape", metavar="NAME", help="simulated market at the prices of a tick set or recording")
+    parser.add_argument(
+        "--regions",
+        type=region_names,
+        default=(),
+        metavar="NAME,NAME,…",
+        help="a Kafka, a MongoDB, detection, a page and the exchanges there in each region, for example us,eu,jp",
+    )
+    parser.add_argument("--wan", action="store_true", help="with --regions: links as slow as the real ones; needs root")
+
+
+def region_names(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    if not all(_REGION.fullmatch(name) for name in names):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of regions; write it as in us,eu,jp")
+    return names
 
 
 def add_session(parser: argparse.ArgumentParser) -> None:
@@ -68,6 +85,13 @@ def add_app(command: argparse.ArgumentParser) -> None:
         "--var", action="append", default=[], metavar="NAME=VALUE", help="what context:getVar gives; may be repeated"
     )
     run.add_argument("--seconds", type=positive, help="end after so long (default: with Ctrl-C or the session)")
+    run.add_argument(
+        "--regions",
+        type=region_names,
+        default=(),
+        metavar="NAME,NAME,…",
+        help="in these regions of the session, each on its own streams; context:getVar('region') says which",
+    )
     test = works.add_parser("test", help="run an app's cases on a clock of their own, and compare the rows")
     test.add_argument("file", type=Path, help="the app's text")
     test.add_argument("cases", type=Path, help="cases, a JSON object a line")

@@ -112,6 +112,7 @@ def _commands() -> tuple[Command, ...]:
 def _paper(arguments: argparse.Namespace) -> int:
     from launch.sessions.paper import PaperOptions, check_paper, run_paper
     from launch.sessions.public_paper import check_public, run_public
+    from launch.sessions.regional_paper import run_regional
 
     options = PaperOptions(
         arguments.seconds,
@@ -121,9 +122,15 @@ def _paper(arguments: argparse.Namespace) -> int:
         arguments.record,
         arguments.market,
         arguments.tape,
+        arguments.regions,
+        arguments.wan,
     )
     config = read_configuration(arguments.config, os.environ)
     home, run_session = home_folder(), run_public if config.is_public else run_paper
+    if options.has_delays and not options.regions:
+        raise CannotStartError("--wan goes with --regions; name them, as in --regions us,eu,jp.")
+    if options.regions:
+        run_session = run_regional
     check_public(home, config) if config.is_public else check_paper(config)
     with locked(home):
         return asyncio.run(run_session(home, options, config, echo))
@@ -282,7 +289,7 @@ def _exchanges(arguments: argparse.Namespace) -> int:
 
     home = home_folder()
     if arguments.session:
-        return run_session_exchanges(read_session(home), arguments.bind or LOOPBACK)
+        return run_session_exchanges(read_session(home), home, arguments.bind or LOOPBACK)
     if arguments.bind is not None:
         raise CannotStartError("--bind goes with --session; the exchanges alone listen on loopback.")
     options = StandaloneOptions(

@@ -199,10 +199,12 @@ def priorities_finding(are_sessions_grouped: bool, is_writable: bool) -> CheckRe
 
 
 def regions_finding(fault: str | None) -> CheckResult:
-    """Whether links between regions can have real delays here. Nothing that starts today needs it."""
+    """Whether links between regions can have real delays here."""
     if fault is None:
-        return CheckResult("ok", "regions", "links with real delays, losses and cuts are possible between regions")
-    return CheckResult("ok", "regions", f"no links with real delays here: {fault} Only several regions need them.")
+        return CheckResult(
+            "ok", "regions", "links with real delays, losses and cuts are possible: --regions with --wan"
+        )
+    return CheckResult("ok", "regions", f"--regions without --wan alone, since links have no real delays here: {fault}")
 
 
 def rights_finding(home: Path) -> CheckResult:

@@ -98,8 +98,9 @@ def _announce(home: Path, options: StandaloneOptions, served: ExchangesOptions, 
         echo(f"  {name}: {urls[name]}")
 
 
-def run_session_exchanges(session: Session, host: str = LOOPBACK) -> int:
-    """Serve the exchanges of the running session at `host`; returns the exit code."""
+def run_session_exchanges(session: Session, home: Path, host: str = LOOPBACK) -> int:
+    """Serve the exchanges of the running session at `host`, their accounts in the data folder `home`; returns the exit
+    code."""
     if session.exchanges_url is None:
         raise CannotStartError("this session trades on local paper accounts and has no simulated exchanges.")
     port = urlsplit(session.exchanges_url).port or 0
@@ -114,7 +115,7 @@ def run_session_exchanges(session: Session, host: str = LOOPBACK) -> int:
         host=host,
     )
     detects = detection_seen(session.home, host)
-    return run_process(session.home, "exchanges", lambda ready: run_exchanges(session.home, options, ready, detects))
+    return run_process(home, "exchanges", lambda ready: run_exchanges(home, options, ready, detects))
 
 
 def detection_seen(home: Path, host: str) -> Callable[[], bool]:

@@ -11,7 +11,7 @@ from cep.errors import CepCannotStartError
 from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet
 from launch.errors import CannotStartError
-from launch.sessions.recorded_sessions import recorded_session
+from launch.sessions.recorded_sessions import recorded_regions, recorded_session
 from launch.sessions.session_recording import build_log
 from launch.supervisor.clean_stop import Stopping
 from launch.supervisor.spark_command import quiet_session, spark_log
@@ -37,12 +37,11 @@ def verify_session(
     if files:
         raise CannotStartError(f"--verify takes one recorded session and no files; drop {files[0]}.")
     try:
-        folder = session_folder(home, name)
-        build_log(folder / "log")
-        session = open_session(folder)
-        echo(f"session {session.session_id}: verifying its log")
+        session, *others = [_opened(folder) for folder in session_folders(home, name)]
+        logs = f"the logs of its {len(others) + 1} regions" if others else "its log"
+        echo(f"session {session.session_id}: verifying {logs}")
         with Stopping(spark_log(home)):
-            outcome = verified(session, lambda tick_set: derived(home, tick_set))
+            outcome = verified(session, lambda tick_set: derived(home, tick_set), others)
     except (CannotVerifyError, ImportRejectedError, CepCannotStartError, LookupError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
     except OSError as error:
@@ -52,14 +51,20 @@ def verify_session(
     return 0 if outcome.difference is None else 1
 
 
-def session_folder(home: Path, name: str) -> Path:
-    """The folder itself, or the one of the session with this id below the data folder."""
+def session_folders(home: Path, name: str) -> list[Path]:
+    """The folder itself, or those of the session with this id below the data folder: one, or one for each region."""
     if "/" in name or Path(name).is_dir():
-        return Path(name)
+        return [Path(name)]
     found = recorded_session(home, name)
-    if found is None:
+    folders = [*recorded_regions(home, name)] if found is None else [found]
+    if not folders:
         raise CannotVerifyError(f"{recordings_folder(home)}: has no session {name}")
-    return found
+    return folders
+
+
+def _opened(folder: Path) -> RecordedSession:
+    build_log(folder / "log")
+    return open_session(folder)
 
 
 def outcome_lines(session: RecordedSession, outcome: Verified) -> list[str]:

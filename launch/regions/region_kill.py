@@ -5,19 +5,13 @@ from pathlib import Path
 
 from launch.errors import CannotStartError
 from launch.regions.link_commands import LinkCommandError, is_kill, parsed_kill
+from launch.regions.region_sessions import REGIONS, region_home
 from launch.supervisor.recorded_processes import PROCESSES_FILE, kill_recorded
-
-FOLDER = "regions"
-"""In the data folder of a session with regions: one data folder for each, by its name."""
-
-
-def region_home(home: Path, region: str) -> Path:
-    return home / FOLDER / region
 
 
 def running_regions(home: Path) -> tuple[str, ...]:
     """Those whose processes are recorded in the data folder `home`."""
-    return tuple(sorted(found.parent.name for found in (home / FOLDER).glob(f"*/{PROCESSES_FILE}")))
+    return tuple(sorted(found.parent.name for found in (home / REGIONS).glob(f"*/{PROCESSES_FILE}")))
 
 
 def killed_by(home: Path, line: str) -> Mapping[str, int] | None:

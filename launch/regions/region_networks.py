@@ -68,9 +68,8 @@ def command_prefix(place: RegionPlace) -> tuple[str, ...]:
 
 
 def carrier_process(home: Path) -> ProcessSpec:
-    """It is as important as the most important of the parts whose packets it carries."""
     command = (sys.executable, "-m", "launch.cli.main", "carrier")
-    return ProcessSpec("carrier", command, environment={"ARBITRAGE_HOME": str(home)}, niceness=0)
+    return ProcessSpec("carrier", command, environment={"ARBITRAGE_HOME": str(home)})
 
 
 def regions_fault() -> str | None:

@@ -26,12 +26,12 @@ from launch.sessions.paper import (
 )
 from launch.setup.data_dir import check_writable
 from launch.setup.data_layout import database_name
+from launch.setup.nested_home import make_nested_home
 from market.decide.settings import Settings
 from market.instruments.token_contracts import Token
 from session.clock import wall_now
 from session.session import Mode, Session
 from streams.broker.embedded_broker import free_ports
-from ui.auth.api_keys import ensure_api_key
 
 RealMode = Literal["sandbox", "live"]
 
@@ -50,7 +50,7 @@ async def run_live(
     check_accounts(session, environment)
     echo(f"asking {', '.join(_traded(session))} for markets, fees and the time")
     session, fees = await with_exchange_rules(session, environment)
-    make_own_home(home, session.home)
+    make_nested_home(home, session.home)
     echo("trading_state starts as halted: switch trading on in the settings, unless this database has it on already")
     return await run_session(session, live_settings(config, fees), options, config, echo)
 
@@ -181,12 +181,3 @@ def live_settings(config: Configuration, fees: Mapping[str, Decimal]) -> Setting
 
 def _traded(session: Session) -> tuple[str, ...]:
     return tuple(dict.fromkeys(market.exchange for market in session.traded))
-
-
-def make_own_home(home: Path, own: Path) -> None:
-    """Create a data folder within the data folder; jars and the dashboard's API key are shared by links."""
-    own.mkdir(parents=True, exist_ok=True)
-    for name in (home / "jars", ensure_api_key(home)):
-        link = own / name.name
-        if not (link.exists() or link.is_symlink()):  # to jars, say, that are not there yet
-            link.symlink_to(name)

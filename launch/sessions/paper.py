@@ -2,7 +2,7 @@
 
 import os
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from launch.errors import CannotStartError
 from launch.sessions.backtest_runner import publish_tick_sets, with_backtests
 from launch.sessions.chosen_markets import chosen_markets
 from launch.sessions.entry_markets import entry_markets, has_own_names
-from launch.sessions.market_options import simulated_market
+from launch.sessions.recorded_tape import simulated_market
 from launch.sessions.session_counters import SessionCounters
 from launch.sessions.session_recording import end_log, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_store_is_down
@@ -26,7 +26,7 @@ from launch.setup.login_files import session_logins
 from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import own_processes, service_processes
-from launch.supervisor.supervisor import Supervisor
+from launch.supervisor.supervisor import Supervised, Supervisor
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
@@ -64,6 +64,10 @@ class PaperOptions:
     record: bool = False
     market: MarketName | None = None
     tape: str | None = None
+    regions: tuple[str, ...] = ()
+    """A Kafka, a MongoDB, detection, a page and the exchanges that are there for each; empty: one place for all."""
+    has_delays: bool = False
+    """Whether links between regions are as slow as the real ones."""
 
 
 async def run_paper(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
@@ -89,12 +93,25 @@ async def run_session(
 
 async def _run(session: Session, settings: Settings, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     started, home = wall_now(), session.home
-    key_file = ensure_api_key(home)
     services = await service_processes(session, config, settings, echo)
     write_atomically(home / "run.json", session.to_json())
     names = tuple(part.name for part in services)
     parts = [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange)]
-    supervisor = Supervisor(home, parts, echo, session)
+    return await trade(session, Supervisor(home, parts, echo, session), started, options, echo)
+
+
+async def trade(
+    session: Session,
+    supervisor: Supervised,
+    started: int,
+    options: PaperOptions,
+    echo: Echo,
+    regions: Sequence[Session] = (),
+) -> int:
+    """Run these processes until stopped or for the time that was ordered, then end the session; the exit code.
+    `regions`: the sessions of all that have a log, where `session` is the first of several."""
+    home, key_file = session.home, ensure_api_key(session.home)
+    recorded = [] if session.recordings_mb is None else list(regions) or [session]
     meter, stopped = SessionCounters(session), stop_event()
     await supervisor.start()
     try:
@@ -103,22 +120,23 @@ async def _run(session: Session, settings: Settings, options: PaperOptions, conf
             f"{TRADING[session.mode]}: http://{session.web_host}:{session.web_port}   "
             f"(API key: {key_file}; Ctrl-C stops everything)"
         )
-        if session.recordings_mb is not None:
-            echo(f"recording feeds and log in {recordings_folder(home) / session.session_id}")
+        for one in recorded:
+            echo(f"recording feeds and log in {recordings_folder(one.home) / session.session_id}")
         await with_backtests(session, stopped_or_after(stopped, options.seconds))
         activity = await _closed(session, meter, supervisor, started)
-        if session.recordings_mb is not None:
-            await end_log(session, started, echo)
+        for one in recorded:
+            await end_log(one, started, echo)
     finally:
         await meter.stop()
         await supervisor.stop()
         (home / "run.json").unlink(missing_ok=True)
-    if session.recordings_mb is not None:
-        finish_recording(session, echo)
+    finished = [finish_recording(one, echo) for one in recorded]
+    if finished and all(finished):
+        echo(f"verify this session with: arbitrage replay --verify {session.session_id}")
     return report(activity, options.json, echo)
 
 
-async def _all_ready(session: Session, supervisor: Supervisor, meter: SessionCounters, echo: Echo) -> None:
+async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCounters, echo: Echo) -> None:
     async def report_address() -> None:
         """The page is ready long before Spark is, so its address is printed at once."""
         await supervisor.ready_of(("ui",))
@@ -139,10 +157,10 @@ async def _all_ready(session: Session, supervisor: Supervisor, meter: SessionCou
     meter.reset()
 
 
-async def _closed(session: Session, meter: SessionCounters, supervisor: Supervisor, started: int) -> Activity:
+async def _closed(session: Session, meter: SessionCounters, supervisor: Supervised, started: int) -> Activity:
     async def close() -> Activity:
         async with await open_store(session) as store:
-            await finish_trading(store, session, supervisor.states.idle_exchanges())
+            await finish_trading(store, session, supervisor.idle_exchanges())
             return await activity_of(store, session, meter, supervisor.restarts, started)
 
     return await retry_while_store_is_down(close)

@@ -15,10 +15,11 @@ from launch.config.configuration import Configuration, first_settings
 from launch.config.currency_tables import check_named, currencies_of
 from launch.errors import CannotStartError
 from launch.sessions.contract_check import check_contracts
-from launch.sessions.live import make_own_home, one_mode, session_at_exchanges
+from launch.sessions.live import one_mode, session_at_exchanges
 from launch.sessions.paper import Echo, PaperOptions, run_session
 from launch.sessions.silent_exchanges import without_silent
 from launch.setup.data_dir import check_writable
+from launch.setup.nested_home import make_nested_home
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from session.session import Session
@@ -44,7 +45,7 @@ async def run_public(home: Path, options: PaperOptions, config: Configuration, e
     echo(f"asking {', '.join(session.exchanges)} for their markets and fees; no API key is needed and none is read")
     session, fees = await with_listed_rules(session, echo)
     settings = public_settings(config, fees)
-    make_own_home(home, session.home)
+    make_nested_home(home, session.home)
     accounts = session.home / "paper"
     if accounts.exists():
         echo(f"resuming the paper accounts in {accounts}")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from backtest.verify.recorded_session import TICK_SET
 from datasets.ticksets.manifest import MANIFEST
+from launch.regions.region_sessions import REGIONS
 from pricefeeds.recording.feed_recorder import recordings_folder
 
 LOG_TICKS = Path("log", TICK_SET)
@@ -15,6 +16,14 @@ def recorded_session(home: Path, session_id: str) -> Path | None:
     """The folder of the session with this id, in the data folder or in one of the modes' folders in it."""
     found = (recordings_folder(root) / session_id for root in _homes(home))
     return next((path for path in found if path.is_dir()), None)
+
+
+def recorded_regions(home: Path, session_id: str) -> Iterator[Path]:
+    """The folders of the session's regions, each with a log of its own."""
+    for region in sorted((home / REGIONS).glob("*")):
+        folder = recordings_folder(region) / session_id
+        if folder.is_dir():
+            yield folder
 
 
 def recorded_logs(home: Path) -> Iterator[tuple[str, Path]]:

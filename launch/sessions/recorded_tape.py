@@ -1,4 +1,5 @@
-"""Reads a tape out of a tick set: of each asset the mids of one market of the set, ten a second."""
+"""The simulated market that a session is started with, and its tape, read out of a tick set: of each asset the mids of
+one market of the set, ten a second."""
 
 from array import array
 from collections.abc import Iterable
@@ -13,8 +14,10 @@ from datasets.errors import ImportRejectedError
 from datasets.ticksets.tick_set import TickSet, batches, is_of_market, open_tick_set
 from exchanges.simulated_coins import START_DOLLARS
 from launch.errors import CannotStartError
+from launch.sessions.tick_set_names import named_set
 from market.instruments.markets import Market
 from market.time_units import MICROSECONDS
+from session.simulated_market import MarketName, SimulatedMarket
 from simulators.market.efficient_prices import Tape
 
 STEP_SECONDS = 0.1
@@ -82,3 +85,18 @@ def _quotes(rows: pa.Table, market: Market) -> pa.Table:
     return rows.filter(pc.and_(is_quote, is_of_market(rows, market))).select(
         ["received_time", "bid_price", "ask_price"]
     )
+
+
+def simulated_market(home: Path, name: MarketName, tape: str | None, markets: Iterable[Market]) -> SimulatedMarket:
+    """`tape` is a tick set's or a recorded session's name. Raises CannotStartError, one sentence, where it has none of
+    an asset of the `markets`."""
+    if tape is None:
+        return SimulatedMarket(name)
+    if name == "storm":
+        raise CannotStartError("--tape: a storm draws its own prices; choose --market calm or busy.")
+    try:
+        tick_set = named_set(home, (tape,))
+        tape_markets(tick_set, {market.base for market in markets if not market.is_fx})
+    except (CannotStartError, ImportRejectedError) as error:
+        raise CannotStartError(f"--tape: {error}") from error
+    return SimulatedMarket(name, tick_set.manifest.name, tick_set.folder.resolve())

@@ -124,6 +124,7 @@ class SessionCounters:
             origin=f"http://{address}",  # type: ignore[arg-type]  # a plain str
             additional_headers={"X-API-Key": key},
             max_size=None,
+            proxy=None,
         ) as socket:
             async for message in socket:
                 self._record_shown(orjson.loads(message))

@@ -99,14 +99,14 @@ def build_log(folder: Path) -> bool:
     return True
 
 
-def finish_recording(session: Session, echo: Echo) -> None:
-    """Call it once all processes have ended."""
+def finish_recording(session: Session, echo: Echo) -> bool:
+    """Whether its log can be verified. Call it once all processes have ended."""
     folder = log_folder(session.home, session.session_id)
     try:
-        if build_log(folder):
-            echo(f"verify this session with: arbitrage replay --verify {session.session_id}")
+        return build_log(folder)
     except (ImportRejectedError, OSError, ValueError) as error:
         echo(f"this session cannot be verified: {error}")
+        return False
 
 
 async def _mark_end(session: Session) -> None:

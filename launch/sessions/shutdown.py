@@ -1,7 +1,7 @@
 """The end of a session: stop reservations, drain open arbitrages, fetch closing balances, check the ledger."""
 
 import json
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,7 +61,7 @@ async def retry_while_store_is_down(work: Callable[[], Awaitable[Result]]) -> Re
 
 
 async def activity_of(
-    store: MongoTradeStore, session: Session, meter: SessionCounters, restarts: dict[str, int], started: int
+    store: MongoTradeStore, session: Session, meter: SessionCounters, restarts: Mapping[str, int], started: int
 ) -> Activity:
     """The session's activity, from the store and the counters."""
     arbitrages = await store.session_arbitrages()

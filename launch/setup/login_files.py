@@ -89,13 +89,16 @@ def own_logins(home: Path, *, has_regions: bool = False) -> OwnLogins:
     return logins
 
 
-def supervisors_session(session: Session, config: Configuration, environment: Mapping[str, str]) -> Session:
+def supervisors_session(
+    session: Session, config: Configuration, environment: Mapping[str, str], store: OwnLogins | None = None
+) -> Session:
     """With the supervisor's own logins; what each part needs is put into a file for it, which its process reads.
+    `store`: those to a MongoDB that other data folders share.
 
     Raises CannotStartError where a login to a configured service is named by half or would be sent without TLS, or
     real trading has none for it.
     """
-    own = own_logins(session.home)
+    own = own_logins(session.home, has_regions=bool(session.regions))
     named_kafka = configured_kafka_login(config, environment)
     mongodb, named_mongodb = configured_mongodb(config, environment) if config.mongodb else (str(session.mongodb), None)
     if session.mode in TRADES_FOR_REAL and config.mongodb and named_mongodb is None and BY_CERTIFICATE not in mongodb:
@@ -106,7 +109,7 @@ def supervisors_session(session: Session, config: Configuration, environment: Ma
     for role in (SUPERVISOR, *ROLES):
         rights = ROLES.get(role, EVERYTHING)
         kafka = named_kafka if config.kafka else own.login(role)
-        mongodb_login = named_mongodb if config.mongodb else own.login(role)
+        mongodb_login = named_mongodb if config.mongodb else (store or own).login(role)
         write_logins(
             session.home,
             role,
@@ -117,10 +120,12 @@ def supervisors_session(session: Session, config: Configuration, environment: Ma
 
 
 @contextmanager
-def session_logins(session: Session, config: Configuration, environment: Mapping[str, str]) -> Iterator[Session]:
+def session_logins(
+    session: Session, config: Configuration, environment: Mapping[str, str], store: OwnLogins | None = None
+) -> Iterator[Session]:
     """As `supervisors_session`; whatever ends the session, the files of its parts go."""
     try:
-        yield supervisors_session(session, config, environment)
+        yield supervisors_session(session, config, environment, store)
     finally:
         delete_logins(session.home)
 

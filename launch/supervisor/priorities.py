@@ -35,9 +35,9 @@ def priority_of(kind: ProcessKind) -> Priority:
     """`first`: what turns an opportunity into orders; `second`: all that the log and detection are made of; `third`:
     the simulated exchanges, which stand for the outside world; `fourth`: what people look at, and what can wait."""
     match kind:
-        case "mongodb" | "bot":
+        case "mongodb" | "bot" | "carrier":
             return "first"
-        case "feed" | "publisher" | "kafka" | "cep":
+        case "feed" | "publisher" | "kafka" | "mirror" | "cep":
             return "second"
         case "exchanges":
             return "third"

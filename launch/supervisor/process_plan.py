@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from launch.config.configuration import Configuration
@@ -18,12 +19,13 @@ from session.session import Session
 from store.errors import StoreError
 from store.mongo.database_setup import prepare_database
 from store.server.embedded_mongod import EmbeddedMongod
-from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
+from streams.broker.embedded_broker import LOOPBACK, EmbeddedBroker, free_ports, wait_ready
 from streams.broker.topic_access import ensure_users
 from streams.errors import StreamError
 from streams.topic_admin import ensure_topics
 from streams.topics import ALL_TOPICS, REGION_TOPICS
 
+MAIN = ("-m", "launch.cli.main")
 ATTEMPT_SECONDS = 10.0
 """Time limit of one attempt to reach Kafka or mongod; others follow while they work."""
 
@@ -42,7 +44,10 @@ async def service_processes(
     else:
         await _prepare_configured_kafka(session)
     if config.mongodb is None:
-        parts.append(_mongodb_process(session, settings))
+        own = own_logins(session.home)
+        port, users = urlsplit(session.mongodb).port or 0, own.database_users(session.database)
+        mongod = EmbeddedMongod(session.home, port, key=own.mongodb_key, users=users)
+        parts.append(mongodb_process(session, settings, mongod))
     else:
         await _prepare_configured_mongodb(session, settings)
     return tuple(parts)
@@ -51,11 +56,13 @@ async def service_processes(
 def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
     """The embedded broker; ready once its topics and users exist."""
     own = own_logins(session.home, has_regions=bool(session.regions))
-    (controller_port,) = free_ports(1)
-    port = int(session.kafka.rpartition(":")[2])
+    (controller_port, loopback_port) = free_ports(2)
+    host, _, port = session.kafka.rpartition(":")
     jars, java = broker_classpath(session.home), checked_java()
     owner = own.login(SUPERVISOR)
-    broker = EmbeddedBroker(session.home, jars, port, controller_port, owner, own.controller, java)
+    broker = EmbeddedBroker(session.home, jars, int(port), controller_port, owner, own.controller, java)
+    if host != LOOPBACK:
+        broker = replace(broker, port=loopback_port, region_address=str(session.kafka))
     try:
         aside = broker.prepare()
     except StreamError as error:
@@ -72,12 +79,8 @@ def kafka_process(session: Session, echo: Callable[[str], None]) -> ProcessSpec:
     return ProcessSpec("kafka", broker.command(), probe=probe)
 
 
-def _mongodb_process(session: Session, settings: Settings) -> ProcessSpec:
-    """The embedded mongod; ready once it has a primary, indexes and settings."""
-    own = own_logins(session.home)
-    port = urlsplit(session.mongodb).port or 0
-    users = own.database_users(session.database)
-    mongod = EmbeddedMongod(session.home, port, key=own.mongodb_key, users=users)
+def mongodb_process(session: Session, settings: Settings, mongod: EmbeddedMongod) -> ProcessSpec:
+    """The embedded mongod; ready once it has or follows a primary, and there are indexes and settings."""
     try:
         mongod.prepare()
         command = mongod.command()
@@ -111,10 +114,11 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
     `bots` per exchange: one trades, the others are on standby.
     """
     kafka = tuple(name for name in services if name == "kafka")
-    outside = ("exchanges",) if session.exchanges_url else ()
+    # those of a session with regions stand outside them
+    outside = ("exchanges",) if session.exchanges_url and not session.regions else ()
     parts: list[ProcessSpec] = []
-    if session.exchanges_url:
-        parts.append(_part(session, "exchanges", "exchanges", "--session"))
+    if outside:
+        parts.append(exchanges_process(session.home))
     # Spark takes longest to start: its JVM does so beside Kafka's, and only then waits for the log
     awaited = [word for name in kafka for word in ("--after", name)]
     spark = _part(session, "cep", "cep", *awaited, environment={"PYSPARK_PYTHON": sys.executable})
@@ -125,7 +129,7 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
     if fed:
         parts += [
             _part(session, f"feed-{name}", "feed", name, after=services + outside, exchange=name)
-            for name in session.exchanges
+            for name in session.exchanges_here
         ]
     parts += [
         replace(
@@ -141,10 +145,17 @@ def own_processes(session: Session, services: tuple[str, ...], fed: bool, bots: 
     return parts
 
 
+def exchanges_process(home: Path, host: str = LOOPBACK) -> ProcessSpec:
+    """The simulated exchanges of the session in this data folder, listening at `host`."""
+    words = ("exchanges", "--session", "--bind", host)
+    return ProcessSpec("exchanges", (sys.executable, *MAIN, *words), environment={"ARBITRAGE_HOME": str(home)})
+
+
 def bot_processes(session: Session, bots: int) -> list[tuple[str, str, int]]:
     """(process name, exchange, number among the bots of that exchange)."""
-    traded = dict.fromkeys(market.exchange for market in session.traded)
-    return [(bot_name(exchange, number), exchange, number) for exchange in traded for number in range(1, bots + 1)]
+    traded = {market.exchange for market in session.traded}
+    here = [exchange for exchange in session.exchanges_here if exchange in traded]
+    return [(bot_name(exchange, number), exchange, number) for exchange in here for number in range(1, bots + 1)]
 
 
 def _part(
@@ -156,4 +167,4 @@ def _part(
     exchange: str | None = None,
 ) -> ProcessSpec:
     variables = {"ARBITRAGE_HOME": str(session.home)} | (environment or {})
-    return ProcessSpec(name, (sys.executable, "-m", "launch.cli.main", *words), after, variables, exchange=exchange)
+    return ProcessSpec(name, (sys.executable, *MAIN, *words), after, variables, exchange=exchange)

@@ -5,8 +5,9 @@ import json
 import logging
 import signal
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
@@ -33,6 +34,31 @@ STEADY_SECONDS = 30.0
 STOP_REQUESTED = "not wanted any more"
 
 log = logging.getLogger("launch")
+
+
+class Supervised(Protocol):
+    """The processes of a session, under one supervisor or several."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def restarts(self) -> Mapping[str, int]: ...
+
+    def idle_exchanges(self) -> frozenset[str]: ...
+
+    async def start(self) -> None: ...
+
+    async def all_ready(
+        self,
+        idle_seconds: float = IDLE_SECONDS,
+        progress_seconds: float = PROGRESS_SECONDS,
+        exchange_seconds: float | None = None,
+    ) -> None: ...
+
+    async def ready_of(self, names: tuple[str, ...]) -> None: ...
+
+    async def stop(self) -> None: ...
 
 
 class Supervisor:
@@ -74,6 +100,10 @@ class Supervisor:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(part.name for part in self._parts)
+
+    def idle_exchanges(self) -> frozenset[str]:
+        """Exchanges all of whose bots are stopped on a user's order."""
+        return self.states.idle_exchanges()
 
     def group_of(self, name: str) -> int | None:
         """The process group of a process, which equals its process id; None while it is down."""

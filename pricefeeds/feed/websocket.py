@@ -12,12 +12,12 @@ from websockets.exceptions import WebSocketException
 
 from exchanges.log_redaction import redacting_logger
 from pricefeeds.errors import FeedDroppedError, FeedStaleError
+from session.loopback import is_near
 
 OPEN_SECONDS = 5.0
 CLOSE_SECONDS = 0.5
 MAX_FRAME_BYTES = 8 << 20
 """Coinbase's first message holds a whole book of several MB."""
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class WebSocketConnection:
@@ -56,8 +56,7 @@ class WebSocketConnection:
 @asynccontextmanager
 async def connected(url: str) -> AsyncIterator[WebSocketConnection]:
     """Raises FeedDroppedError where it cannot connect. Closed within a second, whatever the exchange does."""
-    # A proxy cannot reach ports on loopback.
-    proxy: Literal[True] | None = None if urlsplit(url).hostname in LOOPBACK else True
+    proxy: Literal[True] | None = None if is_near(urlsplit(url).hostname or "") else True
     try:
         # No compression: it costs a tenth of a core and saves little. No keepalive: ConnectionLoop pings with the
         # feed's own limit.

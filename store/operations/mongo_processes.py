@@ -30,23 +30,28 @@ async def open_processes(session: Session) -> AsyncGenerator["MongoProcesses"]:
     """
     client = connect(session.mongodb, REACH_MS)
     try:
-        yield MongoProcesses(database_of(client, session.database), session.session_id)
+        yield MongoProcesses(database_of(client, session.database), session.session_id, session.region)
     finally:
         client.close()
 
 
 class MongoProcesses:
-    """Of one session in one database, None: of all of them. What is wanted of a name outlives its session."""
+    """Of one session in one database, None: of all of them; of one region, each of which has a supervisor. What is
+    wanted of a name outlives its session."""
 
-    def __init__(self, database: Database, session_id: str | None) -> None:
+    def __init__(self, database: Database, session_id: str | None, region: str | None = None) -> None:
         self._database = database
         self._session_id = session_id
-        self._of_session: Document = {} if session_id is None else {"session_id": session_id}
+        self._prefix = "" if region is None else f"{region}/"
+        # a document without the field counts as null to MongoDB
+        self._of_region: Document = {"region": region}
+        self._of_session = self._of_region | ({} if session_id is None else {"session_id": session_id})
 
     async def beat(self, pid: int) -> int:
         """The supervisor is alive; the server's time. Raises StoreUnavailableError."""
         is_same: Document = {"$eq": ["$session_id", self._session_id]}
         reports: Document = {
+            **self._of_region,
             "session_id": self._session_id,
             "kind": SUPERVISOR,
             "pid": pid,
@@ -56,7 +61,10 @@ class MongoProcesses:
         processes = self._database[PROCESSES].with_options(write_concern=QUICK)
         with translated_errors():
             document = await processes.find_one_and_update(
-                {"_id": SUPERVISOR}, [{"$set": reports}], upsert=True, return_document=ReturnDocument.AFTER
+                {"_id": self._prefix + SUPERVISOR},
+                [{"$set": reports}],
+                upsert=True,
+                return_document=ReturnDocument.AFTER,
             )
         return integer_of((document or {}).get("updated"))
 
@@ -64,7 +72,7 @@ class MongoProcesses:
         """How these are at `now`, by the server's clock. Raises StoreUnavailableError."""
         updates = [
             UpdateOne(
-                {"_id": one.name},
+                {"_id": self._prefix + one.name},
                 {"$set": self._document(one, now), "$setOnInsert": {"order": _order_document(ProcessOrder())}},
                 upsert=True,
             )
@@ -76,17 +84,17 @@ class MongoProcesses:
 
     async def orders(self) -> dict[str, ProcessOrder]:
         """By process name, of those reported that may be stopped. Raises StoreUnavailableError."""
-        wanted: Document = {"kind": {"$in": sorted(STOPPABLE)}}
+        wanted: Document = {**self._of_region, "kind": {"$in": sorted(STOPPABLE)}}
         with translated_errors():
             found = self._database[PROCESSES].find(wanted, {"order": 1})
-            return {str(document["_id"]): _order_of(document) async for document in found}
+            return {self._name_of(document): _order_of(document) async for document in found}
 
     async def want(self, name: str, wanted: Wanted, who: str) -> Process | None:
         """Note what is wanted of a process of this session; None where there is none that may be stopped.
 
         Raises StoreUnavailableError. What is wanted already stays as it was, by whom and when.
         """
-        which: Document = {"_id": name, "kind": {"$in": sorted(STOPPABLE)}, **self._of_session}
+        which: Document = {"_id": self._prefix + name, "kind": {"$in": sorted(STOPPABLE)}, **self._of_session}
         with translated_errors():
             order = ProcessOrder(wanted, who, await server_now(self._database))
             await self._database[PROCESSES].update_one(
@@ -103,12 +111,21 @@ class MongoProcesses:
             now = await server_now(self._database)
             documents = [one async for one in self._database[PROCESSES].find(self._of_session).sort("_id", ASCENDING)]
         heartbeat_at = {
-            str(one.get("session_id")): integer_of(one.get("updated")) for one in documents if _is_supervisor(one)
+            str(one.get("session_id")): integer_of(one.get("updated"))
+            for one in documents
+            if self._name_of(one) == SUPERVISOR
         }
-        return [_process_of(one, heartbeat_at.get(str(one.get("session_id")), 0), now) for one in documents]
+        return [
+            _process_of(one, self._name_of(one), heartbeat_at.get(str(one.get("session_id")), 0), now)
+            for one in documents
+        ]
+
+    def _name_of(self, document: Document) -> str:
+        return str(document["_id"]).removeprefix(self._prefix)
 
     def _document(self, reports: ProcessReport, now: int) -> Document:
         return {
+            **self._of_region,
             "session_id": self._session_id,
             "kind": reports.kind,
             "exchange": reports.exchange,
@@ -120,15 +137,11 @@ class MongoProcesses:
         }
 
 
-def _is_supervisor(document: Document) -> bool:
-    return document["_id"] == SUPERVISOR
-
-
-def _process_of(document: Document, heartbeat_at: int, now: int) -> Process:
+def _process_of(document: Document, name: str, heartbeat_at: int, now: int) -> Process:
     """Raises StoreError where the document is of another version of this program."""
     state = document.get("state", "ready")
     fields = {
-        "name": document["_id"],
+        "name": name,
         "kind": document.get("kind"),
         "exchange": document.get("exchange"),
         "state": "unknown" if is_silent(heartbeat_at, now) else state,

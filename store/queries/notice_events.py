@@ -111,7 +111,7 @@ class NoticeEventReader:
         self._session_id = session.session_id
         self._database = database_of(self._client, session.database)
         self.notices = MongoNotices(self._database)
-        self._processes = MongoProcesses(self._database, session.session_id)
+        self._processes = MongoProcesses(self._database, session.session_id, session.region)
 
     async def close(self) -> None:
         self._client.close()

@@ -59,7 +59,7 @@ from store.server.documents import (
     settings_of,
     version_of,
 )
-from store.server.mongo_client import Client, Document, connect, database_of, translated_errors
+from store.server.mongo_client import Client, Document, connect, database_of, read_nearby, translated_errors
 from store.server.page_reader import Page, read_page
 
 ALL = "all"
@@ -87,15 +87,17 @@ class ProfitTotal:
 
 async def open_reader(session: Session) -> "TradeReader":
     """Reads of `session`; close it. Raises StoreUnavailableError where MongoDB is not reached."""
-    return TradeReader(connect(session.mongodb), session.database, session.session_id)
+    return TradeReader(connect(session.mongodb), session.database, session.session_id, session.region)
 
 
 class TradeReader:
     """Reads of one session, or of `ALL`. Pages hold 500 rows at the most, newest first."""
 
-    def __init__(self, client: Client, database: str, session_id: str = ALL) -> None:
+    def __init__(self, client: Client, database: str, session_id: str = ALL, region: str | None = None) -> None:
+        """`region`: read at the member there, which goes on while the region is cut off, and lags behind then."""
         self._client = client
-        self._database = database_of(client, database)
+        whole = database_of(client, database)
+        self._database = whole if region is None else read_nearby(whole, region)
         self._session_id = session_id
         self._of_session: Document = {} if session_id == ALL else {"session_id": session_id}
         self.settings = MongoSettings(self._database)
@@ -105,7 +107,7 @@ class TradeReader:
         self.backtests = MongoBacktests(self._database)
         self.notices = MongoNotices(self._database)
         self.leases = MongoLeases(self._database)
-        self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id)
+        self.processes = MongoProcesses(self._database, None if session_id == ALL else session_id, region)
         self.consumer_positions = ConsumerPositions(self._database)
         self.change_progress = ChangeStreamProgress()
         self.kept_opportunities = MongoOpportunities(self._database, self._of_session)

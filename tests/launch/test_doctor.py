@@ -116,7 +116,7 @@ def test_single_findings(finding: CheckResult, state: State) -> None:
 
 def test_where_regions_are_not_possible_it_says_what_to_do_and_who_needs_them() -> None:
     assert regions_finding("nsenter is missing; install util-linux.").text == (
-        "no links with real delays here: nsenter is missing; install util-linux. Only several regions need them."
+        "--regions without --wan alone, since links have no real delays here: nsenter is missing; install util-linux."
     )
 
 

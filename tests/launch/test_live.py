@@ -16,13 +16,13 @@ from launch.sessions.live import (
     check_accounts,
     live_session,
     live_settings,
-    make_own_home,
     real_mode,
     run_live,
     with_exchange_rules,
 )
 from launch.sessions.paper import PaperOptions, check_simulated, run_paper
 from launch.setup.data_layout import database_name
+from launch.setup.nested_home import make_nested_home
 from launch.supervisor.process_groups import child_environment
 from market.instruments.token_contracts import Token
 from tests.exchanges.served import served
@@ -191,7 +191,7 @@ def test_a_real_session_records_where_it_is_asked_to(flag: bool, configured: boo
 
 def test_a_link_to_jars_that_are_not_there_is_no_obstacle(tmp_path: Path) -> None:
     for _ in range(2):
-        make_own_home(tmp_path, tmp_path / "live")
+        make_nested_home(tmp_path, tmp_path / "live")
     assert (tmp_path / "live" / "jars").is_symlink()
 
 

@@ -10,9 +10,8 @@ from backtest.profile_sets import set_of_files
 from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
-from launch.sessions.market_options import simulated_market
 from launch.sessions.paper import PaperOptions, paper_session
-from launch.sessions.recorded_tape import tape_in, tape_of
+from launch.sessions.recorded_tape import simulated_market, tape_in, tape_of
 from session.session import Session
 from session.simulated_market import MARKETS, MarketName
 from tests.backtest.made_up_set import made_up_files

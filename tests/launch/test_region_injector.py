@@ -16,8 +16,8 @@ from launch.chaos.region_injector import RegionInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.errors import CannotStartError, LaunchError
 from launch.regions.link_commands import LinkCommandError, parsed_change
-from launch.regions.region_kill import region_home
 from launch.regions.region_links import RegionLinks, links_of
+from launch.regions.region_sessions import region_home
 from launch.supervisor.supervisor import Supervisor
 from session.clock import wall_now
 from simulators.faults.faults import Fault

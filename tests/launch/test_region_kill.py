@@ -10,7 +10,8 @@ import pytest
 
 from launch.errors import CannotStartError
 from launch.regions.region_command import run_region
-from launch.regions.region_kill import region_home, running_regions
+from launch.regions.region_kill import running_regions
+from launch.regions.region_sessions import region_home
 from launch.supervisor.supervisor import Supervisor
 from tests.launch.test_supervisor import eventually_restarted, process_of, sleeper
 

@@ -12,7 +12,7 @@ from backtest.verify.verify_session import Verified
 from datasets.ticksets.log_parts import LogParts
 from datasets.ticksets.tick_set import TickSet
 from launch.cli.main import run
-from launch.cli.verify_command import outcome_lines, session_folder, verify_session
+from launch.cli.verify_command import outcome_lines, session_folders, verify_session
 from launch.errors import CannotStartError
 from launch.sessions.session_recording import RAW, RAW_HEAD, build_log, finish_recording
 from streams.records import Record
@@ -89,8 +89,29 @@ def test_mistakes_get_one_sentence_and_2(
 
 def test_a_session_is_found_in_the_data_folders_of_other_modes(home: Path) -> None:
     (home / "public" / "recordings" / "other").mkdir(parents=True)
-    assert session_folder(home, "other") == home / "public" / "recordings" / "other"
-    assert session_folder(home, SESSION_ID) == home / "recordings" / SESSION_ID
+    assert session_folders(home, "other") == [home / "public" / "recordings" / "other"]
+    assert session_folders(home, SESSION_ID) == [home / "recordings" / SESSION_ID]
+
+
+def test_a_session_of_regions_is_found_in_the_data_folders_of_all_of_them(home: Path) -> None:
+    folders = [home / "regions" / region / "recordings" / "wide" for region in ("eu", "jp", "us")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    (home / "regions" / "sg" / "recordings" / "narrow").mkdir(parents=True)
+    assert session_folders(home, "wide") == folders
+
+
+def test_the_logs_of_all_regions_are_verified_and_a_fault_in_one_of_them_is_found(home: Path) -> None:
+    for region in ("eu", "us"):
+        shutil.copytree(home / "recordings" / SESSION_ID, home / "regions" / region / "recordings" / SESSION_ID)
+    shutil.rmtree(home / "recordings" / SESSION_ID)
+    said: list[str] = []
+    assert verify_session(home, SESSION_ID, (), said.append, derived) == 0
+    assert said[0] == f"session {SESSION_ID}: verifying the logs of its 2 regions"
+    raw_again(home / "regions" / "us" / "recordings" / SESSION_ID / "log")
+    (home / "regions" / "us" / "recordings" / SESSION_ID / "log" / RAW / RAW_HEAD).unlink()
+    with pytest.raises(CannotStartError, match="ended before its log was complete"):
+        verify_session(home, SESSION_ID, (), print, derived)
 
 
 def raw_again(log: Path) -> SessionHead:
@@ -125,13 +146,13 @@ def test_a_log_that_was_not_ended_is_left_as_it_is(home: Path) -> None:
         verify_session(home, SESSION_ID, (), print, derived)
 
 
-def test_the_end_of_a_session_says_how_to_verify_it_or_why_not(home: Path) -> None:
+def test_the_end_of_a_session_says_why_it_cannot_be_verified(home: Path) -> None:
     said: list[str] = []
-    finish_recording(session_of(home, session_id=SESSION_ID), said.append)
-    assert said == [f"verify this session with: arbitrage replay --verify {SESSION_ID}"]
+    assert finish_recording(session_of(home, session_id=SESSION_ID), said.append)
+    assert said == []
     log = home / "recordings" / SESSION_ID / "log"
     raw_again(log)
     (first,) = LogParts(log / RAW).of("ticks")
     first.unlink()
-    finish_recording(session_of(home, session_id=SESSION_ID), said.append)
+    assert not finish_recording(session_of(home, session_id=SESSION_ID), said.append)
     assert "this session cannot be verified" in said[-1]

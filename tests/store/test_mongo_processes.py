@@ -153,3 +153,16 @@ async def test_telling_and_wanting_at_once_lose_nothing(processes: MongoProcesse
     await asyncio.gather(report_often(), processes.want("bot-alpha", "stopped", "erika"))
     bot = await named(processes, "bot-alpha")
     assert (bot.restarts, bot.order.wanted) == (19, "stopped")
+
+
+async def test_each_region_has_its_own_supervisor_and_parts(database: Database) -> None:
+    us, eu = (MongoProcesses(database, "session-1", region) for region in ("us", "eu"))
+    now = await us.beat(pid=1)
+    await eu.beat(pid=2)
+    await us.report([BOT, CEP], now)
+    await eu.report([CEP], now)
+    assert {one.name for one in await us.all()} == {"bot-alpha", "cep", SUPERVISOR}
+    assert {one.name for one in await eu.all()} == {"cep", SUPERVISOR}
+    assert await eu.want("bot-alpha", "stopped", "somebody") is None
+    assert (await us.orders()).keys() == {"bot-alpha"}
+    assert await eu.orders() == {}

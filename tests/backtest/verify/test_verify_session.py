@@ -3,7 +3,7 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from backtest.verify.recorded_session import (
 )
 from backtest.verify.verify_session import Verified, verified
 from bots.decide.reserver import NO_DECIDER
+from datasets.ticksets.tick_set import TickSet
 from tests.backtest.verify.derivation import plainly_derived
 from tests.backtest.verify.made_up import made_up_session, write_messages
 
@@ -57,6 +58,27 @@ def test_everything_derives_again(session: Path) -> None:
     assert found.difference is None
     assert (found.opportunities, found.rejections, found.arbitrages, found.steps, found.ticks) == (5, 3, 3, 13, 8)
     assert found.signals == 3
+
+
+def test_a_decision_may_follow_from_the_log_of_another_region(made: Path, session: Path) -> None:
+    """The first region saw nothing, and the other one had the right to decide."""
+    messages(lambda rows: rows.clear())(session)
+    first, other = open_session(session), open_session(made)
+
+    def derive(tick_set: TickSet) -> Iterable[tuple[str, int, bytes]]:
+        return () if session in tick_set.folder.parents else plainly_derived(tick_set)
+
+    alone = verified(first, derive)
+    assert alone.difference is not None
+    assert "opportunity" in str(alone.difference)
+    found = verified(first, derive, [other])
+    assert (found.difference, found.opportunities, found.rejections, found.arbitrages) == (None, 5, 3, 3)
+
+
+def test_a_fault_in_the_log_of_another_region_is_found(made: Path, session: Path) -> None:
+    messages(lambda rows: rows.pop())(session)
+    found = verified(open_session(made), plainly_derived, [open_session(session)])
+    assert found.difference is not None
 
 
 def test_a_version_of_the_last_moment_may_stand_behind_the_end_of_the_log(session: Path) -> None:

@@ -1,0 +1,69 @@
+"""`arbitrage app run --regions`: the same apps in several regions of the running session, a process for each."""
+
+import asyncio
+import os
+import signal
+import sys
+from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from launch.errors import CannotStartError
+from launch.regions.region_sessions import region_home
+from launch.setup.data_dir import read_session
+from session.tasks import run_all
+
+Echo = Callable[[str], None]
+
+
+def run_in_regions(home: Path, regions: Sequence[str], words: Sequence[str], rows: Path | None, echo: Echo) -> int:
+    """Run `arbitrage app run` with these words in each region until all have ended; the highest exit code. Each line
+    has its region before it, and each file of rows in its name: rows.jsonl is rows-us.jsonl of region us.
+    context:getVar('region') is the region.
+
+    Raises CannotStartError where the running session has no such region.
+    """
+    there = read_session(home).regions
+    if not there:
+        raise CannotStartError("the running session has no regions; drop --regions, or start one with --regions.")
+    if unknown := [region for region in regions if region not in there]:
+        raise CannotStartError(f"the running session has no region {unknown[0]}; it has {', '.join(there)}.")
+    return asyncio.run(_run(home, regions, words, rows, echo))
+
+
+def rows_file(rows: Path, region: str) -> Path:
+    return rows.with_stem(f"{rows.stem}-{region}")
+
+
+async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: Path | None, echo: Echo) -> int:
+    started = {region: await _started(home, region, words, rows) for region in regions}
+
+    def stop() -> None:
+        for process in started.values():
+            if process.returncode is None:
+                process.send_signal(signal.SIGINT)
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    await run_all(*(_told(process, region, echo) for region, process in started.items()))
+    return max([await process.wait() for process in started.values()])
+
+
+async def _started(home: Path, region: str, words: Sequence[str], rows: Path | None) -> Process:
+    own = ["--var", f"region={region}"]
+    if rows is not None:
+        own += ["--json", str(rows_file(rows, region))]
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "launch.cli.main", "app", "run", *words, *own),
+        stdout=PIPE,
+        stderr=STDOUT,
+        env=os.environ | {"ARBITRAGE_HOME": str(region_home(home, region))},
+        # a terminal's Ctrl-C would reach it as well, and come twice
+        start_new_session=True,
+    )
+
+
+async def _told(process: Process, region: str, echo: Echo) -> None:
+    while process.stdout is not None and (line := await process.stdout.readline()):
+        echo(f"{region}: {line.decode(errors='replace').rstrip()}")

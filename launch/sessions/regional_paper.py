@@ -1,0 +1,106 @@
+"""`arbitrage paper --regions`: a session with a Kafka, a member of MongoDB, detection, bots and a page for each region.
+
+Each region has a data folder of its own, `regions/NAME` in the user's, which commands may be given as ARBITRAGE_HOME.
+"""
+
+import os
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from launch.config.configuration import Configuration
+from launch.config.notice_destinations import configured_destinations
+from launch.regions.region_layout import RegionLayout
+from launch.regions.region_networks import region_networks
+from launch.regions.region_parts import in_region, mirror_part, outside_parts, region_parts
+from launch.regions.region_sessions import (
+    RegionSession,
+    check_regions,
+    make_region_home,
+    markets_in,
+    region_lines,
+    region_sessions,
+)
+from launch.regions.region_supervisors import RegionSupervisors
+from launch.sessions.paper import Echo, PaperOptions, check_simulated, paper_session, paper_settings, trade
+from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.data_layout import set_aside_other_layout
+from launch.setup.login_files import OwnLogins, own_logins, session_logins
+from launch.supervisor.ports import claim_web_port
+from launch.supervisor.process_groups import ProcessSpec
+from launch.supervisor.supervisor import Supervisor
+from session.clock import wall_now
+from session.session import Session
+
+RUN_FILE = "run.json"
+
+
+async def run_regional(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
+    """Trade on simulated exchanges in several regions. Raises CannotStartError where that cannot be."""
+    check_simulated(config)
+    check_regions(options.regions, config)
+    started, base = wall_now(), paper_session(home, options, config)
+    markets = markets_in(base.markets, options.regions, config.exchanges, echo)
+    base = replace(base, markets=markets, notices=configured_destinations(config.notices, os.environ))
+    if options.json is not None:
+        check_writable(options.json)
+    with ExitStack() as stack:
+        layout = None
+        if options.has_delays:
+            layout = stack.enter_context(region_networks(home, options.regions, base.seed))
+        sessions = region_sessions(base, options.regions, layout)
+        for one in sessions:
+            _prepare(home, one.session, echo, is_claimed=layout is None)
+        store = own_logins(sessions[0].session.home)
+        sessions = tuple(
+            replace(one, session=stack.enter_context(session_logins(one.session, config, os.environ, store)))
+            for one in sessions
+        )
+        supervisors = _supervisors(home, sessions, layout, config, store, echo)
+        # commands without ARBITRAGE_HOME mean the first region
+        for folder, one in ((home, sessions[0]), *((one.session.home, one) for one in sessions)):
+            write_atomically(folder / RUN_FILE, one.session.to_json())
+            stack.callback((folder / RUN_FILE).unlink, missing_ok=True)
+        for line in region_lines(sessions):
+            echo(line)
+        logged = [one.session for one in sessions if not one.only_votes]
+        return await trade(sessions[0].session, supervisors, started, options, echo, logged)
+
+
+def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> None:
+    """The region's data folder; its page's port, where it is one of this machine's own network."""
+    if is_claimed:
+        claim_web_port(session.web_host, session.web_port)
+    make_region_home(home, session)
+    moved = set_aside_other_layout(session.home)
+    if moved is not None:
+        echo(moved)
+
+
+def _supervisors(
+    home: Path,
+    sessions: tuple[RegionSession, ...],
+    layout: RegionLayout | None,
+    config: Configuration,
+    store: OwnLogins,
+    echo: Echo,
+) -> RegionSupervisors:
+    settings = paper_settings(config)
+    regions = {}
+    for one in sessions:
+        say = partial(_say, echo, one.name)
+        parts = region_parts(one, config, settings, store, say)
+        placed = [in_region(part, layout, one.name) for part in parts]
+        regions[one.name] = Supervisor(one.session.home, placed, say, one.session)
+    outside = Supervisor(home, outside_parts(home, sessions, layout), echo)
+
+    def mirrors() -> dict[str, ProcessSpec]:
+        mirrored = [one for one in sessions if not one.only_votes]
+        return {one.name: in_region(mirror_part(one, sessions), layout, one.name) for one in mirrored}
+
+    return RegionSupervisors(outside, regions, mirrors)
+
+
+def _say(echo: Echo, region: str, line: str) -> None:
+    echo(f"{region}: {line}")

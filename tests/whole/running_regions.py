@@ -1,0 +1,126 @@
+"""A session with regions, started as a user would, and what its store and the exchanges' journals say of it."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from launch.chaos.audit_records import Violation
+from launch.chaos.books_audit import account_of, evidence_of, violations_of
+from launch.errors import CannotStartError
+from launch.regions.region_networks import regions_fault
+from launch.regions.region_sessions import region_home
+from launch.setup.jars import mirror_classpath
+from market.trade.arbitrages import Arbitrage
+from market.trade.leases import decision_right
+from simulators.matching.exchange_journal import read_journal
+from simulators.simulator_server import ACCOUNTS
+from store.mongo.mongo_store import open_store
+from store.queries.store_snapshot import read_snapshot
+from tests.whole.running import Running, new_home, run_command, running_paper
+
+START_SECONDS = 300
+OPEN = ("reserved", "single_leg")
+
+
+@dataclass(slots=True)
+class RunningRegions(Running):
+    """Of each region, by its data folder; the rest is the first region's."""
+
+    def region(self, *words: str) -> None:
+        """`arbitrage region`."""
+        done = run_command(self.home, "region", *words)
+        assert done.returncode == 0, done.stderr
+
+    def home_of(self, region: str) -> Path:
+        return region_home(self.home, region)
+
+    def open_arbitrages(self) -> list[Arbitrage]:
+        return [one for one in self.arbitrages() if one.state in OPEN]
+
+    def switch_regional(self, state: str) -> None:
+        """The kill switch on the first region's page, which asks for a key: its address is not loopback."""
+        session = self.session
+        httpx.put(
+            f"http://{session.web_host}:{session.web_port}/api/trading-state",
+            json={"state": state},
+            headers={"X-API-Key": self.key},
+            timeout=30,
+        ).raise_for_status()
+
+    def leader(self) -> str:
+        return asyncio.run(self._leader())
+
+    def decider(self) -> str | None:
+        """The exchange whose bot decides now; None where nobody does."""
+        return asyncio.run(self._decider())
+
+    def arbitrages(self) -> list[Arbitrage]:
+        return asyncio.run(self._arbitrages())
+
+    def closed_at(self, exchange: str, since: int) -> int:
+        """How many arbitrages with a leg there were granted after `since` and closed."""
+        return sum(
+            one.state == "closed"
+            and any(leg.exchange == exchange and granted_after(leg.times, since) for leg in one.legs)
+            for one in self.arbitrages()
+        )
+
+    def orders_at(self, exchange: str) -> list[int]:
+        """When the exchange took each order, microseconds."""
+        account = account_of(exchange, read_journal(self.home / ACCOUNTS / f"{exchange}.jsonl"))
+        return [order.placed_at for order in account.orders]
+
+    def violations(self) -> list[Violation]:
+        """At rest."""
+        session = self.session
+        names = {market.exchange for market in session.traded}
+        accounts = [account_of(name, read_journal(self.home / ACCOUNTS / f"{name}.jsonl")) for name in sorted(names)]
+        return violations_of(evidence_of(accounts, asyncio.run(read_snapshot(session)), session.markets))
+
+    async def _leader(self) -> str:
+        async with await open_store(self.session) as store:
+            assert store.place is not None
+            return str(store.place.primary.region)
+
+    async def _decider(self) -> str | None:
+        async with await open_store(self.session) as store:
+            now = await store.server_now()
+            leases = {lease.exchange: lease for lease in await store.leases.all()}
+        lease = leases.get(decision_right(0))
+        return None if lease is None or lease.until <= now else lease.holder.partition("@")[0]
+
+    async def _arbitrages(self) -> list[Arbitrage]:
+        async with await open_store(self.session) as store:
+            return await store.session_arbitrages()
+
+
+def granted_after(times: dict[str, int], since: int) -> bool:
+    return times.get("granted", 0) > since
+
+
+def skip_without_regions(home: Path) -> None:
+    fault = regions_fault()
+    if fault is not None:
+        pytest.skip(f"regions cannot run here: {fault}")
+    try:
+        mirror_classpath(home)
+    except CannotStartError as error:
+        pytest.skip(str(error))
+
+
+@contextmanager
+def running_regions(folder: Path, exchanges: tuple[str, ...], *words: str) -> Iterator[RunningRegions]:
+    """`arbitrage paper --regions us,eu,jp --wan` with these exchanges, trading."""
+    home = new_home(folder)
+    skip_without_regions(home)
+    configuration = home / "arbitrage.toml"
+    configuration.write_text(f"exchanges = {list(exchanges)}\n")
+    with running_paper(home, "--regions", "us,eu,jp", "--wan", "--config", str(configuration), *words) as paper:
+        regions = RunningRegions(paper.home, paper.port, paper.process)
+        regions.wait_for("trading on paper", START_SECONDS)
+        yield regions

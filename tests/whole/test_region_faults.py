@@ -1,0 +1,103 @@
+"""Three regions, and each fault that they must outlive: the long form."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from market.time_units import MICROSECONDS
+from session.clock import wall_now
+from tests.whole.running import Running, ours_running
+from tests.whole.running_regions import RunningRegions, running_regions
+
+pytestmark = [pytest.mark.whole, pytest.mark.soak]
+
+EXCHANGES = ("coinbaseexchange", "kraken", "bitstamp", "bitflyer")
+REGION_OF = {"coinbaseexchange": "us", "kraken": "us", "bitstamp": "eu", "bitflyer": "jp"}
+IN_REGION = {"us": "kraken", "eu": "bitstamp", "jp": "bitflyer"}
+SETTLED = 3 * MICROSECONDS
+"""After a cut: the longest that a grant is in force, and that a bot trusts what it knows."""
+LONG = 180
+
+
+@pytest.fixture(scope="module")
+def regions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningRegions]:
+    out = tmp_path_factory.mktemp("regions")
+    with running_regions(out, EXCHANGES, "--json", str(out / "out.json")) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def trades_everywhere(regions: RunningRegions) -> Iterator[None]:
+    """Whatever a test breaks is healed, and then every region trades again."""
+    yield
+    if regions.process.poll() is None:
+        regions.region("heal")
+        healed_at = wall_now()
+        for exchange in IN_REGION.values():
+            regions.until(lambda: regions.closed_at(exchange, healed_at) > 0, LONG, f"{exchange} did not trade again")  # noqa: B023
+
+
+def killed(regions: RunningRegions, region: str, part: str) -> None:
+    """kill -9; done once another process of the part is there."""
+    there = Running(regions.home_of(region), regions.port, regions.process)
+    before = there.process_of(part)
+    os.kill(before, signal.SIGKILL)
+    regions.until(lambda: there.is_started_again(part, before), 60, f"{region}/{part} was not started again")
+
+
+def decided_elsewhere(regions: RunningRegions, region: str) -> bool:
+    decider = regions.decider()
+    return decider is not None and REGION_OF[decider] != region
+
+
+def test_all_three_regions_trade(regions: RunningRegions) -> None:
+    for exchange in IN_REGION.values():
+        regions.until(lambda: regions.closed_at(exchange, 0) > 0, LONG, f"{exchange} did not trade")  # noqa: B023
+
+
+def test_a_minority_that_is_cut_off_sends_nothing(regions: RunningRegions) -> None:
+    regions.region("cut", "jp")
+    cut_at = wall_now()
+    regions.until(lambda: wall_now() - cut_at > 3 * SETTLED, 30, "the clock stood still")
+    assert [moment for moment in regions.orders_at("bitflyer") if moment > cut_at + SETTLED] == []
+
+
+def test_where_the_leaders_region_is_cut_off_another_decides(regions: RunningRegions) -> None:
+    leader = regions.leader()
+    regions.region("cut", leader)
+    cut_at = wall_now()
+    regions.until(lambda: decided_elsewhere(regions, leader), 60, "nobody else decides")
+    assert [moment for moment in regions.orders_at(IN_REGION[leader]) if moment > cut_at + 2 * SETTLED] == []
+
+
+def test_a_cut_in_one_direction_alone_leaves_one_leader(regions: RunningRegions) -> None:
+    regions.region("cut", "us>eu")
+    cut_at = wall_now()
+    regions.until(lambda: wall_now() - cut_at > 5 * SETTLED, 60, "the clock stood still")
+    regions.until(lambda: regions.decider() is not None, 60, "nobody decides")
+
+
+@pytest.mark.parametrize("part", ["mirror", "kafka", "cep", "mongodb", "ui"])
+def test_a_part_that_is_killed_comes_back(regions: RunningRegions, part: str) -> None:
+    killed(regions, "eu", part)
+
+
+def test_where_the_leaders_mongodb_is_killed_another_decides(regions: RunningRegions) -> None:
+    leader = regions.leader()
+    os.kill(Running(regions.home_of(leader), regions.port, regions.process).process_of("mongodb"), signal.SIGKILL)
+    regions.until(lambda: decided_elsewhere(regions, leader), 60, "nobody else decides")
+
+
+def test_at_the_end_all_books_agree_and_no_rule_was_broken(regions: RunningRegions) -> None:
+    session = regions.session
+    regions.switch_regional("reduce_only")
+    regions.until(lambda: not regions.open_arbitrages(), 60, "an arbitrage stayed open")
+    assert regions.violations() == []
+    assert regions.stop(180) == 0, regions.said
+    document = json.loads((regions.home / "out.json").read_text())
+    assert document["balanced"] is True
+    assert set(document["quotes"]) == {market.exchange for market in session.markets}
+    assert ours_running(regions.home) == []
