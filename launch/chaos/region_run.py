@@ -21,8 +21,9 @@ from session.session import Session
 class RunningRegions:
     """A session with regions whose processes are all ready.
 
-    `session` is of the data folder where the simulated exchanges run, and `supervisor` runs them; `regions`: region →
-    whoever runs its processes; `brokers`: region with a Kafka → its address; `command` as of `RegionInjector`.
+    `session` is one region's, but of the data folder where the simulated exchanges run, and `supervisor` runs them;
+    `regions`: region → whoever runs its processes, mirrors included; `brokers`: region with a Kafka → its address;
+    `command` as of `RegionInjector`.
     """
 
     session: Session
@@ -49,6 +50,6 @@ async def chaos_in_regions(running: RunningRegions, options: ChaosOptions, setti
     audit = await audited_at_rest(session, every, injector, audit_now)
     faults = {**injector.injected, **await injector.observed_faults()}
     restarts = {
-        f"{name} of {region}": often for region, own in running.regions.items() for name, often in own.restarts.items()
+        f"{region}/{name}": often for region, own in running.regions.items() for name, often in own.restarts.items()
     }
     return ChaosRun(options.seed, options.seconds, schedule, faults, audit, restarts, tuner.by_rest)
