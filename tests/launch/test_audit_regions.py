@@ -118,6 +118,15 @@ def with_log(region: str, *ticks: LoggedRow) -> RegionEvidence:
     return replace(evidence, logs={**evidence.logs, region: replace(evidence.logs[region], ticks=ticks)})
 
 
+def overtaken() -> RegionEvidence:
+    """A row that came after a later one, hidden behind a repeat of one before both: readers pass over it."""
+    first, last = EU_ROWS
+    between = first._replace(sequence=5)
+    eu = RegionLog((first, between, last), (*US_ROWS, first, between, last))
+    us = RegionLog(US_ROWS, (*US_ROWS, first, last, first, between))
+    return replace(clean(), logs={"us": us, "eu": eu})
+
+
 RAN_OUT = NOON + SEND_WITHIN + SKEW_TOLERANCE
 
 CASES: tuple[tuple[RegionViolationKind, Callable[[], RegionEvidence]], ...] = (
@@ -136,6 +145,7 @@ CASES: tuple[tuple[RegionViolationKind, Callable[[], RegionEvidence]], ...] = (
     ("tick_unknown", lambda: with_log("us", *US_ROWS, EU_ROWS[0], EU_ROWS[0]._replace(sequence=5), EU_ROWS[1])),
     ("tick_unknown", lambda: with_log("us", *US_ROWS, *EU_ROWS, LoggedRow(0, "gamma", "BTC/JPY", 1))),
     ("tick_disordered", lambda: with_log("us", *US_ROWS, EU_ROWS[1], EU_ROWS[0])),
+    ("tick_disordered", overtaken),
     # what a region writes itself, it writes once
     ("tick_disordered", lambda: with_log("us", *US_ROWS, US_ROWS[2], *EU_ROWS)),
 )

@@ -177,6 +177,12 @@ def test_the_longest_time_without_a_majority(
     assert longest_without_majority(known, REGIONS) == seconds
 
 
+def test_half_of_the_regions_are_no_majority() -> None:
+    both = [MemberOutage(0, 10, frozenset({region})) for region in ("us", "eu")]
+    assert longest_without_majority(both, (*REGIONS, "br")) == 10
+    assert longest_without_majority(both, (*REGIONS, "br", "in")) == 0
+
+
 def test_what_would_take_the_majority_away_for_longer_is_left_out() -> None:
     first, other = RegionKill(1.0, "us"), RegionKill(1.0 + BACK_SECONDS - 5, "eu")
     early, harmless = RegionKill(2.0, "jp"), Kill(3.0, "kafka", region="jp")
