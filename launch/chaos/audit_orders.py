@@ -49,13 +49,20 @@ def order_violations(evidence: Evidence) -> Iterator[Violation]:
 
 def owned_postings(evidence: Evidence) -> Iterator[tuple[PostedOrder, RecordedLeg]]:
     """Each order that reached an exchange, with its leg; without those whose leg is unknown or uncertain."""
+    for _, posting, owner in every_posting(evidence):
+        if owner is not None:
+            yield posting, owner
+
+
+def every_posting(evidence: Evidence) -> Iterator[tuple[str, PostedOrder, RecordedLeg | None]]:
+    """Exchange, order, and its leg or None; without those whose leg is uncertain."""
     legs = _recorded_legs(evidence)
     for account in evidence.accounts.values():
         postings = _postings(account)
         owners = _owners(postings, [filed for filed in legs if filed.leg.exchange == account.exchange])
         for posting, owner in zip(postings, owners, strict=True):
-            if owner is not None and not _is_ambiguous(posting, owner):
-                yield posting, owner
+            if owner is None or not _is_ambiguous(posting, owner):
+                yield account.exchange, posting, owner
 
 
 def _recorded_legs(evidence: Evidence) -> list[RecordedLeg]:

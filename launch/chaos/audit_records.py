@@ -34,12 +34,24 @@ ViolationKind = Literal[
 ]
 """The last one comes from the supervisor and not from the records."""
 
+RegionViolationKind = Literal[
+    "traded_twice",
+    "liquidity_overdrawn",
+    "not_granted",
+    "order_while_cut",
+    "books_differ",
+    "tick_missing",
+    "tick_unknown",
+    "tick_disordered",
+]
+"""Of sessions with regions alone, beside all others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
     """One broken rule."""
 
-    kind: ViolationKind
+    kind: ViolationKind | RegionViolationKind
     detail: str
     arbitrage_id: str | None = None
 

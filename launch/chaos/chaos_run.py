@@ -6,15 +6,16 @@ A chaos run has its own data folder, emptied at each start; a user's paper sessi
 import json
 import shutil
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from launch.chaos.audit_lateness import late_while_stopped
 from launch.chaos.audit_records import Stopped, Violation
 from launch.chaos.books_audit import account_of, evidence_of, violations_of
 from launch.chaos.chaos_report import AuditReport, ChaosRun, chaos_document, chaos_lines
-from launch.chaos.chaos_schedule import schedule_of
+from launch.chaos.chaos_schedule import Injection, schedule_of
 from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.config.configuration import Configuration
@@ -117,9 +118,7 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     supervisor = await _prepared(session, config, settings, echo)
     bots = [name for name, _, _ in bot_processes(session, BOTS)]
     schedule = schedule_of(options.seed, options.seconds, session.exchanges, bots)
-    echo(f"{len(schedule)} injected faults in {options.seconds:.0f} s, seed {options.seed}:")
-    for injection in schedule:
-        echo(f"  {injection.at:7.2f} s  {injection.description}")
+    announce(schedule, options, echo)
     tuner = SettingsTuner(session, settings)
     injector = FaultInjector(session, supervisor, tuner, echo)
     stopped = stop_event()
@@ -128,7 +127,8 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
         await unless_stopped(_started(supervisor), stopped)
         echo(f"all ready, fault injection begins: http://{session.web_host}:{session.web_port}")
         await unless_stopped(injector.run(schedule), stopped)
-        audit = await unless_stopped(_audited_at_rest(session, supervisor, injector), stopped)
+        audited = audited_at_rest(session, (supervisor,), injector, partial(_audit, session, injector))
+        audit = await unless_stopped(audited, stopped)
         faults = {**injector.injected, **await injector.observed_faults()}
     finally:
         await supervisor.stop()
@@ -137,6 +137,13 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     return report(
         ChaosRun(options.seed, options.seconds, schedule, faults, audit, supervisor.restarts, rest), options, echo
     )
+
+
+def announce(schedule: Sequence[Injection], options: ChaosOptions, echo: Echo) -> None:
+    """Print what will be injected."""
+    echo(f"{len(schedule)} injected faults in {options.seconds:.0f} s, seed {options.seed}:")
+    for injection in schedule:
+        echo(f"  {injection.at:7.2f} s  {injection.description}")
 
 
 def report(run: ChaosRun, options: ChaosOptions, echo: Echo) -> int:
@@ -174,10 +181,16 @@ async def _started(supervisor: Supervisor) -> None:
         raise CannotStartError(str(error)) from error
 
 
-async def _audited_at_rest(session: Session, supervisor: Supervisor, injector: FaultInjector) -> AuditReport:
-    """The audit after recovery: faults cleared, processes ready, reservations stopped."""
+async def audited_at_rest(
+    session: Session,
+    supervisors: Sequence[Supervisor],
+    injector: FaultInjector,
+    audit_now: Callable[[], Awaitable[AuditReport]],
+) -> AuditReport:
+    """The audit after recovery: faults cleared, processes ready, reservations stopped. It is repeated until it finds
+    nothing, or for `SETTLE_SECONDS`. Raises LaunchError as `audit_now`."""
     await injector.clear()
-    lost = await not_recovered(supervisor)
+    lost = [violation for supervisor in supervisors for violation in await not_recovered(supervisor)]
     # it goes on trading, and requests in flight to an exchange arrive
     await SystemClock().sleep(PEACE_SECONDS)
 
@@ -190,7 +203,7 @@ async def _audited_at_rest(session: Session, supervisor: Supervisor, injector: F
     last = deque[AuditReport](maxlen=1)
 
     async def is_clean() -> bool:
-        audit = await audit_session(session, injector.stops_of_bots())
+        audit = await audit_now()
         last.append(replace(audit, violations=(*lost, *audit.violations)))
         return not audit.violations
 
@@ -205,6 +218,10 @@ async def not_recovered(supervisor: Supervisor, seconds: float = RECOVERY_SECOND
     except LaunchError as error:
         return (Violation("not_recovered", str(error)),)
     return ()
+
+
+async def _audit(session: Session, injector: FaultInjector) -> AuditReport:
+    return await audit_session(session, injector.stops_of_bots())
 
 
 async def audit_session(session: Session, stops: Sequence[Stopped]) -> AuditReport:

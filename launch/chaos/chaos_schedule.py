@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
+from launch.chaos.region_faults import LinkFault, RegionKill
 from simulators.faults.faults import Fault, FaultKind
 
 KillTarget = Literal["python", "jvm"]
@@ -25,11 +26,12 @@ _CHANGE_SECONDS = (2.0, 5.0)
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """kill -9 of a process or, for Spark's driver, of its JVM."""
+    """kill -9 of a process or, for Spark's driver, of its JVM. `region`: whose, in a session with regions."""
 
     at: float
     process: str
     target: KillTarget = "python"
+    region: str | None = None
 
     @property
     def kind(self) -> str:
@@ -38,7 +40,7 @@ class Kill:
 
     @property
     def description(self) -> str:
-        return f"kill -9 {self.process}" + (" (JVM)" if self.target == "jvm" else "")
+        return f"kill -9 {self.process}" + (" (JVM)" if self.target == "jvm" else "") + _where(self.region)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,12 @@ class KillAtOrder:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """SIGSTOP of a whole process group, and SIGCONT after `seconds`."""
+    """SIGSTOP of a whole process group, and SIGCONT after `seconds`. `region` as in `Kill`."""
 
     at: float
     process: str
     seconds: float
+    region: str | None = None
 
     @property
     def kind(self) -> str:
@@ -72,7 +75,7 @@ class Pause:
 
     @property
     def description(self) -> str:
-        return f"pause {self.process} for {self.seconds} s"
+        return f"pause {self.process}{_where(self.region)} for {self.seconds} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,8 @@ class InjectedSetting:
         return f"settings for {self.seconds} s: {changed}"
 
 
-Injection = Kill | KillAtOrder | Pause | InjectedFault | InjectedSetting
+Injection = Kill | KillAtOrder | Pause | InjectedFault | InjectedSetting | LinkFault | RegionKill
+"""The last two in sessions with regions alone (`region_schedule`)."""
 
 KILL_EVERY: dict[ProcessRole, float] = {
     "bot": 20,
@@ -204,6 +208,10 @@ def role_of(process: str) -> str:
     return process.partition("-")[0]
 
 
+def _where(region: str | None) -> str:
+    return "" if region is None else f" of {region}"
+
+
 def exchange_of(process: str) -> str:
     """`bot-kraken-2` → `kraken`; of a feed or a bot."""
     return process.split("-")[1]
@@ -211,48 +219,48 @@ def exchange_of(process: str) -> str:
 
 def _kills(seed: int, seconds: float, victims: dict[ProcessRole, tuple[str, ...]]) -> Iterator[Kill]:
     for role, every in KILL_EVERY.items():
-        random = _random(seed, f"kill {role}")
-        for at in _times(random, every, seconds):
+        random = seeded(seed, f"kill {role}")
+        for at in moments(random, every, seconds):
             target: KillTarget = random.choice(KILL_TARGETS) if role == "cep" else "python"
             yield Kill(at, random.choice(victims[role]), target)
 
 
 def _kills_at_orders(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[KillAtOrder]:
-    random = _random(seed, "kill at order")
-    for at in _times(random, KILL_AT_ORDER_EVERY, seconds):
+    random = seeded(seed, "kill at order")
+    for at in moments(random, KILL_AT_ORDER_EVERY, seconds):
         yield KillAtOrder(at, random.choice(exchanges))
 
 
 def _pauses(seed: int, seconds: float, victims: dict[ProcessRole, tuple[str, ...]]) -> Iterator[Pause]:
     for role, every in PAUSE_EVERY.items():
-        random = _random(seed, f"pause {role}")
-        for at in _times(random, every, seconds):
-            yield Pause(at, random.choice(victims[role]), _between(random, _PAUSE_SECONDS))
+        random = seeded(seed, f"pause {role}")
+        for at in moments(random, every, seconds):
+            yield Pause(at, random.choice(victims[role]), drawn_between(random, _PAUSE_SECONDS))
 
 
 def _exchange_faults(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
     for kind, every in FAULT_EVERY.items():
-        random = _random(seed, kind)
-        for at in _times(random, every, seconds):
+        random = seeded(seed, kind)
+        for at in moments(random, every, seconds):
             yield InjectedFault(at, _fault(random, kind, random.choice(exchanges)))
 
 
 def _faults_on_each_exchange(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
     for exchange in exchanges:
-        random = _random(seed, f"lost acknowledgement on {exchange}")
-        for at in _times(random, LOST_ACKNOWLEDGEMENT_EVERY, seconds):
+        random = seeded(seed, f"lost acknowledgement on {exchange}")
+        for at in moments(random, LOST_ACKNOWLEDGEMENT_EVERY, seconds):
             yield InjectedFault(at, Fault(exchange, "lost_acknowledgement", count=1))
-        random = _random(seed, f"small skew of {exchange}")
-        for at in _times(random, SMALL_SKEW_EVERY, seconds):
+        random = seeded(seed, f"small skew of {exchange}")
+        for at in moments(random, SMALL_SKEW_EVERY, seconds):
             skew = _either_way(random, _SMALL_SKEW_SECONDS)
-            lasts = _between(random, _SMALL_SKEW_LASTS)
+            lasts = drawn_between(random, _SMALL_SKEW_LASTS)
             yield InjectedFault(at, Fault(exchange, "clock_skew", seconds=lasts, skew_seconds=skew))
 
 
 def _store_steps(seed: int, seconds: float, exchanges: Sequence[str]) -> Iterator[InjectedFault]:
-    random = _random(seed, "store step")
-    for at in _times(random, STORE_STEP_EVERY, seconds):
-        skew, lasts = _either_way(random, _STORE_STEP_SECONDS), _between(random, _STORE_STEP_LASTS)
+    random = seeded(seed, "store step")
+    for at in moments(random, STORE_STEP_EVERY, seconds):
+        skew, lasts = _either_way(random, _STORE_STEP_SECONDS), drawn_between(random, _STORE_STEP_LASTS)
         for exchange in exchanges:
             yield InjectedFault(at, Fault(exchange, "clock_skew", seconds=lasts, skew_seconds=skew))
 
@@ -264,7 +272,7 @@ def _fault(random: Random, kind: FaultKind, exchange: str) -> Fault:
     return Fault(
         exchange,
         kind,
-        seconds=_between(random, (2.0, 6.0)),
+        seconds=drawn_between(random, (2.0, 6.0)),
         milliseconds=random.randint(*_LATENCY_MILLISECONDS) if kind == "latency" else None,
         skew_seconds=random.choice((-_SKEW_SECONDS, _SKEW_SECONDS)) if kind == "clock_skew" else None,
     )
@@ -272,14 +280,14 @@ def _fault(random: Random, kind: FaultKind, exchange: str) -> Fault:
 
 def _setting_changes(seed: int, seconds: float) -> Iterator[InjectedSetting]:
     """In random order; each change comes once before any is repeated."""
-    random, left = _random(seed, "settings"), list[tuple[tuple[str, str | int | float], ...]]()
-    for at in _times(random, CHANGE_EVERY, seconds):
+    random, left = seeded(seed, "settings"), list[tuple[tuple[str, str | int | float], ...]]()
+    for at in moments(random, CHANGE_EVERY, seconds):
         if not left:
             left = random.sample(_CHANGES, len(_CHANGES))
-        yield InjectedSetting(at, left.pop(), _between(random, _CHANGE_SECONDS))
+        yield InjectedSetting(at, left.pop(), drawn_between(random, _CHANGE_SECONDS))
 
 
-def _times(random: Random, every: float, seconds: float) -> Iterator[float]:
+def moments(random: Random, every: float, seconds: float) -> Iterator[float]:
     """One moment in each interval of `every` seconds."""
     for interval in range(int(seconds // every) + 1):
         at = round((interval + random.random()) * every, 2)
@@ -287,7 +295,7 @@ def _times(random: Random, every: float, seconds: float) -> Iterator[float]:
             yield at
 
 
-def _between(random: Random, limits: tuple[float, float]) -> float:
+def drawn_between(random: Random, limits: tuple[float, float]) -> float:
     return round(random.uniform(*limits), 1)
 
 
@@ -295,6 +303,6 @@ def _either_way(random: Random, limits: tuple[float, float]) -> float:
     return round(random.choice((-1, 1)) * random.uniform(*limits), 2)
 
 
-def _random(seed: int, purpose: str) -> Random:
+def seeded(seed: int, purpose: str) -> Random:
     """A generator of its own for each kind of fault, so that a new kind changes none of the others."""
     return Random(f"{seed}:chaos:{purpose}")  # noqa: S311 – faults, not secrets

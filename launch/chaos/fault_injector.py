@@ -13,6 +13,7 @@ import psutil
 
 from bots.lease_keeper import holder_process
 from launch.chaos.audit_records import Stopped
+from launch.chaos.audit_regions import Spell
 from launch.chaos.chaos_schedule import (
     InjectedFault,
     InjectedSetting,
@@ -23,6 +24,8 @@ from launch.chaos.chaos_schedule import (
     exchange_of,
     role_of,
 )
+from launch.chaos.region_faults import LinkFault, RegionKill
+from launch.chaos.region_injector import RegionInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.errors import LaunchError
 from launch.supervisor.process_groups import signal_group
@@ -44,15 +47,28 @@ Echo = Callable[[str], None]
 
 
 class FaultInjector:
-    """Injects faults into the processes of one session; `injected` counts those that were carried out, by kind."""
+    """Injects faults into the processes of one session; `injected` counts those that were carried out, by kind.
 
-    def __init__(self, session: Session, supervisor: Supervisor, tuner: SettingsTuner, echo: Echo) -> None:
+    With `regions`, `session` is that of the data folder where the simulated exchanges run, and processes of injections
+    that name a region are that region's.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        supervisor: Supervisor,
+        tuner: SettingsTuner,
+        echo: Echo,
+        regions: RegionInjector | None = None,
+    ) -> None:
         self.session = session
         self._supervisor = supervisor
         self._tuner = tuner
         self._say = echo
-        self._paused: dict[str, set[int]] = {}
-        """Process → its paused process groups."""
+        self._regions = regions or RegionInjector({})
+        self._paused: dict[tuple[str | None, str], set[int]] = {}
+        """Region and process → its paused process groups."""
+        self._slow: list[Spell] = []
         self._stops: dict[str, list[Stopped]] = {}
         """Bot → its pauses."""
         self.injected: Counter[str] = Counter()
@@ -67,15 +83,20 @@ class FaultInjector:
                 tasks.create_task(self._inject(injection))
 
     async def clear(self) -> None:
-        """Resume paused processes, clear the exchanges' faults and restore the settings."""
-        for process in tuple(self._paused):
-            self._continue(process)
+        """Resume paused processes, heal links, clear the exchanges' faults and restore the settings."""
+        for region, process in tuple(self._paused):
+            self._continue(region, process)
+        await self._regions.clear()
         await self._admin("DELETE", None)
         await self._tuner.restore()
 
     def stops_of_bots(self) -> list[Stopped]:
         """The pauses of bots so far."""
         return [stop for stops in self._stops.values() for stop in stops]
+
+    def slow_exchanges(self) -> list[Spell]:
+        """When requests to exchanges were delayed so far, until the last of them could have arrived."""
+        return list(self._slow)
 
     async def observed_faults(self) -> dict[str, int]:
         """Kind of fault → how often it took effect on the exchanges."""
@@ -89,7 +110,9 @@ class FaultInjector:
     async def _inject(self, injection: Injection) -> None:
         if isinstance(injection, InjectedFault):
             self._say(f"{injection.at:7.2f} s  {injection.description}")
+            began = wall_now()
             await self._admin("POST", injection)
+            self._note_delay(injection, began)
         elif isinstance(injection, InjectedSetting):
             self._say(f"{injection.at:7.2f} s  {injection.description}")
             await self._change_settings(injection)
@@ -99,14 +122,41 @@ class FaultInjector:
             self._say(f"{injection.at:7.2f} s  {injection.description}{'' if is_injected else ' (none came)'}")
             self.injected[injection.kind] += is_injected
         else:
-            is_injected = self._kill(injection) if isinstance(injection, Kill) else self._pause(injection)
-            self._say(f"{injection.at:7.2f} s  {injection.description}{'' if is_injected else ' (already down)'}")
+            is_injected = await self._strike(injection)
+            why_not = " (no carrier)" if isinstance(injection, LinkFault) else " (already down)"
+            self._say(f"{injection.at:7.2f} s  {injection.description}{'' if is_injected else why_not}")
             self.injected[injection.kind] += is_injected
-            if isinstance(injection, Pause) and is_injected:
-                await self._resume(injection)
+            if is_injected and isinstance(injection, Pause | LinkFault):
+                await self._undo(injection)
+
+    async def _strike(self, injection: Kill | Pause | LinkFault | RegionKill) -> bool:
+        """False where what it is meant for, or whoever does it, is down."""
+        if isinstance(injection, LinkFault):
+            return await self._regions.disturb(injection)
+        if isinstance(injection, RegionKill):
+            return self._regions.kill(injection)
+        return self._kill(injection) if isinstance(injection, Kill) else self._pause(injection)
+
+    async def _undo(self, injection: Pause | LinkFault) -> None:
+        await SystemClock().sleep(injection.seconds)
+        if isinstance(injection, LinkFault):
+            await self._regions.heal(injection)
+        else:
+            self._continue(injection.region, injection.process)
+
+    def _note_delay(self, injection: InjectedFault, began: int) -> None:
+        fault = injection.fault
+        if fault.kind == "latency":
+            lasts = int((fault.seconds or 0) * MICROSECONDS) + (fault.milliseconds or 0) * 1_000
+            self._slow.append(Spell(fault.exchange, began, wall_now() + lasts))
+
+    def _group_of(self, injection: Kill | Pause) -> int | None:
+        if injection.region is not None:
+            return self._regions.group_of(injection.region, injection.process)
+        return self._supervisor.group_of(injection.process)
 
     def _kill(self, injection: Kill) -> bool:
-        group = self._supervisor.group_of(injection.process)
+        group = self._group_of(injection)
         if group is None:
             return False
         victim = group if injection.target == "python" else _jvm_of(group)
@@ -145,23 +195,20 @@ class FaultInjector:
         return None
 
     def _pause(self, injection: Pause) -> bool:
-        group = self._supervisor.group_of(injection.process)
+        group = self._group_of(injection)
         if group is None:
             return False
-        if role_of(injection.process) == "bot" and injection.process not in self._paused:
+        paused = injection.region, injection.process
+        if role_of(injection.process) == "bot" and paused not in self._paused:
             own = self._stops.setdefault(injection.process, [])
             own.append(Stopped(exchange_of(injection.process), wall_now()))
-        self._paused.setdefault(injection.process, set()).add(group)
+        self._paused.setdefault(paused, set()).add(group)
         signal_group(group, signal.SIGSTOP)
         return True
 
-    async def _resume(self, injection: Pause) -> None:
-        await SystemClock().sleep(injection.seconds)
-        self._continue(injection.process)
-
-    def _continue(self, process: str) -> None:
+    def _continue(self, region: str | None, process: str) -> None:
         """It goes on, where it is paused."""
-        groups = self._paused.pop(process, set())
+        groups = self._paused.pop((region, process), set())
         for group in groups:
             signal_group(group, signal.SIGCONT)
         if groups and process in self._stops:

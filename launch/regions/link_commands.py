@@ -1,4 +1,4 @@
-"""The language of `arbitrage region`: `cut jp`, `cut us>eu`, `loss eu 2`, `delay us jp 300`, `heal`. Pure."""
+"""The language of `arbitrage region`: `cut jp`, `cut us>eu`, `delay us jp 300`, `heal`, `kill us`. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -13,6 +13,8 @@ WORD = re.compile(r">|[^\s>]+")
 NUMBER = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
 LONGEST_DELAY_MS = 60_000
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
+KILL = "kill"
+"""Not about links: whoever has the processes does it."""
 ONE_WAY = (">", TO)
 """The second form needs no quotes in a shell."""
 
@@ -38,13 +40,15 @@ class _Target:
 
 def parsed_change(line: str, regions: Sequence[str]) -> LinkChange:
     """The command in `line`, for a session with these regions. Raises LinkCommandError."""
-    words = tuple(_Word(found[0], found.start() + 1) for found in WORD.finditer(line))
+    words, known = _words(line), (*KINDS, KILL)
     if not words:
-        raise LinkCommandError(f"the command is empty; write {_either(KINDS)}.")
+        raise LinkCommandError(f"the command is empty; write {_either(known)}.")
     verb, rest = words[0], words[1:]
     kind = next((one for one in KINDS if one == verb.text), None)
+    if kind is None and verb.text == KILL:
+        raise _mistake(verb, "links cannot be killed, only processes; write it alone, as in arbitrage region kill us")
     if kind is None:
-        raise _mistake(verb, f"there is no command {verb.text!r}{_nearest(verb.text, KINDS)}; write {_either(KINDS)}")
+        raise _mistake(verb, f"there is no command {verb.text!r}{_nearest(verb.text, known)}; write {_either(known)}")
     if kind == "state" or (kind == "heal" and not rest):
         _check_end(rest, kind)
         return LinkChange(kind, () if kind == "state" else tuple(permutations(regions, 2)))
@@ -53,6 +57,22 @@ def parsed_change(line: str, regions: Sequence[str]) -> LinkChange:
         return _measured(line, kind, target)
     _check_end(target.rest, kind)
     return LinkChange(kind, target.ways)
+
+
+def is_kill(line: str) -> bool:
+    return [word.text for word in _words(line)[:1]] == [KILL]
+
+
+def parsed_kill(line: str, regions: Sequence[str]) -> str:
+    """The region that `line`, a `kill`, names; there is one at least. Raises LinkCommandError."""
+    words = _words(line)
+    region = _region(line, KILL, words[1:2], regions)
+    _check_end(words[2:], KILL)
+    return region
+
+
+def _words(line: str) -> tuple[_Word, ...]:
+    return tuple(_Word(found[0], found.start() + 1) for found in WORD.finditer(line))
 
 
 def _target(line: str, kind: str, words: tuple[_Word, ...], regions: Sequence[str]) -> _Target:

@@ -18,6 +18,7 @@ from launch.supervisor.priorities import AutogroupNice
 from launch.supervisor.process_groups import STOP_SECONDS, ProcessSpec, group_members, signal_group, spawn
 from launch.supervisor.process_states import ProcessStates
 from launch.supervisor.readiness import IDLE_SECONDS, StartTimeouts, until_it_works, until_ready
+from launch.supervisor.recorded_processes import PROCESSES_FILE, kill_recorded
 from launch.supervisor.status_writer import StatusWriter
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
@@ -179,7 +180,7 @@ class Supervisor:
         """Once nobody needs them any more, in other regions either."""
         services = self._services()
         await asyncio.gather(*(self._end(part.name) for part in self._parts if part.name in services))
-        (self._home / "processes.json").unlink(missing_ok=True)
+        (self._home / PROCESSES_FILE).unlink(missing_ok=True)
 
     def _services(self) -> frozenset[str]:
         """What others depend on: also in a region where nothing but MongoDB runs."""
@@ -314,7 +315,7 @@ class Supervisor:
                 running[name] = [child.pid, psutil.Process(child.pid).create_time()]
             except psutil.NoSuchProcess:
                 continue
-        write_atomically(self._home / "processes.json", json.dumps(running).encode())
+        write_atomically(self._home / PROCESSES_FILE, json.dumps(running).encode())
 
 
 def started_without(missing: Iterable[str], why: str) -> str:
@@ -324,13 +325,5 @@ def started_without(missing: Iterable[str], why: str) -> str:
 
 def kill_leftovers(home: Path) -> None:
     """Kill processes that a killed supervisor left running; process ids are checked by their start times."""
-    try:
-        left: dict[str, tuple[int, float]] = json.loads((home / "processes.json").read_text())
-    except (FileNotFoundError, ValueError):
-        return
-    for name, (group, created) in left.items():
-        living = group_members(group)
-        if any(process.create_time() >= created for process in living):
-            log.warning("killing a process left over from a killed session", extra={"part": name, "group": group})
-            signal_group(group, signal.SIGKILL)
-            psutil.wait_procs(living, timeout=STOP_SECONDS)
+    for name, group in kill_recorded(home).items():
+        log.warning("killed a process left over from a killed session", extra={"part": name, "group": group})

@@ -48,7 +48,7 @@ def test_a_command_is_parsed(line: str, change: LinkChange) -> None:
     assert (found.delay, found.loss) == (change.delay, change.loss)
 
 
-KINDS = "cut, loss, delay, heal or state"
+KINDS = "cut, loss, delay, heal, state or kill"
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,11 @@ KINDS = "cut, loss, delay, heal or state"
         ("  ", f"the command is empty; write {KINDS}."),
         ("cutt jp", f"column 1: there is no command 'cutt' (did you mean cut?); write {KINDS}."),
         ("> jp", f"column 1: there is no command '>'; write {KINDS}."),
+        ("kil jp", f"column 1: there is no command 'kil' (did you mean kill?); write {KINDS}."),
+        (
+            " kill jp",
+            "column 2: links cannot be killed, only processes; write it alone, as in arbitrage region kill us.",
+        ),
         ("cut", "column 5: cut needs a region here; write us, eu or jp."),
         ("cut jq", "column 5: there is no region 'jq'; write us, eu or jp."),
         (f"cut {OBSERVER}", "column 5: there is no region 'observer'; write us, eu or jp."),

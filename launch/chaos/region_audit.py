@@ -1,0 +1,38 @@
+"""The audit of a session with regions: all that any session has, and what regions add."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from launch.chaos.audit_regions import RegionEvidence, Spell, region_violations
+from launch.chaos.books_audit import evidence_of
+from launch.chaos.chaos_report import AuditReport
+from launch.chaos.chaos_run import audit_session
+from launch.chaos.fault_injector import FaultInjector
+from launch.chaos.region_logs import read_logs
+from launch.errors import LaunchError
+from launch.sessions.shutdown import retry_while_store_is_down
+from session.session import Session
+from store.queries.member_books import member_books
+from streams.errors import StreamError
+
+
+async def audit_regions(
+    session: Session, brokers: Mapping[str, str], injector: FaultInjector, cuts: Sequence[Spell]
+) -> AuditReport:
+    """Audit all regions as they are now; all links must be healed. What mirrors and members have not caught up with is
+    a violation, so that the audit is to be repeated for a while.
+
+    `session`: that of the data folder where the simulated exchanges run, `mongodb` naming each member; `brokers`:
+    region → its Kafka; `cuts` of regions during the run (`RegionInjector.cuts`). Raises LaunchError where a member or a
+    Kafka stays unavailable.
+    """
+    stops = injector.stops_of_bots()
+    report = await audit_session(session, stops)
+    copies = await retry_while_store_is_down(lambda: member_books(session.mongodb, session.database))
+    try:
+        logs = await read_logs(brokers)
+    except StreamError as error:
+        raise LaunchError(f"the logs of the regions could not be read: {error}") from error
+    records = evidence_of(report.accounts, report.snapshot, session.markets, stops)
+    evidence = RegionEvidence(records, copies, logs, cuts, injector.slow_exchanges())
+    return replace(report, violations=(*report.violations, *region_violations(evidence)))
