@@ -1,6 +1,6 @@
 """A region's log in which rows came again is to its recorded set, the kernel and apps as if they had not."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -108,5 +108,5 @@ def test_apps_over_the_recorded_log_get_each_row_once(tmp_path: Path) -> None:
     assert _without_offsets(of_again) == _without_offsets(of_once)
 
 
-def _without_offsets(rows: Sequence["dict[str, object]"]) -> list[dict[str, object]]:
+def _without_offsets(rows: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
     return [{name: value for name, value in row.items() if name != "offset"} for row in rows]
