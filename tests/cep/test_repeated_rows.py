@@ -13,18 +13,29 @@ from hypothesis import strategies as st
 
 from backtest.apps.recorded_messages import recorded_ticks
 from backtest.verify.recorded_session import RecordedSession, SessionHead
+from cep.detection.market_layout import layout_of
+from cep.detection.spread_rows import (
+    COLUMNS,
+    SOURCE_COLUMNS,
+    BaseSpreads,
+    PairSpread,
+    counted_rows,
+    rows_in_order,
+)
 from datasets.ticksets.log_parts import LogParts
 from datasets.ticksets.log_tick_set import LogSpan, build_tick_set
 from datasets.ticksets.tick_set import TickSet, batches
 from streams.message_format import marker_row, row_of
-from streams.mirrored_rows import REPEATED, UnrepeatedRows
+from streams.mirrored_rows import REPEATED, UnrepeatedRows, unrepeated_rows
 from streams.records import Record
 from streams.topics import TICKS
 from tests.cep.logs import BASES, MARKETS, START, LogMaker
+from tests.cep.logs import session as session_of
 from tests.cep.repeats import CASES, RepeatCase, counted_messages, messages_of, with_repeats
 from tests.cep.test_detection_kernel import Seen, found, wanted
 
 BASE = "BTC"
+LAYOUT = layout_of(session_of())
 
 
 def recorded(folder: Path, messages: Sequence[bytes], region: str | None) -> RecordedSession:
@@ -65,6 +76,43 @@ def test_taken_as_they_came_they_would_matter() -> None:
     """So the cases show something: without a region nothing is passed over."""
     unlike = [case for case in CASES if detected(messages_of(case), None) != detected(messages_of(case), "us")]
     assert len(unlike) >= 8
+
+
+def spreads(messages: Sequence[bytes], region: str | None, step: int = 3) -> list[PairSpread]:
+    """As the query of spread windows has them, in batches of `step` messages; of what Spark reads a few columns."""
+    unrepeated, state, found_spreads = unrepeated_rows(region), BaseSpreads(LAYOUT, None), list[PairSpread]()
+    slots = {(slot.exchange, BASE + slot.suffix): number for number, slot in enumerate(LAYOUT.slots)}
+    routes = {route.symbol: number for number, route in enumerate(LAYOUT.routes)}
+    read = [(offset, row_of(message)) for offset, message in enumerate(messages)]
+    mine = [(offset, row) for offset, row in read if BASE in (row.get("bases") or [row["base"]])]
+    for start in range(0, len(mine), step):
+        rows = [
+            {name: row.get(name) for name in ("kind", "received_time", "exchange", "symbol", "sequence")}
+            | {name: float(row[name]) if name in row else None for name in ("bid", "ask")}
+            | {"base": BASE, "offset": offset, "settings": row if row["kind"] == "settings" else None}
+            | {"slot": slots.get((row.get("exchange", ""), row.get("symbol", "")))}
+            | {"route": routes.get(row.get("symbol", ""))}
+            for offset, row in mine[start : start + step]
+        ]
+        columns = {name: pa.array([row[name] for row in rows]) for name in (*COLUMNS, *SOURCE_COLUMNS)}
+        table = pa.table(columns)
+        for row in rows_in_order(table if unrepeated is None else counted_rows(table, unrepeated)):
+            found_spreads += state.learn(row)
+    return found_spreads
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.what)
+def test_spreads_over_windows_leave_them_out(case: RepeatCase) -> None:
+    assert spreads(messages_of(case), "us") == spreads(counted_messages(case), None)
+
+
+def test_spreads_of_any_log_with_repeats_are_those_without() -> None:
+    messages = LogMaker(9).write(300)
+    log = [value for _, value in with_repeats(messages, 9, kills=8)]
+    once = spreads(messages, None)
+    assert len(once) > 200
+    assert spreads(log, "us", 20) == once
+    assert spreads(log, None) != once
 
 
 @hypothesis_settings(max_examples=15, deadline=None)
