@@ -2,7 +2,7 @@
 
 An aggregate cannot ask whether an earlier row had a higher sequence. But the newest row that counts is the one with the
 highest sequence, at its first place in the log; and a row counts where this is its own place. Rows of before the log's
-first one of a source are told by a sequence below that. So it is equal to `UnrepeatedRows` wherever each source's rows
+first one of a source are known by a sequence below that. So it is equal to `UnrepeatedRows` wherever each source's rows
 are in the order of their sequences but for those that come again, as a mirror leaves them.
 """
 

@@ -12,6 +12,7 @@ import pytest
 from market.accounting.episodes import EXPIRED
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
+from market.prices.quotes import FeedMark, Quote
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
 from session.clock import wall_now
@@ -67,7 +68,7 @@ async def test_a_thousand_quotes_make_one_pulse(hub: LiveHub) -> None:
 
 
 async def test_rows_that_a_mirror_brings_again_change_nothing_in_a_region(hub: LiveHub, tmp_path: Path) -> None:
-    values = [
+    values: list[Quote | FeedMark] = [
         quote(USD_MARKET, "100", "102", 1),
         mark("withdrawn", USD_MARKET, 2),
         quote(USD_MARKET, "110", "112", 3),
