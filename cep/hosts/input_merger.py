@@ -120,13 +120,18 @@ class InputMerger:
         # the rows of a topic that has one partition alone belong into each of the log
         position = (topic, 0 if topic in UNORDERED_TOPICS else partition)
         first = place.next.get(topic, self.first[position])
-        look_back = None
-        if topic == TICKS and self.region is not None:
-            look_back = max(self.first[position], first - LOOK_BACK_ROWS)
+        may_repeat = topic == TICKS and self.region is not None
+        look_back = looked_back(first, self.first[position]) if may_repeat else None
         streams = read_streams(self.source.app)
         source = TopicSource(self.kafka, position, first, streams, self.market_time, look_back)
         await source.open()
         return source
+
+
+def looked_back(first: int, begin: int) -> int:
+    """The offset from which on rows are read for one that goes on at `first` in a log that began at `begin`: there
+    nothing was known of rows before, and so it is in a replay."""
+    return max(begin, first - LOOK_BACK_ROWS)
 
 
 class TopicSource:

@@ -5,7 +5,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from cep.hosts.hosted_app import AppRow, HostedApp
-from cep.hosts.input_merger import FreshRecords
+from cep.hosts.input_merger import LOOK_BACK_ROWS, FreshRecords, looked_back
 from streams.mirrored_rows import UnrepeatedRows
 from streams.records import Record
 from streams.topics import TICKS
@@ -54,3 +54,9 @@ def test_cut_anywhere_an_input_log_lacks_them(cuts: list[int], step: int) -> Non
         for start in range(0, end, step):
             taken += [record.value for record in fresh.of(RECORDS[start : min(start + step, end)])]
     assert taken == ONCE
+
+
+def test_whoever_goes_on_looks_back_and_not_past_the_beginning() -> None:
+    assert looked_back(100, 100) == 100
+    assert looked_back(100 + LOOK_BACK_ROWS // 2, 100) == 100
+    assert looked_back(100 + 2 * LOOK_BACK_ROWS, 100) == 100 + LOOK_BACK_ROWS
