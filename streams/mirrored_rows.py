@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 REPEATED = "repeated"
-"""The kind that a row which does not count has in the tick set of a session: no reader of it knows the kind."""
+"""The kind that a row which does not count has in the tick set of a session, so that no reader of the set takes it."""
 
 Source = tuple[object, ...]
 """Whose rows have one order: exchange and symbol, with the partition, or the base, where a reader has several."""
@@ -30,7 +30,7 @@ class UnrepeatedRows:
     def is_new(self, partition: int, row: Mapping[str, Any]) -> bool:
         """Whether this row of that partition (as `message_format.row_of` gives it) counts; it is noted."""
         # an FX row is in several partitions, with the same sequence in each
-        return self.counts((partition, row.get("exchange"), row.get("symbol")), row.get("sequence"))
+        return self.counts((partition, *market_of(row)), row.get("sequence"))
 
     def counts(self, source: Source, sequence: object) -> bool:
         """As `is_new`, of a row of that source."""
@@ -40,6 +40,11 @@ class UnrepeatedRows:
             return False
         self.last[source] = sequence
         return True
+
+
+def market_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Exchange and symbol, whatever stands in their place."""
+    return str(row.get("exchange")), str(row.get("symbol"))
 
 
 def unrepeated_rows(region: str | None) -> UnrepeatedRows | None:

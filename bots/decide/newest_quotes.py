@@ -8,7 +8,7 @@ from market.instruments.markets import FxRoute
 from market.prices.opportunities import FxRate
 from market.prices.quotes import Quote
 from streams.message_format import WireError, quote_of, row_of
-from streams.mirrored_rows import UnrepeatedRows
+from streams.mirrored_rows import UnrepeatedRows, market_of
 from streams.records import Position, Record
 
 FIRST_ROWS = 250
@@ -113,7 +113,7 @@ class NewestQuotes:
         for record in records:
             if any(exchange in record.value and symbol in record.value for exchange, symbol in marks):
                 row = _row(record)
-                if unrepeated.counts((row.get("exchange"), row.get("symbol")), row.get("sequence")):
+                if unrepeated.counts(market_of(row), row.get("sequence")):
                     counted.append(record)
         return counted
 

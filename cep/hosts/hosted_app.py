@@ -29,7 +29,7 @@ from cep.language.stream_names import stream_names
 from cep.parts.app_limits import AppLimitError, AppLimits
 from cep.parts.chunks import Row
 from cep.parts.tables import TableListener
-from streams.mirrored_rows import UnrepeatedRows
+from streams.mirrored_rows import UnrepeatedRows, market_of
 from streams.topics import APP_INPUT, TICKS
 
 DIGEST_CHARACTERS = 8
@@ -257,7 +257,7 @@ class HostedApp:
     def _plain(self, row: Mapping[str, Any], written_at: int) -> tuple[int, list[tuple[str, Row]]]:
         """Its time in milliseconds, and what it is in each stream. Raises ValueError where the row came again."""
         if self._unrepeated is not None:
-            source, sequence = (row.get("exchange"), row.get("symbol")), row.get("sequence")
+            source, sequence = market_of(row), row.get("sequence")
             if not self._unrepeated.counts(source, sequence):
                 raise ValueError(f"row {sequence} of {source} was there before")
         at = time_of(self._topic, row, written_at) // 1_000
