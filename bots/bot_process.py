@@ -102,7 +102,7 @@ async def _trade(
             lease.carry_usage(account)
         stack.push_async_callback(account.close)
         latest_rows = await _open_latest_rows(session, stack)
-        quotes = NewestQuotes(latest_rows)
+        quotes = NewestQuotes(latest_rows, region=session.region)
         strategy = AverageTrader(exchange, session, store, quotes, average_rule, session.clock(), cache, by)
         reconciliation = _reconciliation(session, store, account, cache, by)
         background_tasks = (strategy.run, reconciliation.run, *_dead_mans_switch_task(account, stack))

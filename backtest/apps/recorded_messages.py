@@ -15,6 +15,7 @@ from backtest.verify.recorded_session import OPPORTUNITIES, RecordedSession
 from datasets.ticksets.log_tick_set import WHOLE
 from datasets.ticksets.tick_set import TickSet, read_ticks
 from streams.message_format import row_of
+from streams.mirrored_rows import REPEATED
 from streams.topics import partition_of
 
 LOG_COLUMNS = [
@@ -58,7 +59,8 @@ class RecordedTicks:
         for path, row_groups in base.files:
             for number in range(row_groups):
                 for row in read_ticks(path, [number], LOG_COLUMNS).to_pylist():
-                    yield row["offset"], 0, self._whole(row)
+                    if row["kind"] != REPEATED:
+                        yield row["offset"], 0, self._whole(row)
 
     def _whole(self, row: dict[str, Any]) -> Mapping[str, Any]:
         """As it was in the log."""

@@ -8,10 +8,14 @@ from market.instruments.markets import FxRoute
 from market.prices.opportunities import FxRate
 from market.prices.quotes import Quote
 from streams.message_format import WireError, quote_of, row_of
+from streams.mirrored_rows import UnrepeatedRows, market_of
 from streams.records import Position, Record
 
 FIRST_ROWS = 250
 GROWTH_FACTOR = 8
+ROWS_OF_REGION = 2_000
+"""Rows of a region's log that are scanned per partition at least: of what a mirror brings again after a kill, while it
+catches up, the originals should be among them."""
 MAX_ROWS = 16_000
 """Rows scanned per partition before a market counts as without quote: three seconds at 5,000 rows a second."""
 
@@ -41,6 +45,8 @@ class QuoteScan:
     latest: LatestQuote | None = None
     verified_time: int = 0
     """Time of the newest `alive` row after that quote."""
+    sequence: int = -1
+    """Of that quote or withdrawal."""
 
 
 class LatestRecords(Protocol):
@@ -52,20 +58,30 @@ class LatestRecords(Protocol):
 @dataclass(slots=True)
 class NewestQuotes:
     """The newest quotes, with a cache: a quiet market's quote may lie far back, so an earlier result counts as long as
-    no row in between was skipped."""
+    no row in between was skipped.
+
+    `region`: of the session, where it has any. Then rows come again: those whose sequence is not above that of a row
+    before them, as far back as is scanned, or is below that of what was found earlier, are left out. What comes again
+    of before that counts once more; its age tells that it is old, since a mirror takes seconds to start.
+    """
 
     latest_rows: LatestRecords
     first_rows: int = FIRST_ROWS
+    region: str | None = None
+    rows_of_region: int = ROWS_OF_REGION
     _known: dict[MarketKey, LatestQuote | None] = field(default_factory=dict)
+    _sequences: dict[MarketKey, int] = field(default_factory=dict)
+    """Of `_known`, withdrawals included."""
     _known_until: dict[MarketKey, Mapping[Position, int]] = field(default_factory=dict)
     """The offsets up to which `_known` is valid."""
 
     async def fetch(self, wanted: Collection[MarketKey]) -> dict[MarketKey, LatestQuote]:
         """The newest quotes of `wanted`, without markets that have none. Raises StreamUnavailableError."""
-        rows = self.first_rows
+        rows = self.first_rows if self.region is None else max(self.first_rows, self.rows_of_region)
         while True:
             records = await self.latest_rows.newest(rows)
-            scans = scan_records(records, wanted)
+            counted = records if self.region is None else self._unrepeated(records, wanted)
+            scans = scan_records(counted, wanted)
             undecided = [key for key in wanted if not scans[key].is_decided and not self._is_contiguous(key, records)]
             if not undecided or rows >= MAX_ROWS or not _may_reach_back(records):
                 break
@@ -76,11 +92,30 @@ class NewestQuotes:
 
     def _store(self, key: MarketKey, scan: QuoteScan, records: Sequence[Record], *, is_undecided: bool) -> None:
         latest = scan.latest
-        if not scan.is_decided and not is_undecided and (known := self._known.get(key)) is not None:
+        known = self._known.get(key)
+        # in a region's log what is known may be found once more, and what confirmed it since may not
+        says_nothing = not scan.is_decided or (self.region is not None and scan.sequence == self._sequences.get(key))
+        if says_nothing and not is_undecided and known is not None:
             latest = replace(known, verified_time=max(known.verified_time, scan.verified_time))
         self._known[key] = latest
+        self._sequences[key] = max(scan.sequence, self._sequences.get(key, -1))
         ends = dict(self._known_until.get(key, {})) | {record.position: record.offset + 1 for record in records}
         self._known_until[key] = ends
+
+    def _unrepeated(self, records: Iterable[Record], wanted: Collection[MarketKey]) -> list[Record]:
+        """Of the rows that name one of `wanted`, those that count."""
+        unrepeated = UnrepeatedRows()
+        for key in wanted:
+            # the row that is known is found again where it still stands in the log
+            unrepeated.last[key] = self._sequences.get(key, 0) - 1
+        marks = _marks(wanted).values()
+        counted = []
+        for record in records:
+            if any(exchange in record.value and symbol in record.value for exchange, symbol in marks):
+                row = _row(record)
+                if unrepeated.counts(market_of(row), row.get("sequence")):
+                    counted.append(record)
+        return counted
 
     def _is_contiguous(self, key: MarketKey, records: Iterable[Record]) -> bool:
         """Whether these rows begin at or before the end of those already scanned for the market."""
@@ -96,7 +131,7 @@ def scan_records(records: Sequence[Record], wanted: Collection[MarketKey]) -> di
     Rows are parsed from the newest back, and only those that name a market still undecided.
     """
     scans = dict.fromkeys(wanted, QuoteScan())
-    marks = {key: tuple(f'"{name}"'.encode() for name in key) for key in wanted}
+    marks = _marks(wanted)
     for record in reversed(records):
         named = [
             key for key, (exchange, symbol) in marks.items() if exchange in record.value and symbol in record.value
@@ -114,6 +149,11 @@ def scan_records(records: Sequence[Record], wanted: Collection[MarketKey]) -> di
     return scans
 
 
+def _marks(wanted: Collection[MarketKey]) -> dict[MarketKey, tuple[bytes, ...]]:
+    """What stands in a row of each of them."""
+    return {key: tuple(f'"{name}"'.encode() for name in key) for key in wanted}
+
+
 def fx_rate_of(latest: LatestQuote, route: FxRoute) -> FxRate:
     quote = latest.quote
     return FxRate(route.currency, route.symbol, route.inverted, quote.bid, quote.ask, quote.quote_id)
@@ -123,7 +163,8 @@ def _scan_row(scan: QuoteScan, row: Mapping[str, Any], offset: int) -> QuoteScan
     """`scan` with one more row, older than those before."""
     match row.get("kind"):
         case "withdrawn" | "fx_withdrawn":
-            return replace(scan, is_decided=True)
+            sequence = row.get("sequence")
+            return replace(scan, is_decided=True, sequence=sequence if isinstance(sequence, int) else -1)
         case "alive" | "fx_alive":
             time = row.get("received_time")
             return replace(scan, verified_time=max(scan.verified_time, time)) if isinstance(time, int) else scan
@@ -138,7 +179,8 @@ def _with_quote(scan: QuoteScan, row: Mapping[str, Any], offset: int) -> QuoteSc
         quote = quote_of(row)
     except WireError:
         return scan
-    return QuoteScan(True, LatestQuote(quote, max(quote.received_time, scan.verified_time), offset))
+    verified_time = max(quote.received_time, scan.verified_time)
+    return QuoteScan(True, LatestQuote(quote, verified_time, offset), verified_time, quote.sequence)
 
 
 def _row(record: Record) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from cep.detection.kafka_messages import log_messages, with_partition
+from cep.detection.latest_counted import rate_sources
 from cep.detection.log_start import Checkpoint, checkpoint_of, opening_of
 from cep.detection.market_layout import Layout, layout_of
 from cep.detection.opportunity_messages import opportunity_messages
@@ -87,7 +88,8 @@ def start_opportunities(
         # one partition needs no exchange between tasks, whose server would listen on all addresses without
         # authentication
         messages_df = messages_df.coalesce(1)
-    opportunities_df = opportunity_messages(messages_df, layout, checkpoint.opening.settings)
+    rates = rate_sources(session, layout)
+    opportunities_df = opportunity_messages(messages_df, layout, checkpoint.opening.settings, rates)
     query: StreamingQuery = (
         opportunities_df.transform(with_partition, session.partitions)
         .writeStream.queryName("opportunities")

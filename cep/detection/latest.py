@@ -28,13 +28,13 @@ FX_FIELDS = ("symbol", "bid", "ask", "quote_id")
 
 def with_slot(rows_df: DataFrame, layout: Layout) -> DataFrame:
     """Adds `slot` (of a quote's market), `route` (of an FX symbol) and `quote_id`; null where there is none."""
-    slot = _position(
+    slot = position_of(
         [
             (F.col("exchange") == slot.exchange) & (F.col("symbol") == F.concat(F.col("base"), F.lit(slot.suffix)))
             for slot in layout.slots
         ]
     )
-    route = _position([F.col("symbol") == route.symbol for route in layout.routes])
+    route = position_of([F.col("symbol") == route.symbol for route in layout.routes])
     return rows_df.select(
         "*",
         F.when(F.col("kind").isin(*QUOTE_KINDS), slot).alias("slot"),
@@ -63,10 +63,14 @@ def newest_aggregates(layout: Layout) -> list[tuple[str, Column]]:
         is_own = F.col("route") == number
         named.append((f"fx_{number}", _newest(FX_FIELDS, "fx", "fx_withdrawn", is_own)))
         named.append((f"fx_seen_{number}", _newest_time("fx", "fx_alive", is_own)))
-    is_settings = F.col("kind") == "settings"
-    named.append(("settings", F.max_by(F.struct(*SETTINGS_FIELDS), F.when(is_settings, F.col("offset")))))
+    named.append(("settings", newest_settings()))
     named.append(("row", F.max_by(F.struct(*ROW_FIELDS), F.col("offset"))))
     return named
+
+
+def newest_settings() -> Column:
+    is_settings = F.col("kind") == "settings"
+    return F.max_by(F.struct(*SETTINGS_FIELDS), F.when(is_settings, F.col("offset")))
 
 
 def _newest(fields: tuple[str, ...], kind: str, withdrawn: str, is_own: Column) -> Column:
@@ -79,7 +83,8 @@ def _newest_time(kind: str, alive: str, is_own: Column) -> Column:
     return F.max_by(F.col("received_time"), F.when(is_own & F.col("kind").isin(kind, alive), F.col("offset")))
 
 
-def _position(conditions: list[Column]) -> Column:
+def position_of(conditions: list[Column]) -> Column:
+    """The number of the first that is true; null where none is."""
     position = F.lit(None).cast("int")
     for number, condition in reversed(list(enumerate(conditions))):
         position = F.when(condition, F.lit(number)).otherwise(position)

@@ -8,8 +8,9 @@ import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cep.detection import latest
+from cep.detection import latest, latest_counted
 from cep.detection import spark_schema as schema
+from cep.detection.latest_counted import RateSource, rate_sources
 from cep.detection.market_layout import Layout
 from session.clock import wall_now
 from session.session import Session
@@ -51,16 +52,18 @@ class Checkpoint:
         shutil.rmtree(self.folder.parent, ignore_errors=True)
 
 
-def plan_hash(layout: Layout, partitions: int) -> str:
-    """Hash of everything that determines the state; a checkpoint of another plan cannot be used."""
-    parts = (inspect.getsource(schema), inspect.getsource(latest), repr(layout), str(partitions))
+def plan_hash(layout: Layout, partitions: int, rates: tuple[RateSource, ...] | None = None) -> str:
+    """Hash of everything that determines the state; a checkpoint of another plan cannot be used. `rates`: as
+    `rate_sources`."""
+    of_region = () if rates is None else (inspect.getsource(latest_counted), repr(rates))
+    parts = (inspect.getsource(schema), inspect.getsource(latest), repr(layout), str(partitions), *of_region)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 async def checkpoint_of(session: Session, layout: Layout) -> Checkpoint:
     """The checkpoint to continue from, or a new one. Raises StreamError where Kafka does not answer."""
     root = session.home / "checkpoints"
-    folder = root / session.session_id / plan_hash(layout, session.partitions)
+    folder = root / session.session_id / plan_hash(layout, session.partitions, rate_sources(session, layout))
     kept = _kept_opening(folder)
     if kept is not None and await _log_reaches(session, kept):
         log.info("continuing from the checkpoint", extra={"checkpoint": str(folder)})

@@ -4,20 +4,25 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cep.detection.latest import latest_by_state, with_slot
+from cep.detection.latest_counted import RateSource, counted_by_state
 from cep.detection.market_layout import Layout
 from cep.detection.net_spreads import is_marker, pair_spreads, with_legs
 from cep.detection.spark_schema import tick_rows
 
 
-def opportunity_messages(messages_df: DataFrame, layout: Layout, opening_settings: str | None) -> DataFrame:
-    """The whole real-time job: messages of `ticks` in, messages (`key`, `value`) of `opportunities` out."""
-    return (
-        messages_df.transform(tick_rows)
-        .transform(with_slot, layout)
-        .transform(latest_by_state, layout)
-        .transform(with_opening_settings, opening_settings)
-        .transform(opportunities_of_latest, layout)
-    )
+def opportunity_messages(
+    messages_df: DataFrame, layout: Layout, opening_settings: str | None, rates: tuple[RateSource, ...] | None = None
+) -> DataFrame:
+    """The whole real-time job: messages of `ticks` in, messages (`key`, `value`) of `opportunities` out.
+
+    `rates`: the session's sources of FX rates, where it has regions, so that rows may come again; None: they do not.
+    """
+    rows_df = messages_df.transform(tick_rows).transform(with_slot, layout)
+    if rates is None:
+        latest_df = rows_df.transform(latest_by_state, layout)
+    else:
+        latest_df = rows_df.transform(counted_by_state, layout, rates)
+    return latest_df.transform(with_opening_settings, opening_settings).transform(opportunities_of_latest, layout)
 
 
 def opportunities_of_latest(latest_df: DataFrame, layout: Layout) -> DataFrame:

@@ -16,9 +16,11 @@ from pyspark.sql import functions as F
 from cep.detection.latest import with_slot
 from cep.detection.market_layout import Layout
 from cep.detection.spark_schema import SETTINGS_FIELDS, tick_rows
+from streams.mirrored_rows import UnrepeatedRows
 
 BPS = 10000.0
 COLUMNS = ("base", "kind", "slot", "route", "received_time", "offset", "bid", "ask", "settings")
+SOURCE_COLUMNS = ("exchange", "symbol", "sequence")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,15 @@ class PairSpread:
     is_above: bool
 
 
-def log_rows(messages_df: DataFrame, layout: Layout) -> DataFrame:
-    """Messages of `ticks` → `COLUMNS`."""
+def log_rows(messages_df: DataFrame, layout: Layout, region: str | None = None) -> DataFrame:
+    """Messages of `ticks` → `COLUMNS`, in a session with regions `SOURCE_COLUMNS` too."""
+    source = () if region is None else SOURCE_COLUMNS
     settings = F.when(F.col("kind") == "settings", F.struct(*SETTINGS_FIELDS))
     prices = [F.col(name).try_cast("double").alias(name) for name in ("bid", "ask")]
     return (
         messages_df.transform(tick_rows)
         .transform(with_slot, layout)
-        .select("base", "kind", "slot", "route", "received_time", "offset", *prices, settings.alias("settings"))
+        .select(*COLUMNS[:6], *prices, settings.alias("settings"), *source)
     )
 
 
@@ -66,6 +69,13 @@ def rows_in_order(table: pa.Table) -> list[LogRow]:
     """Of a table with `COLUMNS`, by offset: a base's rows are all of one partition."""
     columns = (table.column(name).to_pylist() for name in COLUMNS)
     return sorted((LogRow(*values) for values in zip(*columns, strict=True)), key=lambda row: row.offset)
+
+
+def counted_rows(table: pa.Table, unrepeated: UnrepeatedRows) -> pa.Table:
+    """Of a table with `SOURCE_COLUMNS`, the rows that did not come again."""
+    ordered = table.sort_by("offset")
+    sources = zip(*(ordered.column(name).to_pylist() for name in ("base", *SOURCE_COLUMNS)), strict=True)
+    return ordered.filter(pa.array([unrepeated.counts(tuple(source), sequence) for *source, sequence in sources]))
 
 
 @dataclass(frozen=True, slots=True)

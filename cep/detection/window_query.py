@@ -18,11 +18,12 @@ from pyspark.sql.streaming.query import StreamingQuery
 from cep.detection.kafka_messages import log_messages
 from cep.detection.log_start import LogStart
 from cep.detection.market_layout import Layout
-from cep.detection.spread_rows import log_rows, rows_in_order
+from cep.detection.spread_rows import counted_rows, log_rows, rows_in_order
 from cep.detection.spread_windows import LATENESS, LONGEST, SpreadWindows
 from session.lag import WINDOW_BATCH_SECONDS
 from session.session import Session
 from streams.message_format import row_of, spread_window_message
+from streams.mirrored_rows import unrepeated_rows
 from streams.topic_writer import TopicWriter
 from streams.topics import SPREADS
 
@@ -45,10 +46,11 @@ def start_spreads(spark: SparkSession, session: Session, layout: Layout, opening
     for name, value in INTERPRETED.items():
         own.conf.set(name, value)
     windows = SpreadWindows(layout, None if opening.settings is None else row_of(opening.settings.encode()))
-    writer = TopicWriter(session.kafka)
+    writer, unrepeated = TopicWriter(session.kafka), unrepeated_rows(session.region)
 
     def write(messages_df: DataFrame, _batch: int) -> None:
-        rows = rows_in_order(messages_df.transform(log_rows, layout).toArrow())
+        table = messages_df.transform(log_rows, layout, session.region).toArrow()
+        rows = rows_in_order(table if unrepeated is None else counted_rows(table, unrepeated))
         for window in windows.closed_by(rows):
             writer.write(SPREADS, spread_window_message(window), window.base)
         asyncio.run(writer.flush())

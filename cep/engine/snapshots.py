@@ -31,7 +31,8 @@ class SnapshotError(Exception):
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """`app`: a digest of its text. `position`: the next row to be read of the log, by partition; of an
-    input log also the next one of each topic in it."""
+    input log also the next one of each topic in it, and in a session with regions the last sequence of each market,
+    `exchange:symbol`."""
 
     app: str
     position: Mapping[str, int]

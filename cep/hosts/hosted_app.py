@@ -29,6 +29,7 @@ from cep.language.stream_names import stream_names
 from cep.parts.app_limits import AppLimitError, AppLimits
 from cep.parts.chunks import Row
 from cep.parts.tables import TableListener
+from streams.mirrored_rows import UnrepeatedRows, market_of
 from streams.topics import APP_INPUT, TICKS
 
 DIGEST_CHARACTERS = 8
@@ -155,9 +156,12 @@ class AppRow:
 class HostedApp:
     """One partition's run of an app that `app_source` has accepted."""
 
-    def __init__(self, source: AppSource, partition: int | str) -> None:
+    def __init__(self, source: AppSource, partition: int | str, unrepeated: UnrepeatedRows | None = None) -> None:
+        """`unrepeated`: of no row yet, where the app reads `ticks` itself and rows of them may come again; what came
+        again is left out."""
         self._source, self._partition = source, partition
         self._topic, self._is_merged = source.topic, source.is_merged
+        self._unrepeated = unrepeated if self._topic == TICKS else None
         self._streams: tuple[ProductStream, ...] = read_streams(source.app)
         self._stored = {one.table: one for one in source.outside.tables}
         self._taken_of: dict[str, int] = {}
@@ -225,7 +229,9 @@ class HostedApp:
 
     def snapshot(self) -> bytes:
         """All that it has kept, and where it is in the log. Raises AppFailedError where it has kept too much."""
-        position = {str(self._partition): self.position or 0, **self._taken_of}
+        last = {} if self._unrepeated is None else self._unrepeated.last
+        sequences = {f"{exchange}:{symbol}": sequence for (exchange, symbol), sequence in last.items()}
+        position = {str(self._partition): self.position or 0, **self._taken_of, **sequences}
         state = None if self._engine is None else self._engine.state()
         data = written(Snapshot(self._source.digest, position, state))
         if len(data) > self.limits.state_bytes:
@@ -239,11 +245,21 @@ class HostedApp:
         snapshot = read(data, self._source.digest)
         if snapshot.state is not None:
             self._begun(0).restore(snapshot.state)
-        self._taken_of = dict(snapshot.position)
-        self.position = self._taken_of.pop(str(self._partition))
+        others = dict(snapshot.position)
+        self.position = others.pop(str(self._partition))
+        if self._unrepeated is None:
+            self._taken_of = others
+        else:
+            for source, sequence in others.items():
+                exchange, _, symbol = source.partition(":")
+                self._unrepeated.last[exchange, symbol] = sequence
 
     def _plain(self, row: Mapping[str, Any], written_at: int) -> tuple[int, list[tuple[str, Row]]]:
-        """Its time in milliseconds, and what it is in each stream."""
+        """Its time in milliseconds, and what it is in each stream. Raises ValueError where the row came again."""
+        if self._unrepeated is not None:
+            source, sequence = market_of(row), row.get("sequence")
+            if not self._unrepeated.counts(source, sequence):
+                raise ValueError(f"row {sequence} of {source} was there before")
         at = time_of(self._topic, row, written_at) // 1_000
         found = [(stream.name, stream.row_of(row)) for stream in self._streams]
         return at, [(name, values) for name, values in found if values is not None]

@@ -19,15 +19,20 @@ from cep.hosts.row_merge import RowMerge
 from session.tasks import run_all
 from streams.errors import StreamError
 from streams.latest_rows import LatestRows
+from streams.message_format import WireError, row_of
+from streams.mirrored_rows import UnrepeatedRows
 from streams.records import Position, Record
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
-from streams.topics import UNORDERED_TOPICS
+from streams.topics import TICKS, UNORDERED_TOPICS
 
 log = logging.getLogger("cep")
 
 MOST_WAITING = 2_000
 """Rows of one topic that wait in memory for another's, and a batch more."""
+LOOK_BACK_ROWS = 5_000
+"""Rows of `ticks` before the first one wanted, from which whoever goes on knows the last sequence of each market: far
+more than come again after a kill of MirrorMaker."""
 ROWS_BETWEEN_FLUSHES = 10_000
 """Of all partitions together: far fewer than the writer's buffer holds."""
 
@@ -66,6 +71,8 @@ class InputMerger:
     first: Mapping[Position, int]
     openers: Mapping[str, OpenSource] = field(default_factory=dict)
     market_time: Callable[[int], int] = int
+    region: str | None = None
+    """Of the session, where it has any: what comes again in its `ticks` is left out of the log."""
 
     async def run(self) -> None:
         """Goes on until it is cancelled. Raises StreamError, StoreError: call it again where the error may pass."""
@@ -113,13 +120,23 @@ class InputMerger:
         # the rows of a topic that has one partition alone belong into each of the log
         position = (topic, 0 if topic in UNORDERED_TOPICS else partition)
         first = place.next.get(topic, self.first[position])
-        source = TopicSource(self.kafka, position, first, read_streams(self.source.app), self.market_time)
+        may_repeat = topic == TICKS and self.region is not None
+        look_back = looked_back(first, self.first[position]) if may_repeat else None
+        streams = read_streams(self.source.app)
+        source = TopicSource(self.kafka, position, first, streams, self.market_time, look_back)
         await source.open()
         return source
 
 
+def looked_back(first: int, begin: int) -> int:
+    """The offset from which on rows are read for one that goes on at `first` in a log that began at `begin`: there
+    nothing was known of rows before, and so it is in a replay."""
+    return max(begin, first - LOOK_BACK_ROWS)
+
+
 class TopicSource:
-    """A partition of a topic."""
+    """A partition of a topic. `look_back`: the offset from which on it is read, where its rows may come again, and what
+    came again is left out."""
 
     def __init__(
         self,
@@ -128,11 +145,13 @@ class TopicSource:
         first: int,
         streams: Sequence[ProductStream],
         market_time: Callable[[int], int] = int,
+        look_back: int | None = None,
     ) -> None:
         self._position, self._streams, self._market_time = position, streams, market_time
-        self._reader = TopicReader(kafka, (position[0],), {position: first})
+        self._reader = TopicReader(kafka, (position[0],), {position: first if look_back is None else look_back})
         self._batches: AsyncIterator[list[Record]] = self._reader.batches()
         self._first, self._end = first, first
+        self._fresh = None if look_back is None else FreshRecords(first)
 
     @property
     def topic(self) -> str:
@@ -157,12 +176,31 @@ class TopicSource:
 
     async def next(self) -> list[SourceRow]:
         batch = await anext(self._batches)
-        self._first = batch[-1].offset + 1
+        self._first = max(self._first, batch[-1].offset + 1)
+        if self._fresh is not None:
+            batch = self._fresh.of(batch)
         found = (record_row(record, self._streams, self._market_time) for record in batch)
         return [row for row in found if row is not None]
 
     async def close(self) -> None:
         await self._reader.close()
+
+
+class FreshRecords:
+    """Of records of `ticks`: those from `first` on that did not come again."""
+
+    def __init__(self, first: int) -> None:
+        self._first, self._unrepeated = first, UnrepeatedRows()
+
+    def of(self, batch: Sequence[Record]) -> list[Record]:
+        """The records of a partition go through it once, in their order."""
+        return [record for record in batch if self._is_new(record) and record.offset >= self._first]
+
+    def _is_new(self, record: Record) -> bool:
+        try:
+            return self._unrepeated.is_new(record.partition, row_of(record.value))
+        except WireError:
+            return False
 
 
 async def merged(sources: Sequence[InputSource], most_waiting: int = MOST_WAITING) -> AsyncGenerator[SourceRow]:

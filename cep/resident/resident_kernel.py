@@ -9,6 +9,7 @@ from typing import Any
 from cep.engine.snapshots import SnapshotError
 from cep.hosts.hosted_app import AppRow, AppSource, HostedApp
 from cep.resident.snapshot_folder import SnapshotFolder
+from streams.mirrored_rows import unrepeated_rows
 from streams.records import Position, Record
 
 log = logging.getLogger("cep")
@@ -16,11 +17,13 @@ log = logging.getLogger("cep")
 
 @dataclass(frozen=True, slots=True)
 class PlacedApp:
-    """An app of a run. `folder`: its own, for snapshots. `first`: where its log begins for it, by position."""
+    """An app of a run. `folder`: its own, for snapshots. `first`: where its log begins for it, by position. `region`:
+    that of the session, where it has any."""
 
     source: AppSource
     folder: Path
     first: Mapping[Position, int]
+    region: str | None = None
 
     @property
     def description(self) -> str:
@@ -33,7 +36,7 @@ class PlacedApp:
 class ResidentKernel:
     def __init__(self, placed: PlacedApp, partition: int) -> None:
         """Goes on at its snapshot, where there is one that can be used. Raises AppFailedError."""
-        self._source, self._partition = placed.source, partition
+        self._source, self._partition, self._region = placed.source, partition, placed.region
         self.position: Position = (placed.source.topic, partition)
         self._snapshots = SnapshotFolder(placed.folder)
         self.app = self._resumed()
@@ -52,7 +55,7 @@ class ResidentKernel:
             return []
         if record.offset > self.next:
             log.warning("rows are gone from the log: begun without them", extra={"until": record.offset})
-            self.app = HostedApp(self._source, self._partition)
+            self.app = self._begun()
         self.next = record.offset + 1
         return [] if row is None else self.app.take(record.offset, record.time, row)
 
@@ -62,12 +65,15 @@ class ResidentKernel:
         self._saved = until
 
     def _resumed(self) -> HostedApp:
-        app, data = HostedApp(self._source, self._partition), self._snapshots.load(self._partition)
+        app, data = self._begun(), self._snapshots.load(self._partition)
         if data is None:
             return app
         try:
             app.restore(data)
         except SnapshotError as error:
             log.warning("snapshot not used: the log is read again", extra={"reason": str(error)})
-            return HostedApp(self._source, self._partition)
+            return self._begun()
         return app
+
+    def _begun(self) -> HostedApp:
+        return HostedApp(self._source, self._partition, unrepeated_rows(self._region))

@@ -15,6 +15,7 @@ from datasets.ticksets.tick_set_builder import TickSetBuilder
 from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA
 from market.instruments.markets import Market
 from streams.message_format import WireError, row_of
+from streams.mirrored_rows import REPEATED, unrepeated_rows
 from streams.topics import OPPORTUNITIES, TICKS, partition_of
 
 ROWS_AT_ONCE = 50_000
@@ -41,6 +42,8 @@ class LogSpan:
     """Base → the offset of its end marker."""
     started_at: int
     """Microseconds: what came out of CEP before was another session's."""
+    region: str | None = None
+    """Whose log it is, in a session with regions: rows of the others may stand in it more than once."""
 
     @property
     def bases(self) -> tuple[str, ...]:
@@ -48,7 +51,8 @@ class LogSpan:
 
 
 def build_tick_set(parts: LogParts, span: LogSpan, folder: Path) -> Manifest:
-    """The set, whole. Raises ImportRejectedError where rows of the log are missing."""
+    """The set, whole; a row that came again has the kind `streams.mirrored_rows.REPEATED` in it. Raises
+    ImportRejectedError where rows of the log are missing."""
     with TickSetBuilder(folder, span.bases) as builder:
         reading = _Reading(parts, span)
         for rows in reading.tables():
@@ -90,6 +94,7 @@ class _Reading:
         self._parts = parts
         self._span = span
         self._ends = _ends_by_partition(span)
+        self._unrepeated = unrepeated_rows(span.region)
 
     def tables(self) -> Iterator[pa.Table]:
         bundle = list(self._opening())
@@ -126,6 +131,8 @@ class _Reading:
             return
         if row.get("kind") not in KINDS or row.get("received_time") is None:
             return
+        if self._unrepeated is not None and not self._unrepeated.is_new(partition, row):
+            row["kind"] = REPEATED
         self.quotes += row["kind"] in ("quote", "fx")
         for base in row.get("bases") or [row.get("base")]:
             if offset <= self._span.last.get(base, -1):

@@ -7,6 +7,8 @@
 
 `offset` is the position in the base's log: it grows from row to row, over days too. Whoever starts at a row group
 first learns its rows of `opening.parquet` and so knows what a reader from the very first row would know.
+
+A row of the kind `repeated` came again in the log of a region, and counts for nothing.
 """
 
 from typing import Any

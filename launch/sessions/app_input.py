@@ -64,7 +64,9 @@ async def input_merger(
     openers |= topic_openers(session, source, brokers or {}, market_time)
     partitions = session.partitions if source.is_keyed else 1
     await ensure_input_log(session.kafka, source.topic, partitions)
-    merger = InputMerger(source, session.session_id, session.kafka, partitions, first, openers, market_time)
+    merger = InputMerger(
+        source, session.session_id, session.kafka, partitions, first, openers, market_time, session.region
+    )
     if source.is_keyed and source.outside.tables:
         await _check_tables(session, source, first, await merger.places())
     return merger

@@ -53,7 +53,7 @@ def run_live_apps(
             locked.enter_context(process_lock(home, f"app-{source.label}"))
         inputs = asyncio.run(_begun(session, sources))
         folder = _folder(session)
-        placed = tuple(PlacedApp(one.source, folder / one.source.label, one.first) for one in inputs)
+        placed = tuple(PlacedApp(one.source, folder / one.source.label, one.first, session.region) for one in inputs)
         task = ResidentTask(placed, session.kafka, log_pipe)
         with quiet_session(home, resident_master(len(task.partitions)), SPARK) as spark:
             apps = ResidentApps(spark, task, tell)

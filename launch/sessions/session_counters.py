@@ -16,6 +16,7 @@ from session.clock import SystemClock, wall_now
 from session.session import Session
 from streams.errors import StreamError
 from streams.message_format import WireError, opportunity_of, row_of
+from streams.mirrored_rows import unrepeated_rows
 from streams.records import Record
 from streams.topic_reader import TopicReader
 from streams.topics import OPPORTUNITIES, TICKS
@@ -48,6 +49,7 @@ class SessionCounters:
         self._measured_from = 0
         """By the market's clock: what arrived before then waited for detection to be ready."""
         self.ended_bases: set[str] = set()
+        self._unrepeated = unrepeated_rows(session.region)
         self._reading = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -94,6 +96,8 @@ class SessionCounters:
     def _count(self, record: Record) -> None:
         row = row_of(record.value)
         if record.topic == TICKS:
+            if self._unrepeated is not None and not self._unrepeated.is_new(record.partition, row):
+                return
             if row["kind"] in ("quote", "fx"):
                 self.quotes[row["exchange"]] = self.quotes.get(row["exchange"], 0) + 1
             return

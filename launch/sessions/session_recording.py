@@ -160,6 +160,7 @@ def _head(session: Session, started: int, raw: Path) -> SessionHead:
         settings=settings,
         last={base: last[base] for base in session.bases},
         started_at=started,
+        region=session.region,
     )
     kept = {str(name): _lines_in(raw.parent / name) for name in (ARBITRAGES, REJECTIONS, SIGNALS, SETTINGS, FILLS)}
     return SessionHead(session.mode, span, kept=kept)

@@ -42,6 +42,12 @@ class Log:
         offset = len(self.partition(partition))
         self.rows.append(Record(TICKS, partition, offset, None, value, self.time))
 
+    def repeat(self, rows: int, caught_up: int) -> None:
+        """A mirror begins again `rows` before the end of each partition, and has written `caught_up` of them."""
+        for partition in sorted({record.partition for record in self.rows}):
+            for record in self.partition(partition)[-rows:][: max(caught_up, 1)]:
+                self.write(record.value, partition)
+
     def quote(self, market: Market, partition: int = 0) -> Quote:
         self.time += 1
         place = (market.exchange, market.region, market.symbol, market.base, market.quote_currency)
@@ -84,6 +90,16 @@ STEPS = st.lists(
 )
 
 
+STEPS_OF_REGION = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["quote", "alive", "withdrawn"]), st.sampled_from(MARKETS)),
+        st.tuples(st.just("repeat"), st.integers(1, 6)),
+        st.just(("look", 0)),
+    ),
+    max_size=60,
+)
+
+
 @given(STEPS, st.integers(1, 4), st.booleans())
 async def test_looks_show_what_a_follower_knows(
     steps: list[tuple[str, Market]], first_rows: int, two_partitions: bool
@@ -101,6 +117,53 @@ async def test_looks_show_what_a_follower_knows(
             kind: MarkKind = "alive" if what == "alive" else "withdrawn"
             log.mark(kind, market, partition)
             follower.mark(kind, market, log.time)
+
+
+@given(STEPS_OF_REGION, st.booleans())
+async def test_rows_that_come_again_show_nothing_older(
+    steps: list[tuple[str, Market | int]], two_partitions: bool
+) -> None:
+    """Whatever a mirror brings again, and before it has caught up."""
+    log, follower = Log(), Follower()
+    quotes = NewestQuotes(log, first_rows=1, region="us")
+    for what, of in [*steps, ("look", 0)]:
+        if what == "look":
+            found = {key: (latest.quote, latest.verified_time) for key, latest in (await quotes.fetch(KEYS)).items()}
+            assert found == follower.latest
+        elif isinstance(of, int):
+            log.repeat(of, of // 2)
+        elif what == "quote":
+            follower.quote(of, log.quote(of, MARKETS.index(of) % 2 if two_partitions else 0))
+        else:
+            kind: MarkKind = "alive" if what == "alive" else "withdrawn"
+            log.mark(kind, of, MARKETS.index(of) % 2 if two_partitions else 0)
+            follower.mark(kind, of, log.time)
+
+
+async def test_a_repeat_is_known_by_what_was_found_before_it() -> None:
+    log = Log()
+    quotes = NewestQuotes(log, first_rows=1, region="us", rows_of_region=1)
+    log.quote(USD_MARKET)
+    newest = log.quote(USD_MARKET)
+    assert (await quotes.fetch([USD_KEY]))[USD_KEY].quote == newest
+    log.mark("alive", USD_MARKET)
+    known = (await quotes.fetch([USD_KEY]))[USD_KEY]
+    assert (known.quote, known.verified_time) == (newest, log.time)
+    for caught_up in (1, 2):
+        log.repeat(3, caught_up)
+        assert (await quotes.fetch([USD_KEY]))[USD_KEY] == known
+    log.mark("withdrawn", USD_MARKET)
+    assert await quotes.fetch([USD_KEY]) == {}
+    log.repeat(3, 1)
+    assert await quotes.fetch([USD_KEY]) == {}
+
+
+async def test_taken_as_it_came_an_old_quote_would_be_the_newest() -> None:
+    log = Log()
+    old, newest = log.quote(USD_MARKET), log.quote(USD_MARKET)
+    log.repeat(2, 1)
+    assert (await NewestQuotes(log).fetch([USD_KEY]))[USD_KEY].quote == old
+    assert (await NewestQuotes(log, region="us").fetch([USD_KEY]))[USD_KEY].quote == newest
 
 
 async def test_few_rows_are_enough_where_quotes_come_often() -> None:

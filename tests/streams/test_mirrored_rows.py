@@ -34,6 +34,12 @@ def test_an_fx_row_counts_in_each_partition() -> None:
     assert [unrepeated.is_new(partition, rate) for partition in (0, 1, 0, 1)] == [True, True, False, False]
 
 
+def test_what_is_no_row_of_a_market_stops_nobody() -> None:
+    unrepeated = UnrepeatedRows()
+    assert unrepeated.is_new(0, {"exchange": ["kraken"], "symbol": {}, "sequence": 1})
+    assert unrepeated.is_new(0, {"exchange": "kraken", "symbol": "BTC/USD", "sequence": "many"})
+
+
 def test_a_mirrors_lag_is_of_its_newest_row() -> None:
     rows: list[dict[str, Any]] = [
         {"region": "eu", "received_time": 100},

@@ -20,6 +20,7 @@ from store.errors import HistoryLostError, StoreError
 from store.queries.trade_reader import TradeReader
 from streams.errors import StreamError
 from streams.message_format import WireError, opportunity_of, row_of, spread_window_of
+from streams.mirrored_rows import unrepeated_rows
 from streams.records import Newest, Record
 from streams.topic_reader import TopicReader
 from streams.topics import HEALTH, OPPORTUNITIES, SPREADS, TICKS
@@ -73,6 +74,7 @@ class LiveHub:
         priced = (market.region for market in session.markets if market.region in session.regions)
         self.regions = None if session.region is None else RegionStanding(session.region, priced)
         """None without regions."""
+        self._unrepeated = unrepeated_rows(session.region)
         self._new_opportunities: list[Opportunity] = []
         self._books_changed = asyncio.Event()
         self._totals_changed = asyncio.Event()
@@ -151,6 +153,8 @@ class LiveHub:
     def _apply_record(self, record: Record) -> None:
         row = row_of(record.value)
         if record.topic == TICKS:
+            if self._unrepeated is not None and not self._unrepeated.is_new(record.partition, row):
+                return
             self.live_state.apply_tick(row)
             self.stream_lag.record_tick(record, row)
             if self.regions is not None:

@@ -12,6 +12,7 @@ import pytest
 from market.accounting.episodes import EXPIRED
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
+from market.prices.quotes import FeedMark, Quote
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
 from session.clock import wall_now
@@ -64,6 +65,24 @@ async def test_a_thousand_quotes_make_one_pulse(hub: LiveHub) -> None:
         (pulse,) = heard(client)
         assert pulse["type"] == "pulse"
         assert pulse["points"] == {"alpha BTC/USD": [1_700_000_000.0, 101.0, 101.0]}
+
+
+async def test_rows_that_a_mirror_brings_again_change_nothing_in_a_region(hub: LiveHub, tmp_path: Path) -> None:
+    values: list[Quote | FeedMark] = [
+        quote(USD_MARKET, "100", "102", 1),
+        mark("withdrawn", USD_MARKET, 2),
+        quote(USD_MARKET, "110", "112", 3),
+        mark("withdrawn", USD_MARKET, 2),
+    ]
+    records = [record(value, number) for number, value in enumerate(values)]
+    reader = TradeReader(connect(f"mongodb://{NOWHERE}"), "unused")
+    of_region = LiveHub(replace(session_of(tmp_path), regions=("us", "eu"), region="us"), reader)
+    for one in (of_region, hub):
+        one.apply_records(records)
+    (shown,), (taken_as_it_came,) = of_region.live_state.snapshot().tops, hub.live_state.snapshot().tops
+    assert (shown.bid, shown.is_withdrawn) == (Decimal(110), False)
+    assert taken_as_it_came.is_withdrawn
+    await reader.close()
 
 
 async def test_each_client_gets_the_markets_of_its_asset_and_every_asset_in_the_matrix(tmp_path: Path) -> None:
