@@ -13,15 +13,16 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.regions.region_sessions import region_home
 from launch.sessions.paper import PaperOptions, paper_session
-from launch.setup.data_dir import write_atomically
+from launch.setup.data_dir import process_lock, write_atomically
 
 APP = "from ticks select exchange insert into Seen;\n"
 
 
 def running(home: Path, regions: tuple[str, ...]) -> None:
     session = paper_session(home, PaperOptions(None, None, None, None), Configuration())
-    placed = replace(session, regions=regions, region=regions[0] if regions else None)
-    write_atomically(home / "run.json", placed.to_json())
+    if regions:
+        session = replace(session, regions=regions, region=regions[0], home=region_home(home, regions[0]))
+    write_atomically(home / "run.json", session.to_json())
 
 
 @pytest.mark.parametrize(
@@ -105,6 +106,19 @@ def test_an_app_knows_its_region_and_rows_of_two_have_other_ids(tmp_path: Path) 
     assert us.label != eu.label
     (alone,) = apps_in([app], OperatorTerms())
     assert alone.variables == ()
+
+
+def test_in_a_region_an_app_runs_once_whichever_data_folder_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running(tmp_path, ("us", "eu", "jp"))
+    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
+    app = tmp_path / "seen.app"
+    app.write_text(APP)
+    (source,) = apps_in([app], OperatorTerms(), (), "us")
+    with process_lock(region_home(tmp_path, "us"), f"app-{source.label}"):
+        assert run(["app", "run", str(app)]) == 2
+    assert f"app-{source.label} of this session is already running" in capsys.readouterr().err
 
 
 def test_a_region_is_not_named_as_another(
