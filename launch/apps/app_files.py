@@ -7,6 +7,7 @@ from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.hosted_app import AppSource, compiled_app
 from cep.language.language_errors import AppTextError
+from launch.apps.app_region import Variables, check_local, variables_in
 from launch.errors import CannotStartError
 
 
@@ -25,9 +26,7 @@ def in_file(path: Path, error: AppTextError) -> str:
     return f"{path}, {error}" if error.problem.endswith("?") else f"{path}, {error}."
 
 
-def app_in(
-    path: Path, terms: OperatorTerms, variables: tuple[tuple[str, str], ...] = ()
-) -> tuple[AppSource, StreamEngine]:
+def app_in(path: Path, terms: OperatorTerms, variables: Variables = ()) -> tuple[AppSource, StreamEngine]:
     """The app, and an engine of it that has seen nothing. Raises CannotStartError where no host can run it."""
     try:
         return compiled_app(app_text(path), path.stem, variables, terms)
@@ -36,13 +35,20 @@ def app_in(
 
 
 def apps_in(
-    paths: Iterable[Path], terms: OperatorTerms, variables: tuple[tuple[str, str], ...] = ()
+    paths: Iterable[Path], terms: OperatorTerms, variables: Variables = (), region: str | None = None
 ) -> list[AppSource]:
-    """In their order. Raises CannotStartError where no host can run one of them, or two have one name."""
+    """In their order; `region`: the one that they are to run in, where the session has regions.
+
+    Raises CannotStartError where no host can run one of them, or two have one name.
+    """
     found: list[AppSource] = []
     places: dict[str, Path] = {}
+    if region is not None:
+        variables = variables_in(region, variables)
     for path in paths:
         source, _ = app_in(path, terms, variables)
+        if region is not None:
+            _check_local(path, source)
         # names that differ in a mark alone are one in names of files and topics
         for name in (source.name, source.label):
             other = places.setdefault(name, path)
@@ -53,3 +59,10 @@ def apps_in(
                 )
         found.append(source)
     return found
+
+
+def _check_local(path: Path, source: AppSource) -> None:
+    try:
+        check_local(source.app)
+    except AppTextError as error:
+        raise CannotStartError(in_file(path, error)) from error

@@ -57,9 +57,7 @@ async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: P
 
 
 async def _started(home: Path, region: str, words: Sequence[str], rows: Path | None) -> Process:
-    own = ["--var", f"region={region}"]
-    if rows is not None:
-        own += ["--json", str(rows_file(rows, region))]
+    own = [] if rows is None else ["--json", str(rows_file(rows, region))]
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "launch.cli.main", "app", "run", *words, *own),
         stdout=PIPE,

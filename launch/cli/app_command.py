@@ -17,7 +17,7 @@ from cep.hosts.kafka_ends import KAFKA, KafkaSource
 from cep.hosts.partition_independence import dependent_queries
 from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
-from launch.apps.app_files import app_in, app_text, in_file
+from launch.apps.app_files import app_in, app_text, apps_in, in_file
 from launch.config.apps_config import operator_terms
 from launch.config.configuration import read_configuration
 from launch.errors import CannotStartError, LaunchError
@@ -35,7 +35,10 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
     if arguments.work == "run" and arguments.regions:
         from launch.apps.apps_in_regions import run_in_regions
 
-        return run_in_regions(home_folder(), arguments.regions, _words_in_regions(arguments), arguments.json, echo)
+        words = _words_in_regions(arguments)
+        # a mistake of the text is said once, and not by each region
+        apps_in(arguments.files, terms, variables_of(arguments.var), arguments.regions[0])
+        return run_in_regions(home_folder(), arguments.regions, words, arguments.json, echo)
     if arguments.work == "run":
         from launch.cli.app_run_command import AppRunOptions, run_app_command
 

@@ -1,6 +1,7 @@
 """`arbitrage app run`: stream apps on the streams of the running session, or over what was recorded."""
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from launch.sessions.live_apps import SPARK, run_live_apps
 from launch.sessions.recorded_sessions import recorded_session
 from launch.sessions.session_recording import build_log
 from launch.sessions.tick_set_names import named_set
-from launch.setup.data_dir import check_writable
+from launch.setup.data_dir import check_writable, read_session
 from launch.supervisor.clean_stop import Stopping
 from launch.supervisor.spark_command import quiet_session, spark_log
 from store.errors import StoreError
@@ -50,7 +51,8 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
         check_writable(options.json)
     if options.replay is not None and options.seconds is not None:
         raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
-    sources, failed = apps_in(options.files, options.terms, options.variables), set[str]()
+    region = None if options.replay is not None else _running_region(home)
+    sources, failed = apps_in(options.files, options.terms, options.variables, region), set[str]()
 
     def tell(source: AppSource, problem: str) -> None:
         failed.add(source.label)
@@ -69,6 +71,13 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
     for source in sources:
         echo(f"{source.name}: {rows.summary_of(source.name)}")
     return 1 if failed else 0
+
+
+def _running_region(home: Path) -> str | None:
+    """None without regions, and where no session runs: that is said once the texts are right."""
+    with suppress(CannotStartError):
+        return read_session(home).region
+    return None
 
 
 def _replay(home: Path, sources: Collection[AppSource], name: str, rows: AppRows, echo: Echo, tell: TellEnd) -> None:

@@ -50,7 +50,8 @@ def run_live_apps(
     session = running_session("apps")
     with ExitStack() as locked, shown_run_log() as log_pipe:
         for source in sources:
-            locked.enter_context(process_lock(home, f"app-{source.label}"))
+            # of the region, which a command for the first one may not name
+            locked.enter_context(process_lock(session.home, f"app-{source.label}"))
         inputs = asyncio.run(_begun(session, sources))
         folder = _folder(session)
         placed = tuple(PlacedApp(one.source, folder / one.source.label, one.first, session.region) for one in inputs)

@@ -1,6 +1,7 @@
 """Tables of stream apps in MongoDB: a document for each row, and how far each app's changes are in it.
 
-Writing a change again, and all those that followed it, ends with the same rows.
+Writing a change again, and all those that followed it, ends with the same rows. In a session with regions each region
+has rows and places of its own: what an app has come to in one says nothing about another, which has a log of its own.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -44,16 +45,16 @@ async def open_app_tables(session: Session, app: str) -> AsyncGenerator["MongoAp
     """Raises StoreError where the address of MongoDB is none."""
     client = connect(session.mongodb)
     try:
-        yield MongoAppTables(database_of(client, session.database), app)
+        yield MongoAppTables(database_of(client, session.database), app, session.region)
     finally:
         client.close()
 
 
 class MongoAppTables:
-    """Of one app, by its name. A partition of its log has rows of its own."""
+    """Of one app, by its name, in one region; None: without regions. A partition of its log has rows of its own."""
 
-    def __init__(self, database: Database, app: str) -> None:
-        self._documents, self._app = database[APP_TABLES], app
+    def __init__(self, database: Database, app: str, region: str | None = None) -> None:
+        self._documents, self._app, self._region = database[APP_TABLES], app, region
 
     async def place(self, partition: int) -> KeptPlace:
         """Raises StoreError."""
@@ -76,7 +77,13 @@ class MongoAppTables:
 
     async def rows(self, partition: int, collection: str) -> list[tuple[int, Mapping[str, Any]]]:
         """In the order in which they came, each with its number. Raises StoreError."""
-        wanted: Document = {"app": self._app, "collection": collection, "partition": partition}
+        # None also finds the documents without a region
+        wanted: Document = {
+            "app": self._app,
+            "collection": collection,
+            "partition": partition,
+            "region": self._region,
+        }
         order = [("at", ASCENDING), ("place", ASCENDING), ("turn", ASCENDING), ("_id", ASCENDING)]
         with translated_errors():
             found = self._documents.find(wanted).sort(order)
@@ -95,10 +102,14 @@ class MongoAppTables:
             "place": change.order[1],
             "turn": change.order[2],
         }
+        if self._region is not None:
+            first["region"] = self._region
         return UpdateOne(is_it, {"$set": {"row": dict(change.row)}, "$setOnInsert": first}, upsert=True)
 
     def _id(self, partition: int, what: str) -> str:
-        return f"{self._app}:{partition}:{what}"
+        # a region's is no number, so it is no document of an app that runs without regions
+        place = partition if self._region is None else f"{self._region}/{partition}"
+        return f"{self._app}:{place}:{what}"
 
 
 def _row_of(document: Document, name: str = "row") -> Mapping[str, Any]:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from cep.engine.stream_engine import StreamEngine
 from cep.hosts.hosted_app import app_source
 from cep.hosts.product_streams import parse_with_product_streams, read_streams
+from exchanges.simulated_markets import simulated_markets
 from launch.cli.main import run
 
 FOLDER = Path(__file__).parents[2] / "apps"
@@ -21,6 +23,22 @@ def test_its_cases_are_as_expected(app: Path, capsys: pytest.CaptureFixture[str]
     assert "cases as expected" in capsys.readouterr().out
     rows = [len(json.loads(line)["expected"]["out"]) for line in cases.read_text().splitlines()]
     assert max(rows) > 0
+
+
+def test_each_exchange_is_averaged_in_its_own_region_alone() -> None:
+    """The text of the app has the regions of exchanges in it."""
+    app = parse_with_product_streams((FOLDER / "regional-average.app").read_text())
+    markets = {one.exchange: str(one.region) for one in simulated_markets()}
+    averaged: list[tuple[str, str]] = []
+    for region in sorted(set(markets.values())):
+        engine = StreamEngine(app, variables={"region": region})
+        engine.listen("Averages", lambda _, row: averaged.append((row[1], row[0])))
+        for exchange in markets:
+            quote = {"exchange": exchange, "symbol": "BTC/X", "bid": 1.0, "ask": 1.0}
+            engine.send("quotes", 1, tuple(quote.get(one.name) for one in engine.columns_of("quotes")))
+        engine.advance(60_000)
+    assert sorted(averaged) == sorted(markets.items())
+    assert len(set(markets.values())) > 2
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.stem)

@@ -5,21 +5,24 @@ from pathlib import Path
 
 import pytest
 
+from cep.functions.operator_terms import OperatorTerms
+from launch.apps.app_files import apps_in
 from launch.apps.apps_in_regions import rows_file, run_in_regions
 from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.regions.region_sessions import region_home
 from launch.sessions.paper import PaperOptions, paper_session
-from launch.setup.data_dir import write_atomically
+from launch.setup.data_dir import process_lock, write_atomically
 
 APP = "from ticks select exchange insert into Seen;\n"
 
 
 def running(home: Path, regions: tuple[str, ...]) -> None:
     session = paper_session(home, PaperOptions(None, None, None, None), Configuration())
-    placed = replace(session, regions=regions, region=regions[0] if regions else None)
-    write_atomically(home / "run.json", placed.to_json())
+    if regions:
+        session = replace(session, regions=regions, region=regions[0], home=region_home(home, regions[0]))
+    write_atomically(home / "run.json", session.to_json())
 
 
 @pytest.mark.parametrize(
@@ -60,6 +63,73 @@ def test_every_region_is_asked_and_its_lines_say_which_it_is(tmp_path: Path) -> 
     assert run_in_regions(tmp_path, ("us", "jp"), (str(app),), None, lines.append) != 0
     for region in ("us", "jp"):
         assert any(line.startswith(f"{region}: ") and str(region_home(tmp_path, region)) in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("definition", "name"),
+    [
+        ("CREATE TABLE GLOBAL Kept (exchange string);", "Kept"),
+        ("create stream global Kept (exchange string);", "Kept"),
+        ("CREATE SINK STREAM GLOBAL Kept (exchange string);", "Kept"),
+    ],
+)
+def test_what_regions_would_share_is_refused_once_with_its_place(
+    tmp_path: Path, definition: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running(tmp_path, ("us", "eu", "jp"))
+    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
+    app = tmp_path / "kept.app"
+    app.write_text(f"{APP}\n{definition}")
+    said = []
+    for words in (("--regions", "us,jp"), ()):
+        assert run(["app", "run", str(app), *words]) == 2
+        said.append(capsys.readouterr().err)
+    problem = f"line 3, column 1: not supported: {name!r} is GLOBAL, but regions do not share rows of apps yet"
+    assert f"{app}, {problem}; write LOCAL, and each region has its own." in said[0]
+    assert said[0] == said[1]
+    assert said[0].count("\n") == 1
+
+
+def test_local_ones_and_apps_without_regions_are_taken(tmp_path: Path) -> None:
+    app = tmp_path / "kept.app"
+    app.write_text(f"{APP} CREATE TABLE LOCAL Kept (exchange string);")
+    assert [one.name for one in apps_in([app], OperatorTerms(), (), "us")] == ["kept"]
+    app.write_text(f"{APP} CREATE TABLE GLOBAL Kept (exchange string);")
+    assert [one.name for one in apps_in([app], OperatorTerms())] == ["kept"]
+
+
+def test_an_app_knows_its_region_and_rows_of_two_have_other_ids(tmp_path: Path) -> None:
+    app = tmp_path / "seen.app"
+    app.write_text(APP)
+    us, eu = (apps_in([app], OperatorTerms(), (("lot", "2"),), region)[0] for region in ("us", "eu"))
+    assert us.variables == (("lot", "2"), ("region", "us"))
+    assert us.label != eu.label
+    (alone,) = apps_in([app], OperatorTerms())
+    assert alone.variables == ()
+
+
+def test_in_a_region_an_app_runs_once_whichever_data_folder_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running(tmp_path, ("us", "eu", "jp"))
+    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
+    app = tmp_path / "seen.app"
+    app.write_text(APP)
+    (source,) = apps_in([app], OperatorTerms(), (), "us")
+    with process_lock(region_home(tmp_path, "us"), f"app-{source.label}"):
+        assert run(["app", "run", str(app)]) == 2
+    assert f"app-{source.label} of this session is already running" in capsys.readouterr().err
+
+
+def test_a_region_is_not_named_as_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running(tmp_path, ("us", "eu", "jp"))
+    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
+    app = tmp_path / "seen.app"
+    app.write_text(APP)
+    assert run(["app", "run", str(app), "--var", "region=eu"]) == 2
+    assert "--var region=eu: this is region us of the session; drop it." in capsys.readouterr().err
 
 
 def test_rows_of_each_region_go_into_a_file_of_their_own() -> None:

@@ -70,6 +70,37 @@ async def test_apps_partitions_and_collections_have_rows_of_their_own(database: 
     assert await database[APP_TABLES].count_documents({"app": "mine"}) == len(KEPT) + 2
 
 
+async def test_regions_have_rows_and_places_of_their_own(database: Database) -> None:
+    alone, us, eu = (MongoAppTables(database, "mine", region) for region in (None, "us", "eu"))
+    await alone.write(0, CHANGES, KeptPlace(5))
+    await us.write(0, [put("2", 2, 1, price=9.0)], KeptPlace(900, {"mine-1": (9, 9, 9)}, {"signals": 899}))
+    assert await eu.place(0) == KeptPlace()
+    assert await eu.rows(0, "signals") == []
+    # the key is gone in one region alone
+    await eu.write(0, [gone("2", 1)], KeptPlace(2))
+    assert await us.rows(0, "signals") == [(2, {"price": 9.0})]
+    assert await alone.rows(0, "signals") == KEPT
+    assert [(await one.place(0)).next for one in (alone, us, eu)] == [5, 900, 2]
+
+
+async def test_without_regions_documents_are_as_they_were(database: Database) -> None:
+    await MongoAppTables(database, "mine").write(0, [put("2", 2, 10, price=1.5)], KeptPlace(7))
+    assert await database[APP_TABLES].find({}, sort=[("_id", 1)]).to_list() == [
+        {"_id": "mine:0:position", "next": 7, "last": {}, "changed": {}},
+        {
+            "_id": "mine:0:signals:2",
+            "app": "mine",
+            "collection": "signals",
+            "partition": 0,
+            "number": 2,
+            "at": 10,
+            "place": 0,
+            "turn": 0,
+            "row": {"price": 1.5},
+        },
+    ]
+
+
 async def test_rows_of_one_input_row_are_in_their_order(database: Database) -> None:
     tables = MongoAppTables(database, "mine")
     changes = [KeptChange("signals", str(at), at, {"price": at}, (10, 3, at)) for at in range(1, 13)]
