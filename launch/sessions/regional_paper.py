@@ -5,8 +5,9 @@ Each region has a data folder of its own, `regions/NAME` in the user's, which co
 
 import os
 import shutil
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from launch.regions.region_sessions import (
     region_sessions,
 )
 from launch.regions.region_supervisors import RegionSupervisors
+from launch.sessions.chosen_markets import check_compared
 from launch.sessions.paper import Echo, PaperOptions, check_simulated, paper_session, paper_settings, trade
 from launch.setup.data_dir import check_writable, write_atomically
 from launch.setup.data_layout import set_aside_other_layout
@@ -40,17 +42,42 @@ RUN_FILE = "run.json"
 LAST_PORT = 65_535
 
 
+@dataclass(frozen=True, slots=True)
+class RegionalSession:
+    """The sessions of all regions, in the order of the command, and what runs their processes once it is started."""
+
+    sessions: tuple[RegionSession, ...]
+    supervisors: RegionSupervisors
+
+    @property
+    def first(self) -> Session:
+        """Whose page, log and counters stand for the whole session's."""
+        return self.sessions[0].session
+
+
 async def run_regional(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     """Trade on simulated exchanges in several regions. Raises CannotStartError where that cannot be."""
     check_simulated(config)
+    started = wall_now()
+    if options.json is not None:
+        check_writable(options.json)
+    with regional_session(home, options, config, echo) as made:
+        for line in region_lines(made.sessions):
+            echo(line)
+        logged = [one.session for one in made.sessions if not one.only_votes]
+        return await trade(made.first, made.supervisors, started, options, echo, logged)
+
+
+@contextmanager
+def regional_session(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> Iterator[RegionalSession]:
+    """Everything that a session of regions needs but its processes; gone at the end. Raises CannotStartError."""
     check_regions(options.regions, config)
     # only the mirrors need them, which come last
     mirror_classpath(home)
-    started, base = wall_now(), paper_session(home, options, config)
+    base = paper_session(home, options, config)
     markets = markets_in(base.markets, options.regions, config.exchanges, echo)
+    check_compared(markets, config.known_assets, base.settlement_currency)
     base = replace(base, markets=markets, notices=configured_destinations(config.notices, os.environ))
-    if options.json is not None:
-        check_writable(options.json)
     with ExitStack() as stack:
         layout = None
         if options.has_delays:
@@ -68,10 +95,7 @@ async def run_regional(home: Path, options: PaperOptions, config: Configuration,
         for folder, one in ((home, sessions[0]), *((one.session.home, one) for one in sessions)):
             write_atomically(folder / RUN_FILE, one.session.to_json())
             stack.callback((folder / RUN_FILE).unlink, missing_ok=True)
-        for line in region_lines(sessions):
-            echo(line)
-        logged = [one.session for one in sessions if not one.only_votes]
-        return await trade(sessions[0].session, supervisors, started, options, echo, logged)
+        yield RegionalSession(sessions, supervisors)
 
 
 def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> None:
