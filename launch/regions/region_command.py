@@ -5,19 +5,25 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from launch.errors import CannotStartError
 from launch.regions.carrier_state import state_lines
 from launch.regions.control_socket import command_carrier
 from launch.regions.region_kill import killed_by
+from launch.regions.region_sessions import REGIONS
+from launch.setup.data_dir import read_session
 
 
 def run_region(home: Path, words: Sequence[str], as_json: bool, echo: Callable[[str], None]) -> int:
     """Print the state of the links after the command, or what was killed; exit code 0. Raises LaunchError,
     CannotStartError."""
     line = " ".join(words)
+    home, has_carrier = _session_of(home)
     killed = killed_by(home, line)
     if killed is not None:
         echo(json.dumps({"killed": sorted(killed)}) if as_json else f"killed: {', '.join(sorted(killed))}")
         return 0
+    if not has_carrier:
+        raise CannotStartError("the links of this session are as they are, since it was started without --wan.")
     state = command_carrier(home, line)
     if as_json:
         echo(state.to_json().decode())
@@ -25,3 +31,15 @@ def run_region(home: Path, words: Sequence[str], as_json: bool, echo: Callable[[
         for one in state_lines(state):
             echo(one)
     return 0
+
+
+def _session_of(home: Path) -> tuple[Path, bool]:
+    """The data folder of the whole session, also where `home` is that of one of its regions, and whether its links can
+    be changed. Where no session runs, whoever is asked next says so."""
+    try:
+        session = read_session(home)
+    except CannotStartError:
+        return home, True
+    if session.regions and session.home.parent.name == REGIONS:
+        home = session.home.parents[1]
+    return home, session.carrier_home is not None or not session.regions

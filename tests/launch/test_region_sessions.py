@@ -8,7 +8,8 @@ import pytest
 from exchanges.exchange_credentials import credentials_path, load_credentials
 from launch.cli.main import run
 from launch.config.configuration import Configuration
-from launch.errors import CannotStartError
+from launch.errors import CannotStartError, LaunchError
+from launch.regions.region_command import run_region
 from launch.regions.region_layout import RegionLayout, RegionPlace
 from launch.regions.region_links import OBSERVER
 from launch.regions.region_parts import in_region, outside_parts
@@ -21,6 +22,7 @@ from launch.regions.region_sessions import (
     region_sessions,
 )
 from launch.sessions.paper import PaperOptions, paper_session
+from launch.setup.data_dir import write_atomically
 from launch.supervisor.process_groups import NOTIFIER, ProcessSpec
 from launch.supervisor.process_plan import own_processes
 from session.session import Session
@@ -180,3 +182,18 @@ def test_the_simulated_accounts_of_all_regions_are_one_file(tmp_path: Path) -> N
     made = ensure_credentials(tmp_path, ["kraken"])["kraken"]
     assert credentials_path(tmp_path / "regions" / "jp").is_symlink()
     assert load_credentials(tmp_path / "regions" / "jp", "kraken").api_key == made.api_key
+
+
+def test_links_without_delays_are_not_changed_and_one_sentence_says_so(tmp_path: Path) -> None:
+    first = sessions(tmp_path)[0].session
+    for folder in (tmp_path, first.home):
+        write_atomically(folder / "run.json", first.to_json())
+        with pytest.raises(CannotStartError, match="since it was started without --wan"):
+            run_region(folder, ("cut", "eu"), False, print)
+
+
+def test_a_regions_own_data_folder_means_the_whole_session(tmp_path: Path) -> None:
+    first = sessions(tmp_path, LAYOUT)[0].session
+    write_atomically(first.home / "run.json", first.to_json())
+    with pytest.raises(LaunchError, match="the carrier of the regions is not there"):
+        run_region(first.home, ("cut", "eu"), False, print)
