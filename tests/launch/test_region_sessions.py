@@ -8,7 +8,7 @@ import pytest
 from exchanges.exchange_credentials import credentials_path, load_credentials
 from launch.cli.main import run
 from launch.config.configuration import Configuration
-from launch.errors import CannotStartError, LaunchError
+from launch.errors import CannotStartError
 from launch.regions.region_command import run_region
 from launch.regions.region_layout import RegionLayout, RegionPlace
 from launch.regions.region_links import OBSERVER
@@ -195,5 +195,5 @@ def test_links_without_delays_are_not_changed_and_one_sentence_says_so(tmp_path:
 def test_a_regions_own_data_folder_means_the_whole_session(tmp_path: Path) -> None:
     first = sessions(tmp_path, LAYOUT)[0].session
     write_atomically(first.home / "run.json", first.to_json())
-    with pytest.raises(LaunchError, match="the carrier of the regions is not there"):
+    with pytest.raises(CannotStartError, match=f"{tmp_path}: no session with regions runs here"):
         run_region(first.home, ("cut", "eu"), False, print)
