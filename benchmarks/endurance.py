@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,10 +31,6 @@ from session.simulated_market import MARKETS
 FIRST_MINUTE = 10
 MEAN_OVER = 5
 """Minutes about a point over which CPU is averaged."""
-MARGIN_SECONDS = 20.0
-"""The session goes on for longer than the measurement."""
-ROW_SECONDS = 3.0
-"""Of each minute, for what is asked between two of them."""
 
 Row = dict[str, Any]
 
@@ -41,7 +38,7 @@ Row = dict[str, Any]
 async def endure(market: str, minutes: int, into: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home, rows = Path(folder), list[Row]()
-        with paper(home, market, (60.0 + ROW_SECONDS) * minutes + MARGIN_SECONDS) as process:
+        with paper(home, market) as process:
             await until_ready(home, process)
             supervisor = psutil.Process(process.pid)
             with session_calls(home) as calls:
@@ -49,7 +46,8 @@ async def endure(market: str, minutes: int, into: Path) -> None:
                     rows.append(await _row(minute, await part_minute(home, supervisor), calls))
                     with into.open("a") as file:
                         file.write(json.dumps(rows[-1]) + "\n")
-            await asyncio.to_thread(process.wait, END_SECONDS + 2 * MARGIN_SECONDS)
+            process.send_signal(signal.SIGINT)
+            await asyncio.to_thread(process.wait, END_SECONDS)
         summary = json.loads((home / "summary.json").read_text())
         with into.open("a") as file:
             file.write(json.dumps({"arbitrages": summary["arbitrages"], "balanced": summary["balanced"]}) + "\n")
