@@ -24,6 +24,10 @@ def add_paper(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=seed, help="seed of the simulated prices")
     parser.add_argument("--market", choices=MARKETS, help=f"simulated market (default {DEFAULT_MARKET})")
     parser.add_argument("--tape", metavar="NAME", help="simulated market at the prices of a tick set or recording")
+    _add_regions(parser)
+
+
+def _add_regions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--regions",
         type=region_names,
@@ -223,6 +227,7 @@ def add_chaos(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="TOML configuration of its assets and exchanges (default: none)"
     )
+    _add_regions(parser)
 
 
 def add_apart(command: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ class RegionSupervisors:
     """As one `Supervisor`: names and readiness are those of the first region's parts."""
 
     def __init__(self, outside: Supervisor, regions: Mapping[str, Supervisor], mirrors: Mirrors) -> None:
-        self._outside = outside
+        self.outside = outside
         self.regions = dict(regions)
         self._mirrors = mirrors
         self._first = next(iter(self.regions.values()))
@@ -28,7 +28,7 @@ class RegionSupervisors:
     @property
     def restarts(self) -> dict[str, int]:
         """`region/part` → unrequested restarts."""
-        found = dict(self._outside.restarts)
+        found = dict(self.outside.restarts)
         for region, supervisor in self.regions.items():
             found |= {f"{region}/{name}": count for name, count in supervisor.restarts.items()}
         return found
@@ -38,7 +38,7 @@ class RegionSupervisors:
 
     async def start(self) -> None:
         """Only what is outside; the regions follow once that is ready."""
-        await self._outside.start()
+        await self.outside.start()
 
     async def all_ready(
         self,
@@ -47,7 +47,7 @@ class RegionSupervisors:
         exchange_seconds: float | None = None,
     ) -> None:
         """Raises LaunchError as `Supervisor.all_ready`."""
-        await self._outside.all_ready(idle_seconds, progress_seconds)
+        await self.outside.all_ready(idle_seconds, progress_seconds)
         for supervisor in self.regions.values():
             await supervisor.start()
         waits = (idle_seconds, progress_seconds, exchange_seconds)
@@ -64,7 +64,7 @@ class RegionSupervisors:
             await asyncio.gather(*(one.stop_dependents() for one in self.regions.values()))
             await asyncio.gather(*(one.stop_services() for one in self.regions.values()))
         finally:
-            await self._outside.stop()
+            await self.outside.stop()
 
     async def _mirror(self) -> None:
         mirrored = [one for one in self.regions.values() if "kafka" in one.names]

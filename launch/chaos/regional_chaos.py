@@ -1,0 +1,55 @@
+"""`arbitrage chaos --regions`: a session of regions under injected faults by a seed, then the audit of all of them."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from launch.chaos.chaos_run import ChaosOptions, chaos_configuration, empty_home, report
+from launch.chaos.region_run import RunningRegions, chaos_in_regions
+from launch.errors import CannotStartError, LaunchError
+from launch.regions.control_socket import command_carrier
+from launch.regions.region_supervisors import RegionSupervisors
+from launch.sessions.paper import Echo, PaperOptions, paper_settings
+from launch.sessions.regional_paper import regional_session
+from launch.setup.data_dir import check_writable
+from launch.supervisor.interruptible_wait import stop_event, unless_stopped
+from streams.broker.embedded_broker import free_ports
+
+
+async def run_regional_chaos(
+    home: Path, options: ChaosOptions, regions: tuple[str, ...], *, has_delays: bool, echo: Echo
+) -> int:
+    """As `run_chaos`; without delays no links are cut."""
+    if options.json is not None:
+        check_writable(options.json)
+    empty_home(home)
+    config = chaos_configuration(options.config)
+    (free,) = free_ports(1)
+    asked = PaperOptions(
+        None, None, options.port or free, options.seed, market=options.market, regions=regions, has_delays=has_delays
+    )
+    stopped = stop_event()
+    with regional_session(home, asked, config, echo) as made:
+        running = RunningRegions(
+            # journals and the token of the exchanges' faults are where these run
+            session=replace(made.first, home=home),
+            supervisor=made.supervisors.outside,
+            regions=made.supervisors.regions,
+            brokers={one.name: one.session.kafka for one in made.sessions if not one.only_votes},
+            command=partial(command_carrier, home) if has_delays else None,
+        )
+        await made.supervisors.start()
+        try:
+            await unless_stopped(_started(made.supervisors), stopped)
+            echo(f"all ready, fault injection begins: http://{made.first.web_host}:{made.first.web_port}")
+            run = await unless_stopped(chaos_in_regions(running, options, paper_settings(config), echo), stopped)
+        finally:
+            await made.supervisors.stop()
+    return report(run, options, echo)
+
+
+async def _started(supervisors: RegionSupervisors) -> None:
+    try:
+        await supervisors.all_ready()
+    except LaunchError as error:
+        raise CannotStartError(str(error)) from error
