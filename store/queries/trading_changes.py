@@ -26,7 +26,7 @@ from store.server.documents import (
     microseconds_of,
     rejection_of,
 )
-from store.server.mongo_client import Document, connect, database_of, translated_errors
+from store.server.mongo_client import Document, connect, database_of, read_nearby, translated_errors
 
 Trading = Literal["trades", "fills", "rejections"]
 _Moment = tuple[int, int]
@@ -62,11 +62,14 @@ class TradingChange:
 
 
 class TradingChanges:
-    """Of what began in the session."""
+    """Of what began in the session; in a session with regions as the member in this region knows it, which goes on
+    while the region is cut off."""
 
     def __init__(self, session: Session, wanted: Iterable[Trading], token: str | None) -> None:
         """From the session's start, or after `token`. Raises StoreError where the database's address is none."""
         self._client = connect(session.mongodb)
+        whole = database_of(self._client, session.database)
+        self._database = whole if session.region is None else read_nearby(whole, session.region)
         self._progress = ChangeStreamProgress()
         self._until: _Moment | None = None
         of_session: Document = {
@@ -75,7 +78,7 @@ class TradingChanges:
             "fullDocument.session_id": session.session_id,
         }
         self._changes = ChangeFollower(
-            database_of(self._client, session.database),
+            self._database,
             [{"$match": of_session}],
             None if token is None else {"_data": token},
             self._progress,
@@ -97,7 +100,9 @@ class TradingChanges:
         try:
             with translated_errors():
                 async with await self._client.start_session() as session:
-                    await self._client.admin.command("ping", session=session)
+                    # by default of the primary, whatever the database says
+                    preference = self._database.read_preference
+                    await self._client.admin.command("ping", read_preference=preference, session=session)
                     # a property, which the driver's stub has as a method
                     self._until = _moment_of(cast(Timestamp | None, session.operation_time))
         except StoreError:

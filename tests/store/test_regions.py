@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -10,15 +10,22 @@ import pytest
 from bots.lease_keeper import LeaseKeeper
 from bots.retry import retry_until_done
 from market.trade.leases import decision_right
+from session.logins import Address
 from store.errors import FencedOutError, StoreError
 from store.mongo.mongo_store import MongoTradeStore
+from store.server.mongo_client import connect
 from tests.market.samples import settings_of
-from tests.store.regional_mongods import CALM_MS, REGIONS, RegionalMongods, regional_mongods
+from tests.services import LOGIN
+from tests.store.regional_mongods import CALM_MS, DATABASE, REGIONS, RegionalMongods, regional_mongods
 from tests.store.reservation_requests import open_books
 from tests.store.test_outages import Bystanders, until
+from tests.store.test_trading_changes import EVERYTHING, read
+from tests.store.traded_session import session_at, traded
 
 pytestmark = pytest.mark.soak
 DEADLINE_SECONDS = 240
+CHANGES = 7
+"""That `traded` makes."""
 MANY = settings_of(max_open_arbitrages=1_000)
 
 
@@ -51,6 +58,22 @@ async def test_a_set_is_made_once_and_moves_with_its_data(tmp_path: Path) -> Non
             pytest.raises(StoreError, match="belongs to the regions us, eu, jp, not to us, eu"),
         ):
             await mongods.wait_ready()
+
+
+async def test_a_region_without_a_primary_still_reads_what_was_traded(tmp_path: Path) -> None:
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        with regional_mongods(tmp_path) as mongods:
+            await mongods.wait_ready()
+            address = Address(mongods.replica_set.uri, LOGIN)
+            placed = replace(session_at(address, DATABASE), regions=REGIONS, region="jp")
+            async with MongoTradeStore(connect(address), DATABASE, placed.session_id) as store:
+                await store.prepare()
+                await traded(store)
+            # the member there has them all afterwards
+            before = await read(placed, EVERYTHING, CHANGES)
+            for lost in ("us", "eu"):
+                mongods.processes[lost].kill()
+            assert await read(placed, EVERYTHING, CHANGES) == before
 
 
 @dataclass(slots=True)
