@@ -45,6 +45,9 @@ POLL_SECONDS = 0.02
 LEAVING = ("--setParameter", "shutdownTimeoutMillisForSignaledShutdown=1000")
 """How long a member that stops still serves reads once another is primary; mongod's default is 15 s, and our clients
 hear of it within one."""
+COPYING = ("--setParameter", "oplogNetworkTimeoutBufferSeconds=1")
+"""How long a member still waits for an answer that is due from the one that it copies from; mongod's default is 5 s, in
+which no majority has what a new primary writes."""
 
 ALREADY_INITIALIZED = 23
 WHEEL_PACKAGE = "fiftyone"
@@ -118,7 +121,7 @@ class EmbeddedMongod:
             *ABANDONED,
             *("--wiredTigerEngineConfigString", CACHE, "--quiet"),
             *("--setParameter", "diagnosticDataCollectionEnabled=false"),
-            *(LEAVING if self.replica_set is not None else ()),
+            *((*LEAVING, *COPYING) if self.replica_set is not None else ()),
             *self.options,
         )
 

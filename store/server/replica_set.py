@@ -55,7 +55,13 @@ class ReplicaSet:
                 {"_id": number, "host": one.address, "priority": one.priority, "tags": {REGION: one.region}}
                 for number, one in enumerate(self.members)
             ],
-            "settings": {"electionTimeoutMillis": self.election_ms, "catchUpTimeoutMillis": self.catch_up_ms},
+            "settings": {
+                "electionTimeoutMillis": self.election_ms,
+                "catchUpTimeoutMillis": self.catch_up_ms,
+                # who copies from another secondary believes in a lost primary for as long as that one does, and then
+                # for the timeout again
+                "chainingAllowed": False,
+            },
             "writeConcernMajorityJournalDefault": self.is_journalled,
         }
 

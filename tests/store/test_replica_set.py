@@ -37,7 +37,7 @@ def test_the_whole_configuration() -> None:
             {"_id": 0, "host": "10.0.1.1:27017", "priority": 2, "tags": {"region": "us"}},
             {"_id": 1, "host": "10.0.2.1:27017", "priority": 1, "tags": {"region": "eu"}},
         ],
-        "settings": {"electionTimeoutMillis": 2_000, "catchUpTimeoutMillis": 500},
+        "settings": {"electionTimeoutMillis": 2_000, "catchUpTimeoutMillis": 500, "chainingAllowed": False},
         "writeConcernMajorityJournalDefault": False,
     }
 
