@@ -1,11 +1,11 @@
-"""What readers of a region's `ticks` must know of rows that came from other regions: they may repeat, and are late.
+"""What readers of a region's `ticks` must know of rows that came from other regions: they may repeat.
 
 After a kill of MirrorMaker the rows of its last second or so come again, each source's in their order. A reader that
 took them as they come would have old quotes in force until the mirror has caught up. So in the log of a region, and
 only there, a row counts where its sequence is above those of all rows of its exchange and symbol before it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 REPEATED = "repeated"
@@ -50,18 +50,3 @@ def market_of(row: Mapping[str, Any]) -> tuple[str, str]:
 def unrepeated_rows(region: str | None) -> UnrepeatedRows | None:
     """`region`: the session's. None where it has none, so that nothing comes again and nothing need be looked at."""
     return None if region is None else UnrepeatedRows()
-
-
-def mirror_lags(rows: Iterable[Mapping[str, Any]], region: str, now: int) -> dict[str, int]:
-    """Source region → how long ago the newest row of it that arrived in `region` was received there, microseconds.
-
-    `rows` are the newest ones of `ticks`. Feeds write at least once a second, so a lag that grows means a mirror that
-    stands still. A clock of the source that is ahead makes it smaller, below zero at the most. A region without any row
-    is missing.
-    """
-    newest: dict[str, int] = {}
-    for row in rows:
-        source, received = row.get("region"), row.get("received_time")
-        if isinstance(source, str) and source != region and isinstance(received, int):
-            newest[source] = max(received, newest.get(source, received))
-    return {source: now - received for source, received in newest.items()}

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, Protocol
 
 from market.instruments.markets import FxRoute
 from market.prices.opportunities import FxRate
 from market.prices.quotes import Quote
 from streams.message_format import WireError, quote_of, row_of
-from streams.mirrored_rows import UnrepeatedRows, market_of
+from streams.mirrored_rows import UnrepeatedRows
 from streams.records import Position, Record
 
 FIRST_ROWS = 250
@@ -102,19 +103,18 @@ class NewestQuotes:
         ends = dict(self._known_until.get(key, {})) | {record.position: record.offset + 1 for record in records}
         self._known_until[key] = ends
 
-    def _unrepeated(self, records: Iterable[Record], wanted: Collection[MarketKey]) -> list[Record]:
+    def _unrepeated(self, records: Sequence[Record], wanted: Collection[MarketKey]) -> list[Record]:
         """Of the rows that name one of `wanted`, those that count."""
         unrepeated = UnrepeatedRows()
-        for key in wanted:
+        for partition, key in product({record.partition for record in records}, wanted):
             # the row that is known is found again where it still stands in the log
-            unrepeated.last[key] = self._sequences.get(key, 0) - 1
+            unrepeated.last[partition, *key] = self._sequences.get(key, 0) - 1
         marks = _marks(wanted).values()
         counted = []
         for record in records:
-            if any(exchange in record.value and symbol in record.value for exchange, symbol in marks):
-                row = _row(record)
-                if unrepeated.counts(market_of(row), row.get("sequence")):
-                    counted.append(record)
+            is_wanted = any(exchange in record.value and symbol in record.value for exchange, symbol in marks)
+            if is_wanted and unrepeated.is_new(record.partition, _row(record)):
+                counted.append(record)
         return counted
 
     def _is_contiguous(self, key: MarketKey, records: Iterable[Record]) -> bool:

@@ -15,6 +15,9 @@ from session.tasks import run_all
 
 Echo = Callable[[str], None]
 
+MOST_BYTES_OF_LINE = 16 * 1024**2
+"""A row is one line, however long its texts and lists are."""
+
 
 def run_in_regions(home: Path, regions: Sequence[str], words: Sequence[str], rows: Path | None, echo: Echo) -> int:
     """Run `arbitrage app run` with these words in each region until all have ended; the highest exit code. Each line
@@ -35,6 +38,11 @@ def rows_file(rows: Path, region: str) -> Path:
     return rows.with_stem(f"{rows.stem}-{region}")
 
 
+def exit_code(returned: int) -> int:
+    """Of a process, as a shell gives it: one that a signal ended has failed."""
+    return 128 - returned if returned < 0 else returned
+
+
 async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: Path | None, echo: Echo) -> int:
     started: dict[str, Process] = {}
 
@@ -44,7 +52,7 @@ async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: P
                 process.send_signal(signal.SIGINT)
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, stop)
     try:
         for region in regions:
@@ -53,7 +61,7 @@ async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: P
     finally:
         # each is in a session of its own: nobody else ends it
         stop()
-    return max([await process.wait() for process in started.values()])
+    return max([exit_code(await process.wait()) for process in started.values()])
 
 
 async def _started(home: Path, region: str, words: Sequence[str], rows: Path | None) -> Process:
@@ -62,6 +70,7 @@ async def _started(home: Path, region: str, words: Sequence[str], rows: Path | N
         *(sys.executable, "-m", "launch.cli.main", "app", "run", *words, *own),
         stdout=PIPE,
         stderr=STDOUT,
+        limit=MOST_BYTES_OF_LINE,
         env=os.environ | {"ARBITRAGE_HOME": str(region_home(home, region))},
         # a terminal's Ctrl-C would reach it as well, and come twice
         start_new_session=True,

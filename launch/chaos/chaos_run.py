@@ -20,6 +20,7 @@ from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
+from launch.regions.region_sessions import REGIONS
 from launch.sessions.paper import Echo, PaperOptions, check_paper, paper_session, paper_settings
 from launch.sessions.shutdown import retry_while_store_is_down, until
 from launch.setup.data_dir import check_writable, write_atomically
@@ -157,7 +158,8 @@ def report(run: ChaosRun, options: ChaosOptions, echo: Echo) -> int:
 
 def empty_home(home: Path) -> None:
     """Delete the previous run's files, but for the lock and the links to the user's data folder."""
-    kill_leftovers(home)
+    for own in (home, *(home / REGIONS).glob("*")):
+        kill_leftovers(own)
     for path in home.iterdir():
         if path.name == "lock" or path.is_symlink():
             continue

@@ -1,6 +1,5 @@
 """Injects the faults of a schedule into the running system, and clears all of them in the end."""
 
-import asyncio
 import os
 import signal
 from collections import Counter
@@ -33,6 +32,7 @@ from launch.supervisor.supervisor import Supervisor
 from market.time_units import MICROSECONDS
 from session.clock import SystemClock, steady_now, wall_now
 from session.session import Session
+from session.tasks import run_all
 from simulators.simulator_server import ACCOUNTS
 from simulators.web.fault_admin import token_path
 from store.errors import StoreUnavailableError
@@ -75,12 +75,16 @@ class FaultInjector:
 
     async def run(self, schedule: Sequence[Injection]) -> None:
         """Inject each fault at its second from now on, independently of the others; returns once the last one is
-        over."""
+        over. Raises LaunchError where one can be injected or taken back by nobody."""
         began = wall_now()
-        async with asyncio.TaskGroup() as tasks:
-            for injection in schedule:
-                await SystemClock().sleep(max(0.0, injection.at - (wall_now() - began) / MICROSECONDS))
-                tasks.create_task(self._inject(injection))
+
+        async def inject_in_time(injection: Injection) -> None:
+            await SystemClock().sleep(max(0.0, injection.at - (wall_now() - began) / MICROSECONDS))
+            await self._inject(injection)
+
+        if schedule:
+            # not a TaskGroup: a fault that fails must raise one error, not a group of one
+            await run_all(*map(inject_in_time, schedule))
 
     async def clear(self) -> None:
         """Resume paused processes, heal links, clear the exchanges' faults and restore the settings."""

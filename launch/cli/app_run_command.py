@@ -1,6 +1,6 @@
 """`arbitrage app run`: stream apps on the streams of the running session, or over what was recorded."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from cep.resident.resident_apps import TellEnd
 from cep.run_log import shown_run_log
 from datasets.errors import ImportRejectedError
 from launch.apps.app_files import apps_in
+from launch.apps.app_region import REGION
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.app_rows import AppRows, Echo, rows_to
 from launch.sessions.live_apps import SPARK, run_live_apps
@@ -102,10 +103,11 @@ def _replayed_partitions(home: Path, source: AppSource, name: str) -> list[Recor
 
 def recorded_partitions(home: Path, source: AppSource, name: str) -> list[RecordedPartition]:
     """Raises CannotStartError, CannotVerifyError, ImportRejectedError where there is no such recording."""
-    kept = [one for folder in _folders(home, name) for one in kept_log(source, folder / "log")]
+    folders = _folders(home, name, dict(source.variables).get(REGION))
+    kept = [one for folder in folders for one in kept_log(source, folder / "log")]
     if kept:
         return kept
-    session = _named_session(home, name)
+    session = _named_session(folders)
     if source.outside.calls or source.outside.topics:
         lacking = "no responses to the app's requests" if source.outside.calls else "no rows of the app's own topics"
         raise CannotStartError(
@@ -126,14 +128,14 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
     return recorded_log(source, session)
 
 
-def _named_session(home: Path, name: str) -> RecordedSession | None:
-    for folder in _folders(home, name):
+def _named_session(folders: Iterable[Path]) -> RecordedSession | None:
+    for folder in folders:
         build_log(folder / "log")
         return open_session(folder)
     return None
 
 
-def _folders(home: Path, name: str) -> list[Path]:
-    """Those of a recorded session with that name."""
-    found = (recorded_session(home, name), Path(name))
+def _folders(home: Path, name: str, region: str | None) -> list[Path]:
+    """Those of a recorded session with that name; of one with regions that of `region`."""
+    found = (recorded_session(home, name, region), Path(name))
     return [folder for folder in found if folder is not None and (folder / "log").is_dir()]

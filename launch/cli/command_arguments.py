@@ -42,6 +42,8 @@ def region_names(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     if not all(_REGION.fullmatch(name) for name in names):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of regions; write it as in us,eu,jp")
+    if len(set(names)) < len(names):
+        raise argparse.ArgumentTypeError(f"{text!r} names a region twice; write each once")
     return names
 
 

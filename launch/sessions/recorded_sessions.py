@@ -12,11 +12,12 @@ LOG_TICKS = Path("log", TICK_SET)
 """Below a recorded session: its log as a tick set."""
 
 
-def recorded_session(home: Path, session_id: str) -> Path | None:
+def recorded_session(home: Path, session_id: str, region: str | None = None) -> Path | None:
     """The folder of the session with this id, in the data folder or in one of the modes' folders in it; where it had
-    regions, that of one of them."""
+    regions, that of `region`, or of the first one by name."""
     found = (recordings_folder(root) / session_id for root in _homes(home))
-    return next((path for path in (*found, *recorded_regions(home, session_id)) if path.is_dir()), None)
+    regions = sorted(recorded_regions(home, session_id), key=lambda path: path.parents[1].name != region)
+    return next((path for path in (*found, *regions) if path.is_dir()), None)
 
 
 def recorded_regions(home: Path, session_id: str) -> Iterator[Path]:

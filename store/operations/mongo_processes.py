@@ -6,7 +6,6 @@ The supervisor writes everything but what is wanted, the dashboard nothing else:
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 
 from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING, ReturnDocument, UpdateOne
@@ -98,12 +97,10 @@ class MongoProcesses:
         which: Document = {"_id": self._prefix + name, "kind": {"$in": sorted(STOPPABLE)}, **self._of_session}
         with translated_errors():
             order = ProcessOrder(wanted, who, await server_now(self._database))
-            written = await self._database[PROCESSES].update_one(
+            await self._database[PROCESSES].update_one(
                 which | {"order.wanted": {"$ne": wanted}}, {"$set": {"order": _order_document(order)}}
             )
-        found = next((one for one in await self.all() if one.name == name and one.is_stoppable), None)
-        # the member that is read may not have the order yet
-        return found if found is None or not written.modified_count else replace(found, order=order)
+        return next((one for one in await self.all() if one.name == name and one.is_stoppable), None)
 
     async def all(self) -> list[Process]:
         """By name, the supervisor among them. Raises StoreUnavailableError.

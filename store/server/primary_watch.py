@@ -1,8 +1,6 @@
 """Which region has the primary, from what the driver hears of each member anyway: nothing is asked for it."""
 
-import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 
@@ -25,7 +23,6 @@ class PrimaryWatch(TopologyListener):
         self.describe: Callable[[], TopologyDescription] | None = None
         """What the driver knows now; it hands out events once a second only."""
         self._lock = Lock()
-        self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._region: str | None = None
         self._newest: str | None = None
 
@@ -55,23 +52,8 @@ class PrimaryWatch(TopologyListener):
         self._record(None)
 
     def description_changed(self, event: TopologyDescriptionChangedEvent) -> None:
-        """What it says may be old by now, so that it only wakes those that wait."""
+        """What it says may be old by now, so that it is only a reason to look: else a short-lived one is missed."""
         self._look()
-
-    async def moved(self, known: str | None) -> str | None:
-        """`region`, as soon as it is not `known`, at most a second after the driver knows it."""
-        while True:
-            self._look()
-            waiter = asyncio.get_running_loop(), asyncio.Event()
-            with self._lock:
-                if self._region != known:
-                    return self._region
-                self._waiting.add(waiter)
-            try:
-                await waiter[1].wait()
-            finally:
-                with self._lock:
-                    self._waiting.discard(waiter)
 
     def _look(self) -> None:
         if self.describe is not None:
@@ -79,14 +61,7 @@ class PrimaryWatch(TopologyListener):
 
     def _record(self, region: str | None) -> None:
         with self._lock:
-            if region == self._region:
-                return
             self._region, self._newest = region, region or self._newest
-            waiting, self._waiting = self._waiting, set()
-        for loop, informed in waiting:
-            # a loop that has ended waits for nothing
-            with suppress(RuntimeError):
-                loop.call_soon_threadsafe(informed.set)
 
 
 @dataclass(frozen=True, slots=True)

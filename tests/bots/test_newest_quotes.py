@@ -166,6 +166,21 @@ async def test_taken_as_it_came_an_old_quote_would_be_the_newest() -> None:
     assert (await NewestQuotes(log, region="us").fetch([USD_KEY]))[USD_KEY].quote == newest
 
 
+async def test_a_rate_is_found_behind_what_confirms_it_in_another_partition() -> None:
+    """A rate stands in each partition, and of a busy one fewer seconds are read."""
+    log = Log()
+    rate = log.quote(FX_MARKET, 1)
+    log.time -= 1
+    log.quote(FX_MARKET, 0)
+    for _ in range(3):
+        log.mark("alive", FX_MARKET, 0)
+        log.time -= 1
+        log.mark("alive", FX_MARKET, 1)
+    log.rows += [Record(TICKS, 0, n, None, b'{"kind":"probe"}', 0) for n in range(4, 2 * MAX_ROWS)]
+    log.mark("alive", FX_MARKET, 0)
+    assert (await NewestQuotes(log, region="us").fetch([FX_KEY]))[FX_KEY].quote == rate
+
+
 async def test_few_rows_are_enough_where_quotes_come_often() -> None:
     log = Log()
     for _ in range(5_000):

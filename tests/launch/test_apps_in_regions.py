@@ -7,7 +7,7 @@ import pytest
 
 from cep.functions.operator_terms import OperatorTerms
 from launch.apps.app_files import apps_in
-from launch.apps.apps_in_regions import rows_file, run_in_regions
+from launch.apps.apps_in_regions import exit_code, rows_file, run_in_regions
 from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
@@ -130,6 +130,10 @@ def test_a_region_is_not_named_as_another(
     app.write_text(APP)
     assert run(["app", "run", str(app), "--var", "region=eu"]) == 2
     assert "--var region=eu: this is region us of the session; drop it." in capsys.readouterr().err
+
+
+def test_a_region_whose_process_was_killed_has_failed() -> None:
+    assert [exit_code(returned) for returned in (0, 2, -9)] == [0, 2, 137]
 
 
 def test_rows_of_each_region_go_into_a_file_of_their_own() -> None:

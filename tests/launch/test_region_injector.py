@@ -196,6 +196,14 @@ async def test_a_mistake_in_a_command_is_said() -> None:
     await regions.clear()
 
 
+async def test_a_fault_that_cannot_be_ends_the_run_with_one_error(tmp_path: Path) -> None:
+    session, regions = session_of(tmp_path), RegionInjector({}, KeptLinks())
+    nothing = Supervisor(tmp_path, [], lambda _: None)
+    injector = FaultInjector(session, nothing, SettingsTuner(session, BASE), lambda _: None, regions)
+    with pytest.raises(CannotStartError, match="there is no region 'mars'"):
+        await injector.run([LinkFault(0.0, "cut", "mars", 1.0)])
+
+
 async def test_how_long_an_exchange_was_slow_is_recorded_for_the_audit(tmp_path: Path) -> None:
     async with served(tmp_path, only=("kraken",)) as world:
         session = session_of(tmp_path, world.url)

@@ -73,6 +73,14 @@ def test_words_that_are_no_list_of_regions_are_refused(text: str, capsys: pytest
     assert "is not a list of regions; write it as in us,eu,jp" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [("paper",), ("app", "run", "an.app")])
+def test_a_region_is_named_once(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        run([*words, "--regions", "us,eu,us"])
+    assert refused.value.code == 2
+    assert "'us,eu,us' names a region twice; write each once" in capsys.readouterr().err
+
+
 def test_an_exchange_of_another_region_is_left_out_with_a_line(tmp_path: Path) -> None:
     lines: list[str] = []
     markets = base_session(tmp_path).markets

@@ -14,6 +14,7 @@ from datasets.ticksets.tick_set import TickSet
 from launch.cli.main import run
 from launch.cli.verify_command import outcome_lines, session_folders, verify_session
 from launch.errors import CannotStartError
+from launch.sessions.recorded_sessions import recorded_session
 from launch.sessions.session_recording import RAW, RAW_HEAD, build_log, finish_recording
 from streams.records import Record
 from streams.topics import OPPORTUNITIES as TOPIC
@@ -99,6 +100,8 @@ def test_a_session_of_regions_is_found_in_the_data_folders_of_all_of_them(home: 
         folder.mkdir(parents=True)
     (home / "regions" / "sg" / "recordings" / "narrow").mkdir(parents=True)
     assert session_folders(home, "wide") == folders
+    found = [recorded_session(home, "wide", region) for region in (None, "us", "narrow")]
+    assert found == [folders[0], folders[2], folders[0]]
 
 
 def test_the_logs_of_all_regions_are_verified_and_a_fault_in_one_of_them_is_found(home: Path) -> None:

@@ -1,7 +1,5 @@
 """Which region has the primary, from the driver's own descriptions of a replica set."""
 
-import asyncio
-
 import pytest
 from bson import ObjectId
 from pymongo.hello import Hello
@@ -54,14 +52,8 @@ def test_a_place_is_beside_the_last_primary_until_another_one_is_known() -> None
     assert seen == [(None, False, False), ("us", True, False), (None, True, False), ("eu", False, True)]
 
 
-async def test_each_waiter_is_told_from_the_drivers_thread() -> None:
+def test_the_last_primary_is_known_after_the_clients_end() -> None:
     watch = PrimaryWatch()
-    waiting = [asyncio.create_task(watch.moved(known)) for known in (None, None, "us")]
-    await asyncio.sleep(0)
-    assert not any(task.done() for task in waiting[:2])
-    await asyncio.to_thread(tell, watch, "us")
-    assert await asyncio.gather(*waiting[:2]) == ["us", "us"]
-    # it knew another one than there was, and was told at once
-    assert await waiting[2] is None
+    tell(watch, "us")
     watch.closed(TopologyClosedEvent(TOPOLOGY))
-    assert await watch.moved("us") is None
+    assert (watch.region, watch.newest, watch.members) == (None, "us", ())

@@ -1,10 +1,10 @@
-"""Repeats of mirrored rows, and how late a mirror is."""
+"""Repeats of mirrored rows."""
 
 from typing import Any
 
 import pytest
 
-from streams.mirrored_rows import UnrepeatedRows, mirror_lags
+from streams.mirrored_rows import UnrepeatedRows
 
 
 def row(sequence: int | None, exchange: str = "kraken", symbol: str = "BTC/USD", kind: str = "quote") -> dict[str, Any]:
@@ -38,16 +38,3 @@ def test_what_is_no_row_of_a_market_stops_nobody() -> None:
     unrepeated = UnrepeatedRows()
     assert unrepeated.is_new(0, {"exchange": ["kraken"], "symbol": {}, "sequence": 1})
     assert unrepeated.is_new(0, {"exchange": "kraken", "symbol": "BTC/USD", "sequence": "many"})
-
-
-def test_a_mirrors_lag_is_of_its_newest_row() -> None:
-    rows: list[dict[str, Any]] = [
-        {"region": "eu", "received_time": 100},
-        {"region": "jp", "received_time": 40},
-        {"region": "eu", "received_time": 70},
-        {"region": "us", "received_time": 149},
-        {"kind": "settings", "received_time": 149},
-        {"region": "ahead", "received_time": 160},
-    ]
-    assert mirror_lags(rows, "us", 150) == {"eu": 50, "jp": 110, "ahead": -10}
-    assert mirror_lags([], "us", 150) == {}

@@ -6,7 +6,6 @@ from typing import Any
 
 from market.time_units import MICROSECONDS
 from store.server.member_states import MemberRole, MemberState
-from streams.mirrored_rows import mirror_lags
 
 WITH_DATA = ("primary", "secondary")
 
@@ -41,22 +40,23 @@ class RegionStanding:
         """None: the primary is reached."""
         self._regions: dict[str, str] = {}
         """Address → region: a member that does not answer has no tag."""
-        self._newest: dict[str, Mapping[str, Any]] = {}
-        """Other region → what counts of its newest row. The log also has rows of earlier sessions, of other regions."""
+        self._newest: dict[str, int] = {}
+        """Other region → when its newest row was received there. The log also has rows of earlier sessions, of other
+        regions."""
 
     def apply_row(self, row: Mapping[str, Any]) -> None:
         source, received = row.get("region"), row.get("received_time")
-        if not isinstance(source, str) or source not in self._others or not isinstance(received, int):
-            return
-        known = self._newest.get(source)
-        if known is None or known["received_time"] < received:
-            self._newest[source] = {"region": source, "received_time": received}
+        if isinstance(source, str) and source in self._others and isinstance(received, int):
+            self._newest[source] = max(received, self._newest.get(source, received))
 
     def mirror_lags(self, now: int) -> dict[str, float]:
         """Other region → age of its newest row here, seconds; one without rows is missing. `now` by the clock of the
-        market."""
-        lags = mirror_lags(self._newest.values(), self.region, now)
-        return {source: lag / MICROSECONDS for source, lag in lags.items()}
+        market.
+
+        Feeds write at least once a second, so an age that grows means a mirror, or a region, that stands still. A clock
+        there that is ahead makes it smaller, below zero at the most.
+        """
+        return {source: (now - received) / MICROSECONDS for source, received in self._newest.items()}
 
     def observe(self, members: Iterable[MemberState], now: int) -> None:
         """`now` by the wall clock, microseconds UTC."""

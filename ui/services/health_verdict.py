@@ -262,7 +262,12 @@ def _regions(regions: RegionsSeen) -> Iterator[FindingRow]:
     for region, lag in regions.row["mirror_lags"].items():
         if lag > OLD_PRICES_SECONDS:
             what = f"The newest one that has arrived here is {lag:.0f} s old: they are not traded on from here."
-            yield _finding("warning", f"prices of {region}", what, "The mirror goes on by itself; see Regions below.")
+            yield _finding(
+                "warning",
+                f"prices of {region}",
+                what,
+                "Its exchanges, a link or the mirror may be away: see Regions below.",
+            )
 
 
 def _is_off(name: str, processes: Iterable[PartRow]) -> bool:

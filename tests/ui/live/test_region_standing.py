@@ -106,3 +106,4 @@ def test_the_newest_row_of_each_other_region_gives_the_lag() -> None:
     for region, second in rows:
         standing.apply_row({"region": region, "received_time": second and second * SECOND})
     assert standing.mirror_lags(10 * SECOND) == {"eu": 1.0, "jp": 6.0}
+    assert standing.mirror_lags(8 * SECOND)["eu"] == -1.0, "by a clock that is ahead"
