@@ -72,16 +72,15 @@ def _observers_device(layout: RegionLayout) -> Iterator[None]:
     """The device in this machine's own namespace: it goes with this process, and stays while the carrier is restarted.
     Else what is sent to a region would leave this machine by its default route."""
     name = observer_device(layout)
-    try:
-        device = open_tun(name, is_shared=True)
-        hold_device(device)
-        set_up(name, layout.place(OBSERVER).address)
-    except OSError as error:
-        raise CannotStartError(f"{name}: the network cannot be made ({error.strerror}); try again.") from error
-    try:
+    with ExitStack() as stack:
+        try:
+            device = open_tun(name, is_shared=True)
+            stack.callback(os.close, device)
+            hold_device(device)
+            set_up(name, layout.place(OBSERVER).address)
+        except OSError as error:
+            raise CannotStartError(f"{name}: the network cannot be made ({error.strerror}); try again.") from error
         yield
-    finally:
-        os.close(device)
 
 
 def observer_device(layout: RegionLayout) -> str:

@@ -19,6 +19,8 @@ from streams.broker.embedded_broker import LOOPBACK, free_ports
 
 FEWEST = 3
 """Regions: of two, neither is a majority once the other is lost."""
+MOST = 7
+"""Members of a replica set that vote (mongodb.com, "Replica Set Members")."""
 REGIONS = "regions"
 
 
@@ -51,6 +53,8 @@ def check_regions(regions: Sequence[str], config: Configuration) -> None:
         raise CannotStartError(
             f"--regions names {len(regions)}; name {FEWEST} or more, since of two neither goes on without the other."
         )
+    if len(regions) > MOST:
+        raise CannotStartError(f"--regions names {len(regions)}; name {MOST} at most, since no more members can vote.")
     try:
         links_of(regions)
     except ValueError as error:

@@ -53,6 +53,7 @@ def sessions(home: Path, layout: RegionLayout | None = None) -> tuple[RegionSess
     [
         (("us", "eu"), Configuration(), "--regions names 2; name 3 or more"),
         ((), Configuration(), "--regions names 0; name 3 or more"),
+        (tuple("abcdefgh"), Configuration(), "--regions names 8; name 7 at most, since no more members can vote."),
         (("us", "eu", "us"), Configuration(), "--regions: 'us' cannot be the name of a region here"),
         (("us", "eu", "observer"), Configuration(), "--regions: 'observer' cannot be the name of a region here"),
         (REGIONS, Configuration(kafka="127.0.0.1:1"), "`kafka` is set, but each region starts its own"),
