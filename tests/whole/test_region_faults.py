@@ -29,15 +29,14 @@ def regions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningRegions
         yield running
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def trades_everywhere(regions: RunningRegions) -> Iterator[None]:
     """Whatever a test breaks is healed, and then every region trades again."""
     yield
-    if regions.process.poll() is None:
-        regions.region("heal")
-        healed_at = wall_now()
-        for exchange in IN_REGION.values():
-            regions.until(lambda: regions.closed_at(exchange, healed_at) > 0, LONG, f"{exchange} did not trade again")  # noqa: B023
+    regions.region("heal")
+    healed_at = wall_now()
+    for exchange in IN_REGION.values():
+        regions.until(lambda: regions.closed_at(exchange, healed_at) > 0, LONG, f"{exchange} did not trade again")  # noqa: B023
 
 
 def killed(regions: RunningRegions, region: str, part: str) -> None:
@@ -70,6 +69,7 @@ def test_all_three_regions_trade(regions: RunningRegions) -> None:
         regions.until(lambda: regions.closed_at(exchange, 0) > 0, LONG, f"{exchange} did not trade")  # noqa: B023
 
 
+@pytest.mark.usefixtures("trades_everywhere")
 def test_a_minority_that_is_cut_off_sends_nothing(regions: RunningRegions) -> None:
     regions.region("cut", "jp")
     cut_at = wall_now()
@@ -77,6 +77,7 @@ def test_a_minority_that_is_cut_off_sends_nothing(regions: RunningRegions) -> No
     assert [moment for moment in regions.orders_at("bitflyer") if moment > cut_at + SETTLED] == []
 
 
+@pytest.mark.usefixtures("trades_everywhere")
 def test_where_the_leaders_region_is_cut_off_another_decides(regions: RunningRegions) -> None:
     leader = leader_of(regions)
     regions.region("cut", leader)
@@ -88,6 +89,7 @@ def test_where_the_leaders_region_is_cut_off_another_decides(regions: RunningReg
         assert [moment for moment in regions.orders_at(exchange) if moment > cut_at + 2 * SETTLED] == []
 
 
+@pytest.mark.usefixtures("trades_everywhere")
 def test_a_cut_in_one_direction_alone_leaves_one_leader(regions: RunningRegions) -> None:
     regions.region("cut", "us>eu")
     cut_at = wall_now()
@@ -95,11 +97,13 @@ def test_a_cut_in_one_direction_alone_leaves_one_leader(regions: RunningRegions)
     regions.until(lambda: regions.decider() is not None, 60, "nobody decides")
 
 
+@pytest.mark.usefixtures("trades_everywhere")
 @pytest.mark.parametrize("part", ["mirror", "kafka", "cep", "mongodb", "ui"])
 def test_a_part_that_is_killed_comes_back(regions: RunningRegions, part: str) -> None:
     killed(regions, "eu", part)
 
 
+@pytest.mark.usefixtures("trades_everywhere")
 def test_where_the_leaders_mongodb_is_killed_somebody_decides_again(regions: RunningRegions) -> None:
     """Started again within the election timeout, it may be elected again."""
     killed(regions, leader_of(regions), "mongodb")
