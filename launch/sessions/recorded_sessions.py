@@ -5,6 +5,7 @@ from pathlib import Path
 
 from backtest.verify.recorded_session import TICK_SET
 from datasets.ticksets.manifest import MANIFEST
+from launch.errors import CannotStartError
 from launch.regions.region_sessions import REGIONS
 from pricefeeds.recording.feed_recorder import recordings_folder
 
@@ -14,10 +15,13 @@ LOG_TICKS = Path("log", TICK_SET)
 
 def recorded_session(home: Path, session_id: str, region: str | None = None) -> Path | None:
     """The folder of the session with this id, in the data folder or in one of the modes' folders in it; where it had
-    regions, that of `region`, or of the first one by name."""
+    regions, that of `region`, or of the first one by name. Raises CannotStartError where it had others."""
     found = (recordings_folder(root) / session_id for root in _homes(home))
-    regions = sorted(recorded_regions(home, session_id), key=lambda path: path.parents[1].name != region)
-    return next((path for path in (*found, *regions) if path.is_dir()), None)
+    regions = {path.parents[1].name: path for path in recorded_regions(home, session_id)}
+    if regions and region is not None and region not in regions:
+        raise CannotStartError(f"session {session_id} has no log of region {region}, only of {', '.join(regions)}.")
+    of_region = regions.values() if region is None or not regions else (regions[region],)
+    return next((path for path in (*found, *of_region) if path.is_dir()), None)
 
 
 def recorded_regions(home: Path, session_id: str) -> Iterator[Path]:

@@ -100,8 +100,9 @@ def test_a_session_of_regions_is_found_in_the_data_folders_of_all_of_them(home: 
         folder.mkdir(parents=True)
     (home / "regions" / "sg" / "recordings" / "narrow").mkdir(parents=True)
     assert session_folders(home, "wide") == folders
-    found = [recorded_session(home, "wide", region) for region in (None, "us", "narrow")]
-    assert found == [folders[0], folders[2], folders[0]]
+    assert [recorded_session(home, "wide", region) for region in (None, "us")] == [folders[0], folders[2]]
+    with pytest.raises(CannotStartError, match="session wide has no log of region sg, only of eu, jp, us"):
+        recorded_session(home, "wide", "sg")
 
 
 def test_the_logs_of_all_regions_are_verified_and_a_fault_in_one_of_them_is_found(home: Path) -> None:

@@ -80,7 +80,7 @@ async def change_links(
     try:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        # nothing may change after whoever asked has given up
+        # whoever asked has given up: what the carrier has not been asked yet is not asked any more
         if not answer.done():
             recording.cancel()
     if not answer.done():
