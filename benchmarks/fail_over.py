@@ -21,6 +21,7 @@ from launch.regions.region_sessions import region_home
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
+from launch.supervisor.recorded_processes import PROCESSES_FILE
 from market.trade.leases import decision_right
 from session.clock import SystemClock, steady_now
 from session.session import Session
@@ -59,7 +60,7 @@ async def _gap(home: Path, store: MongoTradeStore, session: Session, *, is_kille
         await SystemClock().sleep(POLL_SECONDS)
     lost, began = places[decider], steady_now()
     if is_killed:
-        pid = json.loads((region_home(home, lost) / "processes.json").read_text())["mongodb"][0]
+        pid = json.loads((region_home(home, lost) / PROCESSES_FILE).read_text())["mongodb"][0]
         os.kill(pid, signal.SIGKILL)
     else:
         command_carrier(home, f"cut {lost}")

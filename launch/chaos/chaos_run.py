@@ -29,7 +29,7 @@ from launch.setup.nested_home import make_nested_home
 from launch.supervisor.interruptible_wait import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import bot_processes, own_processes, service_processes
-from launch.supervisor.supervisor import Supervisor, kill_leftovers
+from launch.supervisor.supervisor import Supervised, Supervisor, kill_leftovers
 from market.decide.settings import Settings
 from session.clock import SystemClock
 from session.session import Session
@@ -125,7 +125,7 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     stopped = stop_event()
     await supervisor.start()
     try:
-        await unless_stopped(_started(supervisor), stopped)
+        await unless_stopped(until_started(supervisor), stopped)
         echo(f"all ready, fault injection begins: http://{session.web_host}:{session.web_port}")
         await unless_stopped(injector.run(schedule), stopped)
         audited = audited_at_rest(session, (supervisor,), injector, partial(_audit, session, injector))
@@ -176,7 +176,8 @@ async def _prepared(session: Session, config: Configuration, settings: Settings,
     return Supervisor(session.home, [*services, *own_processes(session, names, fed=True, bots=BOTS)], echo, session)
 
 
-async def _started(supervisor: Supervisor) -> None:
+async def until_started(supervisor: Supervised) -> None:
+    """Raises CannotStartError where a process does not become ready."""
     try:
         await supervisor.all_ready()
     except LaunchError as error:

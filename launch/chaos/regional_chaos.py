@@ -4,11 +4,9 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from launch.chaos.chaos_run import ChaosOptions, chaos_configuration, empty_home, report
+from launch.chaos.chaos_run import ChaosOptions, chaos_configuration, empty_home, report, until_started
 from launch.chaos.region_run import RunningRegions, chaos_in_regions
-from launch.errors import CannotStartError, LaunchError
 from launch.regions.control_socket import command_carrier
-from launch.regions.region_supervisors import RegionSupervisors
 from launch.sessions.paper import Echo, PaperOptions, paper_settings
 from launch.sessions.regional_paper import regional_session
 from launch.setup.data_dir import check_writable
@@ -40,16 +38,9 @@ async def run_regional_chaos(
         )
         await made.supervisors.start()
         try:
-            await unless_stopped(_started(made.supervisors), stopped)
+            await unless_stopped(until_started(made.supervisors), stopped)
             echo(f"all ready, fault injection begins: http://{made.first.web_host}:{made.first.web_port}")
             run = await unless_stopped(chaos_in_regions(running, options, paper_settings(config), echo), stopped)
         finally:
             await made.supervisors.stop()
     return report(run, options, echo)
-
-
-async def _started(supervisors: RegionSupervisors) -> None:
-    try:
-        await supervisors.all_ready()
-    except LaunchError as error:
-        raise CannotStartError(str(error)) from error
