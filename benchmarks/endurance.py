@@ -23,7 +23,7 @@ import httpx
 import psutil
 
 from benchmarks.full_folder import compare_starts
-from benchmarks.live_path import END_SECONDS, paper, until_ready
+from benchmarks.live_path import END_SECONDS, PERCENTILES, paper, until_ready
 from benchmarks.part_minutes import PartMinute, part_minute
 from benchmarks.session_calls import SessionCalls, session_calls
 from session.simulated_market import MARKETS
@@ -31,6 +31,9 @@ from session.simulated_market import MARKETS
 FIRST_MINUTE = 10
 MEAN_OVER = 5
 """Minutes about a point over which CPU is averaged."""
+
+SUMMED = ("arbitrages", "balanced", "latency_ms", "step_ms")
+"""Of the session's own summary."""
 
 Row = dict[str, Any]
 
@@ -50,10 +53,12 @@ async def endure(market: str, minutes: int, into: Path) -> None:
             await asyncio.to_thread(process.wait, END_SECONDS)
         summary = json.loads((home / "summary.json").read_text())
         with into.open("a") as file:
-            file.write(json.dumps({"arbitrages": summary["arbitrages"], "balanced": summary["balanced"]}) + "\n")
+            file.write(json.dumps({name: summary[name] for name in SUMMED}) + "\n")
     _print(rows)
     ended = ", ".join(f"{count} {state}" for state, count in summary["arbitrages"].items()) or "none"
     print(f"arbitrages: {ended}; ledger {'reconciled' if summary['balanced'] else 'NOT RECONCILED'}")
+    for name, row in {**summary["latency_ms"], **summary["step_ms"]}.items():
+        print(f"{name:34}" + "".join(f"{(row or {}).get(one, float('nan')):9.1f}" for one in PERCENTILES))
 
 
 async def _row(minute: int, parts: dict[str, PartMinute], calls: SessionCalls) -> Row:

@@ -1,8 +1,7 @@
 """Candles of one market, from its public trades."""
 
-from collections import deque
-from collections.abc import Iterable, Iterator, MutableSequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, MutableSequence, Reversible
+from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import takewhile
@@ -10,6 +9,7 @@ from itertools import takewhile
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.matching.order_records import PublicTrade
+from simulators.matching.packed_rows import PackedRows
 
 _MINUTE_SECONDS, _HOUR_SECONDS = 60, 3_600
 _KEPT = 1_500
@@ -96,16 +96,16 @@ MINUTE, _HOUR = Interval(_MINUTE_SECONDS), Interval(_HOUR_SECONDS)
 class Candles:
     """`trades`: the market's newest, oldest first; intervals shorter than a minute reach as far back as they do."""
 
-    def __init__(self, trades: deque[PublicTrade]) -> None:
+    def __init__(self, trades: Reversible[PublicTrade]) -> None:
         self._trades = trades
-        self._minutes: deque[Candle] = deque(maxlen=_KEPT)
-        self._hours: deque[Candle] = deque(maxlen=_KEPT)
+        self._minutes = _KeptCandles(MINUTE)
+        self._hours = _KeptCandles(_HOUR)
 
     def add(self, trade: PublicTrade) -> None:
         """Trades come in order of time."""
         part = Candle.of(trade)
-        extend(self._minutes, MINUTE, part)
-        extend(self._hours, _HOUR, part)
+        self._minutes.add(part)
+        self._hours.add(part)
 
     def at(self, interval: Interval, began: int) -> Candle | None:
         """The candle that began then, None where nothing was traded in it."""
@@ -132,8 +132,40 @@ class Candles:
             return (Candle.of(trade) for trade in reversed(self._trades))
         return reversed(self._source(interval))
 
-    def _source(self, interval: Interval) -> deque[Candle]:
+    def _source(self, interval: Interval) -> "_KeptCandles":
         return self._minutes if interval.seconds % _HOUR_SECONDS else self._hours
+
+
+class _KeptCandles:
+    """The newest of one interval; only the last one may still change."""
+
+    def __init__(self, interval: Interval) -> None:
+        self._interval = interval
+        self._ended = PackedRows(_KEPT - 1, _text_of, _candle_of)
+        self._last: list[Candle] = []
+
+    def add(self, part: Candle) -> None:
+        extend(self._last, self._interval, part)
+        if len(self._last) > 1:
+            self._ended.append(self._last.pop(0))
+
+    def __len__(self) -> int:
+        return len(self._ended) + len(self._last)
+
+    def __reversed__(self) -> Iterator[Candle]:
+        yield from reversed(self._last)
+        yield from reversed(self._ended)
+
+
+def _text_of(candle: Candle) -> str:
+    return " ".join(str(value) for value in astuple(candle))
+
+
+def _candle_of(text: str) -> Candle:
+    began, *amounts, count, first, last = text.split()
+    opened, high, low, close, volume, value, bought, bought_value = map(Decimal, amounts)
+    prices, volumes = (opened, high, low, close), (volume, value, bought, bought_value)
+    return Candle(int(began), *prices, *volumes, int(count), int(first), int(last))
 
 
 def page(candles: list[Candle], since: int, until: int, limit: int) -> list[Candle]:

@@ -19,6 +19,8 @@ from simulators.matching.order_records import RequestRejectedError
 # How far a request's own time may be from the exchange's, seconds.
 _COINBASEEXCHANGE_SKEW = 30
 _BITSTAMP_SKEW = 150
+_FEWEST_NONCES = 1_000
+"""That are kept before old ones are looked for."""
 BITFLYER_SKEW = 60
 _BINANCE_WINDOW_MS = "5000"
 _BINANCE_LONGEST_WINDOW_MS = 60_000
@@ -71,6 +73,7 @@ class BitstampNonces:
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
+        self._most = _FEWEST_NONCES
 
     def check(self, request: SignedRequest, credentials: Credentials, now: int) -> None:
         headers = request.headers
@@ -91,9 +94,11 @@ class BitstampNonces:
         if nonce in self._used:
             raise RequestRejectedError("nonce")
         self._used[nonce] = now
-        if len(self._used) > 20_000:
+        if len(self._used) > self._most:
             oldest = now - 2 * _BITSTAMP_SKEW * MICROSECONDS
             self._used = {used: when for used, when in self._used.items() if when >= oldest}
+            # so that each one is looked at a few times only
+            self._most = max(_FEWEST_NONCES, 2 * len(self._used))
 
 
 def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -> None:
