@@ -128,6 +128,15 @@ class Session:
         same = sum(self._own_entry(other).ccxt == entry.ccxt for other in self.exchanges)
         return replace(entry, at_one_address=max(1, same))
 
+    @property
+    def accounts_at(self) -> dict[str, tuple[str, ...]]:
+        """ccxt's name of an exchange → the names under which the session trades there."""
+        found: dict[str, tuple[str, ...]] = {}
+        for name in self.exchanges:
+            ccxt = self._own_entry(name).ccxt
+            found[ccxt] = (*found.get(ccxt, ()), name)
+        return found
+
     def _own_entry(self, exchange: str) -> ExchangeEntry:
         return self.entries.get(exchange) or ExchangeEntry(exchange)
 

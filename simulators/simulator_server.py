@@ -81,6 +81,8 @@ class ExchangesOptions:
     market: ChosenMarket = field(default_factory=ChosenMarket)
     accounts: int = 1
     """On each exchange."""
+    named_accounts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Exchange → the names of further accounts there, as a session has them."""
     own_ports: Mapping[str, int] = field(default_factory=dict)
     """Exchanges that are served at the root of a port of their own too."""
     tls: SSLContext | None = None
@@ -89,6 +91,10 @@ class ExchangesOptions:
     """Assets whose markets move all the time; the others while a stream of theirs is subscribed."""
     host: str = LOOPBACK
     """The address that all ports listen on."""
+
+    def account_names(self, exchange: str) -> tuple[str, ...]:
+        """All accounts of an exchange, its own name first."""
+        return *account_names(exchange, self.accounts), *self.named_accounts.get(exchange, ())
 
 
 @dataclass(slots=True)
@@ -154,9 +160,7 @@ class SimulatedExchanges:
         Raises KeyError where there is no such exchange, AccountRejectedError where the file of the keys is damaged.
         """
         names, market, seed = options.only or EXCHANGES, options.market, options.seed
-        credentials = ensure_credentials(
-            home, (own for name in EXCHANGES for own in account_names(name, options.accounts))
-        )
+        credentials = ensure_credentials(home, {own: name for name in EXCHANGES for own in options.account_names(name)})
         listings = market.listed({name: listings_of(name) for name in names})
         faults = Faults(clock, listed_symbols(names), seed)
         world = cls({}, market.prices(seed, listings), market, [], clock, faults, options.is_limited)
@@ -164,7 +168,7 @@ class SimulatedExchanges:
             make, wording = _GATEWAYS[name]
             venue = Venue(name, listings[name], wording, SkewedClock(clock, faults.of(name)))
             gateways = []
-            for own in account_names(name, options.accounts):
+            for own in options.account_names(name):
                 journal = Journal(home / options.folder / f"{own}.jsonl")
                 world.journals.append(journal)
                 owner = CUSTOMER if own == name else own

@@ -118,7 +118,7 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     claim_web_port(session.web_host, session.web_port)
     supervisor = await _prepared(session, config, settings, echo)
     bots = [name for name, _, _ in bot_processes(session, BOTS)]
-    schedule = schedule_of(options.seed, options.seconds, session.exchanges, bots)
+    schedule = schedule_of(options.seed, options.seconds, tuple(session.accounts_at), bots)
     announce(schedule, options, echo)
     tuner = SettingsTuner(session, settings)
     injector = FaultInjector(session, supervisor, tuner, echo)

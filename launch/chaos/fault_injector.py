@@ -152,7 +152,7 @@ class FaultInjector:
         fault = injection.fault
         if fault.kind == "latency":
             lasts = int((fault.seconds or 0) * MICROSECONDS) + (fault.milliseconds or 0) * 1_000
-            self._slow.append(Spell(fault.exchange, began, wall_now() + lasts))
+            self._slow += [Spell(name, began, wall_now() + lasts) for name in self.session.accounts_at[fault.exchange]]
 
     def _group_of(self, injection: Kill | Pause) -> int | None:
         if injection.region is not None:

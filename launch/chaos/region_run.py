@@ -40,7 +40,7 @@ async def chaos_in_regions(running: RunningRegions, options: ChaosOptions, setti
     """
     session, parts = running.session, {region: own.names for region, own in running.regions.items()}
     has_links = running.command is not None
-    schedule = region_schedule_of(options.seed, options.seconds, parts, session.exchanges, has_links=has_links)
+    schedule = region_schedule_of(options.seed, options.seconds, parts, tuple(session.accounts_at), has_links=has_links)
     announce(schedule, options, echo)
     tuner, regions = SettingsTuner(session, settings), RegionInjector(running.regions, running.command)
     injector = FaultInjector(session, running.supervisor, tuner, echo, regions)

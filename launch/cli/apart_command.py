@@ -18,7 +18,7 @@ from market.decide.settings import Settings
 from session.logins import Login, Mechanism, Protocol, login_of
 from session.session import Session
 from simulators.simulator_server import EXCHANGES
-from simulators.web.account_keys import account_names, ensure_credentials
+from simulators.web.account_keys import ensure_credentials
 from store.errors import StoreError
 from store.mongo.database_setup import prepare_database
 from store.server.database_users import ensure_users_at
@@ -61,7 +61,7 @@ def make_apart(options: ApartOptions, config: Configuration, echo: Echo) -> int:
         own = own_logins(folder)
         for role in (SUPERVISOR, *ROLES):
             _write_role(folder, role, own, options)
-        ensure_credentials(folder, (name for each in EXCHANGES for name in account_names(each, 1)))
+        ensure_credentials(folder, {name: name for name in EXCHANGES})
         write_atomically(folder / "run.json", session.to_json())
     except AccountRejectedError as error:
         raise CannotStartError(f"{error}.") from error

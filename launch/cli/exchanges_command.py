@@ -108,11 +108,14 @@ def run_session_exchanges(session: Session, home: Path, host: str = LOOPBACK) ->
     options = ExchangesOptions(
         port,
         session.seed,
-        session.exchanges,
+        tuple(session.accounts_at),
         is_limited=session.rate_limits,
         market=market,
         bases=tuple(one for one in session.bases if one not in session.standby_assets),
         host=host,
+        named_accounts={
+            name: tuple(own for own in accounts if own != name) for name, accounts in session.accounts_at.items()
+        },
     )
     detects = detection_seen(session.home, host)
     return run_process(home, "exchanges", lambda ready: run_exchanges(home, options, ready, detects))

@@ -104,8 +104,8 @@ def _check_opt_in(config: Configuration, generic: Collection[str]) -> None:
 
 def _check_simulated(entries: Mapping[str, ExchangeEntry]) -> None:
     for name, entry in entries.items():
-        if name != entry.ccxt:
+        if entry.ccxt not in VERIFIED:
             raise CannotStartError(
-                f'[exchange.{name}] ccxt = "{entry.ccxt}": simulated exchanges have one account each, under their own '
-                f"names."
+                f"[exchange.{name}]: {entry.ccxt} is not simulated, only {', '.join(VERIFIED)} are; for paper trading "
+                f'at its live prices set mode = "public".'
             )

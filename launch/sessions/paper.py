@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exchanges.simulated_markets import simulated_taker_fees, taker_fees
 from launch.config.configuration import Configuration, first_settings
-from launch.config.configured_entries import session_entries
+from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.notice_destinations import configured_destinations
 from launch.config.transfer_config import session_transfers
 from launch.errors import CannotStartError
@@ -251,5 +251,6 @@ def named_markets(names: tuple[str, ...], config: Configuration) -> tuple[Market
 def paper_settings(config: Configuration) -> Settings:
     """The settings of a new data folder. Raises CannotStartError for values out of range."""
     enabled = config.exchanges or tuple(taker_fees())
-    fees = {name: fee for name, fee in simulated_taker_fees().items() if name in (*taker_fees(), *enabled)}
+    simulated = {name: simulated_taker_fees().get(ccxt_id(config, name)) for name in (*taker_fees(), *enabled)}
+    fees = {name: fee for name, fee in simulated.items() if fee is not None}
     return first_settings(config, {"enabled_exchanges": enabled, "taker_fees": fees})

@@ -4,7 +4,7 @@ import base64
 import json
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from uuid import uuid4
 
@@ -19,17 +19,18 @@ def account_names(exchange: str, count: int) -> tuple[str, ...]:
     return exchange, *(f"{exchange}{_ACCOUNT}{number}" for number in range(2, count + 1))
 
 
-def ensure_credentials(home: Path, accounts: Iterable[str]) -> dict[str, Credentials]:
-    """The keys of each account, made where there are none yet; the file is written whole or not at all.
+def ensure_credentials(home: Path, accounts: Mapping[str, str]) -> dict[str, Credentials]:
+    """The keys of each account, made where there are none yet; the file is written whole or not at all. `accounts`:
+    name of the account → its exchange.
 
-    Raises AccountRejectedError where it is damaged.
+    Raises AccountRejectedError where the file is damaged.
     """
-    path, names = credentials_path(home), tuple(accounts)
+    path = credentials_path(home)
     known = _known_keys(path)
-    if not all(name in known for name in names):
-        new_keys = {name: _new_keys(name.partition(_ACCOUNT)[0]) for name in names}
+    if not all(name in known for name in accounts):
+        new_keys = {name: _new_keys(exchange) for name, exchange in accounts.items()}
         write_private(path, json.dumps(new_keys | known, indent=2))
-    return {name: load_credentials(home, name) for name in names}
+    return {name: load_credentials(home, name) for name in accounts}
 
 
 def write_private(path: Path, text: str) -> None:

@@ -1,10 +1,11 @@
 """Simulated exchanges served on a free loopback port, whose prices stand still unless a test steps them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from uuid import uuid4
 
 from aiohttp import web
@@ -65,11 +66,14 @@ async def served(
     *,
     is_limited: bool = False,
     accounts: int = 1,
+    named_accounts: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> AsyncIterator[Served]:
     """`only` some of the exchanges, all where none is named. Without rate limits unless `is_limited`: most tests ask
     more than anybody may."""
     clock = clock or SystemClock()
-    options = ExchangesOptions(0, seed, only, is_limited=is_limited, market=STORM, accounts=accounts)
+    options = ExchangesOptions(
+        0, seed, only, is_limited=is_limited, market=STORM, accounts=accounts, named_accounts=named_accounts
+    )
     world = SimulatedExchanges.open(home, clock, options)
     application, token = world.application(), ensure_token(home)
     application.add_subapp("/admin", admin_application(world.faults, clock, token))

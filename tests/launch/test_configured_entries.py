@@ -10,7 +10,7 @@ from launch.cli.markets_command import MarketsOptions, list_markets
 from launch.config.configuration import Configuration
 from launch.config.configured_entries import session_entries
 from launch.errors import CannotStartError
-from launch.sessions.paper import PaperOptions, named_markets
+from launch.sessions.paper import PaperOptions, named_markets, paper_session, paper_settings
 from launch.sessions.public_paper import check_public, public_session
 from session.exchange_entries import ExchangeEntry
 from session.session import Mode, Session
@@ -35,6 +35,16 @@ def test_one_of_ours_goes_through_ccxt_where_it_is_said() -> None:
 def test_two_accounts_at_one_exchange_have_a_name_each() -> None:
     config = configured(exchange=ACCOUNTS)
     assert session_entries(config, "live") == {"kraken2": ExchangeEntry("kraken")}
+
+
+def test_on_paper_each_name_has_an_account_at_the_simulated_exchange() -> None:
+    second = {"kraken2": {"ccxt": "kraken", "adapter": "generic"}}
+    config = configured(exchanges=["kraken", "kraken2", "bitstamp"], exchange=second)
+    session = paper_session(Path("unused"), PaperOptions(None, None, None, None), config)
+    assert session.accounts_at == {"kraken": ("kraken", "kraken2"), "bitstamp": ("bitstamp",)}
+    assert session.entry_of("kraken2").at_one_address == 2
+    fees = paper_settings(config).taker_fees
+    assert fees["kraken2"] == fees["kraken"]
 
 
 def test_any_other_exchange_goes_through_ccxt() -> None:
@@ -86,11 +96,11 @@ REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
         "live",
         "binance is an exchange itself; choose another name",
     ),
-    "two names of one simulated account": (
-        {"exchange": {"kraken2": {"ccxt": "kraken"}}},
-        "kraken2",
+    "it is not simulated": (
+        {"exchange": {"okx2": {"ccxt": "okx"}}},
+        "okx2",
         "paper",
-        "simulated exchanges have one account each",
+        "[exchange.okx2]: okx is not simulated, only coinbaseexchange, bitstamp",
     ),
 }
 

@@ -66,6 +66,17 @@ async def two_accounts(home: Path, market: Market, *, is_limited: bool = False) 
                 await client.close()
 
 
+async def test_an_account_may_have_a_name_of_its_own(tmp_path: Path) -> None:
+    async with served(tmp_path, only=("kraken",), named_accounts={"kraken": ("kraken2",)}) as outside:
+        config = replace(outside.config("kraken"), credentials=load_credentials(tmp_path, "kraken2"))
+        client = make_exchange(config)
+        try:
+            assert (await client.fetch_balance())["USD"]["total"] > 0
+        finally:
+            await client.close()
+    assert (tmp_path / "exchanges" / "kraken2.jsonl").exists()
+
+
 @pytest.mark.parametrize("market", TRADED, ids=lambda market: market.exchange)
 async def test_orders_are_seen_and_cancelled_by_their_own_account_only(tmp_path: Path, market: Market) -> None:
     async with two_accounts(tmp_path, market) as two:
