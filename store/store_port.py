@@ -86,7 +86,8 @@ class Differences(Protocol):
 
     async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
         """With a leg on `exchange`: those open, and those that ended, for the first time or again, at or after `since`:
-        whatever was sent since then is among their legs. Their history may be left out."""
+        whatever was sent since then is among their legs. Their history and the levels of their quotes may be left
+        out."""
         ...
 
     async def orders_since(self, exchange: str, since: int) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pymongo import DESCENDING
@@ -10,14 +11,15 @@ from market.accounting.differences import RowCorrection, StoredDifference
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Actor
 from store.errors import StoreError
-from store.mongo.mongo_arbitrages import OPEN, read_arbitrages
+from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN
 from store.mongo.mongo_balances import MongoBalances
-from store.server.documents import ARBITRAGES, COMPARISONS, DIFFERENCES, integer_of
+from store.server.documents import ARBITRAGES, COMPARISONS, DIFFERENCES, arbitrage_of, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
 
 _DIFFERENCE = TypeAdapter(StoredDifference)
-WITHOUT_HISTORY: Document = {"history": 0}
-"""Half of each document, which a comparison does not read."""
+SIDES = ("buy", "sell")
+LEGS_ALONE: Document = {"history": 0, **{f"opportunity.{side}.levels": 0 for side in SIDES}}
+"""Without most of each document, which a comparison does not read: a storm has 700 of them in the time it looks at."""
 
 
 class MongoDifferences:
@@ -50,7 +52,9 @@ class MongoDifferences:
             await self._database[COMPARISONS].update_one({"_id": exchange}, {"$max": {"until": until}}, upsert=True)
 
     async def arbitrages_since(self, exchange: str, since: int) -> list[Arbitrage]:
-        return await read_arbitrages(self._database, _at(exchange, since), WITHOUT_HISTORY)
+        with translated_errors():
+            found = self._database[ARBITRAGES].find(_at(exchange, since), LEGS_ALONE).sort(OLDEST_FIRST)
+            return [_without_levels(document) async for document in found]
 
     async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
         fields = ("exchange", "client_order_id", "exchange_order_id")
@@ -74,6 +78,11 @@ class MongoDifferences:
 
     async def correct(self, correction: RowCorrection, by: Actor) -> bool:
         return await self._balances.correct(correction.expected, correction.corrected, by)
+
+
+def _without_levels(document: Mapping[str, Any]) -> Arbitrage:
+    quotes = {side: {**document["opportunity"][side], "levels": ()} for side in SIDES}
+    return arbitrage_of({**document, "opportunity": {**document["opportunity"], **quotes}})
 
 
 def _at(exchange: str, since: int) -> Document:

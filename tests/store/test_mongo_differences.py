@@ -54,12 +54,14 @@ async def test_until_when_an_exchange_was_compared_never_goes_back(store: TradeS
 
 
 async def since(store: TradeStore, exchange: str, moment: int) -> list[Arbitrage]:
-    """Their history may be left out."""
-    return [without_history(one) for one in await store.differences.arbitrages_since(exchange, moment)]
+    """What may be left out of them is."""
+    return [legs_alone(one) for one in await store.differences.arbitrages_since(exchange, moment)]
 
 
-def without_history(arbitrage: Arbitrage) -> Arbitrage:
-    return replace(arbitrage, history=())
+def legs_alone(arbitrage: Arbitrage) -> Arbitrage:
+    seen = arbitrage.opportunity
+    buy, sell = replace(seen.buy, levels=()), replace(seen.sell, levels=())
+    return replace(arbitrage, history=(), opportunity=replace(seen, buy=buy, sell=sell))
 
 
 async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore) -> None:
@@ -68,8 +70,8 @@ async def test_arbitrages_of_an_exchange_open_or_since_a_time(store: TradeStore)
     both = await reserved(store)
     reserved_at = both.legs[0].times["reserved"]
     far = reserved_at + 10**12
-    assert await since(store, "beta", far) == [without_history(both)]
-    assert await since(store, "alpha", far) == [without_history(both)]
+    assert await since(store, "beta", far) == [legs_alone(both)]
+    assert await since(store, "alpha", far) == [legs_alone(both)]
     for role in ("buy", "sell"):
         await finish_leg(
             store, both.arbitrage_id, role, None, lambda one, _settings, _now: replace(one, state="unfilled"), UNFENCED
@@ -95,7 +97,7 @@ async def test_one_that_is_gone_on_with_long_after_it_began_is_among_them(store:
     assert await store.differences.arbitrages_since("alpha", then) == []
     late = await finish_leg(store, "opportunity-1", "buy", filled(buy), close, UNFENCED)
     assert late.state == "closed"
-    assert await since(store, "alpha", then) == [without_history(late)]
+    assert await since(store, "alpha", then) == [legs_alone(late)]
 
 
 async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
