@@ -12,8 +12,8 @@ OPEN: Document = {"state": {"$in": list(OPEN_STATES)}}
 RESUMABLE: Document = {"state": "residual", "reason": {"$in": list(RESUMED)}}
 
 
-async def read_arbitrages(database: Database, wanted: Document, fields: Document | None = None) -> list[Arbitrage]:
-    """Oldest first; `fields`: a projection."""
+async def read_arbitrages(database: Database, wanted: Document) -> list[Arbitrage]:
+    """Oldest first."""
     with translated_errors():
-        found = database[ARBITRAGES].find(wanted, fields).sort(OLDEST_FIRST)
+        found = database[ARBITRAGES].find(wanted).sort(OLDEST_FIRST)
         return [arbitrage_of(document) async for document in found]
