@@ -1,15 +1,15 @@
 """Ticker figures of the last 24 hours of one market."""
 
-from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from market.money import ZERO
 from market.time_units import MICROSECONDS
-from simulators.matching.candles import MINUTE, Candle, extend
+from simulators.matching.candles import MINUTE, Candle, KeptCandles
 from simulators.matching.order_records import PublicTrade
 
 DAY = 24 * 3_600 * MICROSECONDS
+_MINUTES = 24 * 60 + 2
+"""More than a day has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,32 +30,60 @@ class TradedDay:
     """Stored by the minute: trades are dropped minute by minute."""
 
     def __init__(self) -> None:
-        self._minutes: deque[Candle] = deque()
+        self._minutes = KeptCandles(MINUTE, _MINUTES)
+        self._oldest = 0
+        """When the first of them began."""
+        self._ended: Candle | None = None
+        """All of them but the last, as one."""
+        self._minute: Candle | None = None
+        """The last."""
         self._last: PublicTrade | None = None
 
     def add(self, trade: PublicTrade) -> None:
         """Trades come in order of time."""
         self._last = trade
-        extend(self._minutes, MINUTE, Candle.of(trade))
-        self._forget(self._minutes[-1].began - DAY)
+        ended = self._minutes.add(Candle.of(trade))
+        self._minute = next(reversed(self._minutes))
+        if ended is not None:
+            self._ended = _together(self._ended, ended)
+        elif self._ended is None:
+            self._oldest = self._minute.began
+        self._forget(self._minute.began - DAY)
 
     def figures(self, now: int) -> DayFigures | None:
         """None where nothing was traded in the 24 hours before `now` (microseconds)."""
         self._forget(now - DAY)
-        if not self._minutes or self._last is None:
+        if self._minute is None or self._last is None:
             return None
-        volume = sum((minute.volume for minute in self._minutes), ZERO)
-        value = sum((minute.value for minute in self._minutes), ZERO)
+        day = _together(self._ended, self._minute)
         return DayFigures(
-            open=self._minutes[0].open,
-            high=max(minute.high for minute in self._minutes),
-            low=min(minute.low for minute in self._minutes),
-            volume=volume,
-            average=value / volume,
+            open=day.open,
+            high=day.high,
+            low=day.low,
+            volume=day.volume,
+            average=day.average,
             last=self._last,
-            count=sum(minute.count for minute in self._minutes),
+            count=day.count,
         )
 
     def _forget(self, oldest: int) -> None:
-        while self._minutes and self._minutes[0].began < oldest:
-            self._minutes.popleft()
+        if not self._minutes or self._oldest >= oldest:
+            return
+        kept = list(self._minutes)
+        while kept and kept[0].began < oldest:
+            kept.pop(0)
+            self._minutes.pop_oldest()
+        self._minute = kept.pop() if kept else None
+        self._oldest = min((one.began for one in (*kept, self._minute) if one is not None), default=0)
+        self._ended = None
+        for minute in kept:
+            self._ended = _together(self._ended, minute)
+
+
+def _together(before: Candle | None, later: Candle) -> Candle:
+    """A candle of its own."""
+    if before is None:
+        return replace(later)
+    joined = replace(before)
+    joined.join(later)
+    return joined

@@ -98,8 +98,8 @@ class Candles:
 
     def __init__(self, trades: Reversible[PublicTrade]) -> None:
         self._trades = trades
-        self._minutes = _KeptCandles(MINUTE)
-        self._hours = _KeptCandles(_HOUR)
+        self._minutes = KeptCandles(MINUTE)
+        self._hours = KeptCandles(_HOUR)
 
     def add(self, trade: PublicTrade) -> None:
         """Trades come in order of time."""
@@ -132,25 +132,37 @@ class Candles:
             return (Candle.of(trade) for trade in reversed(self._trades))
         return reversed(self._source(interval))
 
-    def _source(self, interval: Interval) -> "_KeptCandles":
+    def _source(self, interval: Interval) -> "KeptCandles":
         return self._minutes if interval.seconds % _HOUR_SECONDS else self._hours
 
 
-class _KeptCandles:
-    """The newest of one interval; only the last one may still change."""
+class KeptCandles:
+    """The newest `most` of one interval, oldest first; only the last one may still change."""
 
-    def __init__(self, interval: Interval) -> None:
+    def __init__(self, interval: Interval, most: int = _KEPT) -> None:
         self._interval = interval
-        self._ended = PackedRows(_KEPT - 1, _text_of, _candle_of)
+        self._ended = PackedRows(most - 1, _text_of, _candle_of)
         self._last: list[Candle] = []
 
-    def add(self, part: Candle) -> None:
+    def add(self, part: Candle) -> Candle | None:
+        """The one that ended with it, if any."""
         extend(self._last, self._interval, part)
-        if len(self._last) > 1:
-            self._ended.append(self._last.pop(0))
+        if len(self._last) == 1:
+            return None
+        ended = self._last.pop(0)
+        self._ended.append(ended)
+        return ended
+
+    def pop_oldest(self) -> Candle:
+        """Raises IndexError where there is none."""
+        return self._ended.pop_oldest() if self._ended else self._last.pop()
 
     def __len__(self) -> int:
         return len(self._ended) + len(self._last)
+
+    def __iter__(self) -> Iterator[Candle]:
+        yield from self._ended
+        yield from self._last
 
     def __reversed__(self) -> Iterator[Candle]:
         yield from reversed(self._last)

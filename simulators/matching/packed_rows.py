@@ -18,6 +18,10 @@ class PackedRows(Generic[Row]):
     def append(self, row: Row) -> None:
         self._texts.append(self._pack(row))
 
+    def pop_oldest(self) -> Row:
+        """Raises IndexError where there is none."""
+        return self._unpack(self._texts.popleft())
+
     def __len__(self) -> int:
         return len(self._texts)
 
