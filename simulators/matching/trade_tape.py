@@ -1,17 +1,46 @@
 """The public trades of one simulated exchange."""
 
-from collections.abc import Callable, Iterable
-from decimal import Decimal
-from functools import partial
+from array import array
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 
 from market.instruments.orders import Side
 from simulators.matching.candles import Candles
+from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade
-from simulators.matching.packed_rows import PackedRows
 from simulators.matching.put_off_steps import MarketValues
 
 KEPT = 1_000
+_SLACK = 250
+"""Trades beyond those kept after which the oldest are dropped."""
+_FIELDS = 4
+
+
+class _NewestTrades:
+    """Of one market, as whole numbers: five exchanges list 253 of them, and a trade as an object takes ten times as
+    much."""
+
+    def __init__(self, listing: Listing) -> None:
+        self._listing = listing
+        self._rows = array("q")
+
+    def append(self, trade: PublicTrade) -> None:
+        ticks, lots = self._listing.ticks(trade.price), self._listing.lots(trade.amount)
+        self._rows.extend((2 * trade.number + (trade.side == "buy"), ticks, lots, trade.traded_at))
+        if len(self._rows) > (KEPT + _SLACK) * _FIELDS:
+            del self._rows[: _SLACK * _FIELDS]
+
+    def __iter__(self) -> Iterator[PublicTrade]:
+        return reversed(list(reversed(self)))
+
+    def __reversed__(self) -> Iterator[PublicTrade]:
+        """Newest first, at most KEPT."""
+        oldest = max(0, len(self._rows) - KEPT * _FIELDS)
+        for place in range(len(self._rows) - _FIELDS, oldest - 1, -_FIELDS):
+            number, ticks, lots, traded_at = self._rows[place : place + _FIELDS]
+            price, amount = self._listing.price(ticks), self._listing.amount(lots)
+            side: Side = "buy" if number % 2 else "sell"
+            yield PublicTrade(number // 2, self._listing.market.symbol, side, price, amount, traded_at)
 
 
 class TradeTape:
@@ -20,9 +49,9 @@ class TradeTape:
     `look` is called before a market's trades are read.
     """
 
-    def __init__(self, symbols: Iterable[str], look: Callable[[str], None]) -> None:
+    def __init__(self, listings: Mapping[str, Listing], look: Callable[[str], None]) -> None:
         self._look = look
-        self._kept = {symbol: PackedRows(KEPT, _text_of, partial(_trade_of, symbol)) for symbol in symbols}
+        self._kept = {symbol: _NewestTrades(listing) for symbol, listing in listings.items()}
         self._unpublished: dict[str, list[PublicTrade]] = {symbol: [] for symbol in self._kept}
         self._candles = {symbol: Candles(trades) for symbol, trades in self._kept.items()}
         self.candles = MarketValues(self._candles, look)
@@ -43,13 +72,3 @@ class TradeTape:
         trades = self._unpublished[symbol]
         self._unpublished[symbol] = []
         return trades
-
-
-def _text_of(trade: PublicTrade) -> str:
-    return f"{trade.number} {trade.side} {trade.price} {trade.amount} {trade.traded_at}"
-
-
-def _trade_of(symbol: str, text: str) -> PublicTrade:
-    number, side, price, amount, traded_at = text.split()
-    taker: Side = "buy" if side == "buy" else "sell"
-    return PublicTrade(int(number), symbol, taker, Decimal(price), Decimal(amount), int(traded_at))
