@@ -19,7 +19,8 @@ from cep.language.app_tree import (
 )
 from cep.language.expression_tree import Attribute, Expression, Operation, Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.patterns import Part, Passes, PatternPlan, StepPlan
+from cep.parts.pattern_stages import Part, Passes
+from cep.parts.patterns import PatternPlan, StepPlan
 from cep.parts.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
 
 
@@ -96,8 +97,7 @@ def pattern_plan(
     compiler.add_all(read.steps)
     steps = tuple(compiler.steps)
     scope = PatternScope(compiler.places)
-    starts_always = any(0 in step.restarts for step in steps)
-    return PatternPlan(read.kind, steps, len(compiler.places), read.within, starts_always), scope
+    return PatternPlan(read.kind, steps, len(compiler.places), read.within), scope
 
 
 @dataclass(slots=True)
