@@ -263,11 +263,7 @@ class CountedStage(Stage):
 
     def add(self, match: PartialMatch) -> None:
         super().add(match)
-        if self._least == 0 and not match.places[self.part.place]:
-            self._has_enough(match)
-
-    def _has_enough(self, match: PartialMatch) -> None:
-        if self.next is not None or not self.is_start:
+        if self._least == 0 and not match.places[self.part.place] and not (self.is_start and self.next is None):
             self.complete(match)
 
     def let_arrive(self) -> None:
@@ -297,7 +293,7 @@ class CountedStage(Stage):
                 self.add(match)
             return
         if count == self._least:
-            self._has_enough(match)
+            self.complete(match)
         if count != self._most and not (count == self._least and self.next is None):
             self.pending.append(match)
 
