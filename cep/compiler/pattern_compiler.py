@@ -95,9 +95,16 @@ def pattern_plan(
     """Raises AppTextError, AppUnsupportedError."""
     compiler = _Steps(sources, environment)
     compiler.add_all(read.steps)
-    steps = tuple(compiler.steps)
+    steps = _with_absence_in_every(compiler.steps) if read.kind == "sequence" else tuple(compiler.steps)
     scope = PatternScope(compiler.places)
     return PatternPlan(read.kind, steps, len(compiler.places), read.within), scope
+
+
+def _with_absence_in_every(steps: Sequence[StepPlan]) -> tuple[StepPlan, ...]:
+    """In `every a, not b for …, c` Siddhi's `every` is around the absence too: other rows do not break it."""
+    if len(steps) != 3 or steps[0].restarts != (0,) or not (steps[1].parts[0].is_absent and len(steps[1].parts) == 1):
+        return tuple(steps)
+    return replace(steps[0], restarts=()), replace(steps[1], restarts=(0,)), steps[2]
 
 
 @dataclass(slots=True)

@@ -79,6 +79,11 @@ class Pattern(Stateful):
         self._has_limit = plan.within is not None
         self._stages, self._steps = _linked(plan, shared)
         self._shared_streams = plan.shared
+        # of several steps under one `every` a row moves the first alone, as in Siddhi
+        inside = {
+            one for last, step in enumerate(plan.steps) for first in step.restarts for one in range(first + 1, last + 1)
+        }
+        self._moved = [step for number, step in enumerate(self._steps) if number not in inside]
         context.keep(self, self._on_time)
         for stage in self._stages:
             stage.start()
@@ -128,9 +133,9 @@ class Pattern(Stateful):
                 stage.expire(at)
 
     def _move_on(self) -> None:
-        for step in reversed(self._steps):
+        for step in reversed(self._moved):
             step[0].reset()
-        for step in self._steps:
+        for step in self._moved:
             step[0].let_arrive()
 
     def _finish(self, match: PartialMatch) -> None:

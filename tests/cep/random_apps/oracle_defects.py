@@ -49,6 +49,21 @@ def _hangs_in_a_delay(case: RandomCase, found: Sequence[str]) -> bool:
     return list(found) == [HANGS] and "window.delay" in case.app
 
 
+AGGREGATED = r"\b(sum|avg|count|stdDev|distinctCount|and|or|min|max|minForever|maxForever|unionSet)\("
+SNAPSHOT = r"\n(group by [^\n]*\n)?(having [^\n]*\n)?output snapshot"
+NOT_AND = re.compile(r"not (Ticks|Deals)(\[[^\n]*?\])?( for [\w ]+?)? and e\d=")
+
+
+def _cut_off(case: RandomCase, _: Sequence[str]) -> bool:
+    found = [one for line in case.app.split("\n") if line.startswith("from ") for one in NOT_AND.finditer(line)]
+    return any(len(re.findall(rf"(=|not ){one[1]}\b", one.string)) > 1 for one in found)
+
+
+def _null_in_a_snapshot(case: RandomCase, _: Sequence[str]) -> bool:
+    has_nulls = any(None in values for _, _, values in case.events) or " outer join " in case.app
+    return has_nulls and "output snapshot" in case.app
+
+
 def _nulls_in_a_join(case: RandomCase, _: Sequence[str]) -> bool:
     has_nulls = any(None in values for _, _, values in case.events)
     return has_nulls and " join " in case.app
@@ -86,6 +101,24 @@ DEFECTS = (
     OracleDefect(
         "ifThenElse() of truths is false where the chosen one is null",
         written(r"ifThenElse\([^\n]*, (live|not live|instanceOf)"),
+    ),
+    OracleDefect(
+        "a snapshot of a window with two aggregated columns and more compares these too, so what leaves is not found, "
+        "or looks for a column behind the last, and the row is lost",
+        written(rf"select [^\n]*{AGGREGATED}[^\n]*{AGGREGATED}[^\n]*{SNAPSHOT}"),
+    ),
+    OracleDefect("a snapshot fails where it compares a null, and the row is lost to all", _null_in_a_snapshot),
+    OracleDefect(
+        "matches that are still to be given are cut off where a `not … and` looks at the row that completed them",
+        _cut_off,
+    ),
+    OracleDefect(
+        "a pattern that is `a and b` alone loses a match where the row of `a` comes last",
+        written(r"from (every )?e1=\w+(\[[^\n]*?\])? and e2=\w+(\[[^\n]*\])?( within [^\n]*)?\nselect"),
+    ),
+    OracleDefect(
+        "an absence at the start does not hear a row while nothing waits, and is over too early",
+        written(r"from not \w+[^\n]* for \d"),
     ),
     OracleDefect("a row that was updated is found through its index twice", written(r"@Index[\s\S]* update Held")),
     OracleDefect("a window `delay` that is given several rows at once never ends", _hangs_in_a_delay),
