@@ -139,7 +139,9 @@ class AbsentLogicalStage(LogicalStage):
     def __init__(self, shared: Shared, part: Part, number: int, *, is_start: bool, operator: Literal["and", "or"]):
         super().__init__(shared, part, number, is_start=is_start, operator=operator)
         self._wait = part.wait
-        self._is_active, self._last = True, 0
+        self._is_active = True
+        self._last: int | None = None
+        """When the row came that must not."""
 
     def state(self) -> Any:
         return super().state(), self._is_active, self._last
@@ -178,15 +180,15 @@ class AbsentLogicalStage(LogicalStage):
         if not self._is_active or self._wait is None:
             return
         has_gone_on = False
-        if due >= self._last + self._wait:
+        if due >= (self._last or 0) + self._wait:
             self._made_ready()
             quiet = self._quiet(due, self._wait)
             for match in quiet:
                 match.at = due
                 self._over(match)
-            has_gone_on, self._last = bool(quiet), 0
+            has_gone_on, self._last = bool(quiet), None
         if self.restarts or (self.is_start and not has_gone_on):
-            self._wake_after(self._last or self.shared.context.now)
+            self._wake_after(self.shared.context.now if self._last is None else self._last)
 
     def _made_ready(self) -> None:
         if self.shared.is_sequence and self.is_start and not self.arriving and not self.pending:
@@ -252,14 +254,14 @@ class AbsentLogicalStage(LogicalStage):
 
     def lets_go(self, match: PartialMatch) -> bool:
         is_there = bool(match.places[self.part.place])
-        if self.shared.is_sequence and not self.restarts and self._last > 0:
+        if self.shared.is_sequence and not self.restarts and self._last is not None:
             return False
         if self._wait is not None:
             return is_there
         if not self.restarts:
             return not is_there
-        if self._last > 0:
-            self._last = 0
+        if self._last is not None:
+            self._last = None
             self.begin()
             return False
         return True

@@ -118,9 +118,9 @@ class Pattern(Stateful):
             self._expire(at)
         if self._is_sequence:
             self._move_on()
-        else:
-            for stage in own:
-                stage.let_arrive()
+        for stage in own:
+            # in a sequence what is inside `every` and was not moved hears its own stream all the same
+            stage.let_arrive()
         for stage in offered:
             if stage.pending or stage.hears_all:
                 stage.take(at, row)
