@@ -123,17 +123,8 @@ DEFECTS = (
     OracleDefect("a row that was updated is found through its index twice", written(r"@Index[\s\S]* update Held")),
     OracleDefect("a window `delay` that is given several rows at once never ends", _hangs_in_a_delay),
     OracleDefect(
-        "a sequence of one stream with a count of two never matches",
+        "in a sequence a step of two rows never matches, as every row clears what waits for the second",
         written(SEQUENCE.replace(", (e", "<2>[^\\n]*, (e") + "|" + SEQUENCE + r"<2>"),
-        is_understood=False,
-    ),
-    OracleDefect(
-        "a sequence with `and` or `or`, where matches are missed or found twice",
-        written(SEQUENCE + r" (and|or) e\d="),
-        is_understood=False,
-    ),
-    OracleDefect(
-        "a sequence under `every` that begins with a count", written(r"from every e1=[^\n,]*[>+],"), is_understood=False
     ),
     OracleDefect(
         "a snapshot of groups of which `having` leaves out what leaves",
@@ -142,16 +133,6 @@ DEFECTS = (
     ),
     OracleDefect("a join of rows with nulls loses rows", _nulls_in_a_join, is_understood=False),
 )
-
-NOT_UNDERSTOOD = frozenset(
-    {
-        *("filter/20261128/500", "named/20261128/1233", "named/20261128/3290", "rate/20261128/3491"),
-        *("join/20261128/245", "join/20261128/1791", "join/20261128/1850", "join/20261128/2057"),
-        *("pattern/20261128/1736", "pattern/20261128/1964", "pattern/20261128/3554", "pattern/20261128/3585"),
-        *("pattern/20261128/3915", "filter/20261128/3605", "rate/20261128/3896"),
-    }
-)
-"""Different apps of the seed that the test takes, looked at without finding out which of both is right."""
 
 
 def reason_for(case: RandomCase, found: Sequence[str]) -> OracleDefect | None:
