@@ -186,6 +186,7 @@ class AbsentLogicalStage(LogicalStage):
             for match in quiet:
                 match.at = due
                 self._over(match)
+            self.partner.forget(set(quiet))
             has_gone_on, self._last = bool(quiet), None
         if self.restarts or (self.is_start and not has_gone_on):
             self._wake_after(self.shared.context.now if self._last is None else self._last)

@@ -342,10 +342,20 @@ class LogicalStage(Stage):
         passed = self._passing(at, row)
         if self.shared.is_sequence:
             self.pending = []
+        gone = set[PartialMatch]()
         for match in passed:
             match.places[self.part.place] = [(at, row)]
             if self.is_or or self.partner.lets_go(match):
                 self.go_on(match, at)
+                gone.add(match)
+        self.partner.forget(gone)
+
+    def forget(self, gone: set[PartialMatch]) -> None:
+        """What went on by the other part. Siddhi leaves it here until this part's next row, or until `within` is over,
+        which may be never; nothing comes of it in a pattern without `within`."""
+        if gone and not self.shared.is_sequence and self.shared.within == math.inf:
+            self.pending = [match for match in self.pending if match not in gone]
+            self.arriving = [match for match in self.arriving if match not in gone]
 
     def lets_go(self, match: PartialMatch) -> bool:
         """Whether this part has what a match needs of it, so that the other part's row completes the step."""

@@ -66,6 +66,19 @@ def test_matches_are_moved_as_siddhi_moves_them(
     assert [at for at, _ in found] == expected
 
 
+@pytest.mark.parametrize(
+    "pattern",
+    ["every not A and b=B", "every a=A or b=B", "every not A for 1 sec or b=C", "every a=A and b=B", "every b=B<1:2>"],
+)
+def test_what_was_found_is_not_kept(pattern: str) -> None:
+    streams = "define stream A (n int); define stream B (n int); define stream C (n int); "
+    limits = "@App:limits(partial.matches = '20') "
+    engine = StreamEngine(parse_app(f"{limits}{streams}from {pattern} select 'found' as what insert into Out;"))
+    for place in range(100):
+        engine.send("B", 1000 * place, (place,))
+        engine.check_limits()
+
+
 def test_all_of_a_pattern_is_what_its_steps_have() -> None:
     streams = "define stream A (n int, s string); define stream B (m int); "
     rows: Log = [("A", 0, (1, "x")), ("B", 10, (2,)), ("A", 20, (3, "y"))]
