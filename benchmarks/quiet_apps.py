@@ -32,18 +32,22 @@ from session.session import Session
 from streams.topic_admin import ensure_topics
 
 TEXTS = (
+    # an exchange without prices
     "partition with (exchange of quotes) begin "
-    "from not quotes for {} sec select 'silent' as what insert into Silent; end;",
-    "from quotes#window.time(5 sec) select exchange, base, avg((ask - bid) / bid * 10000.0) as bps, count() as n "
-    "group by exchange, base insert into Means; "
-    "from Means[n > 5 and bps > {}.0] select exchange, base, bps output last every 50 events insert into Wide;",
-    "partition with (exchange of quotes) begin from every a = quotes -> b = quotes"
-    "[symbol == a.symbol and bid > a.bid * (1.0 + {} / 100.0)] "
-    "within 1 sec select a.exchange as exchange, a.bid as before, b.bid as after insert into Jumps; end;",
-    "from opportunities[net_bps > {}.0] select opportunity_id, net_bps insert into Large;",
+    "from every last = quotes -> not quotes for {} sec select last.exchange as exchange insert into Silent; end;",
+    # a spread that is hardly ever so wide
+    "from quotes[ask > bid * (1.0 + {} / 100.0)] select exchange, symbol, bid, ask insert into Wide;",
+    # a price that is hardly ever reached, and falls again
+    "from every a = quotes[base == 'BTC' and bid > {}000000.0] -> b = quotes[symbol == a.symbol and bid < a.bid] "
+    "within 1 min select a.exchange as exchange, a.bid as before, b.bid as after insert into Peaks;",
+    # means of the hour
+    "from quotes select exchange, base, avg((ask - bid) / bid * 10000.0) as bps, count() as n "
+    "group by exchange, base output last every {} hours insert into Hourly;",
+    "from opportunities[net_bps > {}00.0] select opportunity_id, net_bps insert into Large;",
     "from health[batch_ms > {}000] select query, batch_ms insert into Slow;",
 )
-"""Each with a number of its own, so that no two apps are one."""
+"""Quiet apps as people have them: filters that hardly ever pass, absence, means of an hour, what goes wrong. Each with
+a number of its own, so that no two apps are one."""
 READY = "Ctrl-C ends them all"
 MEGABYTE = 1024**2
 ROLE = "apps"

@@ -15,7 +15,7 @@ from cep.compiler.window_arguments import MakeWindow
 from cep.compiler.window_plans import check_cron, window_plan
 from cep.functions.operator_terms import OperatorTerms
 from cep.functions.own_functions import OwnFunctions
-from cep.language.app_ends import KINDS
+from cep.language.app_ends import KINDS, error_action, has_sink
 from cep.language.app_tree import (
     AggregationDefinition,
     App,
@@ -33,12 +33,16 @@ from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.app_context import PartContext
 from cep.parts.app_limits import AppLimits
+from cep.parts.calendar import CronTimes
 from cep.parts.chunks import Kind, Receiver
-from cep.parts.cron_times import CronTimes
 from cep.parts.scope import Columns, Environment, RowScope, TypedColumn, check_fits, columns_of
 from cep.parts.tables import Table
 from cep.parts.triggers import CronTrigger, PeriodicTrigger, StartTrigger, Trigger
 
+ERROR = "_error"
+"""The column of a stream of errors that says why."""
+ACTIONS = "there are log and stream, and wait where the stream has a sink"
+STORED_ERRORS = "write action = 'stream', and insert the rows of the stream behind `!` into a stored table"
 TRIGGER_COLUMNS = (TypedColumn("triggered_time", "long"),)
 MakeTrigger = Callable[[PartContext, Receiver], Trigger]
 
@@ -168,14 +172,28 @@ def _add_fault_action(plan: AppPlan, definition: StreamDefinition) -> None:
         if annotation.name.lower() != "onerror":
             problem = f"{definition.name}: @{annotation.name} of a stream is not supported yet"
             raise AppUnsupportedError(annotation.at, problem)
-        action = next((item.value.lower() for item in annotation.items if item.key == "action"), "log")
-        if action not in ("log", "stream"):
-            raise AppUnsupportedError(
-                annotation.at, f"@OnError(action = {action!r}) is not supported: there are log and stream"
-            )
-        plan.faults[definition.name] = action == "stream"
-        if action == "stream":
-            plan.streams[f"!{definition.name}"] = (*plan.streams[definition.name], TypedColumn("_error", "string"))
+    said = error_action(definition)
+    if said is None:
+        return
+    at, action = said
+    if action not in ("log", "stream", "wait") or (action == "wait" and not has_sink(definition)):
+        raise AppUnsupportedError(at, f"@OnError(action = {action!r}) is not supported: {_why_no_action(action)}")
+    if action == "wait":
+        # its sink's: a row that cannot be computed now never can
+        return
+    plan.faults[definition.name] = action == "stream"
+    if action == "stream":
+        plan.streams[f"!{definition.name}"] = (*plan.streams[definition.name], TypedColumn(ERROR, "string"))
+
+
+def _why_no_action(action: str) -> str:
+    match action:
+        case "wait":
+            return "the stream has no sink that could wait, and a row that cannot be computed now never can; " + ACTIONS
+        case "store":
+            return "nothing here would read an error store; " + STORED_ERRORS
+        case _:
+            return ACTIONS
 
 
 def _trigger(definition: TriggerDefinition) -> MakeTrigger:

@@ -2,19 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import cast
 
-from cep.compiler.expression_code import ExpressionCompiler, function_of
+from cep.compiler.expression_code import ExpressionCompiler, NestedTooDeepError, function_of
 from cep.compiler.window_arguments import MakeWindow, WindowArguments
 from cep.language.app_parser import parse_expression
 from cep.language.expression_tree import Attribute, FunctionCall
-from cep.language.language_errors import AppTextError
+from cep.language.language_errors import AppTextError, AppUnsupportedError
 from cep.parts.aggregators import AGGREGATORS, AggregatorKind
-from cep.parts.expression_windows import ExpressionBatchWindow, ExpressionWindow, HeldCondition, Holds
+from cep.parts.expression_windows import Condition, ExpressionBatchWindow, ExpressionWindow, HeldCondition, Holds
 from cep.parts.scope import Code, RowScope
 
 ENDS = ("first", "last")
+KEPT_TEXTS = 64
+"""Conditions of events that are kept compiled."""
+LONGEST_TEXT = 1_000
 
 
 @dataclass(slots=True)
@@ -54,16 +57,39 @@ def expression_window(given: WindowArguments) -> MakeWindow:
 def expression_batch_window(given: WindowArguments) -> MakeWindow:
     given.counted(1, 3)
     make, includes, streams = _condition(given), given.truth(1), given.truth(2)
+    if streams and isinstance(given.call.arguments[0], Attribute):
+        problem = "where events pass on as they come, the condition is one text in quotes"
+        raise AppUnsupportedError(given.call.arguments[0].at, problem)
     return lambda context, emit: ExpressionBatchWindow(context, emit, make(), includes=includes, streams=streams)
 
 
 def _condition(given: WindowArguments) -> Callable[[], HeldCondition]:
-    """Raises AppTextError where the text is no condition."""
-    at, scope = given.call.arguments[0].at, HeldScope(given.scope)
+    """Of a text in quotes, or of an attribute with one in each event. Raises AppTextError where it is no condition."""
+    argument = given.call.arguments[0]
+    if isinstance(argument, Attribute):
+        if given.attribute(0).type != "string":
+            raise AppTextError(argument.at, "the condition is a text")
+        made = lru_cache(KEPT_TEXTS)(partial(_of_event, given))
+        return partial(HeldCondition, None, (), len(given.scope.columns), given.key(argument), made)
     try:
-        node = parse_expression(given.text(0))
-        source = ExpressionCompiler(scope, scope.called).condition_of(node)
+        holds, kinds = _compiled(given, given.text(0))
     except AppTextError as error:
-        raise AppTextError(at, f"in this text, {error}") from error
+        raise AppTextError(argument.at, f"in this text, {error}") from error
+    return partial(HeldCondition, holds, kinds, len(given.scope.columns))
+
+
+def _compiled(given: WindowArguments, text: str) -> Condition:
+    scope = HeldScope(given.scope)
+    source = ExpressionCompiler(scope, scope.called).condition_of(parse_expression(text))
     holds = cast(Holds, function_of(source, "row, at, first, last, moved", given.environment))
-    return partial(HeldCondition, holds, tuple(scope.kinds), len(given.scope.columns))
+    return holds, tuple(scope.kinds)
+
+
+def _of_event(given: WindowArguments, text: object) -> Condition:
+    """Raises ValueError: the event cannot be computed."""
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT:
+        raise ValueError(f"a condition is a text of at most {LONGEST_TEXT} characters")
+    try:
+        return _compiled(given, text)
+    except (AppTextError, NestedTooDeepError) as error:
+        raise ValueError(f"the condition {text!r}: {error}") from error

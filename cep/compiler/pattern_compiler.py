@@ -19,7 +19,8 @@ from cep.language.app_tree import (
 )
 from cep.language.expression_tree import Attribute, Expression, Operation, Place
 from cep.language.language_errors import AppTextError, AppUnsupportedError
-from cep.parts.patterns import Part, Passes, PatternPlan, StepPlan
+from cep.parts.pattern_stages import Part, Passes
+from cep.parts.patterns import PatternPlan, StepPlan
 from cep.parts.scope import Code, Columns, Environment, RowScope, TypedColumn, unknown
 
 
@@ -94,10 +95,16 @@ def pattern_plan(
     """Raises AppTextError, AppUnsupportedError."""
     compiler = _Steps(sources, environment)
     compiler.add_all(read.steps)
-    steps = tuple(compiler.steps)
+    steps = _with_absence_in_every(compiler.steps) if read.kind == "sequence" else tuple(compiler.steps)
     scope = PatternScope(compiler.places)
-    starts_always = any(0 in step.restarts for step in steps)
-    return PatternPlan(read.kind, steps, len(compiler.places), read.within, starts_always), scope
+    return PatternPlan(read.kind, steps, len(compiler.places), read.within), scope
+
+
+def _with_absence_in_every(steps: Sequence[StepPlan]) -> tuple[StepPlan, ...]:
+    """In `every a, not b for …, c` Siddhi's `every` is around the absence too: other rows do not break it."""
+    if len(steps) != 3 or steps[0].restarts != (0,) or not (steps[1].parts[0].is_absent and len(steps[1].parts) == 1):
+        return tuple(steps)
+    return replace(steps[0], restarts=()), replace(steps[1], restarts=(0,)), steps[2]
 
 
 @dataclass(slots=True)

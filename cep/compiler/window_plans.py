@@ -16,8 +16,8 @@ from cep.parts.batch_windows import (
     StreamedLengthBatchWindow,
     TimeBatchWindow,
 )
+from cep.parts.calendar import CronTimes
 from cep.parts.chunks import Receiver
-from cep.parts.cron_times import CronTimes
 from cep.parts.external_batches import ExternalTimeBatchWindow
 from cep.parts.frequent_windows import FrequentWindow, LossyFrequentWindow
 from cep.parts.scope import Environment, RowScope, unknown

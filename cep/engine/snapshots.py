@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-FORMAT = b"arbitrage app snapshot 3\n"
+FORMAT = b"arbitrage app snapshot 4\n"
 DIGEST_BYTES = 32
 _ALLOWED: Mapping[str, frozenset[str]] = {
     "builtins": frozenset(("set", "frozenset")),
@@ -19,7 +19,7 @@ _ALLOWED: Mapping[str, frozenset[str]] = {
     "decimal": frozenset(("Decimal",)),
     "cep.parts.chunks": frozenset(("Kind",)),
     "cep.parts.session_window": frozenset(("EventSession",)),
-    "cep.parts.patterns": frozenset(("PartialMatch",)),
+    "cep.parts.pattern_stages": frozenset(("PartialMatch",)),
     "cep.engine.snapshots": frozenset(("Snapshot",)),
 }
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from cep.hosts.end_options import EndOptions, refused
 from cep.hosts.kafka_ends import KafkaSink, KafkaSource, kafka_sink, kafka_source, topic_name
-from cep.language.app_ends import KINDS, AppEnd, app_ends
+from cep.language.app_ends import KINDS, AppEnd, app_ends, error_action
 from cep.language.app_tree import App, StreamDefinition, TableDefinition
 from cep.language.expression_tree import Place, ValueType
 from cep.language.language_errors import AppUnsupportedError
@@ -57,6 +57,8 @@ class CallSink:
     timeout_seconds: float
     retries: bool
     in_flight: int
+    of_errors: tuple[str, ...] = ()
+    """The stream's columns, where the row of a request without an answer goes on in its stream of errors."""
 
     @property
     def origin(self) -> str:
@@ -210,7 +212,7 @@ def _outside(end: AppEnd, definitions: Mapping[str, StreamDefinition | TableDefi
                 raise refused(end, f"stream = {options.text('stream', '')!r}: {problem}")
             return NamedSink(end.name)
         case "sink", "http-call":
-            return _call_sink(end)
+            return _call_sink(end, definition)
         case "source", "http-call-response":
             return _response_source(end, columns)
         case "store", "" | "c8db" | "database" | "mongodb":
@@ -230,7 +232,7 @@ def _kafka_end(end: AppEnd, columns: tuple[tuple[str, ValueType], ...]) -> Kafka
             raise AppUnsupportedError(end.at, f"not supported: {problem}")
 
 
-def _call_sink(end: AppEnd) -> CallSink:
+def _call_sink(end: AppEnd, definition: StreamDefinition | TableDefinition) -> CallSink:
     known = ("publisher.url", "method", "headers", "sink.id", "map.type", "connection.timeout", "socket.idle.timeout")
     options = EndOptions(end, *known, "on.error", "max.pool.active.connections")
     url, method = options.required("publisher.url"), options.text("method", "POST").upper()
@@ -242,9 +244,7 @@ def _call_sink(end: AppEnd) -> CallSink:
         raise refused(end, f"publisher.url = {url!r}: write the path without . and .., \\ and %2e, %2f, %5c and %25")
     if method not in METHODS:
         raise refused(end, f"method = {method!r}: there are {', '.join(METHODS)}")
-    on_error = options.text("on.error", "log").lower()
-    if on_error not in ("log", "wait"):
-        raise refused(end, f"on.error = {on_error!r}: there are log and wait")
+    on_error = _on_error(end, options, definition)
     idle = options.number("socket.idle.timeout", 6_000, int(MOST_SECONDS * 1_000))
     return CallSink(
         end.at,
@@ -256,7 +256,27 @@ def _call_sink(end: AppEnd) -> CallSink:
         options.number("connection.timeout", idle, int(MOST_SECONDS * 1_000)) / 1_000,
         on_error == "wait",
         options.number("max.pool.active.connections", 4, MOST_IN_FLIGHT),
+        _of_errors(end, definition) if on_error == "stream" else (),
     )
+
+
+def _on_error(end: AppEnd, options: EndOptions, definition: StreamDefinition | TableDefinition) -> str:
+    """What becomes of a request without an answer: what the sink says, else what `@OnError` of its stream does."""
+    said = error_action(definition) if isinstance(definition, StreamDefinition) else None
+    of_stream = "log" if said is None else said[1]
+    on_error = options.text("on.error", of_stream).lower()
+    if on_error not in ("log", "wait", "stream"):
+        raise refused(end, f"on.error = {on_error!r}: there are log, wait and stream")
+    if on_error == "stream" and of_stream != "stream":
+        raise refused(end, "on.error = 'stream': the stream has no stream of errors; add @OnError(action = 'stream')")
+    return on_error
+
+
+def _of_errors(end: AppEnd, definition: StreamDefinition | TableDefinition) -> tuple[str, ...]:
+    odd = next((one.name for one in definition.columns if one.type in ("decimal", "object")), None)
+    if odd is not None:
+        raise refused(end, f"{odd!r}: a stream of errors of requests has string, bool, int, long, float and double")
+    return tuple(one.name for one in definition.columns)
 
 
 def _headers(end: AppEnd, text: str) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import orjson
 
 from cep.hosts.app_outside import AppOutside, CallSink
-from cep.hosts.http_caller import HttpAnswer, HttpCaller
+from cep.hosts.http_caller import HttpAnswer, HttpCaller, NoAnswer
 from cep.hosts.input_log import CALLS, InputPlace, SourceRow
 from cep.hosts.response_rows import response_rows
 from session.clock import wall_now
@@ -193,7 +193,7 @@ class CallSource:
     async def _answer(self, request: CallRequest, of_sink: _SinkRequests) -> tuple[AnsweredRows, int]:
         """Rows at once: a body may be far longer than what is taken of it."""
         answer = await self._caller.answer(request.sink, request.values, partial(self._is_fresh, request.time))
-        rows = [] if answer is None else list(self._rows(request, answer))
+        rows = list(_of_errors(request, answer) if isinstance(answer, NoAnswer) else self._rows(request, answer))
         size = len(orjson.dumps(rows))
         if size > MOST_ROW_BYTES:
             log.warning("response left out: too much for one row", extra={"sink": request.sink.id, "bytes": size})
@@ -242,6 +242,13 @@ class CallSource:
                     log.warning("response is none of the stream", extra={"stream": source.stream, "reason": str(error)})
         if not is_taken:
             log.warning("no source takes the status", extra={"sink": sink.id, "status": answer.status})
+
+
+def _of_errors(request: CallRequest, answer: NoAnswer) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """The request's row in its stream of errors, where the app has one."""
+    if request.sink.of_errors:
+        values = (request.values.get(name) for name in request.sink.of_errors)
+        yield f"!{request.sink.stream}", (*values, answer.reason)
 
 
 def _name(sink: CallSink) -> str:

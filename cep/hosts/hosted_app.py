@@ -185,15 +185,20 @@ class HostedApp:
         if self._engine is not None:
             self._engine.check_limits()
 
-    def take(self, offset: int, written_at: int, row: Mapping[str, Any]) -> list[AppRow]:
+    def take(
+        self, offset: int, written_at: int, row: Mapping[str, Any], read: dict[str, Row | None] | None = None
+    ) -> list[AppRow]:
         """A row of the log, written at `written_at` (microseconds UTC). A row that is none of the log's is left out and
-        moves no clock.
+        moves no clock. `read`: what the row is in each stream of the product, as far as other apps have read it; each
+        stream is read once for all of them.
 
         Raises AppFailedError.
         """
         self.position = offset + 1
         try:
-            at, rows = self._merged(row) if self._is_merged else self._plain(row, written_at)
+            at, rows = (
+                self._merged(row) if self._is_merged else self._plain(row, written_at, {} if read is None else read)
+            )
         except (ValueError, TypeError, AttributeError, KeyError):
             return []
         engine = self._engine or self._begun(at)
@@ -254,15 +259,24 @@ class HostedApp:
                 exchange, _, symbol = source.partition(":")
                 self._unrepeated.last[exchange, symbol] = sequence
 
-    def _plain(self, row: Mapping[str, Any], written_at: int) -> tuple[int, list[tuple[str, Row]]]:
+    def _plain(
+        self, row: Mapping[str, Any], written_at: int, read: dict[str, Row | None]
+    ) -> tuple[int, list[tuple[str, Row]]]:
         """Its time in milliseconds, and what it is in each stream. Raises ValueError where the row came again."""
         if self._unrepeated is not None:
             source, sequence = market_of(row), row.get("sequence")
             if not self._unrepeated.counts(source, sequence):
                 raise ValueError(f"row {sequence} of {source} was there before")
         at = time_of(self._topic, row, written_at) // 1_000
-        found = [(stream.name, stream.row_of(row)) for stream in self._streams]
-        return at, [(name, values) for name, values in found if values is not None]
+        rows = list[tuple[str, Row]]()
+        for stream in self._streams:
+            name = stream.name
+            if name not in read:
+                read[name] = stream.row_of(row)
+            values = read[name]
+            if values is not None:
+                rows.append((name, values))
+        return at, rows
 
     def _merged(self, row: Mapping[str, Any]) -> tuple[int, list[tuple[str, Row]]]:
         """As `_plain`, of a row of the input log. Raises ValueError where the row was there before."""

@@ -28,6 +28,13 @@ class HttpAnswer:
     body: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """`reason`: without path and query of the address."""
+
+    reason: str
+
+
 class HttpCaller:
     """`addresses`: origin in an app's text → where its requests go. Redirects are answers like others, and are not
     followed; proxies and cookies of this machine are not used."""
@@ -58,8 +65,8 @@ class HttpCaller:
 
     async def answer(
         self, sink: CallSink, values: Mapping[str, Any], is_fresh: Callable[[], bool]
-    ) -> HttpAnswer | None:
-        """None where there was none: the host cannot be reached, is too slow or says too much; or the request waited
+    ) -> HttpAnswer | NoAnswer:
+        """There is none where the host cannot be reached, is too slow or says too much; or where the request waited
         until it was no longer fresh, and was not made."""
         free = self._free.setdefault(sink.id, asyncio.Semaphore(sink.in_flight))
         delays = backoff(FIRST_RETRY_SECONDS)
@@ -67,13 +74,14 @@ class HttpCaller:
             async with free:
                 if not is_fresh():
                     log.warning("request not made: too old", extra={"sink": sink.id})
-                    return None
+                    return NoAnswer("the request was not made: it was too old")
                 try:
                     return await self._made(sink, values)
                 except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
-                    log.warning("request without an answer", extra={"sink": sink.id, "reason": call_reason(error)})
+                    reason = call_reason(error)
+                    log.warning("request without an answer", extra={"sink": sink.id, "reason": reason})
             if not sink.retries:
-                return None
+                return NoAnswer(reason)
             await SystemClock().sleep(next(delays))
 
     async def _made(self, sink: CallSink, values: Mapping[str, Any]) -> HttpAnswer:

@@ -39,6 +39,21 @@ def app_ends(app: App) -> Iterator[AppEnd]:
             yield _end(definition.at, definition.name, definition.role.split()[0], dict(_named(definition.properties)))
 
 
+def error_action(definition: StreamDefinition) -> tuple[Place, str] | None:
+    """What `@OnError` says of a stream, in small letters, and where; None where it says nothing."""
+    for annotation in definition.annotations:
+        if annotation.name.lower() == "onerror":
+            action = next(
+                (item.value.lower() for item in annotation.items if (item.key or "action") == "action"), "log"
+            )
+            return annotation.at, action
+    return None
+
+
+def has_sink(definition: StreamDefinition) -> bool:
+    return "sink" in definition.role or any(one.name.lower() == "sink" for one in definition.annotations)
+
+
 def _end(at: Place, name: str, kind: str, options: dict[str, str]) -> AppEnd:
     type_ = options.pop("type", "") or options.pop("store.type", "")
     return AppEnd(at, name, kind, type_, options)

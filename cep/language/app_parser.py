@@ -85,7 +85,7 @@ def _statement(_: Place, *parts: Any) -> Statement:
     annotations, element = parts[:-1], parts[-1]
     of_app = tuple(annotation for annotation in annotations if annotation.name.lower().startswith("app:"))
     own = tuple(annotation for annotation in annotations if annotation not in of_app)
-    return Statement(of_app, replace(element, annotations=own))
+    return Statement(of_app, replace(element, annotations=(*own, *element.annotations)))
 
 
 def _app(_: Place, *statements: Statement) -> App:

@@ -1,6 +1,6 @@
 """From the parse tree's nodes to annotations and definitions: one function for each rule of the grammar."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -107,24 +107,46 @@ def define_stream(at: Place, name: str, own: Columns) -> StreamDefinition:
     return StreamDefinition(at, name, own)
 
 
-def create_stream(at: Place, scope_: Scope | None, name: str, own: Columns) -> StreamDefinition:
-    return StreamDefinition(at, name, own, scope=scope_)
+WithProperties = tuple[Property, ...] | None
 
 
-def create_sink_stream(at: Place, scope_: Scope | None, name: str, own: Columns) -> StreamDefinition:
-    return StreamDefinition(at, name, own, role="sink stream", scope=scope_)
+def create_stream(at: Place, scope_: Scope | None, name: str, with_: WithProperties, own: Columns) -> StreamDefinition:
+    actions, others = _with_actions(with_)
+    _check_no_others(others)
+    return StreamDefinition(at, name, own, scope=scope_, annotations=actions)
 
 
-def create_sink(
-    at: Place, scope_: Scope | None, name: str, with_: tuple[Property, ...], own: Columns
+def create_sink_stream(
+    at: Place, scope_: Scope | None, name: str, with_: WithProperties, own: Columns
 ) -> StreamDefinition:
-    return StreamDefinition(at, name, own, role="sink", scope=scope_, properties=items_of(with_))
+    actions, others = _with_actions(with_)
+    _check_no_others(others)
+    return StreamDefinition(at, name, own, role="sink stream", scope=scope_, annotations=actions)
 
 
-def create_source(
-    at: Place, scope_: Scope | None, name: str, with_: tuple[Property, ...], own: Columns
-) -> StreamDefinition:
-    return StreamDefinition(at, name, own, role="source", scope=scope_, properties=items_of(with_))
+def create_sink(at: Place, scope_: Scope | None, name: str, with_: WithProperties, own: Columns) -> StreamDefinition:
+    actions, others = _with_actions(with_)
+    return StreamDefinition(at, name, own, role="sink", scope=scope_, properties=items_of(others), annotations=actions)
+
+
+def create_source(at: Place, scope_: Scope | None, name: str, with_: WithProperties, own: Columns) -> StreamDefinition:
+    actions, others = _with_actions(with_)
+    return StreamDefinition(
+        at, name, own, role="source", scope=scope_, properties=items_of(others), annotations=actions
+    )
+
+
+def _with_actions(with_: WithProperties) -> tuple[tuple[Annotation, ...], tuple[Property, ...]]:
+    """`OnError.action` as the annotation that says the same, and all others."""
+    actions = [part for part in with_ or () if (part.key or "").lower() == "onerror.action"]
+    others = tuple(part for part in with_ or () if part not in actions)
+    items = ((part.at, AnnotationItem("action", part.value.text)) for part in actions)
+    return tuple(Annotation(at, "OnError", (item,)) for at, item in items), others
+
+
+def _check_no_others(others: Sequence[Property]) -> None:
+    for other in others:
+        raise AppTextError(other.at, f"a stream has no property {other.key!r}: there is OnError.action")
 
 
 def define_table(at: Place, name: str, own: Columns) -> TableDefinition:

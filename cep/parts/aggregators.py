@@ -56,20 +56,25 @@ class Sum(Stateful):
 
     def reset(self) -> None:
         self.count, self.total = 0, self._zero
+        self._has_just_come = False
 
     def add(self, value: Value) -> None:
+        self._has_just_come = value is not None
         if value is not None:
             self.count += 1
             self.total += value
 
     def remove(self, value: Value) -> None:
+        self._has_just_come = False
         if value is not None:
             self.count -= 1
             self.total -= value
 
     @property
     def value(self) -> Value:
-        return self.total if self.count else None
+        """None without a row. Where more left than came, as in a join whose rows meet others when they leave, it is
+        the total as soon as a value comes."""
+        return self.total if self.count or self._has_just_come else None
 
 
 class LongSum(Sum):
@@ -105,13 +110,14 @@ class Deviation(Stateful):
         if value is None:
             return
         self._count += 1
-        if self._count == 0:
-            # more had left than came, as in a join whose rows meet others when they leave
-            self.reset()
-            return
-        self._sum += value
-        before, self._mean = self._mean, self._sum / self._count
-        self._squares += (value - before) * (value - self._mean) if self._count > 1 else 0.0
+        if self._count == 1:
+            self._mean = self._sum = value
+            self._squares = 0.0
+        elif self._count != 0:
+            # below 0 more had left than came, as in a join whose rows meet others when they leave
+            self._sum += value
+            before, self._mean = self._mean, self._sum / self._count
+            self._squares += (value - before) * (value - self._mean)
 
     def remove(self, value: Value) -> None:
         if value is None:

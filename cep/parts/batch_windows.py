@@ -6,33 +6,43 @@ from collections.abc import Iterable
 from typing import Any
 
 from cep.parts.app_context import PartContext, Stateful
+from cep.parts.calendar import CronTimes
 from cep.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver
-from cep.parts.cron_times import CronTimes
 
 
-def full_batch(before: Chunk, batch: Chunk, now: int) -> Chunk:
-    """What a batch gives where it ends: the one before expires, aggregators are reset, it comes."""
-    resets: Chunk = [(RESET, *batch[-1][1:])] if batch else []
-    return [*((EXPIRED, now, row) for _, _, row in before), *resets, *batch]
+def full_batch(before: Chunk, batch: Chunk, resets_at: int | None = None) -> Chunk:
+    """What a batch gives where it ends: the one before expires, aggregators are reset, it comes. `before`: with the
+    times at which they expire; `resets_at`: None for that of the batch's first event."""
+    resets: Chunk = [(RESET, batch[0][1] if resets_at is None else resets_at, batch[-1][2])] if batch else []
+    return [*((EXPIRED, at, row) for _, at, row in before), *resets, *batch]
 
 
 class _Batches(Stateful):
     """The batch that fills, and the one before it."""
 
-    STATE = ("filling", "expiring")
+    STATE = ("filling", "expiring", "_seen")
 
     def __init__(self, context: PartContext) -> None:
         self._context = context
         self.filling: Chunk = []
         self.expiring: Chunk = []
+        self._seen = 0
+        """How many of what expires somebody has looked at, as joins do: Siddhi leaves these their times."""
 
-    def flushed(self) -> Chunk:
+    def expired(self) -> Chunk:
+        """What was there, which is there no longer, with the times at which it leaves."""
+        rows, now, seen = self.expiring, self._context.now, self._seen
+        self.expiring, self._seen = [], 0
+        return [*rows[:seen], *((kind, now, row) for kind, _, row in rows[seen:])]
+
+    def flushed(self, resets_at: int | None = None) -> Chunk:
         """The chunk of a full batch, which may be empty."""
-        out = full_batch(self.expiring, self.filling, self._context.now)
+        out = full_batch(self.expired(), self.filling, resets_at)
         self.expiring, self.filling = self.filling, []
         return out
 
     def rows(self) -> Iterable[Event]:
+        self._seen = len(self.expiring)
         return self.expiring
 
 
@@ -40,7 +50,7 @@ class LengthBatchWindow:
     """Batches of `length` events."""
 
     def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
-        self._emit, self._length = emit, length
+        self._context, self._emit, self._length = context, emit, length
         self._batches = _Batches(context)
         context.keep(self._batches)
 
@@ -48,35 +58,32 @@ class LengthBatchWindow:
         for event in chunk:
             self._batches.filling.append(event)
             if len(self._batches.filling) == self._length:
-                self._emit(self._batches.flushed())
+                self._emit(self._batches.flushed(self._context.now))
 
     def rows(self) -> Iterable[Event]:
         return self._batches.rows()
 
 
-class StreamedLengthBatchWindow(Stateful):
+class StreamedLengthBatchWindow:
     """Batches of `length` events, each passed on as it comes; the batch expires with the first of the next."""
-
-    STATE = ("_kept",)
 
     def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
         self._context, self._emit, self._length = context, emit, length
-        self._kept: Chunk = []
-        context.keep(self)
+        self._batches = _Batches(context)
+        context.keep(self._batches)
 
     def receive(self, chunk: Chunk) -> None:
+        kept = self._batches
         for event in chunk:
             out: Chunk = []
-            if len(self._kept) == self._length:
-                now = self._context.now
-                out = [(EXPIRED, now, row) for _, _, row in self._kept]
-                out.append((RESET, now, self._kept[-1][2]))
-                self._kept = []
-            self._kept.append(event)
+            if len(kept.expiring) == self._length:
+                out = [(EXPIRED, at, row) for _, at, row in kept.expired()]
+                out.append((RESET, self._context.now, out[-1][2]))
+            kept.expiring.append(event)
             self._emit([*out, event])
 
     def rows(self) -> Iterable[Event]:
-        return self._kept
+        return self._batches.rows()
 
 
 class TimeBatchWindow(Stateful):
@@ -129,9 +136,9 @@ class TimeBatchWindow(Stateful):
         self._batches.restore(batches)
 
     def _expired(self) -> Chunk:
-        rows, now = self._batches.expiring, self._context.now
-        self._batches.expiring = []
-        return [*((EXPIRED, now, row) for _, _, row in rows), *((RESET, at, row) for _, at, row in rows[-1:])]
+        first = self._batches.expiring[:1]
+        expired: Chunk = [(EXPIRED, at, row) for _, at, row in self._batches.expired()]
+        return [*expired, *((RESET, at, row) for _, at, row in first)]
 
     def rows(self) -> Iterable[Event]:
         return self._batches.rows()
@@ -150,9 +157,9 @@ class ChunkBatchWindow:
         size = self._length or len(rows)
         for begin in range(0, len(rows), size):
             self._batches.filling = rows[begin : begin + size]
-            self._emit(self._batches.flushed())
+            self._emit(self._batches.flushed(self._batches.filling[-1][1]))
             # all of the chunk expires with the next one
-            self._batches.expiring = []
+            self._batches.expired()
         self._batches.expiring = rows
 
     def rows(self) -> Iterable[Event]:

@@ -1,8 +1,11 @@
-"""Calendar buckets in UTC, and times as people write them in `within`."""
+"""Calendar buckets in UTC, times as people write them in `within`, and times by cron expressions."""
 
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+
+from croniter import croniter
+from croniter.croniter import CroniterError
 
 MILLISECOND = timedelta(milliseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -15,6 +18,7 @@ PLURALS: Mapping[str, str] = {
     "minute": "min",
     "minutes": "min",
 }
+CRON_FIELDS = range(6, 8)
 TIME = re.compile(
     r"(\d{4})-(\d\d|\*\*)-(\d\d|\*\*) (\d\d|\*\*):(\d\d|\*\*):(\d\d|\*\*)(?: ([+-])(\d\d):(\d\d))?",
 )
@@ -71,3 +75,24 @@ def _next(first: datetime, known: int) -> datetime:
     if known == 1:
         return (first.replace(day=28) + timedelta(days=4)).replace(day=1)
     return first + (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1))[known - 2]
+
+
+class CronTimes:
+    """By one of Quartz: seconds first, `?` where a day is left open. UTC. Raises ValueError where the text is none."""
+
+    def __init__(self, text: str) -> None:
+        fields = text.split()
+        if len(fields) not in CRON_FIELDS:
+            raise ValueError("it has 6 fields, or 7 with a year: second, minute, hour, day, month, day of the week")
+        try:
+            self._times = croniter(text.replace("?", "*"), 0, second_at_beginning=True)
+        except (CroniterError, ValueError, KeyError) as error:
+            raise ValueError(str(error).rstrip(".")) from error
+
+    def after(self, now: int) -> int | None:
+        """The first after `now`, milliseconds; None where there is none."""
+        self._times.set_current(datetime.fromtimestamp(now // 1_000, UTC))
+        try:
+            return int(self._times.get_next(float)) * 1_000
+        except CroniterError:
+            return None

@@ -11,6 +11,7 @@ from typing import Any
 from cep.parts.aggregators import Aggregator, AggregatorKind
 from cep.parts.app_context import PartContext, Stateful
 from cep.parts.chunks import CURRENT, EXPIRED, Chunk, Event, Receiver, Row
+from cep.parts.windows import Key
 
 Moved = Callable[[int, Any], Any]
 """Of an aggregator's number and what it is given: its value after that."""
@@ -18,28 +19,59 @@ Holds = Callable[[Row, int, Event, Event, Moved], bool]
 """Of an event's row and time, the first and the last event in the window, and the aggregators."""
 
 
+Condition = tuple[Holds, tuple[AggregatorKind, ...]]
+
+
 class HeldCondition(Stateful):
     """The condition and its aggregators."""
 
-    def __init__(self, holds: Holds, kinds: tuple[AggregatorKind, ...], width: int) -> None:
-        self._holds = holds
+    def __init__(
+        self,
+        holds: Holds | None,
+        kinds: tuple[AggregatorKind, ...],
+        width: int,
+        text_of: Key | None = None,
+        made: Callable[[object], Condition] | None = None,
+    ) -> None:
+        """Where each event brings its condition: `text_of` an event's row and time, and what is `made` of that; it
+        raises ValueError. `holds` is None then."""
+        self._holds, self._text_of, self._made = holds, text_of, made
+        self._text: object = None
         self._nothing: Event = (EXPIRED, 0, (None,) * width)
         self._is_leaving = False
         self._aggregators: list[Aggregator] = [one.make() for one in kinds]
 
+    def changes_with(self, event: Event) -> bool:
+        """Whether it is another one from this event on; all that the window has is then to be looked at again."""
+        if self._text_of is None:
+            return False
+        text = self._text_of(event[2], event[1])
+        if text == self._text and self._holds is not None:
+            return False
+        self._take(text)
+        return True
+
+    def _take(self, text: object) -> None:
+        if self._made is not None:
+            self._holds, kinds = self._made(text)
+            self._text, self._aggregators = text, [one.make() for one in kinds]
+
     def is_true(self, event: Event, kept: "deque[Event]", *, is_leaving: bool = False) -> bool:
         self._is_leaving = is_leaving
         first, last = (kept[0], kept[-1]) if kept else (self._nothing, self._nothing)
-        return self._holds(event[2], event[1], first, last, self._moved)
+        return self._holds is not None and self._holds(event[2], event[1], first, last, self._moved)
 
     def reset(self) -> None:
         for one in self._aggregators:
             one.reset()
 
     def state(self) -> object:
-        return [one.state() for one in self._aggregators]
+        return self._text, [one.state() for one in self._aggregators]
 
     def restore(self, state: Any) -> None:
+        text, state = state
+        if text is not None:
+            self._take(text)
         for aggregator, of_one in zip(self._aggregators, state, strict=True):
             aggregator.restore(of_one)
 
@@ -62,16 +94,27 @@ class ExpressionWindow(Stateful):
 
     def receive(self, chunk: Chunk) -> None:
         out: Chunk = []
-        kept, now = self._kept, self._context.now
         for _, at, row in chunk:
-            kept.append((EXPIRED, at, row))
-            is_true = self._condition.is_true(kept[-1], kept)
-            while kept and not is_true:
-                leaves = kept.popleft()
-                out.append((EXPIRED, now, leaves[2]))
-                is_true = self._condition.is_true(leaves, kept, is_leaving=True)
+            if self._condition.changes_with((CURRENT, at, row)):
+                again = list(self._kept)
+                self._kept.clear()
+                for event in again:
+                    out += self._left_for(event)
+            out += self._left_for((EXPIRED, at, row))
             out.append((CURRENT, at, row))
         self._emit(out)
+
+    def _left_for(self, event: Event) -> Chunk:
+        """It enters, and these leave."""
+        out: Chunk = []
+        kept, now = self._kept, self._context.now
+        kept.append(event)
+        is_true = self._condition.is_true(event, kept)
+        while kept and not is_true:
+            leaves = kept.popleft()
+            out.append((EXPIRED, now, leaves[2]))
+            is_true = self._condition.is_true(leaves, kept, is_leaving=True)
+        return out
 
     def state(self) -> object:
         return self._kept, self._condition.state()
@@ -103,9 +146,14 @@ class ExpressionBatchWindow(Stateful):
 
     def receive(self, chunk: Chunk) -> None:
         for _, at, row in chunk:
-            out = self._came((CURRENT, at, row))
-            if out:
-                self._emit(out)
+            coming: list[Event] = [(CURRENT, at, row)]
+            if self._condition.changes_with(coming[0]):
+                coming = [*self._filling, *coming]
+                self._filling.clear()
+            for event in coming:
+                out = self._came(event)
+                if out:
+                    self._emit(out)
 
     def _came(self, event: Event) -> Chunk:
         filling = self._filling
@@ -128,11 +176,12 @@ class ExpressionBatchWindow(Stateful):
 
     def _ended(self, event: Event) -> Chunk:
         """The batch before leaves, and the one that is full comes."""
-        now, out, batch = self._context.now, self._before(), list(self._filling)
+        now, out = self._context.now, self._before()
+        batch: list[Event] = [(CURRENT, now, row) for _, _, row in self._filling]
         self._filling.clear()
         (batch if self._includes else self._filling).append(event)
         self._expiring = batch
-        return [*out, *((CURRENT, now, row) for _, _, row in batch)]
+        return [*out, *batch]
 
     def _streamed(self, event: Event) -> Chunk:
         """What came before leaves; with the event or before it comes."""

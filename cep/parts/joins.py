@@ -72,7 +72,7 @@ class Join:
 
 @dataclass(slots=True)
 class PassingWindow:
-    """Of a side without a window: nothing is kept, and every event expires at once."""
+    """Of a side without a window: nothing is kept, and every event expires at once. Aggregators begin again then."""
 
     context: PartContext
     emit: Receiver
@@ -80,7 +80,7 @@ class PassingWindow:
 
     def receive(self, chunk: Chunk) -> None:
         now = self.context.now
-        self.emit([one for event in chunk for one in (event, (EXPIRED, now, event[2]))])
+        self.emit([one for event in chunk for one in (event, (EXPIRED, now, event[2]), (RESET, now, event[2]))])
 
     def rows(self) -> Iterable[Event]:
         return self._nothing

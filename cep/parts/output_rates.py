@@ -202,12 +202,13 @@ class LastSnapshot(_Snapshots):
         self._last: dict[Hashable, Selected] = {}
 
     def receive(self, selected: list[Selected]) -> None:
+        out: Chunk = []
         for row in selected:
-            due = self._due(row[1])
+            out += self._due(row[1])
             if row[0] is not RESET:
                 self._last[row[3]] = row
-            if due:
-                self._emit(due)
+        if out:
+            self._emit(out)
 
     def rows(self) -> list[Selected]:
         return [row for row in self._last.values() if row[0] is CURRENT]

@@ -1,8 +1,8 @@
 """Triggers: streams of one column, `triggered_time`, whose rows come by the app's clock."""
 
 from cep.parts.app_context import PartContext, Stateful
+from cep.parts.calendar import CronTimes
 from cep.parts.chunks import CURRENT, Receiver
-from cep.parts.cron_times import CronTimes
 
 
 class PeriodicTrigger(Stateful):

@@ -160,7 +160,8 @@ class UniqueBatchWindow(Stateful):
 
     def _flushed(self) -> Chunk:
         batch = list(self._filling.values())
-        out = full_batch(self._expiring, batch, self._context.now)
+        now = self._context.now
+        out = full_batch([(kind, now, row) for kind, _, row in self._expiring], batch, now)
         self._expiring = batch
         self._filling.clear()
         return out

@@ -8,6 +8,7 @@ from typing import Any
 
 from cep.engine.snapshots import SnapshotError
 from cep.hosts.hosted_app import AppRow, AppSource, HostedApp
+from cep.parts.chunks import Row
 from cep.resident.snapshot_folder import SnapshotFolder
 from streams.mirrored_rows import unrepeated_rows
 from streams.records import Position, Record
@@ -48,16 +49,16 @@ class ResidentKernel:
     def is_saved(self) -> bool:
         return self._saved == self.next
 
-    def take(self, record: Record, row: Mapping[str, Any] | None) -> list[AppRow]:
-        """`row`: what is in the record; None where that cannot be read. Rows from before its own next one, which are
-        there for other apps, are left out. Raises AppFailedError."""
+    def take(self, record: Record, row: Mapping[str, Any] | None, read: dict[str, Row | None]) -> list[AppRow]:
+        """`row`: what is in the record; None where that cannot be read. `read`: of `HostedApp.take`. Rows from before
+        its own next one, which are there for other apps, are left out. Raises AppFailedError."""
         if record.offset < self.next:
             return []
         if record.offset > self.next:
             log.warning("rows are gone from the log: begun without them", extra={"until": record.offset})
             self.app = self._begun()
         self.next = record.offset + 1
-        return [] if row is None else self.app.take(record.offset, record.time, row)
+        return [] if row is None else self.app.take(record.offset, record.time, row, read)
 
     def save(self, snapshot: bytes, until: int) -> None:
         """`until`: the next row when it was taken; the app's rows up to there are acknowledged. Raises OSError."""

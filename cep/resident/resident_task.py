@@ -16,6 +16,7 @@ from cep.hosts.app_messages import app_message
 from cep.hosts.event_watch import EventWatch, watched
 from cep.hosts.hosted_app import AppFailedError
 from cep.parts.app_limits import AppLimitError
+from cep.parts.chunks import Row
 from cep.resident.ended_apps import note_end, noted_end
 from cep.resident.resident_kernel import PlacedApp, ResidentKernel
 from cep.resident.worker_files import noted_worker
@@ -133,12 +134,12 @@ class _Worker:
             row = row_of(record.value)
         except WireError:
             row = None
-        notes, offset = self._notes, record.offset
+        notes, offset, read = self._notes, record.offset, dict[str, Row | None]()
         for place, kernel in list(self._readers[record.position].items()):
             self._last = kernel
             notes.begin(place, offset)
             try:
-                found = kernel.take(record, row)
+                found = kernel.take(record, row, read)
             except (AppFailedError, AppLimitError) as error:
                 self._end(place, str(error))
                 found = []

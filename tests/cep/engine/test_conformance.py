@@ -16,7 +16,6 @@ SORTS_NULL = "the oracle fails on every event once its window `sort` has a null;
 CONDITION_OF_NULL = "the oracle fails on and(null) and or(null), and loses the row; here null is false"
 NO_MAXIMUM = "the oracle's maximum() of nulls alone is the least double; here it is null"
 FORGETS = "the oracle's max() over a named window forgets what it had once an event leaves"
-TIME_OF_A_RESET = "the time that a listener to the query is given for a chunk of expired rows alone"
 LATER_EQUAL = "the oracle's min() and max() drop a later equal value for one that a better value had replaced before"
 INDEX_KEEPS = "the oracle finds a row through an index that it dropped for its primary key"
 LOSES_ROWS = "the oracle loses the row that comes after the table's last one was deleted"
@@ -25,9 +24,8 @@ ORDER_OF_KEYS = "which key of a partition is called first, where one row moves t
 NULL_KEY = "the oracle loses a row whose session key is null"
 FORGETS_LARGER = "the oracle's min() and max() forget what a better value came after, though it is still there"
 KEEPS_BATCHES = "in a join of current rows alone the oracle's batch windows keep every batch for ever"
-TIME_OF_EXPIRED = "the oracle gives rows that leave a batch window their own time once a join has looked at them"
-WITHIN = "the oracle counts `within` from another row than the first where the match began anew under `every`"
-EVERY_LOGICAL = "the oracle misses matches of `every` before `and`, `or` and `not … and`"
+LEFT_COMES_LAST = "the oracle loses a match of a pattern that is `a and b` alone where the row of `a` comes last"
+CUT_OFF = "the oracle gives only the first of several matches where a `not … and` reads the row that completed them"
 REAL_CLOCK = "the oracle's own clock moves this, and not the app's"
 FILTERED = "the oracle's aggregations over a filtered stream never have a row"
 IGNORES_SET = (
@@ -46,7 +44,6 @@ def named(family: str, *numbers: int) -> list[str]:
 
 REASONS = {
     NO_MAXIMUM: named("expr_null", 8, 14, 15),
-    TIME_OF_A_RESET: named("win_timeBatch", 1, 9, 16),
     SORTS_NULL: [
         *named("win_sort", 2, 3, 6, 9, 10, 14, 15, 19, 21),
         *("agg_avg/003", "agg_unionSet/000", "named_window/014", "join_named_window/006", "chain/015"),
@@ -70,9 +67,8 @@ REASONS = {
         *named("join_self", 3, 9, 11),
         *named("mixed", 50, 56, 73, 88, 93),
     ],
-    TIME_OF_EXPIRED: [*named("join_windows", 4, 8, 22, 26, 29), *named("join_self", 0, 7, 12, 13)],
-    WITHIN: [*named("pattern_every", 9, 18), *named("pattern_nested", 0, 4, 10), *named("pattern_count", 0, 4)],
-    EVERY_LOGICAL: [*named("pattern_logical", 2, 4, 7, 11, 15, 18, 20), *named("pattern_not_and", 2, 6, 10, 14)],
+    LEFT_COMES_LAST: named("pattern_logical", 4, 7, 11, 15),
+    CUT_OFF: named("pattern_not_and", 2, 6, 10, 14),
     REAL_CLOCK: [*named("trigger_clock", *range(7)), "partition_purge/004"],
     FILTERED: ["aggregation/008"],
     IGNORES_SET: named("table_upsert", 0, 3, 11),

@@ -35,6 +35,50 @@ def test_an_absence_begins_with_the_last_row_of_the_counted_step_before_it() -> 
     assert out_of(text, log(("A", 0, 1), ("A", 600, 2), ("B", 1300, 3))) == []
 
 
+@pytest.mark.parametrize(
+    ("pattern", "rows", "expected"),
+    [
+        # a step with a count alone
+        ("every a=A<2>", [("A", 0, 1), ("A", 10, 2), ("A", 20, 3), ("A", 30, 4)], [10, 30]),
+        ("a=A<2:3>", [("A", 0, 1), ("A", 10, 2), ("A", 20, 3), ("A", 30, 4)], [10]),
+        # `within` counts from the match's first row, also where `every` began again
+        ("every (a=A -> b=B) within 1 sec", [("A", 0, 1), ("A", 1500, 2), ("B", 2000, 3), ("B", 2100, 4)], [2000]),
+        ("every (a=A -> b=B) within 1 sec", [("A", 0, 1), ("B", 1500, 2), ("A", 1600, 3), ("B", 1700, 4)], [1700]),
+        # what came ends the attempt, and the next row of the other part only begins the next one
+        ("every not A and b=B", [("A", 0, 1), ("B", 10, 2), ("B", 20, 3), ("A", 30, 4), ("B", 40, 5)], [20]),
+        ("not A and b=B", [("B", 10, 2), ("B", 20, 3)], [10]),
+        # a part that is there waits for the other, whichever comes first
+        ("every a=A and b=B", [("A", 0, 1), ("A", 10, 2), ("B", 20, 3), ("B", 30, 4), ("A", 40, 5)], [20, 40]),
+        # an absence at the start hears rows while nothing waits
+        ("not A for 1 sec -> b=B", [("A", 100, 1), ("A", 700, 2), ("B", 1600, 3), ("B", 1800, 4)], [1800]),
+        ("not A for 1 sec", [("A", 100 * place, 1) for place in range(30)], [3900]),
+        # rows of the last step do not break an absence in a sequence under `every`
+        ("every a=A, not B for 1 sec, c=C", [("A", 0, 1), ("C", 300, 2), ("C", 400, 3), ("C", 1100, 4)], [1100]),
+        ("a=A, not B for 1 sec, c=C", [("A", 0, 1), ("C", 300, 2), ("C", 400, 3), ("C", 1100, 4)], []),
+        ("every a=A, not B for 1 sec, c=C", [("A", 0, 1), ("B", 300, 2), ("C", 1100, 4)], []),
+    ],
+)
+def test_matches_are_moved_as_siddhi_moves_them(
+    pattern: str, rows: list[tuple[str, int, int]], expected: list[int]
+) -> None:
+    streams = "define stream A (n int); define stream B (n int); define stream C (n int); "
+    found = out_of(f"{streams}from {pattern} select 'found' as what insert into Out;", log(*rows))
+    assert [at for at, _ in found] == expected
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["every not A and b=B", "every a=A or b=B", "every not A for 1 sec or b=C", "every a=A and b=B", "every b=B<1:2>"],
+)
+def test_what_was_found_is_not_kept(pattern: str) -> None:
+    streams = "define stream A (n int); define stream B (n int); define stream C (n int); "
+    limits = "@App:limits(partial.matches = '20') "
+    engine = StreamEngine(parse_app(f"{limits}{streams}from {pattern} select 'found' as what insert into Out;"))
+    for place in range(100):
+        engine.send("B", 1000 * place, (place,))
+        engine.check_limits()
+
+
 def test_all_of_a_pattern_is_what_its_steps_have() -> None:
     streams = "define stream A (n int, s string); define stream B (m int); "
     rows: Log = [("A", 0, (1, "x")), ("B", 10, (2,)), ("A", 20, (3, "y"))]

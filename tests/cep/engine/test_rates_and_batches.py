@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import pytest
+
 from cep.engine.stream_engine import StreamEngine
 from cep.language.app_parser import parse_app
+from cep.language.language_errors import AppTextError
 from cep.parts.chunks import RESET, Chunk
 from tests.cep.engine.test_stream_engine import TRADES, Log, out_of
 
@@ -75,3 +78,63 @@ def test_a_number_past_the_range_of_its_type_is_the_end_of_that() -> None:
     text = """from Trades select convert(price * 1.0e10, 'int') as i, convert(price * -1.0e10, 'int') as j,
     convert(price * 1.0e20, 'long') as k, convert(price * -1.0e20, 'long') as l insert into Out;"""
     assert out_of(TRADES + text, trades((0, 0))) == [(0, (2**31 - 1, -(2**31), 2**63 - 1, -(2**63)))]
+
+
+JOINED = """define stream A (n int); define stream B (n int);
+from A#window.lengthBatch(2) as a join B#window.length(2) as b select a.n as a, b.n as b insert expired events into Out;
+"""
+
+
+@pytest.mark.parametrize(("looks_at", "expected"), [([], [30, 30]), ([25], [10, 20])])
+def test_what_a_join_has_looked_at_leaves_its_batch_with_its_own_time(looks_at: list[int], expected: list[int]) -> None:
+    log: Log = [("B", 5, (9,)), ("A", 10, (1,)), ("A", 20, (2,)), *(("B", at, (8,)) for at in looks_at)]
+    found = out_of(JOINED, [*log, ("A", 30, (3,)), ("A", 30, (4,))])
+    of_last_looked = [at for at, row in found if row[1] == 9 and row[0] in (1, 2)]
+    assert of_last_looked == expected
+
+
+def test_a_join_with_a_stream_without_a_window_counts_each_of_its_rows_anew() -> None:
+    text = """define stream A (n int); define stream B (n int);
+    from A as a unidirectional join B#window.length(3) as b
+    select count() as n, maxForever(b.n) as top insert into Out;"""
+    log: Log = [
+        ("B", 0, (7,)),
+        ("B", 1, (5,)),
+        ("A", 2, (1,)),
+        ("B", 3, (1,)),
+        ("B", 4, (2,)),
+        ("B", 5, (3,)),
+        ("A", 6, (1,)),
+    ]
+    assert [row for _, row in out_of(text, log)] == [(2, 7), (3, 3)]
+
+
+def test_a_condition_may_come_with_each_row() -> None:
+    text = """define stream Rows (n int, condition string);
+    from Rows#window.expression(condition) select count() as n insert into Counts;
+    from Rows#window.expressionBatch(condition) select sum(n) as total insert into Totals;"""
+    three, two = "count() <= 3", "count() <= 2"
+    log: Log = [("Rows", at, (at, three if at < 5 else two)) for at in range(1, 8)]
+    assert [row[0] for _, row in out_of(text, log, "Counts")] == [1, 2, 3, 3, 2, 2, 2]
+    assert [row[0] for _, row in out_of(text, log, "Totals")] == [6, 9]
+
+
+@pytest.mark.parametrize("condition", ["count( <", "n", "m > 1", None, "n > 0" + " and n > 0" * 200])
+def test_a_condition_that_is_none_cannot_be_computed(condition: str | None) -> None:
+    text = """@OnError(action = 'stream') define stream Rows (n int, condition string);
+    from Rows#window.expression(condition) select n insert into Out;
+    from !Rows select n insert into Lost;"""
+    assert out_of(text, [("Rows", 0, (1, condition))], "Lost") == [(0, (1,))]
+
+
+@pytest.mark.parametrize(
+    ("window", "sentence"),
+    [("expression(n)", "the condition is a text"), ("expressionBatch(condition, true, true)", "one text in quotes")],
+)
+def test_a_condition_in_a_column_is_a_text_and_no_stream_of_rows(window: str, sentence: str) -> None:
+    with pytest.raises(AppTextError, match=sentence):
+        StreamEngine(
+            parse_app(
+                f"define stream Rows (n int, condition string); from Rows#window.{window} select n insert into Out;"
+            )
+        )

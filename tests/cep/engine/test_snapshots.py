@@ -133,7 +133,7 @@ def test_a_snapshot_has_its_position() -> None:
         (lambda data: data[:-1], "torn"),
         (lambda data: data[:40], "torn"),
         (lambda data: b"", "another version"),
-        (lambda data: data.replace(b"snapshot 3", b"snapshot 2", 1), "another version"),
+        (lambda data: data.replace(b"snapshot 4", b"snapshot 3", 1), "another version"),
         (lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:], "torn or was changed"),
     ],
 )

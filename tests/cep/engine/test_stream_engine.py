@@ -214,7 +214,6 @@ def test_a_filter_looks_into_a_table() -> None:
     "text",
     [
         "define function f[scala] return int { 1 };",
-        "@OnError(action = 'wait') define stream Other (a int);",
         "define stream Other (n int); from a=Trades<2> -> b=Other select * insert into Out;",
     ],
 )

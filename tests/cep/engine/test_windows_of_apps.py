@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from cep.engine.stream_engine import StreamEngine
 from cep.language.app_parser import parse_app, parse_on_demand
 from cep.language.language_errors import AppTextError
-from cep.parts.calendar import bucket_start, time_range
-from cep.parts.cron_times import CronTimes
+from cep.parts.calendar import CronTimes, bucket_start, time_range
 from tests.cep.engine.test_stream_engine import TRADES, Log, out_of, trades
 
 HOUR = 3_600_000
@@ -120,6 +119,7 @@ def test_a_trigger_comes_by_the_apps_clock(trigger: str, expected: list[int]) ->
         (TRADES + "from Trades#window.lossyFrequent(2) select price insert into Out;", "between 0 and 1"),
         (TRADES + "from Trades#window.externalTimeBatch(price, 5) select price insert into Out;", "must be a long"),
         (TRADES + "from !Trades select price insert into Out;", "it takes @OnError"),
+        ("CREATE STREAM Other WITH (size='1') (a int);", "has no property 'size': there is OnError.action"),
         (TRADES + "@purge(interval = '1 sec') partition with (symbol of Trades) begin "
          "from Trades select price insert into Out; end;", "idle.period"),
         (TRADES + "define aggregation A from Trades select sum(price) as s aggregate by price every sec;", "a long"),

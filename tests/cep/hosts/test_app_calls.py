@@ -191,17 +191,43 @@ async def test_a_request_that_is_too_old_is_not_made() -> None:
 
 @pytest.mark.parametrize(("on_error", "asked"), [("log", 1), ("wait", 2)])
 async def test_a_request_without_an_answer_is_made_again_where_the_app_says_so(on_error: str, asked: int) -> None:
-    def answer(path: str, number: int) -> web.Response:
-        # more than a response may have counts as none
-        return web.Response(body=b" " * (2 << 20)) if number == 1 else priced(path, number)
-
-    async with call_server(answer) as server:
+    async with call_server(big) as server:
         text = POLLING.replace("socket.idle.timeout='50000'", f"socket.idle.timeout='50000', on.error='{on_error}'")
         running = begun(world(server, text), 1)
         rows = await running.answered(1)
         await running.calls.close()
     assert len(server.asked) == asked
     assert [len(row.rows) for row in rows] == [asked - 1]
+
+
+def big(_path: str, number: int) -> web.Response:
+    """More than a response may have counts as none."""
+    return web.Response(body=b" " * (2 << 20)) if number == 1 else priced(_path, number)
+
+
+async def test_a_request_without_an_answer_goes_on_in_the_stream_of_errors() -> None:
+    text = POLLING.replace("define stream Asked (at", "@OnError(action='stream') define stream Asked (at")
+    text += "from !Asked select at, _error as why insert into Lost;"
+    async with call_server(big) as server:
+        one = world(server, text)
+        running = begun(one, 2)
+        rows = await running.answered(2)
+        await running.calls.close()
+    assert [name for row in rows for name, _ in row.rows] == ["!Asked", "Price"]
+    assert running.of("Lost") == [{"at": one.began + 1_000, "why": "the response has more than 1,048,576 bytes"}]
+    again = HostedApp(one.source, 0)
+    found = [row for at, message in enumerate(one.log) for row in again.take(at, 0, row_of(message))]
+    assert {row.id: row for row in found} == one.rows
+
+
+async def test_a_request_waits_where_the_stream_of_the_sink_says_so() -> None:
+    text = POLLING.replace("define stream Asked (at", "@OnError(action='wait') define stream Asked (at")
+    async with call_server(big) as server:
+        running = begun(world(server, text), 1)
+        rows = await running.answered(1)
+        await running.calls.close()
+    assert len(server.asked) == 2
+    assert [name for row in rows for name, _ in row.rows] == ["Price"]
 
 
 async def test_a_row_that_is_posted_is_the_body() -> None:

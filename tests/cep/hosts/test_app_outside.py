@@ -38,6 +38,31 @@ def test_both_spellings_are_the_same() -> None:
     assert (siddhi.calls[0].origin, siddhi.calls[0].path) == ("https://api.example.com", "/v1/price?of=btc")
 
 
+@pytest.mark.parametrize(
+    ("action", "options", "retries", "of_errors"),
+    [
+        ("", "", False, ()),
+        ("", ", on.error='wait'", True, ()),
+        ("wait", "", True, ()),
+        ("wait", ", on.error='log'", False, ()),
+        ("stream", "", False, ("at",)),
+        ("stream", ", on.error='wait'", True, ()),
+        ("stream", ", on.error='stream'", False, ("at",)),
+        ("log", ", on.error='LOG'", False, ()),
+    ],
+)
+def test_what_becomes_of_a_request_without_an_answer_is_said_by_the_sink_or_by_its_stream(
+    action: str, options: str, retries: bool, of_errors: tuple[str, ...]
+) -> None:
+    of_stream = f"@OnError(action='{action}') " if action else ""
+    siddhi = f"@sink(type='http-call', publisher.url='{URL}'{options}) {of_stream}define stream Asked (at long);"
+    property_ = f", OnError.action='{action}'" if action else ""
+    worker = f"CREATE SINK Asked WITH (type='http-call', publisher.url='{URL}'{options}{property_}) (at long);"
+    for text in (siddhi, worker):
+        (call,) = app_outside(parse_app(text)).calls
+        assert (call.retries, call.of_errors) == (retries, of_errors)
+
+
 def test_an_app_without_any_has_none() -> None:
     assert app_outside(parse_app("from quotes select bid insert into Out;")) == AppOutside()
 
@@ -92,7 +117,10 @@ def test_an_app_of_triggers_alone_reads_the_clock() -> None:
         ("'User-Agent:me'", "'Host:other'", "Host follows from the request"),
         ("'User-Agent:me',", "X:1,", "headers: write 'Name:value', each in single quotes, and not 'X:1'"),
         ("method='get'", "method='get', socket.idle.timeout='0'", "a whole number from 1 to 60000"),
-        ("method='get'", "method='get', on.error='store'", "on.error = 'store': there are log and wait"),
+        ("method='get'", "method='get', on.error='store'", "on.error = 'store': there are log, wait and stream"),
+        ("method='get'", "method='get', on.error='stream'", "add @OnError(action = 'stream')"),
+        ("define stream Asked (at long)", "@OnError(action='stream') define stream Asked (at long, o object)",
+         "'o': a stream of errors of requests has string"),
         ("code='200'", "code='(2+)+x'", "write three digits, such as 200 or 5.."),
         ("code='200'", "code='[9-0]..'", "write three digits, such as 200 or 5.."),
         ("code='200'", "code='[5-]..'", "write three digits, such as 200 or 5.."),
