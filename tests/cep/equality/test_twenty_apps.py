@@ -4,7 +4,6 @@ with the same ids where the host gives ids."""
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,20 +14,16 @@ import pytest
 from backtest.apps.app_replay import replayed_in_spark
 from backtest.apps.recorded_log import KeptInput
 from backtest.apps.recorded_messages import RecordedPartition, recorded_ticks
-from cep.engine.app_cases import AppCase, ExpectedRows, differences
 from cep.hosts.app_messages import app_message
-from cep.hosts.hosted_app import AppSource, output_streams
-from cep.hosts.log_rows import LogRows
-from cep.hosts.product_streams import parse_with_product_streams, read_streams
+from cep.hosts.hosted_app import AppSource
 from cep.resident.resident_apps import resident_master
 from cep.resident.resident_task import ResidentTask
 from datasets.ticksets.log_parts import LogParts
 from launch.sessions.live_apps import Hosting
 from launch.setup.data_dir import home_folder
 from launch.supervisor.spark_command import quiet_session
-from market.money import text_of
 from streams.message_format import row_of
-from streams.topic_admin import ensure_input_log, ensure_topics
+from streams.topic_admin import ensure_input_log
 from streams.topics import TICKS
 from tests.backtest.detection_recordings import binance_set
 from tests.cep.equality.app_logs import PARTITIONS, all_sources, input_rows
@@ -39,58 +34,26 @@ from tests.cep.equality.host_runs import (
     differing,
     ends,
     logged,
+    patient_kafka,
     placed,
     structured,
     write_logs,
 )
+from tests.cep.equality.tester_runs import differences_of_tester
 from tests.cep.hosts.test_hosts_agree import recorded, rows_by_partition, running
 from tests.cep.logs import LogMaker, session
-from tests.services import embedded_kafka
 
 pytestmark = pytest.mark.soak
 SEED = 23
-TICK_ROWS, INPUT_ROWS, RECORDED_ROWS = 9_000, 1_500, 12_000
+TICK_ROWS, INPUT_ROWS, RECORDED_ROWS = 5_000, 800, 6_000
 QUIET = frozenset(("unusual-price",))
 """Apps that a made-up market gives nothing to do; others must give rows."""
 
 
 @pytest.fixture
 def own_kafka(tmp_path: Path) -> Iterator[str]:
-    with embedded_kafka(tmp_path / "kafka") as process:
-        asyncio.run(ensure_topics(process.address, PARTITIONS))
-        yield process.address
-
-
-def tested(one: Logged) -> list[str]:
-    """What the tester says of the rows of the log, partition by partition."""
-    return [difference for number in range(PARTITIONS) for difference in _tested(one, number)]
-
-
-def _tested(one: Logged, partition: int) -> list[str]:
-    source, events = one.source, list[Any]()
-    rows = LogRows(source.topic, read_streams(source.app), is_merged=source.is_merged, unrepeated=None)
-    for record in one.mine:
-        if record.partition == partition:
-            try:
-                at, values = rows.read(row_of(record.value), record.time)
-            except (ValueError, TypeError, AttributeError, KeyError):
-                # none of the log's
-                continue
-            events += [(at,), *((None, stream, list(row)) for stream, row in values)]
-    mine = [out for out in one.rows if int(out.id.split(":")[1]) == partition]
-    expected = [(out.stream, out.time, False, [_in_json(value) for value in out.values.values()]) for out in mine]
-    case = AppCase(
-        id=f"{source.name} {partition}",
-        events=events,
-        expected=ExpectedRows(out=expected),
-        outputs=list(output_streams(source.app)),
-        variables=dict(source.variables),
-    )
-    return differences(case, source.text, parse_with_product_streams, source.terms) if events else []
-
-
-def _in_json(value: Any) -> Any:
-    return text_of(value) if isinstance(value, Decimal) else value
+    with patient_kafka(tmp_path / "kafka") as address:
+        yield address
 
 
 def kept_partitions(one: Logged, folder: Path) -> list[RecordedPartition]:
@@ -138,7 +101,7 @@ def test_all_hosts_give_the_same_over_made_up_logs(own_kafka: str, tmp_path: Pat
             rows = {app_message(row) for row in one.rows}
             assert (one.source.name, {message for message, _ in replayed} ^ rows) == (one.source.name, set())
             assert len(replayed) == len(one.rows)
-    assert [(one.source.name, found) for one in of_apps if (found := tested(one))] == []
+    assert [(one.source.name, found) for one in of_apps if (found := differences_of_tester(one))] == []
 
 
 def _made_up_logs(kafka: str, sources: Iterable[AppSource]) -> dict[str, list[tuple[int, bytes]]]:
@@ -190,7 +153,7 @@ def test_all_hosts_give_the_same_over_a_recording(own_kafka: str, tmp_path: Path
             rows_of_app = {app_message(row) for row in one.rows}
             assert (one.source.name, {message for message, _ in replayed} ^ rows_of_app) == (one.source.name, set())
     assert len(wanted) > 1_000
-    assert [(one.source.name, found) for one in of_apps if (found := tested(one))] == []
+    assert [(one.source.name, found) for one in of_apps if (found := differences_of_tester(one))] == []
 
 
 @dataclass(frozen=True, slots=True)

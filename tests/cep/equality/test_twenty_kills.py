@@ -29,18 +29,18 @@ from streams.message_format import row_of
 from streams.topic_admin import ensure_input_log, ensure_topics
 from streams.topics import TICKS
 from tests.cep.equality.app_logs import PARTITIONS, all_sources, input_rows
-from tests.cep.equality.host_runs import differing, logged, placed, write_logs
-from tests.cep.hosts.test_hosts_agree import read_all, rows_by_partition
+from tests.cep.equality.host_runs import all_rows, differing, logged, placed, write_logs
+from tests.cep.hosts.test_hosts_agree import rows_by_partition
 from tests.cep.logs import LogMaker
 from tests.service_process import ServiceProcess
-from tests.services import START_SECONDS, kafka_process
+from tests.services import kafka_process
 
 pytestmark = pytest.mark.soak
 Victim = Literal["worker", "driver", "kafka"]
 VICTIMS: tuple[Victim, ...] = ("worker",) * 8 + ("driver",) * 6 + ("kafka",) * 6
 PART = 300
 """Rows of each log between two kills."""
-TIMEOUT_SECONDS = 300.0
+TIMEOUT_SECONDS = 600.0
 RESIDENT = ("exchanges", "stale-feed", "bars", "spread-widening", "moving-average", "joined", "taken", "booked")
 STRUCTURED = ("by-exchange", "by-base")
 
@@ -102,7 +102,7 @@ class Running:
         if kind == "kafka":
             self.kafka.kill()
             self.kafka.start()
-            await wait_ready(self.kafka.address, START_SECONDS)
+            await wait_ready(self.kafka.address, TIMEOUT_SECONDS)
             return
         chosen = await self._one_of(kind, chance)
         chosen.send_signal(signal.SIGKILL)
@@ -170,7 +170,7 @@ async def test_nothing_is_lost_and_nothing_is_different(
     sources = tuple(known[name] for name in names)
     order = chance.sample(VICTIMS, len(VICTIMS))
     with kafka_process(tmp_path / "kafka") as kafka:
-        await wait_ready(kafka.address, START_SECONDS)
+        await wait_ready(kafka.address, TIMEOUT_SECONDS)
         await ensure_topics(kafka.address, PARTITIONS)
         logs = _logs(len(VICTIMS) + 1)
         for source in sources:
@@ -188,7 +188,7 @@ async def test_nothing_is_lost_and_nothing_is_different(
             of_apps = await logged(kafka.address, sources)
             wanted = {app_message(row) for each in of_apps for row in each.rows}
             await _until_there(kafka.address, wanted)
-        written = [record.value for record in await read_all(kafka.address, "apps")]
+        written = [record.value for record in await all_rows(kafka.address, "apps")]
     assert len(wanted) > 500
     assert {row_of(message)["app"] for message in wanted} == set(names)
     assert differing(set(written), wanted) == {}
@@ -212,5 +212,5 @@ def _part(logs: dict[str, list[tuple[int, bytes]]], number: int) -> dict[str, li
 
 async def _until_there(kafka: str, wanted: set[bytes]) -> None:
     async with asyncio.timeout(TIMEOUT_SECONDS):
-        while not wanted <= {record.value for record in await read_all(kafka, "apps")}:
+        while not wanted <= {record.value for record in await all_rows(kafka, "apps")}:
             await SystemClock().sleep(0.5)

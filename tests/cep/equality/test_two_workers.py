@@ -18,28 +18,35 @@ from launch.sessions.live_apps import SPARK
 from launch.supervisor.spark_command import quiet_session
 from session.clock import SystemClock
 from streams.message_format import row_of
-from streams.topic_admin import ensure_input_log, ensure_topics
+from streams.topic_admin import ensure_input_log
 from streams.topics import APPS, TICKS
 from tests.backtest.test_cluster import SMALL, WORKERS, executors_are, master
 from tests.cep.equality.app_logs import PARTITIONS, all_sources, input_rows
-from tests.cep.equality.host_runs import FIRST, collected, differing, logged, placed, write_logs
-from tests.cep.hosts.test_hosts_agree import read_all, rows_by_partition, running
+from tests.cep.equality.host_runs import (
+    FIRST,
+    all_rows,
+    collected,
+    differing,
+    logged,
+    patient_kafka,
+    placed,
+    write_logs,
+)
+from tests.cep.hosts.test_hosts_agree import rows_by_partition, running
 from tests.cep.logs import LogMaker
-from tests.services import embedded_kafka
 
 pytestmark = pytest.mark.soak
 __all__ = ["master"]
 NAMES = ("exchanges", "stale-feed", "spread-widening", "unusual-price", "joined", "booked")
 ROWS, INPUT_ROWS = 3_000, 800
-TIMEOUT_SECONDS = 120.0
+TIMEOUT_SECONDS = 600.0
 CLUSTER = {**SMALL, **SPARK, "spark.task.maxFailures": str(MOST_FAILURES)}
 
 
 @pytest.fixture
 def own_kafka(tmp_path: Path) -> Iterator[str]:
-    with embedded_kafka(tmp_path / "kafka") as process:
-        asyncio.run(ensure_topics(process.address, PARTITIONS))
-        yield process.address
+    with patient_kafka(tmp_path / "kafka") as address:
+        yield address
 
 
 async def executors_of(folder: Path) -> dict[int, int]:
@@ -92,5 +99,5 @@ async def test_two_workers_give_what_one_kernel_gives(master: str, own_kafka: st
             found = await collected(own_kafka, wanted, FIRST)
     assert differing(found, wanted) == {}
     assert {row_of(one)["app"] for one in wanted} == set(NAMES) - {"unusual-price"}
-    partitions = {one.partition for one in await read_all(own_kafka, APPS)}
+    partitions = {one.partition for one in await all_rows(own_kafka, APPS)}
     assert partitions == set(range(PARTITIONS))
