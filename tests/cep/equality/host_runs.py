@@ -19,7 +19,7 @@ from streams.broker.embedded_broker import wait_ready
 from streams.errors import StreamUnavailableError
 from streams.message_format import row_of
 from streams.records import Record
-from streams.topic_admin import ensure_topics
+from streams.topic_admin import ensure_input_log, ensure_topics
 from streams.topic_writer import TopicWriter
 from streams.topics import APPS
 from tests.cep.equality.app_logs import PARTITIONS
@@ -42,7 +42,7 @@ def patient_kafka(home: Path) -> Iterator[str]:
 
 async def _ready(address: str) -> None:
     await wait_ready(address, TIMEOUT_SECONDS)
-    await ensure_topics(address, PARTITIONS)
+    await patiently(lambda: ensure_topics(address, PARTITIONS))
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,10 @@ async def patiently(work: Callable[[], Awaitable[Result]]) -> Result:
     """Again where Kafka does not answer: it is killed, or has little of the machine."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
         return await retry_on(work, (StreamUnavailableError,), lambda error: None)
+
+
+async def with_input_log(kafka: str, topic: str) -> None:
+    await patiently(lambda: ensure_input_log(kafka, topic, PARTITIONS))
 
 
 async def all_rows(kafka: str, topic: str) -> list[Record]:

@@ -23,7 +23,6 @@ from launch.sessions.live_apps import Hosting
 from launch.setup.data_dir import home_folder
 from launch.supervisor.spark_command import quiet_session
 from streams.message_format import row_of
-from streams.topic_admin import ensure_input_log
 from streams.topics import TICKS
 from tests.backtest.detection_recordings import binance_set
 from tests.cep.equality.app_logs import PARTITIONS, all_sources, input_rows
@@ -37,6 +36,7 @@ from tests.cep.equality.host_runs import (
     patient_kafka,
     placed,
     structured,
+    with_input_log,
     write_logs,
 )
 from tests.cep.equality.tester_runs import differences_of_tester
@@ -46,7 +46,7 @@ from tests.cep.logs import LogMaker, session
 pytestmark = pytest.mark.soak
 SEED = 23
 TICK_ROWS, INPUT_ROWS, RECORDED_ROWS = 5_000, 800, 6_000
-QUIET = frozenset(("unusual-price",))
+QUIET = frozenset(("unusual-price", "spread-widening"))
 """Apps that a made-up market gives nothing to do; others must give rows."""
 
 
@@ -110,7 +110,7 @@ def _made_up_logs(kafka: str, sources: Iterable[AppSource]) -> dict[str, list[tu
     logs = {TICKS: list(rows_by_partition(maker.end()))}
     for source in sources:
         if source.is_merged:
-            asyncio.run(ensure_input_log(kafka, source.topic, PARTITIONS))
+            asyncio.run(with_input_log(kafka, source.topic))
             logs[source.topic] = list(input_rows(source, SEED, INPUT_ROWS))
     return logs
 

@@ -26,10 +26,10 @@ from launch.supervisor.spark_command import quiet_session
 from session.clock import SystemClock
 from streams.broker.embedded_broker import wait_ready
 from streams.message_format import row_of
-from streams.topic_admin import ensure_input_log, ensure_topics
+from streams.topic_admin import ensure_topics
 from streams.topics import TICKS
 from tests.cep.equality.app_logs import PARTITIONS, all_sources, input_rows
-from tests.cep.equality.host_runs import all_rows, differing, logged, placed, write_logs
+from tests.cep.equality.host_runs import all_rows, differing, logged, patiently, placed, with_input_log, write_logs
 from tests.cep.hosts.test_hosts_agree import rows_by_partition
 from tests.cep.logs import LogMaker
 from tests.service_process import ServiceProcess
@@ -41,7 +41,7 @@ VICTIMS: tuple[Victim, ...] = ("worker",) * 8 + ("driver",) * 6 + ("kafka",) * 6
 PART = 300
 """Rows of each log between two kills."""
 TIMEOUT_SECONDS = 600.0
-RESIDENT = ("exchanges", "stale-feed", "bars", "spread-widening", "moving-average", "joined", "taken", "booked")
+RESIDENT = ("exchanges", "stale-feed", "bars", "regional-average", "moving-average", "joined", "taken", "booked")
 STRUCTURED = ("by-exchange", "by-base")
 
 
@@ -171,11 +171,11 @@ async def test_nothing_is_lost_and_nothing_is_different(
     order = chance.sample(VICTIMS, len(VICTIMS))
     with kafka_process(tmp_path / "kafka") as kafka:
         await wait_ready(kafka.address, TIMEOUT_SECONDS)
-        await ensure_topics(kafka.address, PARTITIONS)
+        await patiently(lambda: ensure_topics(kafka.address, PARTITIONS))
         logs = _logs(len(VICTIMS) + 1)
         for source in sources:
             if source.is_merged:
-                await ensure_input_log(kafka.address, source.topic, PARTITIONS)
+                await with_input_log(kafka.address, source.topic)
                 logs[source.topic] = list(input_rows(source, 5, PART * (len(VICTIMS) + 1) // PARTITIONS))
         hosting = Hosting(placed(sources, tmp_path / "apps"), kafka.address)
         with running(tmp_path, kafka, hosting) as one:

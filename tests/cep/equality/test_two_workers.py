@@ -18,7 +18,6 @@ from launch.sessions.live_apps import SPARK
 from launch.supervisor.spark_command import quiet_session
 from session.clock import SystemClock
 from streams.message_format import row_of
-from streams.topic_admin import ensure_input_log
 from streams.topics import APPS, TICKS
 from tests.backtest.test_cluster import SMALL, WORKERS, executors_are, master
 from tests.cep.equality.app_logs import PARTITIONS, all_sources, input_rows
@@ -30,6 +29,7 @@ from tests.cep.equality.host_runs import (
     logged,
     patient_kafka,
     placed,
+    with_input_log,
     write_logs,
 )
 from tests.cep.hosts.test_hosts_agree import rows_by_partition, running
@@ -37,7 +37,7 @@ from tests.cep.logs import LogMaker
 
 pytestmark = pytest.mark.soak
 __all__ = ["master"]
-NAMES = ("exchanges", "stale-feed", "spread-widening", "unusual-price", "joined", "booked")
+NAMES = ("exchanges", "stale-feed", "regional-average", "unusual-price", "joined", "booked")
 ROWS, INPUT_ROWS = 3_000, 800
 TIMEOUT_SECONDS = 600.0
 CLUSTER = {**SMALL, **SPARK, "spark.task.maxFailures": str(MOST_FAILURES)}
@@ -85,7 +85,7 @@ async def test_two_workers_give_what_one_kernel_gives(master: str, own_kafka: st
     logs = {TICKS: list(rows_by_partition(maker.end()))}
     for source in sources:
         if source.is_merged:
-            await ensure_input_log(own_kafka, source.topic, PARTITIONS)
+            await with_input_log(own_kafka, source.topic)
             logs[source.topic] = list(input_rows(source, 7, INPUT_ROWS))
     task = ResidentTask(placed(sources, tmp_path / "apps"), own_kafka)
     with quiet_session(tmp_path, master, CLUSTER) as spark:
