@@ -74,7 +74,7 @@ class KeyProcessor(StatefulProcessor):
         self._states = SparkStates(of_log, handle.getMapState("keys", "block int, key string", "state binary"))
         self._end = handle.getValueState("end", "sentence string")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803  # Spark's names
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803  # Spark's names
         ended = self._end.get()
         if ended is not None:
             # once it has ended it stays so, whatever Spark's offsets say

@@ -89,7 +89,8 @@ def _rows(
         # a feed's rows come a little late, so that the log's times go back
         at = now - chance.choice((0, 0, 0, 3, 17))
         stream = chance.choice(fed)
-        topic, rows = stream.topic, ((stream.name, _values(stream, bases, chance, at, number)),)
+        rows: tuple[tuple[str, list[Any]], ...] = ((stream.name, _values(stream, bases, chance, at, number)),)
+        topic = stream.topic
         if chance.random() < 0.02:
             topic, rows = TICKS, ()
         # gaps: not every row of the topic is the app's

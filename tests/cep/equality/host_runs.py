@@ -134,7 +134,7 @@ def differing(found: set[bytes], wanted: set[bytes]) -> dict[str, tuple[int, int
     return {
         app: tuple(sum(row_of(one)["app"] == app for one in few) for few in (wanted - found, found - wanted))
         for app in apps
-    }  # type: ignore[return-value]  # two of them
+    }
 
 
 @contextmanager

@@ -101,7 +101,7 @@ def test_all_hosts_give_the_same_over_made_up_logs(own_kafka: str, tmp_path: Pat
             rows = {app_message(row) for row in one.rows}
             assert (one.source.name, {message for message, _ in replayed} ^ rows) == (one.source.name, set())
             assert len(replayed) == len(one.rows)
-    assert [(one.source.name, found) for one in of_apps if (found := differences_of_tester(one))] == []
+    assert [(one.source.name, problems) for one in of_apps if (problems := differences_of_tester(one))] == []
 
 
 def _made_up_logs(kafka: str, sources: Iterable[AppSource]) -> dict[str, list[tuple[int, bytes]]]:
@@ -153,7 +153,7 @@ def test_all_hosts_give_the_same_over_a_recording(own_kafka: str, tmp_path: Path
             rows_of_app = {app_message(row) for row in one.rows}
             assert (one.source.name, {message for message, _ in replayed} ^ rows_of_app) == (one.source.name, set())
     assert len(wanted) > 1_000
-    assert [(one.source.name, found) for one in of_apps if (found := differences_of_tester(one))] == []
+    assert [(one.source.name, problems) for one in of_apps if (problems := differences_of_tester(one))] == []
 
 
 @dataclass(frozen=True, slots=True)
