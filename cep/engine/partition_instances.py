@@ -13,6 +13,8 @@ from cep.parts.chunks import Chunk, Receiver, RowTaker
 
 Build = Callable[[QueryPlan, Junctions], None]
 """Make a query's parts, which read and write in the given junctions."""
+KeyState = Callable[[str], object | None]
+"""What a key had when it was put away; None where it is new."""
 
 
 @dataclass(slots=True)
@@ -34,6 +36,8 @@ class PartitionInstances(Stateful):
         self._plan, self._context, self._junctions, self._build = plan, context, junctions, build
         self.name = plan.label
         self.by_key: dict[str, PartitionInstance] = {}
+        self.kept: KeyState | None = None
+        """Where keys are that are not at hand; None where all are."""
         if plan.purge is not None:
             self._own = context.part()
             self._own.keep(self, self._on_time)
@@ -45,7 +49,10 @@ class PartitionInstances(Stateful):
 
     def instance(self, key: str) -> PartitionInstance:
         if key not in self.by_key:
-            self.by_key[key] = self._made()
+            self.by_key[key] = made = self._made()
+            state = None if self.kept is None else self.kept(key)
+            if state is not None:
+                self._context.restore_of(made.ranks, state)
         return self.by_key[key]
 
     def _made(self) -> PartitionInstance:

@@ -1,7 +1,7 @@
 """A running app: rows of its log come in, rows of its streams go out. No input or output, no threads; the clock is the
 log's, so the same log always gives the same rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -174,6 +174,18 @@ class StreamEngine:
             self._context.ranks = first - 1
             self._partitions[number].instance(key).used_at = used_at
         self._context.restore(of_parts)
+
+    def keep_keys(self, kept: Callable[[int, str], object | None]) -> None:
+        """Each key of a partition begins with what `kept` gives of it, by the partition's place in the text and the
+        key: None where it is new. For an app whose state is all by key; to be called before any row."""
+        for number, partition in enumerate(self._partitions):
+            partition.kept = partial(kept, number)
+
+    def key_states(self) -> Iterator[tuple[int, str, object]]:
+        """Of all keys that are at hand: the place of the partition, the key, and what it has kept."""
+        for number, partition in enumerate(self._partitions):
+            for key, instance in partition.by_key.items():
+                yield number, key, self._context.state_of(instance.ranks)
 
     @property
     def limits(self) -> AppLimits:

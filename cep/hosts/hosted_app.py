@@ -15,12 +15,14 @@ from typing import Any
 from cep.compiler.own_calls import operator_files
 from cep.engine.feeding_streams import too_deep
 from cep.engine.junctions import FAULTS, RowListener
-from cep.engine.snapshots import Snapshot, app_digest, read, written
+from cep.engine.snapshots import Snapshot, SnapshotError, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.app_outside import AppOutside, app_outside
-from cep.hosts.input_log import CALLS, TABLES, time_of
-from cep.hosts.product_streams import STORE, ProductStream, parse_with_product_streams, read_streams
+from cep.hosts.host_choice import HostName, host_of
+from cep.hosts.input_log import CALLS, TABLES
+from cep.hosts.log_rows import LogRows
+from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.hosts.stored_tables import CHANGE, change_of, fill
 from cep.language.app_tree import App, TableDefinition, TriggerDefinition, WindowDefinition
 from cep.language.expression_tree import Place
@@ -29,7 +31,7 @@ from cep.language.stream_names import stream_names
 from cep.parts.app_limits import AppLimitError, AppLimits
 from cep.parts.chunks import Row
 from cep.parts.tables import TableListener
-from streams.mirrored_rows import UnrepeatedRows, market_of
+from streams.mirrored_rows import UnrepeatedRows
 from streams.topics import APP_INPUT, TICKS
 
 DIGEST_CHARACTERS = 8
@@ -106,6 +108,11 @@ class AppSource:
         """Its sinks and sources. Raises AppUnsupportedError where no host runs one of them."""
         return app_outside(self.app)
 
+    @cached_property
+    def host(self) -> HostName:
+        """Who runs it live. Raises AppTextError where there is no such host, or the app does not fit it."""
+        return host_of(self.app)
+
     @property
     def is_keyed(self) -> bool:
         """Whether it reads streams of the session, whose bases are spread over the log's partitions. Any other app is
@@ -138,7 +145,7 @@ def compiled_app(
     engine = StreamEngine(source.app, terms=source.terms)
     source = replace(source, files=operator_files(source.app, source.terms))
     # names and types first, since they are what people get wrong
-    _ = source.sources, source.outside
+    _ = source.sources, source.outside, source.host
     return source, engine
 
 
@@ -160,12 +167,9 @@ class HostedApp:
         """`unrepeated`: of no row yet, where the app reads `ticks` itself and rows of them may come again; what came
         again is left out."""
         self._source, self._partition = source, partition
-        self._topic, self._is_merged = source.topic, source.is_merged
-        self._unrepeated = unrepeated if self._topic == TICKS else None
-        self._streams: tuple[ProductStream, ...] = read_streams(source.app)
+        streams = read_streams(source.app)
+        self._log = LogRows(source.topic, streams, is_merged=source.is_merged, unrepeated=unrepeated)
         self._stored = {one.table: one for one in source.outside.tables}
-        self._taken_of: dict[str, int] = {}
-        """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
         self.position: int | None = None
         """Offset of the next row; None before the first."""
         self._out: list[tuple[str, int, Row]] = []
@@ -196,9 +200,7 @@ class HostedApp:
         """
         self.position = offset + 1
         try:
-            at, rows = (
-                self._merged(row) if self._is_merged else self._plain(row, written_at, {} if read is None else read)
-            )
+            at, rows = self._log.read(row, written_at, {} if read is None else read)
         except (ValueError, TypeError, AttributeError, KeyError):
             return []
         engine = self._engine or self._begun(at)
@@ -234,10 +236,8 @@ class HostedApp:
 
     def snapshot(self) -> bytes:
         """All that it has kept, and where it is in the log. Raises AppFailedError where it has kept too much."""
-        last = {} if self._unrepeated is None else self._unrepeated.last
-        sequences = {f"{exchange}:{symbol}": sequence for (exchange, symbol), sequence in last.items()}
-        position = {str(self._partition): self.position or 0, **self._taken_of, **sequences}
-        state = None if self._engine is None else self._engine.state()
+        position = {str(self._partition): self.position or 0, **self._log.taken}
+        state = None if self._engine is None else self._state_of(self._engine)
         data = written(Snapshot(self._source.digest, position, state))
         if len(data) > self.limits.state_bytes:
             most = f"{self.limits.state_bytes:,} bytes"
@@ -248,45 +248,21 @@ class HostedApp:
     def restore(self, data: bytes) -> None:
         """To be called once, before any row. Raises SnapshotError where the bytes are no snapshot of this app."""
         snapshot = read(data, self._source.digest)
+        taken = dict(snapshot.position)
+        position = taken.pop(str(self._partition), None)
+        if position is None:
+            raise SnapshotError("the snapshot is of another partition")
         if snapshot.state is not None:
-            self._begun(0).restore(snapshot.state)
-        others = dict(snapshot.position)
-        self.position = others.pop(str(self._partition))
-        if self._unrepeated is None:
-            self._taken_of = others
-        else:
-            for source, sequence in others.items():
-                exchange, _, symbol = source.partition(":")
-                self._unrepeated.last[exchange, symbol] = sequence
+            self._restore_engine(snapshot.state)
+        self.position = position
+        self._log.restore(taken)
 
-    def _plain(
-        self, row: Mapping[str, Any], written_at: int, read: dict[str, Row | None]
-    ) -> tuple[int, list[tuple[str, Row]]]:
-        """Its time in milliseconds, and what it is in each stream. Raises ValueError where the row came again."""
-        if self._unrepeated is not None:
-            source, sequence = market_of(row), row.get("sequence")
-            if not self._unrepeated.counts(source, sequence):
-                raise ValueError(f"row {sequence} of {source} was there before")
-        at = time_of(self._topic, row, written_at) // 1_000
-        rows = list[tuple[str, Row]]()
-        for stream in self._streams:
-            name = stream.name
-            if name not in read:
-                read[name] = stream.row_of(row)
-            values = read[name]
-            if values is not None:
-                rows.append((name, values))
-        return at, rows
+    def _state_of(self, engine: StreamEngine) -> object:
+        """What of it is in the snapshot."""
+        return engine.state()
 
-    def _merged(self, row: Mapping[str, Any]) -> tuple[int, list[tuple[str, Row]]]:
-        """As `_plain`, of a row of the input log. Raises ValueError where the row was there before."""
-        topic, offset = str(row["topic"]), int(row["offset"])
-        at = int(row["time"]) // 1_000
-        rows = [(str(name), tuple(values)) for name, values in row["rows"]]
-        if offset < self._taken_of.get(topic, 0):
-            raise ValueError(f"row {offset} of {topic} was there before")
-        self._taken_of[topic] = offset + 1
-        return at, rows
+    def _restore_engine(self, state: Any) -> None:
+        self._begun(0).restore(state)
 
     def _begun(self, now: int) -> StreamEngine:
         source = self._source

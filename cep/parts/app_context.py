@@ -114,6 +114,26 @@ class AppContext:
         for rank, of_part in parts:
             self._parts[rank].restore(of_part)
 
+    def state_of(self, ranks: range) -> object:
+        """Of these parts alone, and what they wait for."""
+        waits = [(due, rank - ranks.start, what) for due, _, rank, what in sorted(self._waits) if rank in ranks]
+        return waits, [(rank - ranks.start, self._parts[rank].state()) for rank in ranks if rank in self._parts]
+
+    def restore_of(self, ranks: range, state: Any) -> None:
+        """Into new parts of the same kind. What was due since is done now, before any row comes to them."""
+        waits, parts = state
+        for place, of_part in parts:
+            self._parts[ranks.start + place].restore(of_part)
+        # what they waited for when they were made
+        self._waits[:] = [wait for wait in self._waits if wait[2] not in ranks]
+        heapq.heapify(self._waits)
+        for due, place, what in sorted(waits, key=lambda wait: (wait[1], wait[0])):
+            rank = ranks.start + place
+            if due <= self.now and rank in self._wakes:
+                self._wakes[rank](due, what)
+            else:
+                self.wait(due, rank, what)
+
     def _wake_due(self) -> None:
         calls: list[tuple[int, int, int, Any]] = []
         self._collect(calls, 0)

@@ -10,6 +10,7 @@ from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.app_outside import app_outside
 from cep.hosts.call_addresses import address_of
+from cep.hosts.host_choice import host_of
 from cep.hosts.hosted_app import AppSource, output_streams
 from cep.hosts.input_log import CALLS, TABLES
 from cep.hosts.kafka_addresses import SESSION, denial
@@ -88,10 +89,18 @@ def explained(path: Path, terms: OperatorTerms) -> Iterator[str]:
     yield f"reads {reads}; gives {given} to the topic {APPS}"
     yield from _outside(source)
     most = f"{engine.limits.state_bytes:,} bytes"
-    if not source.is_keyed:
+    if source.host == "structured":
+        yield f"runs in Spark's micro-batches on {source.topic}, whose state of each key has at most {most}"
+    elif not source.is_keyed:
         yield f"runs as one Spark task on {source.topic}, whose snapshot has at most {most}"
-        return
-    yield f"runs as a Spark task for each partition of {source.topic}, whose snapshot has at most {most}"
+    else:
+        yield f"runs as a Spark task for each partition of {source.topic}, whose snapshot has at most {most}"
+    if source.is_keyed:
+        yield from _by_partitions(source)
+
+
+def _by_partitions(source: AppSource) -> Iterator[str]:
+    """What depends on how many partitions the log has."""
     if source.is_merged and HEALTH in source.sources:
         yield f"with more than one partition each has all rows of {HEALTH}, which belong to no asset"
     if source.outside.topics:
@@ -156,12 +165,13 @@ def variables_of(words: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def _checked(path: Path, text: str, terms: OperatorTerms, *, with_ends: bool) -> StreamEngine:
-    """`with_ends`: sinks, sources and stores too, which cases need not have a host for."""
+    """`with_ends`: its host, sinks, sources and stores too, which cases need not have."""
     try:
         app = parse_with_product_streams(text)
         engine = StreamEngine(app, terms=terms)
         if with_ends:
             app_outside(app)
+            host_of(app)
         return engine
     except AppTextError as error:
         raise CannotStartError(in_file(path, error)) from error

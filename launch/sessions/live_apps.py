@@ -6,6 +6,10 @@ from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iter
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
+from typing import Protocol
+
+from pyspark.sql import SparkSession
 
 from cep.hosts.hosted_app import AppSource
 from cep.hosts.input_merger import InputMerger
@@ -13,6 +17,8 @@ from cep.resident.resident_apps import ResidentApps, TellEnd, resident_master
 from cep.resident.resident_kernel import PlacedApp
 from cep.resident.resident_task import ResidentTask
 from cep.run_log import shown_run_log
+from cep.spark_session import connector_jars
+from cep.structured.structured_app import SETTINGS, StructuredApp, StructuredTask
 from launch.apps.sink_forwarder import SinkForwarder
 from launch.apps.table_keeper import TableKeeper
 from launch.apps.user_topics import user_brokers
@@ -40,6 +46,19 @@ SPARK: Mapping[str, str] = {"spark.python.daemon.module": "pyspark.daemon"}
 """Apps need nothing of what a backtest's workers load first."""
 
 
+class AppHost(Protocol):
+    """Runs apps from `start` to `stop`."""
+
+    ended: Event
+    """Set once none of them runs any more."""
+    problems: dict[str, str]
+    """By label, why an app ended where nobody asked it to."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
 def run_live_apps(
     home: Path, sources: Collection[AppSource], seconds: float | None, rows: AppRows, echo: Echo, tell: TellEnd
 ) -> None:
@@ -55,13 +74,57 @@ def run_live_apps(
         inputs = asyncio.run(_begun(session, sources))
         folder = _folder(session)
         placed = tuple(PlacedApp(one.source, folder / one.source.label, one.first, session.region) for one in inputs)
-        task = ResidentTask(placed, session.kafka, log_pipe)
-        with quiet_session(home, resident_master(len(task.partitions)), SPARK) as spark:
-            apps = ResidentApps(spark, task, tell)
+        hosting = Hosting(placed, session.kafka, log_pipe)
+        if hosting.structured:
+            connector_jars(home / "jars" / "spark")
+        with quiet_session(home, resident_master(hosting.tasks), hosting.settings) as spark:
+            hosts = tuple(hosting.hosts(spark, tell))
             try:
-                asyncio.run(_run(_Run(session, apps, placed, inputs, seconds), rows, echo))
+                asyncio.run(_run(_Run(session, hosts, placed, inputs, seconds), rows, echo))
             finally:
-                apps.stop()
+                for host in hosts:
+                    host.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class Hosting:
+    """Which host has which apps of a run. `log_pipe`: of `cep.run_log`."""
+
+    placed: tuple[PlacedApp, ...]
+    kafka: str
+    log_pipe: Path | None = None
+
+    @property
+    def resident(self) -> ResidentTask | None:
+        """None where no app is resident."""
+        apps = tuple(one for one in self.placed if one.source.host == "resident")
+        return ResidentTask(apps, self.kafka, self.log_pipe) if apps else None
+
+    @property
+    def structured(self) -> tuple[StructuredTask, ...]:
+        mine = (one for one in self.placed if one.source.host == "structured")
+        return tuple(StructuredTask(one, self.kafka, self.log_pipe) for one in mine)
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks of Spark run at one time."""
+        resident = self.resident
+        stay = 0 if resident is None else len(resident.partitions)
+        return stay + sum(len(one.placed.first) for one in self.structured)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        partitions = max((len(one.placed.first) for one in self.structured), default=0)
+        # as many as the log has: each is Spark's key
+        own = {**SETTINGS, "spark.sql.shuffle.partitions": str(partitions)} if partitions else {}
+        return {**SPARK, **own}
+
+    def hosts(self, spark: SparkSession, tell: TellEnd) -> Iterator[AppHost]:
+        resident = self.resident
+        if resident is not None:
+            yield ResidentApps(spark, resident, tell)
+        for task in self.structured:
+            yield StructuredApp(spark, task, tell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +166,7 @@ class _Input:
 @dataclass(frozen=True, slots=True)
 class _Run:
     session: Session
-    apps: ResidentApps
+    hosts: tuple[AppHost, ...]
     placed: tuple[PlacedApp, ...]
     inputs: list[_Input]
     seconds: float | None
@@ -119,6 +182,11 @@ class _Run:
             return read_session(self.session.home).session_id == self.session.session_id
         except CannotStartError:
             return False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether none of the apps runs any more."""
+        return all(host.ended.is_set() for host in self.hosts)
 
     def described(self) -> Iterator[str]:
         *others, last = (one.description for one in self.placed)
@@ -165,15 +233,17 @@ def _folder(session: Session) -> Path:
 
 
 async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
-    apps, asked_to_end = run.apps, asyncio.Event()
+    asked_to_end = asyncio.Event()
     async with TopicReader(run.session.kafka, (APPS,), "latest") as reader, _signals_to(asked_to_end.set):
         parts = (_read(reader, run.labels, rows), *(part for one in run.inputs for part in one.parts()))
         work = [asyncio.ensure_future(part) for part in parts]
-        apps.start()
+        for host in run.hosts:
+            host.start()
         for line in run.described():
             echo(line)
-        await _until_over(run, lambda: asked_to_end.is_set() or apps.ended.is_set() or any(one.done() for one in work))
-        await asyncio.to_thread(apps.stop)
+        await _until_over(run, lambda: asked_to_end.is_set() or run.is_over or any(one.done() for one in work))
+        for host in run.hosts:
+            await asyncio.to_thread(host.stop)
         await _end(work)
         for one in run.inputs:
             await one.finish()

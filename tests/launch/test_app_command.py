@@ -69,6 +69,27 @@ def test_explained_it_says_where_it_runs(tmp_path: Path, query: str, last: str) 
     assert said[-1] == last
 
 
+@pytest.mark.parametrize(
+    ("host", "where"),
+    [
+        ("resident", "runs as a Spark task for each partition of ticks, whose snapshot has at most 67,108,864 bytes"),
+        ("structured", "runs in Spark's micro-batches on ticks, whose state of each key has at most 67,108,864 bytes"),
+    ],
+)
+def test_explained_it_says_which_host_runs_it(tmp_path: Path, host: str, where: str) -> None:
+    block = "partition with (base of quotes) begin from quotes select avg(bid) as m insert into Out; end;"
+    code, said = run(tmp_path, "explain", f"@App:host('{host}') {block}")
+    assert code == 0
+    assert said[-2:] == [where, "gives the same rows with any number of partitions"]
+
+
+def test_a_host_that_an_app_does_not_fit_is_refused_with_its_place(tmp_path: Path) -> None:
+    for work in ("check", "explain"):
+        with pytest.raises(LaunchError, match=r"line 2, column 1: .*the query has a window in no partition"):
+            run(tmp_path, work, "@App:host('structured') partition with (base of quotes) begin from quotes select bid "
+                "insert into A; end;\nfrom quotes#window.length(2) select bid insert into B;")  # fmt: skip
+
+
 def test_explained_it_says_what_is_merged(tmp_path: Path) -> None:
     code, said = run(tmp_path, "explain", "from quotes as q join trades#window.length(1) as t on q.base == t.base "
                      "select q.bid as bid, t.net as net insert into Out;")  # fmt: skip

@@ -1,5 +1,5 @@
 """Stream apps on a running session, alone and together: over its recording one gives the same rows with the same ids,
-and one that reads several topics gives them over its input log."""
+as does one in Spark's micro-batches, and one that reads several topics gives them over its input log."""
 
 import json
 from collections.abc import Sequence
@@ -18,6 +18,13 @@ from Means[n > 5] select exchange, base, bps, n output last every 20 events inse
 partition with (exchange of quotes) begin
     from every a = quotes -> b = quotes[bid > a.bid * 1.0002] within 1 sec
     select a.exchange as exchange, a.bid as before, b.bid as after insert into Jumps;
+end;
+"""
+
+KEYED = """@App:name('keyed') @App:host('structured')
+partition with (exchange of quotes) begin
+    from quotes#window.length(20) select exchange, base, avg(bid) as mean, count() as n
+    output last every 5 events insert into Averages;
 end;
 """
 
@@ -61,22 +68,28 @@ def rows_by_app(rows: dict[str, str], app: Path) -> dict[str, str]:
 
 
 def test_apps_on_a_session_give_the_same_again(tmp_path: Path) -> None:
-    home, app, joined = new_home(tmp_path / "home"), tmp_path / "whole.app", tmp_path / "joined.app"
+    home = new_home(tmp_path / "home")
+    app, joined, keyed = (tmp_path / f"{name}.app" for name in ("whole", "joined", "keyed"))
     app.write_text(APP)
     joined.write_text(JOINED)
+    keyed.write_text(KEYED)
     with running_paper(home, "--record") as paper:
         paper.wait_for("trading on paper", 240)
         session = paper.session
         got = run_apps(home, [app], tmp_path / "live.jsonl", "--seconds", "8")
-        # ended and run again, now with another app, it goes on from its snapshot
-        both = run_apps(home, [joined, app], tmp_path / "both.jsonl", "--seconds", "10")
-        got |= rows_by_app(both, app)
-        met = rows_by_app(both, joined)
+        # ended and run again, now with others, one of them in another host, it goes on from its snapshot
+        all_three = run_apps(home, [joined, app, keyed], tmp_path / "all.jsonl", "--seconds", "30")
+        got |= rows_by_app(all_three, app)
+        met, averages = rows_by_app(all_three, joined), rows_by_app(all_three, keyed)
         assert paper.stop(180) == 0, paper.said
     wanted = run_apps(home, [app], tmp_path / "replayed.jsonl", "--replay", session.session_id)
     assert {json.loads(line)["stream"] for line in got.values()} == {"Spreads", "Jumps"}
     assert len(got) > 20
     assert {row_id: wanted.get(row_id) for row_id in got} == got
+
+    batch = run_apps(home, [keyed], tmp_path / "keyed.jsonl", "--replay", session.session_id)
+    assert len(averages) > 20
+    assert {row_id: batch.get(row_id) for row_id in averages} == averages
 
     # over its input log, which was kept, and may have more than the app came to
     logged = run_apps(home, [joined], tmp_path / "logged.jsonl", "--replay", session.session_id)

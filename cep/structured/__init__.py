@@ -1,0 +1,1 @@
+"""Partitioned stream apps in Spark's micro-batches: `transformWithState`, with Spark's own state and checkpoints."""

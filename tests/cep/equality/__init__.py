@@ -1,0 +1,1 @@
+"""Many apps in all hosts, and under kills of all that they run on."""
