@@ -7,7 +7,8 @@ and continued.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,9 @@ from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.app_outside import AppOutside, app_outside
 from cep.hosts.input_log import CALLS, TABLES, time_of
 from cep.hosts.product_streams import STORE, ProductStream, parse_with_product_streams, read_streams
-from cep.hosts.stored_tables import CHANGE, change_of, fill
+from cep.hosts.shared_parts import SharedParts, shared_parts
+from cep.hosts.shared_rows import SharedRows
+from cep.hosts.stored_tables import CHANGE, SHARED_CHANGE, change_of, fill
 from cep.language.app_tree import App, TableDefinition, TriggerDefinition, WindowDefinition
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError
@@ -30,7 +33,7 @@ from cep.parts.app_limits import AppLimitError, AppLimits
 from cep.parts.chunks import Row
 from cep.parts.tables import TableListener
 from streams.mirrored_rows import UnrepeatedRows, market_of
-from streams.topics import APP_INPUT, TICKS
+from streams.topics import APP_INPUT, SHARED_IN, TICKS
 
 DIGEST_CHARACTERS = 8
 ROWS_BETWEEN_LOOKS = 1_000
@@ -61,6 +64,8 @@ class AppSource:
     terms: OperatorTerms = field(default_factory=OperatorTerms)
     files: tuple[tuple[str, str], ...] = ()
     """Those of the operator's folders that it uses, each with a digest of its content."""
+    region: str | None = None
+    """The one that it runs in, and shares its GLOBAL streams and tables with others; None: without regions."""
 
     @cached_property
     def digest(self) -> str:
@@ -99,12 +104,21 @@ class AppSource:
         given = {TABLES: None} if self.outside.tables else {}
         asked = {CALLS: None} if self.outside.calls else {}
         is_alone = len(topics) == 1 and STORE not in topics and not (given or asked or of_users)
-        return tuple(topics) if is_alone else tuple(given | {TICKS: None} | topics | asked | of_users)
+        shared = {} if self.shared is None else {SHARED_IN: None}
+        if is_alone and not shared:
+            return tuple(topics)
+        return tuple(given | {TICKS: None} | topics | asked | of_users | shared)
 
     @cached_property
     def outside(self) -> AppOutside:
         """Its sinks and sources. Raises AppUnsupportedError where no host runs one of them."""
         return app_outside(self.app)
+
+    @cached_property
+    def shared(self) -> SharedParts | None:
+        """What it shares with other regions; None where that is nothing."""
+        parts = shared_parts(self.app, self.outside)
+        return parts if parts.names and self.region is not None else None
 
     @property
     def is_keyed(self) -> bool:
@@ -124,17 +138,25 @@ class AppSource:
 
 
 def app_source(
-    text: str, file_name: str, variables: tuple[tuple[str, str], ...] = (), terms: OperatorTerms | None = None
+    text: str,
+    file_name: str,
+    variables: tuple[tuple[str, str], ...] = (),
+    terms: OperatorTerms | None = None,
+    region: str | None = None,
 ) -> AppSource:
     """Raises AppTextError where no host can run it as it is written."""
-    return compiled_app(text, file_name, variables, terms)[0]
+    return compiled_app(text, file_name, variables, terms, region)[0]
 
 
 def compiled_app(
-    text: str, file_name: str, variables: tuple[tuple[str, str], ...] = (), terms: OperatorTerms | None = None
+    text: str,
+    file_name: str,
+    variables: tuple[tuple[str, str], ...] = (),
+    terms: OperatorTerms | None = None,
+    region: str | None = None,
 ) -> tuple[AppSource, StreamEngine]:
     """As `app_source`, with the engine by which the app was checked."""
-    source = AppSource(file_name, text, variables, terms or OperatorTerms())
+    source = AppSource(file_name, text, variables, terms or OperatorTerms(), region=region)
     engine = StreamEngine(source.app, terms=source.terms)
     source = replace(source, files=operator_files(source.app, source.terms))
     # names and types first, since they are what people get wrong
@@ -164,6 +186,11 @@ class HostedApp:
         self._unrepeated = unrepeated if self._topic == TICKS else None
         self._streams: tuple[ProductStream, ...] = read_streams(source.app)
         self._stored = {one.table: one for one in source.outside.tables}
+        self._shared = (
+            None if source.region is None or source.shared is None else SharedRows(source.region, source.shared)
+        )
+        self._from_elsewhere: str | None = None
+        """The stream that gets a row of another region now, which is none of the app's own rows."""
         self._taken_of: dict[str, int] = {}
         """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
         self.position: int | None = None
@@ -193,15 +220,15 @@ class HostedApp:
         """
         self.position = offset + 1
         try:
-            at, rows = self._merged(row) if self._is_merged else self._plain(row, written_at)
+            topic, at, rows = self._merged(row) if self._is_merged else self._plain(row, written_at)
         except (ValueError, TypeError, AttributeError, KeyError):
             return []
         engine = self._engine or self._begun(at)
         self.busy_with = offset
         try:
-            self._compute(engine, at, rows)
+            self._compute(engine, topic, at, rows)
             if offset % ROWS_BETWEEN_LOOKS == 0:
-                engine.check_limits()
+                self._look(engine)
         except FAULTS as error:
             raise AppFailedError(f"{self._at(offset)} cannot be computed: {error}") from error
         except RecursionError as error:
@@ -213,16 +240,42 @@ class HostedApp:
             self.busy_with = None
         return self._given(offset)
 
-    def _compute(self, engine: StreamEngine, at: int, rows: list[tuple[str, Row]]) -> None:
-        tables = [(name, values) for name, values in rows if name in self._stored]
-        for name, values in tables:
-            fill(engine.table(name), self._stored[name], values)
-        if tables:
+    def _compute(self, engine: StreamEngine, topic: str, at: int, rows: list[tuple[str, Row]]) -> None:
+        if topic == TABLES and rows:
             # nothing happens before all tables are filled, not even the app's start
+            self._fill(engine, rows)
             return
         engine.advance(at)
+        if topic == SHARED_IN:
+            self._take_shared(engine, rows)
+            return
         for name, values in rows:
             engine.send(name, engine.now, values)
+
+    def _fill(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
+        for name, values in rows:
+            if self._shared is not None and self._shared.is_table(name):
+                self._shared.put(engine.table(name), name, values)
+            else:
+                fill(engine.table(name), self._stored[name], values)
+
+    def _take_shared(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
+        for name, values in rows:
+            if self._shared is not None and self._shared.is_table(name):
+                # another version's change, of a table with other columns or another key, is none here
+                with suppress(ValueError):
+                    self._shared.put(engine.table(name), name, values)
+                continue
+            self._from_elsewhere = name
+            try:
+                engine.send(name, engine.now, values)
+            finally:
+                self._from_elsewhere = None
+
+    def _look(self, engine: StreamEngine) -> None:
+        engine.check_limits()
+        if self._shared is not None:
+            self._shared.forget(engine.now)
 
     def _at(self, offset: int) -> str:
         return f"row {offset} of partition {self._partition}"
@@ -233,6 +286,8 @@ class HostedApp:
         sequences = {f"{exchange}:{symbol}": sequence for (exchange, symbol), sequence in last.items()}
         position = {str(self._partition): self.position or 0, **self._taken_of, **sequences}
         state = None if self._engine is None else self._engine.state()
+        if state is not None and self._shared is not None:
+            state = state, self._shared.state()
         data = written(Snapshot(self._source.digest, position, state))
         if len(data) > self.limits.state_bytes:
             most = f"{self.limits.state_bytes:,} bytes"
@@ -244,7 +299,7 @@ class HostedApp:
         """To be called once, before any row. Raises SnapshotError where the bytes are no snapshot of this app."""
         snapshot = read(data, self._source.digest)
         if snapshot.state is not None:
-            self._begun(0).restore(snapshot.state)
+            self._restore(self._begun(0), snapshot.state)
         others = dict(snapshot.position)
         self.position = others.pop(str(self._partition))
         if self._unrepeated is None:
@@ -254,25 +309,34 @@ class HostedApp:
                 exchange, _, symbol = source.partition(":")
                 self._unrepeated.last[exchange, symbol] = sequence
 
-    def _plain(self, row: Mapping[str, Any], written_at: int) -> tuple[int, list[tuple[str, Row]]]:
-        """Its time in milliseconds, and what it is in each stream. Raises ValueError where the row came again."""
+    def _restore(self, engine: StreamEngine, state: Any) -> None:
+        if self._shared is not None:
+            state, of_shared = state
+            self._shared.restore(of_shared)
+        engine.restore(state)
+
+    def _plain(self, row: Mapping[str, Any], written_at: int) -> tuple[str, int, list[tuple[str, Row]]]:
+        """Its topic, its time in milliseconds, and what it is in each stream. Raises ValueError where the row came
+        again."""
         if self._unrepeated is not None:
             source, sequence = market_of(row), row.get("sequence")
             if not self._unrepeated.counts(source, sequence):
                 raise ValueError(f"row {sequence} of {source} was there before")
         at = time_of(self._topic, row, written_at) // 1_000
         found = [(stream.name, stream.row_of(row)) for stream in self._streams]
-        return at, [(name, values) for name, values in found if values is not None]
+        return self._topic, at, [(name, values) for name, values in found if values is not None]
 
-    def _merged(self, row: Mapping[str, Any]) -> tuple[int, list[tuple[str, Row]]]:
+    def _merged(self, row: Mapping[str, Any]) -> tuple[str, int, list[tuple[str, Row]]]:
         """As `_plain`, of a row of the input log. Raises ValueError where the row was there before."""
         topic, offset = str(row["topic"]), int(row["offset"])
         at = int(row["time"]) // 1_000
         rows = [(str(name), tuple(values)) for name, values in row["rows"]]
         if offset < self._taken_of.get(topic, 0):
             raise ValueError(f"row {offset} of {topic} was there before")
+        if topic == SHARED_IN and self._shared is not None:
+            rows = self._shared.fresh(rows)
         self._taken_of[topic] = offset + 1
-        return at, rows
+        return topic, at, rows
 
     def _begun(self, now: int) -> StreamEngine:
         source = self._source
@@ -284,20 +348,42 @@ class HostedApp:
         except (AppTextError, OSError) as error:
             # it could be run when it was started: a file of the operator's is gone, or is not there on this machine
             raise AppFailedError(f"{source.name} cannot be begun: {error}") from error
-        for stream in output_streams(self._source.app):
+        for stream in self._told_streams():
             self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
             engine.listen(stream, self._listener(stream))
         for name in self._stored:
-            self._names[name] = CHANGE
-            engine.table(name).listen(self._table_listener(name))
+            shared = self._shared if self._shared is not None and self._shared.is_table(name) else None
+            self._names[name] = CHANGE if shared is None else SHARED_CHANGE
+            engine.table(name).listen(self._table_listener(name, shared))
         return engine
 
-    def _listener(self, stream: str) -> RowListener:
-        return lambda at, row: self._out.append((stream, at, row))
+    def _told_streams(self) -> tuple[str, ...]:
+        given = output_streams(self._source.app)
+        inserted = stream_names(self._source.app).inserted
+        of_regions = () if self._source.shared is None else self._source.shared.streams
+        return (*given, *(one for one in of_regions if one in inserted and one not in given))
 
-    def _table_listener(self, table: str) -> TableListener:
+    def _listener(self, stream: str) -> RowListener:
+        if self._shared is None:
+            return lambda at, row: self._out.append((stream, at, row))
+
+        def own(at: int, row: Row) -> None:
+            # rows of other regions are there already, and no row of the stream is made of one (`check_shared`)
+            if stream != self._from_elsewhere:
+                self._out.append((stream, at, row))
+
+        return own
+
+    def _table_listener(self, table: str, shared: SharedRows | None) -> TableListener:
         """What a stored table's rows become is among the app's rows."""
-        return lambda key, row: self._out.append((table, self._now, change_of(self._stored[table], key, row)))
+        if shared is None:
+            return lambda key, row: self._out.append((table, self._now, change_of(self._stored[table], key, row)))
+
+        def told(key: Hashable, row: Row | None) -> None:
+            order = self.busy_with or 0, len(self._out)
+            self._out.append((table, self._now, shared.told(table, key, row, self._now, order)))
+
+        return told
 
     @property
     def _now(self) -> int:
