@@ -379,11 +379,11 @@ class HostedApp:
         if shared is None:
             return lambda key, row: self._out.append((table, self._now, change_of(self._stored[table], key, row)))
 
-        def told(key: Hashable, row: Row | None) -> None:
+        def reported(key: Hashable, row: Row | None) -> None:
             order = self.busy_with or 0, len(self._out)
-            self._out.append((table, self._now, shared.told(table, key, row, self._now, order)))
+            self._out.append((table, self._now, shared.reported(table, key, row, self._now, order)))
 
-        return told
+        return reported
 
     @property
     def _now(self) -> int:

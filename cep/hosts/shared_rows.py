@@ -123,9 +123,9 @@ class SharedRows:
             found.append((name, tuple(content) if columns is None else self._row(name, columns, content)))
         return found
 
-    def told(self, table: str, key: Hashable, row: Row | None, now: int, order: Order) -> Row:
+    def reported(self, table: str, key: Hashable, row: Row | None, now: int, order: Order) -> Row:
         """The values of a change of this region's own, by SHARED_CHANGE. `now`: milliseconds."""
-        return self._tables[table].told(key, row, now, order)
+        return self._tables[table].reported(key, row, now, order)
 
     def put(self, table: Table, name: str, change: Row) -> None:
         """A change of another region's, or one that was kept. Raises ValueError where the table is another one by
@@ -161,7 +161,7 @@ class SharedTable:
         self._gone: dict[Hashable, Stamp] = {}
         """Those of rows that are gone, about in their order."""
 
-    def told(self, key: Hashable, row: Row | None, now: int, order: Order) -> Row:
+    def reported(self, key: Hashable, row: Row | None, now: int, order: Order) -> Row:
         last = self._stamps.get(key)
         # who has seen a row is not beaten by it because of a clock
         time = now if last is None else max(now, time_in(last) + 1)

@@ -192,8 +192,8 @@ def test_stamps_of_rows_that_are_gone_are_kept_for_two_days() -> None:
     (stored,) = (one for one in source.outside.tables if one.table == "Last")
     columns = tuple(TypedColumn(name, kind) for name, kind in stored.columns)
     table, shared = Table(columns, (0,)), SharedTable(stored, "us")
-    shared.told(("a",), None, START, (1, 0))
-    shared.told(("b",), ("b", 1.0, "us"), START, (2, 0))
+    shared.reported(("a",), None, START, (1, 0))
+    shared.reported(("b",), ("b", 1.0, "us"), START, (2, 0))
     old = [["a"], {"who": "a", "n": 2.0, "region": "eu"}, stamp_of(START - 1, "eu", (0, 0))]
     shared.put(table, tuple(old))
     assert list(table.rows()) == []
@@ -205,7 +205,7 @@ def test_stamps_of_rows_that_are_gone_are_kept_for_two_days() -> None:
     assert [row for _, _, row in table.rows()] == [("a", 2.0, "eu")]
     # the row that is there has its stamp
     shared.put(table, (["b"], None, stamp_of(START - 1, "eu", (0, 0))))
-    assert shared.told(("b",), None, START, (3, 0))[2] == stamp_of(START + 1, "us", (3, 0))
+    assert shared.reported(("b",), None, START, (3, 0))[2] == stamp_of(START + 1, "us", (3, 0))
 
 
 def message(**changes: Any) -> bytes:
