@@ -91,7 +91,10 @@ class SharedReader:
     def _content(self, name: str, values: Mapping[str, Any]) -> Sequence[Any]:
         columns = self.parts.streams.get(name)
         if columns is None:
-            return [values[part] for part in SHARED_CHANGE]
+            key, row, stamp = (values[part] for part in SHARED_CHANGE)
+            if not isinstance(key, list) or not isinstance(row, dict | None) or not isinstance(stamp, str):
+                raise ValueError(f"{name!r}: no change of a table")
+            return [key, row, stamp]
         for column, kind in columns:
             typed(name, column, kind, values.get(column))
         return [values.get(column) for column, _ in columns]
@@ -199,7 +202,7 @@ class SharedTable:
             self._gone[key] = stamp
 
     def _shared_key(self, key: Hashable) -> list[Any]:
-        return [self._region, key] if isinstance(key, int) else list(key)  # type: ignore[call-overload]
+        return list(key) if isinstance(key, tuple) else [self._region, key]
 
     def _own_key(self, table: Table, key: Sequence[Any]) -> Hashable:
         """Raises ValueError."""

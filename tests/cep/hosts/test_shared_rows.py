@@ -234,6 +234,9 @@ def test_a_row_of_another_region_as_a_row_of_the_input_log() -> None:
         message(values=None),
         message(values={"who": "a", "n": "much"}),
         message(stream="Last", values={"key": ["a"]}),
+        message(stream="Last", values={"key": ["a"], "row": 3, "stamp": "1"}),
+        message(stream="Last", values={"key": "a", "row": None, "stamp": "1"}),
+        message(stream="Last", values={"key": ["a"], "row": None, "stamp": 1}),
         b"{",
     ],
 )
