@@ -56,7 +56,7 @@ def check_shared(app: App, outside: AppOutside) -> None:
     """Raises AppUnsupportedError where regions cannot share what the app's text says."""
     parts = shared_parts(app, outside)
     definitions = {one.name: one for one in app.definitions}
-    given = {one.stream for one in (*outside.responses, *outside.kafka_sources)}
+    given = {one.stream for one in outside.responses} | {one.stream for one in outside.kafka_sources}
     for name, columns in parts.streams.items():
         at = definitions[name].at
         odd = next((column for column, kind in columns if kind == "object"), None)
@@ -75,7 +75,17 @@ def _check_circle(app: App, outside: AppOutside, name: str) -> None:
     if path is not None:
         circle = " -> ".join((*path, name))
         problem = f"rows of it are made of rows of it ({circle}), and would go round between regions for ever"
-        raise _refused(stream_names(app).inserted[name], name, f"{problem}; insert them into a LOCAL stream")
+        raise _refused(_closing(app, path[-1], name), name, f"{problem}; insert them into a LOCAL stream")
+
+
+def _closing(app: App, last: str, name: str) -> Place:
+    """Where rows of `last` are inserted into the stream; of errors, and answers to requests, its definition."""
+    places = (
+        query.output.target.at
+        for query in _queries(app)
+        if isinstance(query.output, InsertInto) and query.output.target.name == name and last in _sources(query, ())
+    )
+    return next(places, next(one.at for one in app.definitions if one.name == name))
 
 
 def _check_values(app: App, table: StoredTable) -> None:

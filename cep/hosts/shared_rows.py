@@ -82,7 +82,7 @@ class SharedReader:
             id_, offset, number = str(row["id"]).rsplit(":", 2)
             origin = f"{row['region']}:{id_}", int(offset), int(number), int(row["time"])
             content = self._content(name, row["values"])
-        except (WireError, KeyError, TypeError, ValueError) as error:
+        except (WireError, KeyError, TypeError, ValueError, AttributeError) as error:
             self.warnings.tell("row left out", str(error), partition=record.partition, offset=record.offset)
             return None
         time = self.market_time(max(self.since, record.time))

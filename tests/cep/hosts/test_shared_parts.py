@@ -24,7 +24,7 @@ def checked(text: str) -> None:
     [
         (
             f"{STREAM}{QUOTES}from News select who, n insert into News;",
-            (2, 74),
+            (3, 41),
             f"'News' is GLOBAL, but rows of it are made of rows of it (News -> News), and {ROUND}",
         ),
         (
