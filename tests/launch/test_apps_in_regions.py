@@ -78,7 +78,7 @@ def test_what_regions_cannot_share_is_refused_once_with_its_place(
         assert run(["app", "run", str(app), *words]) == 2
         said.append(capsys.readouterr().err)
     problem = (
-        "line 5, column 40: not supported: 'News' is GLOBAL, but rows of it are made of rows of it (News -> News), and"
+        "line 5, column 39: not supported: 'News' is GLOBAL, but rows of it are made of rows of it (News -> News), and"
     )
     assert f"{app}, {problem} would go round between regions for ever; insert them into a LOCAL stream." in said[0]
     assert said[0] == said[1]

@@ -31,6 +31,7 @@ from tests.streams.test_tick_writer import PARTITIONS
 
 TIMEOUT_SECONDS = 300.0
 LOOK_SECONDS = 0.05
+REGIONS = ("us", "eu", "jp")
 
 
 class RunningRegion:
@@ -42,7 +43,7 @@ class RunningRegion:
         self._written = 0
 
     def sharer(self) -> RowCopier:
-        session = replace(session_of(self.home, self.kafka.address, "s"), region=self.app.name)
+        session = replace(session_of(self.home, self.kafka.address, "s"), regions=REGIONS, region=self.app.name)
         first = {(APPS, partition): 0 for partition in range(PARTITIONS)}
         found = row_sharer(session, self.app.source, first, self.home)
         assert found is not None

@@ -24,7 +24,7 @@ def checked(text: str) -> None:
     [
         (
             f"{STREAM}{QUOTES}from News select who, n insert into News;",
-            (3, 41),
+            (3, 37),
             f"'News' is GLOBAL, but rows of it are made of rows of it (News -> News), and {ROUND}",
         ),
         (
