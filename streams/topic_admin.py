@@ -25,6 +25,8 @@ from streams.topics import (
     OPPORTUNITIES,
     QUOTES,
     REJECTS,
+    SHARED,
+    SHARED_IN,
     SPREADS,
     TICKS,
     UNORDERED_TOPICS,
@@ -44,6 +46,8 @@ RETAINED_BYTES = {
     HEALTH: GIGABYTE // 8,
     APPS: GIGABYTE // 4,
     QUOTES: GIGABYTE,
+    SHARED: GIGABYTE // 4,
+    SHARED_IN: GIGABYTE // 4,
     APP_INPUT: GIGABYTE // 2,
 }
 """Retention of a topic, all partitions together; of each app's input log and other topics."""
@@ -285,6 +289,9 @@ def _new_topic(topic: str, partitions: int) -> NewTopic:
         "retention.bytes": str(RETAINED_BYTES[kind] // partitions),
         "segment.bytes": str(SEGMENT_BYTES),
     }
+    if topic == SHARED_IN:
+        # a mirror keeps the times of the original, which are minutes old after a cut
+        config["message.timestamp.type"] = "LogAppendTime"
     return NewTopic(topic, num_partitions=partitions, config=config)
 
 

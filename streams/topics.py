@@ -30,9 +30,17 @@ QUOTES = "quotes"
 """Sessions with regions alone: the rows that feeds of this region wrote, as they are in `ticks`, partition by
 partition. Mirrors of other regions copy it into their own `ticks`, and nothing else: no row comes back."""
 
+SHARED = "shared"
+"""Sessions with regions alone: what apps of this region wrote to their GLOBAL streams and tables
+(`cep.hosts.shared_rows`); key: the app's label. Mirrors of other regions copy it into their own `shared-in`, and
+nothing else: no row comes back."""
+SHARED_IN = "shared-in"
+"""Sessions with regions alone: rows of `shared` of all other regions, in the order in which they came here; a row has
+the time at which it came."""
+
 ALL_TOPICS = (TICKS, OPPORTUNITIES, SPREADS, REJECTS, HEALTH, APPS)
 """Topics of every session."""
-REGION_TOPICS = (*ALL_TOPICS, QUOTES)
+REGION_TOPICS = (*ALL_TOPICS, QUOTES, SHARED, SHARED_IN)
 """Topics of each Kafka of a session with regions."""
 UNORDERED_TOPICS = (REJECTS, HEALTH)
 """Topics with one partition each, whatever the log has."""

@@ -18,7 +18,7 @@ def feeding_circle(app: App) -> tuple[str, ...] | None:
     """The first circle of streams, each of which a query writes to that reads the one before; None: there is none."""
     feeds = _feeds(app)
     for first in feeds:
-        path = _path(feeds, first, first)
+        path = path_back(feeds, first)
         if path is not None:
             return path
     return None
@@ -37,13 +37,13 @@ def _feeds(app: App) -> Mapping[str, list[str]]:
     return feeds
 
 
-def _path(feeds: Mapping[str, Sequence[str]], first: str, last: str) -> tuple[str, ...] | None:
-    """From `first` by which streams to `last`, the shortest."""
+def path_back(feeds: Mapping[str, Sequence[str]], first: str) -> tuple[str, ...] | None:
+    """From `first` by which streams back to it, the shortest; None where no way leads back."""
     waiting: list[tuple[str, ...]] = [(first,)]
     seen = {first}
     for path in waiting:
         for after in feeds.get(path[-1], ()):
-            if after == last:
+            if after == first:
                 return path
             if after not in seen:
                 seen.add(after)

@@ -19,6 +19,7 @@ from cep.language.app_tree import (
     PartitionBlock,
     Query,
     Source,
+    StreamDefinition,
     StreamInput,
     TableDefinition,
     TriggerDefinition,
@@ -82,10 +83,7 @@ def unfit(app: App) -> Iterator[tuple[Place, str]]:
     blocks = [one for one in app.elements if isinstance(one, PartitionBlock)]
     if not blocks:
         yield Place(1, 1), f"the app has no partition, and {FITS}"
-    for definition in app.definitions:
-        if isinstance(definition, OF_ALL_KEYS):
-            what = f"{_WORDS[type(definition)]} {definition.name!r} is one for all keys"
-            yield definition.at, f"{what}, and {FITS}"
+    yield from _defined(app)
     for element in app.elements:
         if isinstance(element, Query):
             yield from _of_all_keys(element)
@@ -94,6 +92,16 @@ def unfit(app: App) -> Iterator[tuple[Place, str]]:
     for node in nodes_of((app.elements,)):
         if isinstance(node, FunctionCall) and node.full_name == "UUID":
             yield node.at, f"UUID() counts over all keys, and {FITS}"
+
+
+def _defined(app: App) -> Iterator[tuple[Place, str]]:
+    for definition in app.definitions:
+        if isinstance(definition, OF_ALL_KEYS):
+            what = f"{_WORDS[type(definition)]} {definition.name!r} is one for all keys"
+            yield definition.at, f"{what}, and {FITS}"
+        elif isinstance(definition, StreamDefinition) and definition.scope == "global":
+            what = f"the stream {definition.name!r} has rows of other regions"
+            yield definition.at, f"{what}, and {FITS}"
 
 
 def _of_all_keys(query: Query) -> Iterator[tuple[Place, str]]:

@@ -7,7 +7,8 @@ and continued.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,9 @@ from cep.hosts.host_choice import HostName, host_of
 from cep.hosts.input_log import CALLS, TABLES
 from cep.hosts.log_rows import LogRows
 from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
-from cep.hosts.stored_tables import CHANGE, change_of, fill
+from cep.hosts.shared_parts import SharedParts, shared_parts
+from cep.hosts.shared_rows import SharedRows
+from cep.hosts.stored_tables import CHANGE, SHARED_CHANGE, change_of, fill
 from cep.language.app_tree import App, TableDefinition, TriggerDefinition, WindowDefinition
 from cep.language.expression_tree import Place
 from cep.language.language_errors import AppTextError
@@ -32,7 +35,7 @@ from cep.parts.app_limits import AppLimitError, AppLimits
 from cep.parts.chunks import Row
 from cep.parts.tables import TableListener
 from streams.mirrored_rows import UnrepeatedRows
-from streams.topics import APP_INPUT, TICKS
+from streams.topics import APP_INPUT, SHARED_IN, TICKS
 
 DIGEST_CHARACTERS = 8
 ROWS_BETWEEN_LOOKS = 1_000
@@ -63,6 +66,8 @@ class AppSource:
     terms: OperatorTerms = field(default_factory=OperatorTerms)
     files: tuple[tuple[str, str], ...] = ()
     """Those of the operator's folders that it uses, each with a digest of its content."""
+    region: str | None = None
+    """The one that it runs in, and shares its GLOBAL streams and tables with others; None: without regions."""
 
     @cached_property
     def digest(self) -> str:
@@ -101,7 +106,10 @@ class AppSource:
         given = {TABLES: None} if self.outside.tables else {}
         asked = {CALLS: None} if self.outside.calls else {}
         is_alone = len(topics) == 1 and STORE not in topics and not (given or asked or of_users)
-        return tuple(topics) if is_alone else tuple(given | {TICKS: None} | topics | asked | of_users)
+        shared = {} if self.shared is None else {SHARED_IN: None}
+        if is_alone and not shared:
+            return tuple(topics)
+        return tuple(given | {TICKS: None} | topics | asked | of_users | shared)
 
     @cached_property
     def outside(self) -> AppOutside:
@@ -112,6 +120,12 @@ class AppSource:
     def host(self) -> HostName:
         """Who runs it live. Raises AppTextError where there is no such host, or the app does not fit it."""
         return host_of(self.app)
+
+    @cached_property
+    def shared(self) -> SharedParts | None:
+        """What it shares with other regions; None where that is nothing."""
+        parts = shared_parts(self.app, self.outside)
+        return parts if parts.names and self.region is not None else None
 
     @property
     def is_keyed(self) -> bool:
@@ -131,17 +145,25 @@ class AppSource:
 
 
 def app_source(
-    text: str, file_name: str, variables: tuple[tuple[str, str], ...] = (), terms: OperatorTerms | None = None
+    text: str,
+    file_name: str,
+    variables: tuple[tuple[str, str], ...] = (),
+    terms: OperatorTerms | None = None,
+    region: str | None = None,
 ) -> AppSource:
     """Raises AppTextError where no host can run it as it is written."""
-    return compiled_app(text, file_name, variables, terms)[0]
+    return compiled_app(text, file_name, variables, terms, region)[0]
 
 
 def compiled_app(
-    text: str, file_name: str, variables: tuple[tuple[str, str], ...] = (), terms: OperatorTerms | None = None
+    text: str,
+    file_name: str,
+    variables: tuple[tuple[str, str], ...] = (),
+    terms: OperatorTerms | None = None,
+    region: str | None = None,
 ) -> tuple[AppSource, StreamEngine]:
     """As `app_source`, with the engine by which the app was checked."""
-    source = AppSource(file_name, text, variables, terms or OperatorTerms())
+    source = AppSource(file_name, text, variables, terms or OperatorTerms(), region=region)
     engine = StreamEngine(source.app, terms=source.terms)
     source = replace(source, files=operator_files(source.app, source.terms))
     # names and types first, since they are what people get wrong
@@ -170,6 +192,11 @@ class HostedApp:
         streams = read_streams(source.app)
         self._log = LogRows(source.topic, streams, is_merged=source.is_merged, unrepeated=unrepeated)
         self._stored = {one.table: one for one in source.outside.tables}
+        self._shared = (
+            None if source.region is None or source.shared is None else SharedRows(source.region, source.shared)
+        )
+        self._from_elsewhere: str | None = None
+        """The stream that gets a row of another region now, which is none of the app's own rows."""
         self.position: int | None = None
         """Offset of the next row; None before the first."""
         self._out: list[tuple[str, int, Row]] = []
@@ -200,15 +227,17 @@ class HostedApp:
         """
         self.position = offset + 1
         try:
-            at, rows = self._log.read(row, written_at, {} if read is None else read)
+            topic, at, rows = self._log.read(row, written_at, read)
+            if topic == SHARED_IN and self._shared is not None:
+                rows = self._shared.fresh(rows)
         except (ValueError, TypeError, AttributeError, KeyError):
             return []
         engine = self._engine or self._begun(at)
         self.busy_with = offset
         try:
-            self._compute(engine, at, rows)
+            self._compute(engine, topic, at, rows)
             if offset % ROWS_BETWEEN_LOOKS == 0:
-                engine.check_limits()
+                self._look(engine)
         except FAULTS as error:
             raise AppFailedError(f"{self._at(offset)} cannot be computed: {error}") from error
         except RecursionError as error:
@@ -220,16 +249,42 @@ class HostedApp:
             self.busy_with = None
         return self._given(offset)
 
-    def _compute(self, engine: StreamEngine, at: int, rows: list[tuple[str, Row]]) -> None:
-        tables = [(name, values) for name, values in rows if name in self._stored]
-        for name, values in tables:
-            fill(engine.table(name), self._stored[name], values)
-        if tables:
+    def _compute(self, engine: StreamEngine, topic: str, at: int, rows: list[tuple[str, Row]]) -> None:
+        if topic == TABLES and rows:
             # nothing happens before all tables are filled, not even the app's start
+            self._fill(engine, rows)
             return
         engine.advance(at)
+        if topic == SHARED_IN:
+            self._take_shared(engine, rows)
+            return
         for name, values in rows:
             engine.send(name, engine.now, values)
+
+    def _fill(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
+        for name, values in rows:
+            if self._shared is not None and self._shared.is_table(name):
+                self._shared.put(engine.table(name), name, values)
+            else:
+                fill(engine.table(name), self._stored[name], values)
+
+    def _take_shared(self, engine: StreamEngine, rows: Iterable[tuple[str, Row]]) -> None:
+        for name, values in rows:
+            if self._shared is not None and self._shared.is_table(name):
+                # another version's change, of a table with other columns or another key, is none here
+                with suppress(ValueError):
+                    self._shared.put(engine.table(name), name, values)
+                continue
+            self._from_elsewhere = name
+            try:
+                engine.send(name, engine.now, values)
+            finally:
+                self._from_elsewhere = None
+
+    def _look(self, engine: StreamEngine) -> None:
+        engine.check_limits()
+        if self._shared is not None:
+            self._shared.forget(engine.now)
 
     def _at(self, offset: int) -> str:
         return f"row {offset} of partition {self._partition}"
@@ -238,6 +293,8 @@ class HostedApp:
         """All that it has kept, and where it is in the log. Raises AppFailedError where it has kept too much."""
         position = {str(self._partition): self.position or 0, **self._log.taken}
         state = None if self._engine is None else self._state_of(self._engine)
+        if state is not None and self._shared is not None:
+            state = state, self._shared.state()
         data = written(Snapshot(self._source.digest, position, state))
         if len(data) > self.limits.state_bytes:
             most = f"{self.limits.state_bytes:,} bytes"
@@ -253,9 +310,15 @@ class HostedApp:
         if position is None:
             raise SnapshotError("the snapshot is of another partition")
         if snapshot.state is not None:
-            self._restore_engine(snapshot.state)
+            self._restore(snapshot.state)
         self.position = position
         self._log.restore(taken)
+
+    def _restore(self, state: Any) -> None:
+        if self._shared is not None:
+            state, of_shared = state
+            self._shared.restore(of_shared)
+        self._restore_engine(state)
 
     def _state_of(self, engine: StreamEngine) -> object:
         """What of it is in the snapshot."""
@@ -274,20 +337,42 @@ class HostedApp:
         except (AppTextError, OSError) as error:
             # it could be run when it was started: a file of the operator's is gone, or is not there on this machine
             raise AppFailedError(f"{source.name} cannot be begun: {error}") from error
-        for stream in output_streams(self._source.app):
+        for stream in self._told_streams():
             self._names[stream] = tuple(column.name for column in engine.columns_of(stream))
             engine.listen(stream, self._listener(stream))
         for name in self._stored:
-            self._names[name] = CHANGE
-            engine.table(name).listen(self._table_listener(name))
+            shared = self._shared if self._shared is not None and self._shared.is_table(name) else None
+            self._names[name] = CHANGE if shared is None else SHARED_CHANGE
+            engine.table(name).listen(self._table_listener(name, shared))
         return engine
 
-    def _listener(self, stream: str) -> RowListener:
-        return lambda at, row: self._out.append((stream, at, row))
+    def _told_streams(self) -> tuple[str, ...]:
+        given = output_streams(self._source.app)
+        inserted = stream_names(self._source.app).inserted
+        of_regions = () if self._source.shared is None else self._source.shared.streams
+        return (*given, *(one for one in of_regions if one in inserted and one not in given))
 
-    def _table_listener(self, table: str) -> TableListener:
+    def _listener(self, stream: str) -> RowListener:
+        if self._shared is None:
+            return lambda at, row: self._out.append((stream, at, row))
+
+        def own(at: int, row: Row) -> None:
+            # rows of other regions are there already, and no row of the stream is made of one (`check_shared`)
+            if stream != self._from_elsewhere:
+                self._out.append((stream, at, row))
+
+        return own
+
+    def _table_listener(self, table: str, shared: SharedRows | None) -> TableListener:
         """What a stored table's rows become is among the app's rows."""
-        return lambda key, row: self._out.append((table, self._now, change_of(self._stored[table], key, row)))
+        if shared is None:
+            return lambda key, row: self._out.append((table, self._now, change_of(self._stored[table], key, row)))
+
+        def reported(key: Hashable, row: Row | None) -> None:
+            order = self.busy_with or 0, len(self._out)
+            self._out.append((table, self._now, shared.reported(table, key, row, self._now, order)))
+
+        return reported
 
     @property
     def _now(self) -> int:

@@ -9,8 +9,9 @@ A row is a JSON object, in the partition of its base:
   MongoDB, None where none of it is read.
 
 A row of `topic` `kafka:SERVERS/TOPIC/PARTITION` is one of a topic of the user's own, with its offset there. One of
-`calls:ID` is the answer to a request of the sink ID, with the request's number as `offset`. The
-first rows of the log, of `topic` `tables`, say what the app's tables have: a table's name, a row's number and values.
+`calls:ID` is the answer to a request of the sink ID, with the request's number as `offset`. One of `shared-in` is of
+another region (`cep.hosts.shared_rows`). The first rows of the log, of `topic` `tables`, say what the app's tables
+have: a table's name, a row's number and values, or the last change of a row that regions share.
 
 So the last row of a partition says where whoever writes the log goes on, and a row that is there twice is known by its
 `offset`.

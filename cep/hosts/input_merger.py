@@ -14,8 +14,9 @@ from typing import Protocol
 
 from cep.hosts.hosted_app import AppSource
 from cep.hosts.input_log import InputPlace, SourceRow, input_message, place_in, record_row
-from cep.hosts.product_streams import ProductStream, read_streams
+from cep.hosts.product_streams import read_streams
 from cep.hosts.row_merge import RowMerge
+from cep.hosts.shared_rows import SharedReader
 from session.tasks import run_all
 from streams.errors import StreamError
 from streams.latest_rows import LatestRows
@@ -24,7 +25,7 @@ from streams.mirrored_rows import UnrepeatedRows
 from streams.records import Position, Record
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
-from streams.topics import TICKS, UNORDERED_TOPICS
+from streams.topics import SHARED_IN, TICKS, UNORDERED_TOPICS
 
 log = logging.getLogger("cep")
 
@@ -55,6 +56,8 @@ class InputSource(Protocol):
     async def close(self) -> None: ...
 
 
+ReadRecord = Callable[[Record], SourceRow | None]
+"""What a record of a topic is in the log; None: no row of it."""
 OpenSource = Callable[[int, InputPlace], Awaitable[InputSource]]
 """Opens a source for a partition, at that place."""
 
@@ -73,6 +76,8 @@ class InputMerger:
     market_time: Callable[[int], int] = int
     region: str | None = None
     """Of the session, where it has any: what comes again in its `ticks` is left out of the log."""
+    shared: SharedReader | None = None
+    """Of rows of other regions, where the app shares any."""
 
     async def run(self) -> None:
         """Goes on until it is cancelled. Raises StreamError, StoreError: call it again where the error may pass."""
@@ -122,10 +127,15 @@ class InputMerger:
         first = place.next.get(topic, self.first[position])
         may_repeat = topic == TICKS and self.region is not None
         look_back = looked_back(first, self.first[position]) if may_repeat else None
-        streams = read_streams(self.source.app)
-        source = TopicSource(self.kafka, position, first, streams, self.market_time, look_back)
+        source = TopicSource(self.kafka, position, first, self._reader_of(topic), look_back)
         await source.open()
         return source
+
+    def _reader_of(self, topic: str) -> ReadRecord:
+        if topic == SHARED_IN and self.shared is not None:
+            return self.shared.row
+        streams, market_time = read_streams(self.source.app), self.market_time
+        return lambda record: record_row(record, streams, market_time)
 
 
 def looked_back(first: int, begin: int) -> int:
@@ -143,11 +153,10 @@ class TopicSource:
         kafka: str,
         position: Position,
         first: int,
-        streams: Sequence[ProductStream],
-        market_time: Callable[[int], int] = int,
+        read: ReadRecord,
         look_back: int | None = None,
     ) -> None:
-        self._position, self._streams, self._market_time = position, streams, market_time
+        self._position, self._read = position, read
         self._reader = TopicReader(kafka, (position[0],), {position: first if look_back is None else look_back})
         self._batches: AsyncIterator[list[Record]] = self._reader.batches()
         self._first, self._end = first, first
@@ -179,8 +188,7 @@ class TopicSource:
         self._first = max(self._first, batch[-1].offset + 1)
         if self._fresh is not None:
             batch = self._fresh.of(batch)
-        found = (record_row(record, self._streams, self._market_time) for record in batch)
-        return [row for row in found if row is not None]
+        return [row for row in map(self._read, batch) if row is not None]
 
     async def close(self) -> None:
         await self._reader.close()

@@ -23,12 +23,14 @@ class LogRows:
         """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
 
     def read(
-        self, row: Mapping[str, Any], written_at: int, read: dict[str, Row | None]
-    ) -> tuple[int, list[tuple[str, Row]]]:
-        """Its time in milliseconds, and what it is in each stream. `read`: what the row is in each stream of the
-        product, as far as other apps have read it. Raises ValueError, TypeError, AttributeError, KeyError where it is
-        none of the log's, or came again."""
-        return self._merged(row) if self._is_merged else self._plain(row, written_at, read)
+        self, row: Mapping[str, Any], written_at: int, read: dict[str, Row | None] | None = None
+    ) -> tuple[str, int, list[tuple[str, Row]]]:
+        """The topic that it came from, its time in milliseconds, and what it is in each stream. `read`: what the row is
+        in each stream of the product, as far as other apps have read it.
+
+        Raises ValueError, TypeError, AttributeError, KeyError where it is none of the log's, or came again.
+        """
+        return self._merged(row) if self._is_merged else self._plain(row, written_at, {} if read is None else read)
 
     @property
     def taken(self) -> dict[str, int]:
@@ -48,7 +50,7 @@ class LogRows:
 
     def _plain(
         self, row: Mapping[str, Any], written_at: int, read: dict[str, Row | None]
-    ) -> tuple[int, list[tuple[str, Row]]]:
+    ) -> tuple[str, int, list[tuple[str, Row]]]:
         if self._unrepeated is not None:
             source, sequence = market_of(row), row.get("sequence")
             if not self._unrepeated.counts(source, sequence):
@@ -62,13 +64,13 @@ class LogRows:
             values = read[name]
             if values is not None:
                 rows.append((name, values))
-        return at, rows
+        return self._topic, at, rows
 
-    def _merged(self, row: Mapping[str, Any]) -> tuple[int, list[tuple[str, Row]]]:
+    def _merged(self, row: Mapping[str, Any]) -> tuple[str, int, list[tuple[str, Row]]]:
         topic, offset = str(row["topic"]), int(row["offset"])
         at = int(row["time"]) // 1_000
         rows = [(str(name), tuple(values)) for name, values in row["rows"]]
         if offset < self._taken_of.get(topic, 0):
             raise ValueError(f"row {offset} of {topic} was there before")
         self._taken_of[topic] = offset + 1
-        return at, rows
+        return topic, at, rows

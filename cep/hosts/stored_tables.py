@@ -4,7 +4,7 @@ same. What the table had is in the app's input log, before anything else.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Container, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -21,6 +21,8 @@ from streams.records import Record
 
 CHANGE = ("key", "row")
 """Names of a change's values: the row's key, a list or a number, and its values by column; None: it is gone."""
+SHARED_CHANGE = (*CHANGE, "stamp")
+"""The same of a table that regions share (`cep.hosts.shared_rows`), whose keys are lists."""
 PIECE_BYTES = 1 << 18
 """In one row of an input log, and a row of a table more."""
 ALL = 1_000_000_000
@@ -35,7 +37,8 @@ _TableRow = tuple[str, tuple[Any, ...]]
 @dataclass(frozen=True, slots=True)
 class TableChange:
     """`number`: of a row where the table has no primary key; else 0. `order`: time of the app's clock, and by which row
-    it is, as in its id; later changes of a version are greater. `version`: its label. `offset`: in the topic `apps`."""
+    it is, as in its id; later changes of a version are greater. `version`: its label. `offset`: in the topic `apps`.
+    `stamp`: of a table that regions share; the greatest wins."""
 
     collection: str
     key: str
@@ -44,6 +47,7 @@ class TableChange:
     order: ChangeOrder
     version: str
     offset: int
+    stamp: str | None = None
 
 
 def change_of(table: StoredTable, key: Hashable, row: Row | None) -> Row:
@@ -64,7 +68,8 @@ def table_changes(records: Iterable[Record], app: str, tables: Iterable[StoredTa
             version, _, at, place = str(row["id"]).rsplit(":", 3)
             order = int(row["time"]), int(at), int(place)
             text, collection = orjson.dumps(key).decode(), collections[row["stream"]]
-            yield TableChange(collection, text, number, values, order, version, record.offset)
+            stamp = row["values"].get("stamp")
+            yield TableChange(collection, text, number, values, order, version, record.offset, stamp)
         except (WireError, KeyError, TypeError, ValueError, IndexError):
             continue
 
@@ -85,23 +90,32 @@ def fill(table: Table, stored: StoredTable, values: Row) -> None:
     """With a row of the input log, which is behind its number there. Raises ValueError where a value is not what its
     column says by now, or the table has another key."""
     number, *found = values
-    columns = zip(stored.columns, found, strict=True)
-    row = tuple(_filled(stored, name, kind, value) for (name, kind), value in columns)
+    names = (name for name, _ in stored.columns)
+    row = typed_row(stored, dict(zip(names, found, strict=True)))
     try:
         table.fill(row, int(number))
     except ValueError as error:
         raise ValueError(f"{stored.table!r} is {error}") from error
 
 
-def _filled(table: StoredTable, name: str, kind: ValueType, value: Any) -> Any:
+def typed_row(table: StoredTable, values: Mapping[str, Any]) -> Row:
+    """From its values by column, as JSON has them. Raises ValueError."""
     try:
-        return None if value is None else _FILL[kind](value)
+        return tuple(typed(table.table, name, kind, values.get(name)) for name, kind in table.columns)
+    except ValueError as error:
+        raise ValueError(f"{error}: give the table another collection") from error
+
+
+def typed(name: str, column: str, kind: ValueType, value: Any) -> Any:
+    """A value as JSON has it. Raises ValueError."""
+    try:
+        return None if value is None else _TYPED[kind](value)
     except (InvalidOperation, ValueError, TypeError) as error:
-        problem = f"{table.table!r} is kept with {str(value)[:40]!r} in {name!r}, which is {kind} by now"
-        raise ValueError(f"{problem}: give the table another collection") from error
+        problem = f"{name!r} is kept with {str(value)[:40]!r} in {column!r}, which is {kind} by now"
+        raise ValueError(problem) from error
 
 
-_FILL: Mapping[ValueType, Callable[[Any], Any]] = {
+_TYPED: Mapping[ValueType, Callable[[Any], Any]] = {
     "string": str,
     "bool": bool,
     "int": int,
@@ -124,8 +138,9 @@ def _pieces(rows: Iterable[_TableRow]) -> Iterator[list[_TableRow]]:
         yield piece
 
 
-KeptRows = Callable[[str], Awaitable[Iterable[tuple[int, Mapping[str, Any]]]]]
-"""The rows of a collection in the order in which they came, each with its number and its values by column."""
+KeptRows = Callable[[StoredTable], Awaitable[Iterable[tuple[Any, ...]]]]
+"""What a table is filled with, in its order: each row's number and its values by column, or of a table that regions
+share its changes, by SHARED_CHANGE."""
 
 
 class TableSource:
@@ -134,10 +149,19 @@ class TableSource:
     topic = TABLES
 
     def __init__(
-        self, tables: Iterable[StoredTable], partition: int, place: InputPlace, time: int, kept: KeptRows
+        self,
+        tables: Iterable[StoredTable],
+        partition: int,
+        place: InputPlace,
+        time: int,
+        kept: KeptRows,
+        shared: Container[str] = (),
     ) -> None:
-        """`time`: microseconds, before all other rows of the log."""
-        self._tables, self._partition, self._time, self._kept = tuple(tables), partition, time, kept
+        """`time`: microseconds, before all other rows of the log. `shared`: names of those that regions share."""
+        tables = tuple(tables)
+        self._own = [one for one in tables if one.table not in shared]
+        self._shared = [one for one in tables if one.table in shared]
+        self._partition, self._time, self._kept = partition, time, kept
         self._done = place.next.get(TABLES, 0)
 
     @property
@@ -147,14 +171,19 @@ class TableSource:
     async def next(self) -> list[SourceRow]:
         if not self.is_behind:
             await asyncio.Event().wait()
-        rows = [(one.table, values) for one in self._tables for values in await self._values(one)]
-        # who goes on amid them begins with those that are not there: nothing has changed the tables since
-        left = [*enumerate(_pieces(rows))][self._done :]
+        own, shared = [[*_pieces(await self._rows(tables))] for tables in (self._own, self._shared)]
+        # who goes on amid them begins with those that are not there: nothing has changed the tables since; but other
+        # regions change what is shared, and of those nothing is lost where it is there twice
+        left = [*[*enumerate(own)][self._done :], *enumerate(shared, max(self._done, len(own)))]
         self._done = ALL + 1
         return [SourceRow(TABLES, self._partition, at, self._time, piece) for at, piece in (*left, (ALL, []))]
 
     async def close(self) -> None: ...
 
-    async def _values(self, table: StoredTable) -> list[tuple[Any, ...]]:
-        kept = await self._kept(table.collection)
-        return [(number, *(row.get(name) for name, _ in table.columns)) for number, row in kept]
+    async def _rows(self, tables: Iterable[StoredTable]) -> list[_TableRow]:
+        return [(one.table, values) for one in tables for values in await self._kept(one)]
+
+
+def kept_values(table: StoredTable, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> Iterator[tuple[Any, ...]]:
+    """Of rows with their numbers, by column: what a table of the region's own is filled with."""
+    return ((number, *(row.get(name) for name, _ in table.columns)) for number, row in rows)

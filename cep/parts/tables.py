@@ -41,6 +41,20 @@ class Table(Stateful):
         self._number = max(self._number, number)
         self._rows[key] = row
 
+    @property
+    def key_columns(self) -> Columns:
+        """Of the primary key; none where rows are numbered."""
+        return tuple(self.columns[place] for place in self._key)
+
+    def put(self, key: Hashable, row: Row | None) -> None:
+        """What a row is by a change that was made elsewhere; None: it is gone. No listener hears of it."""
+        if isinstance(key, int):
+            self._number = max(self._number, key)
+        if row is None:
+            self._rows.pop(key, None)
+        else:
+            self._rows[key] = row
+
     def rows(self) -> Iterable[Event]:
         return [(CURRENT, 0, row) for row in self._rows.values()]
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from cep.engine.snapshots import Snapshot, SnapshotError, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.hosts.hosted_app import AppFailedError, AppRow, AppSource, HostedApp
+from cep.parts.chunks import Row
 from streams.mirrored_rows import UnrepeatedRows
 
 
@@ -43,10 +44,12 @@ class KeyedApp(HostedApp):
         if data is not None:
             self.restore(data)
 
-    def take(self, offset: int, written_at: int, row: Mapping[str, Any]) -> list[AppRow]:
+    def take(
+        self, offset: int, written_at: int, row: Mapping[str, Any], read: dict[str, Row | None] | None = None
+    ) -> list[AppRow]:
         """Raises AppFailedError, also where what was kept of a key cannot be read."""
         try:
-            return super().take(offset, written_at, row)
+            return super().take(offset, written_at, row, read)
         except SnapshotError as error:
             raise AppFailedError(f"row {offset} of partition {self._partition} cannot be computed: {error}") from error
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.hosted_app import AppSource, compiled_app
+from cep.hosts.shared_parts import check_shared
 from cep.language.language_errors import AppTextError
-from launch.apps.app_region import Variables, check_local, variables_in
+from launch.apps.app_region import Variables, variables_in
 from launch.errors import CannotStartError
 
 
@@ -26,10 +27,12 @@ def in_file(path: Path, error: AppTextError) -> str:
     return f"{path}, {error}" if error.problem.endswith("?") else f"{path}, {error}."
 
 
-def app_in(path: Path, terms: OperatorTerms, variables: Variables = ()) -> tuple[AppSource, StreamEngine]:
+def app_in(
+    path: Path, terms: OperatorTerms, variables: Variables = (), region: str | None = None
+) -> tuple[AppSource, StreamEngine]:
     """The app, and an engine of it that has seen nothing. Raises CannotStartError where no host can run it."""
     try:
-        return compiled_app(app_text(path), path.stem, variables, terms)
+        return compiled_app(app_text(path), path.stem, variables, terms, region)
     except AppTextError as error:
         raise CannotStartError(in_file(path, error)) from error
 
@@ -46,9 +49,9 @@ def apps_in(
     if region is not None:
         variables = variables_in(region, variables)
     for path in paths:
-        source, _ = app_in(path, terms, variables)
+        source, _ = app_in(path, terms, variables, region)
         if region is not None:
-            _check_local(path, source)
+            _check_shared(path, source)
         # names that differ in a mark alone are one in names of files and topics
         for name in (source.name, source.label):
             other = places.setdefault(name, path)
@@ -61,8 +64,8 @@ def apps_in(
     return found
 
 
-def _check_local(path: Path, source: AppSource) -> None:
+def _check_shared(path: Path, source: AppSource) -> None:
     try:
-        check_local(source.app)
+        check_shared(source.app, source.outside)
     except AppTextError as error:
         raise CannotStartError(in_file(path, error)) from error

@@ -1,13 +1,6 @@
-"""Writes the rows of an app's sink `kafka` to its topic: from the topic `apps`, where they are with their ids.
+"""Writes the rows of an app's sink `kafka` to its topic, at least once, with their ids (`launch.apps.row_copier`)."""
 
-How far it has come is in a file, written once the broker has acknowledged the rows. So a killed one goes on there and
-repeats rows with equal ids, and loses none. A broker or a topic that is away holds up the sink alone.
-"""
-
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,62 +8,45 @@ from typing import Any
 import orjson
 
 from cep.engine.snapshots import app_digest
-from cep.hosts.counted_warnings import CountedWarnings
 from cep.hosts.hosted_app import AppSource, file_label
 from cep.hosts.kafka_ends import KafkaSink
-from launch.setup.data_dir import write_atomically
-from session.backoff import retry_on
-from streams.errors import StreamError
-from streams.message_format import WireError, row_of
+from launch.apps.row_copier import GivenRow, RowCopier, given_row
 from streams.records import Position, Record
-from streams.topic_admin import check_topic
-from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
-from streams.topics import APPS
-
-FINISH_SECONDS = 5.0
-"""What an app gave last may take so long at its end; the next run in the session writes the rest."""
-ROWS_BETWEEN_PLACES = 1_000
-"""Rows of other sinks and apps that may be read again."""
-
-log = logging.getLogger("cep")
 
 
 @dataclass(frozen=True, slots=True)
-class SinkRow:
-    """`order`: by which row of the app's log it is, and its place among the app's rows of that; as in its id."""
+class SinkTarget:
+    """`launch.apps.row_copier.CopyTarget`. `app`, `label`: the app's name, and that of its version."""
 
-    id: str
-    time: int
-    order: tuple[int, int]
-    values: Mapping[str, Any]
+    app: str
+    label: str
+    sink: KafkaSink
+    address: str
+
+    @property
+    def name(self) -> str:
+        return self.sink.stream
+
+    @property
+    def topic(self) -> str:
+        return self.sink.topic
+
+    def chosen(self, record: Record) -> GivenRow | None:
+        return given_row(record, self.label, (self.sink.stream,))
+
+    def write(self, writer: TopicWriter, row: GivenRow, partition: int) -> None:
+        headers = {"id": row.id, "time": str(row.time)}
+        message = orjson.dumps({"event": row.values})
+        writer.write(self.sink.topic, message, sink_key(self.sink, self.app, row.values), headers=headers)
 
 
-@dataclass(frozen=True, slots=True)
-class SinkPlace:
-    """`next`: offset of the next row of the partition of `apps`. `time`, `order`: of the last row that was written."""
-
-    next: int
-    time: int = -1
-    order: tuple[int, int] = (-1, -1)
-
-    def follows(self, row: SinkRow) -> bool:
-        """Whether the row is a new one. A log that was deleted and made again has lower offsets, and later times."""
-        return row.order > self.order or row.time > self.time
-
-
-def sink_row(record: Record, label: str, sink: KafkaSink) -> SinkRow | None:
-    """None where it is none of the sink of the app with this label."""
-    if record.key != label:
-        return None
-    try:
-        row = row_of(record.value)
-        if row["stream"] != sink.stream:
-            return None
-        name, at, number = str(row["id"]).rsplit(":", 2)
-        return SinkRow(str(row["id"]), int(row["time"]), (int(at), int(number)), dict(row["values"])) if name else None
-    except (WireError, KeyError, TypeError, ValueError):
-        return None
+def sink_forwarder(
+    kafka: str, source: AppSource, sink: KafkaSink, address: str, first: Mapping[Position, int], folder: Path
+) -> RowCopier:
+    """`kafka`: the session's. `address`: of the sink's broker. `folder`: of the app; `first`: as `RowCopier`."""
+    target = SinkTarget(source.name, source.label, sink, address)
+    return RowCopier(kafka, target, first, folder / place_file(sink.stream))
 
 
 def sink_key(sink: KafkaSink, app: str, values: Mapping[str, Any]) -> str:
@@ -83,104 +59,3 @@ def sink_key(sink: KafkaSink, app: str, values: Mapping[str, Any]) -> str:
 def place_file(stream: str) -> str:
     """The name of a sink's file. A stream's name in backquotes may have any characters, and be of any length."""
     return f"{file_label(stream, app_digest(stream))}.sink"
-
-
-class SinkForwarder:
-    """`kafka`: the session's. `address`: of the sink's broker. `first`: where the session begins in `apps`, by
-    position. `folder`: of the app, where a file says how far it has come."""
-
-    def __init__(
-        self, kafka: str, source: AppSource, sink: KafkaSink, address: str, first: Mapping[Position, int], folder: Path
-    ) -> None:
-        self._kafka, self._app, self._label = kafka, source.name, source.label
-        self._sink, self._address = sink, address
-        self._path = folder / place_file(sink.stream)
-        kept = _kept(self._path)
-        self._places = {place: kept.get(place, SinkPlace(offset)) for (_, place), offset in first.items()}
-        self._unsaved = 0
-        self.warnings = CountedWarnings({"sink": sink.stream})
-
-    async def follow(self) -> None:
-        """Until it is cancelled, through outages of both Kafkas."""
-        await retry_on(self._follow, (StreamError,), self._tell)
-
-    async def finish(self) -> None:
-        """What was given before now, where its broker takes it in time."""
-        try:
-            async with asyncio.timeout(FINISH_SECONDS):
-                await self.catch_up()
-        except (StreamError, TimeoutError):
-            log.warning("rows wait: the next run in this session writes them", extra={"sink": self._sink.stream})
-
-    async def catch_up(self) -> None:
-        """What was given before now is acknowledged afterwards. Raises StreamError."""
-        async with self._opened() as (reader, writer):
-            async for batch in reader.batches_to_end(ROWS_BETWEEN_PLACES):
-                await self._forward(batch, writer)
-            self._save()
-
-    async def _follow(self) -> None:
-        async with self._opened() as (reader, writer):
-            async for batch in reader.batches():
-                await self._forward(batch, writer)
-
-    @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[tuple[TopicReader, TopicWriter]]:
-        await check_topic(self._address, self._sink.topic)
-        begin = {(APPS, partition): place.next for partition, place in self._places.items()}
-        writer = TopicWriter(self._address)
-        async with TopicReader(self._kafka, (APPS,), begin) as reader:
-            oldest = await reader.oldest_offsets()
-            for (_, partition), offset in begin.items():
-                if oldest[APPS, partition] > offset:
-                    reason = f"Kafka has deleted rows {offset} to {oldest[APPS, partition] - 1} of the topic {APPS}"
-                    self.warnings.tell("rows are missing", reason, f"partition {partition}", partition=partition)
-            try:
-                yield reader, writer
-            finally:
-                await self._close(writer)
-
-    async def _close(self, writer: TopicWriter) -> None:
-        try:
-            await writer.close()
-        except StreamError as error:
-            # they are written again, since the file does not say that they are there
-            self._tell(error)
-
-    async def _forward(self, batch: Iterable[Record], writer: TopicWriter) -> None:
-        """The places follow once the rows are acknowledged. Raises StreamError."""
-        places, written = dict(self._places), 0
-        for record in batch:
-            place = places[record.partition]
-            row = sink_row(record, self._label, self._sink)
-            if row is None or not place.follows(row):
-                places[record.partition] = SinkPlace(record.offset + 1, place.time, place.order)
-                continue
-            places[record.partition] = SinkPlace(record.offset + 1, row.time, row.order)
-            headers = {"id": row.id, "time": str(row.time)}
-            message = orjson.dumps({"event": row.values})
-            writer.write(self._sink.topic, message, sink_key(self._sink, self._app, row.values), headers=headers)
-            written += 1
-        if written:
-            await writer.flush()
-        self._unsaved += sum(places[one].next - self._places[one].next for one in places)
-        self._places = places
-        if written or self._unsaved >= ROWS_BETWEEN_PLACES:
-            self._save()
-
-    def _save(self) -> None:
-        kept = {str(one): (place.next, place.time, *place.order) for one, place in self._places.items()}
-        write_atomically(self._path, orjson.dumps(kept))
-        self._unsaved = 0
-
-    def _tell(self, error: Exception) -> None:
-        self.warnings.tell("sink waits", str(error))
-
-
-def _kept(path: Path) -> dict[int, SinkPlace]:
-    """Nothing where there is no file, or none that can be read: rows are then written again, with equal ids."""
-    try:
-        kept: dict[str, list[int]] = orjson.loads(path.read_bytes())
-        return {int(one): SinkPlace(at, time, (order, number)) for one, (at, time, order, number) in kept.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
-        return {}

@@ -9,8 +9,10 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from cep.hosts.hosted_app import AppSource
+from cep.hosts.shared_rows import oldest_kept
 from cep.hosts.stored_tables import TableChange, not_kept, table_changes
 from session.backoff import retry_on
+from session.clock import wall_now
 from session.session import Session
 from store.errors import StoreUnavailableError
 from store.operations.mongo_app_tables import KeptChange, KeptPlace, MongoAppTables, open_app_tables
@@ -35,6 +37,8 @@ class TableKeeper:
         async with self._opened() as (tables, reader, places):
             async for batch in reader.batches_to_end(MOST_AT_ONCE):
                 await self._keep(tables, places, batch)
+            if self._source.shared is not None:
+                await tables.forget(oldest_kept(wall_now() // 1_000))
 
     async def follow(self) -> None:
         """Until it is cancelled, through outages of Kafka and MongoDB. Raises StreamError, StoreError."""
@@ -84,4 +88,4 @@ class TableKeeper:
 
 
 def _kept(change: TableChange) -> KeptChange:
-    return KeptChange(change.collection, change.key, change.number, change.row, change.order)
+    return KeptChange(change.collection, change.key, change.number, change.row, change.order, change.stamp)

@@ -23,7 +23,7 @@ from launch.apps.app_region import REGION
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.app_rows import AppRows, Echo, rows_to
 from launch.sessions.live_apps import SPARK, run_live_apps
-from launch.sessions.recorded_sessions import recorded_session
+from launch.sessions.recorded_sessions import recorded_session, region_of
 from launch.sessions.session_recording import build_log
 from launch.sessions.tick_set_names import named_set
 from launch.setup.data_dir import check_writable, read_session
@@ -52,7 +52,7 @@ def run_app_command(home: Path, options: AppRunOptions, echo: Echo) -> int:
         check_writable(options.json)
     if options.replay is not None and options.seconds is not None:
         raise CannotStartError("--seconds is for a running session; drop it, or drop --replay.")
-    region = None if options.replay is not None else _running_region(home)
+    region = _running_region(home) if options.replay is None else _recorded_region(home, options)
     sources, failed = apps_in(options.files, options.terms, options.variables, region), set[str]()
 
     def tell(source: AppSource, problem: str) -> None:
@@ -79,6 +79,12 @@ def _running_region(home: Path) -> str | None:
     with suppress(CannotStartError):
         return read_session(home).region
     return None
+
+
+def _recorded_region(home: Path, options: AppRunOptions) -> str | None:
+    """The one whose log is replayed; None where the recorded session had none. Raises CannotStartError."""
+    folders = _folders(home, options.replay or "", dict(options.variables).get(REGION))
+    return next((region for region in map(region_of, folders) if region is not None), None)
 
 
 def _replay(home: Path, sources: Collection[AppSource], name: str, rows: AppRows, echo: Echo, tell: TellEnd) -> None:
@@ -108,8 +114,8 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
     if kept:
         return kept
     session = _named_session(folders)
-    if source.outside.calls or source.outside.topics:
-        lacking = "no responses to the app's requests" if source.outside.calls else "no rows of the app's own topics"
+    lacking = _only_kept(source)
+    if lacking is not None:
         raise CannotStartError(
             f"--replay {name}: has {lacking}; they are recorded where this version of the app, with the same --var, "
             "was run on the session while that was recorded with --record."
@@ -126,6 +132,15 @@ def recorded_partitions(home: Path, source: AppSource, name: str) -> list[Record
     if session is None:
         return [*recorded_ticks(named_set(home, (name,)), None)]
     return recorded_log(source, session)
+
+
+def _only_kept(source: AppSource) -> str | None:
+    """What of its rows is nowhere but in an input log that was kept while it ran."""
+    if source.outside.calls:
+        return "no responses to the app's requests"
+    if source.outside.topics:
+        return "no rows of the app's own topics"
+    return None if source.shared is None else "no rows that the app got of other regions"
 
 
 def _named_session(folders: Iterable[Path]) -> RecordedSession | None:

@@ -7,12 +7,14 @@ from typing import Any
 from cep.hosts.app_outside import StoredTable
 from cep.hosts.call_addresses import call_addresses
 from cep.hosts.call_source import CallSource
+from cep.hosts.counted_warnings import CountedWarnings
 from cep.hosts.hosted_app import AppSource
 from cep.hosts.http_caller import HttpCaller
 from cep.hosts.input_log import CALLS, TABLES, InputPlace
 from cep.hosts.input_merger import InputMerger, InputSource, OpenSource
 from cep.hosts.product_streams import STORE, read_streams
-from cep.hosts.stored_tables import TableSource
+from cep.hosts.shared_rows import SharedReader
+from cep.hosts.stored_tables import TableSource, kept_values
 from cep.language.language_errors import AppTextError
 from launch.apps.user_topics import topic_openers
 from launch.sessions.detection_start import detection_start
@@ -26,7 +28,7 @@ from streams.errors import StreamUnavailableError
 from streams.records import Position
 from streams.topic_admin import ensure_input_log
 from streams.topic_reader import TopicReader
-from streams.topics import APPS, TICKS
+from streams.topics import APPS, SHARED_IN, TICKS
 
 log = logging.getLogger("launch")
 
@@ -53,19 +55,27 @@ async def input_merger(
         return None
     clock = session.clock()
     market_time = clock.at if isinstance(clock, ReplayClock) else int
-    first = await _first(session, source)
+    first, begins = await _first(session, source), session.started_at if source.is_keyed else wall_now()
     openers: dict[str, OpenSource] = {}
     if STORE in source.sources:
         openers[STORE] = _trading(session, source, market_time)
     if TABLES in source.sources:
-        openers[TABLES] = _tables(session, source, market_time)
+        openers[TABLES] = _tables(session, source, market_time, begins)
     if CALLS in source.sources:
         openers[CALLS] = _calls(session, source, first, market_time)
     openers |= topic_openers(session, source, brokers or {}, market_time)
     partitions = session.partitions if source.is_keyed else 1
     await ensure_input_log(session.kafka, source.topic, partitions)
     merger = InputMerger(
-        source, session.session_id, session.kafka, partitions, first, openers, market_time, session.region
+        source,
+        session.session_id,
+        session.kafka,
+        partitions,
+        first,
+        openers,
+        market_time,
+        session.region,
+        _shared(session, source, market_time, begins),
     )
     if source.is_keyed and source.outside.tables:
         await _check_tables(session, source, first, await merger.places())
@@ -101,7 +111,9 @@ async def _first(session: Session, source: AppSource) -> dict[Position, int]:
     what was."""
     if not source.is_keyed:
         async with TopicReader(session.kafka, (TICKS, APPS), "latest") as reader:
-            return reader.next_offsets
+            now = reader.next_offsets
+        # what is on the way to MongoDB may be here already
+        return now if source.shared is None else now | await first_offsets(session, SHARED_IN)
     first: dict[Position, int] = {}
     for topic in (*source.sources, APPS):
         if topic not in (STORE, CALLS, TABLES, *source.outside.topics):
@@ -120,17 +132,27 @@ def _trading(session: Session, source: AppSource, market_time: Callable[[int], i
     return trading
 
 
-def _tables(session: Session, source: AppSource, market_time: Callable[[int], int]) -> OpenSource:
-    tables, begins = source.outside.tables, session.started_at if source.is_keyed else wall_now()
+def _tables(session: Session, source: AppSource, market_time: Callable[[int], int], begins: int) -> OpenSource:
+    tables = source.outside.tables
+    shared = frozenset[str]() if source.shared is None else source.shared.names
 
     async def filled(partition: int, place: InputPlace) -> InputSource:
-        async def kept(collection: str) -> Iterable[tuple[int, Mapping[str, Any]]]:
+        async def kept(table: StoredTable) -> Iterable[tuple[Any, ...]]:
             async with open_app_tables(session, source.name) as found:
-                return await found.rows(partition, collection)
+                if table.table in shared:
+                    return await found.shared_rows(partition, table.collection)
+                return kept_values(table, await found.rows(partition, table.collection))
 
-        return TableSource(tables, partition, place, market_time(begins), kept)
+        return TableSource(tables, partition, place, market_time(begins), kept, shared)
 
     return filled
+
+
+def _shared(session: Session, source: AppSource, market_time: Callable[[int], int], begins: int) -> SharedReader | None:
+    if source.shared is None:
+        return None
+    warnings = CountedWarnings({"topic": SHARED_IN, "app": source.name})
+    return SharedReader(source.name, source.shared, session.session_id, begins, warnings, market_time)
 
 
 def _calls(

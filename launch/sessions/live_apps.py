@@ -19,7 +19,9 @@ from cep.resident.resident_task import ResidentTask
 from cep.run_log import shown_run_log
 from cep.spark_session import connector_jars
 from cep.structured.structured_app import SETTINGS, StructuredApp, StructuredTask
-from launch.apps.sink_forwarder import SinkForwarder
+from launch.apps.row_copier import RowCopier
+from launch.apps.row_sharer import row_sharer
+from launch.apps.sink_forwarder import sink_forwarder
 from launch.apps.table_keeper import TableKeeper
 from launch.apps.user_topics import user_brokers
 from launch.errors import CannotStartError
@@ -138,7 +140,8 @@ class _Input:
     recorder: InputRecorder | None
     keeper: TableKeeper | None
     """Where the app has stored tables."""
-    sinks: tuple[SinkForwarder, ...] = ()
+    copiers: tuple[RowCopier, ...] = ()
+    """Of sinks `kafka`, and of what it shares with other regions."""
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
         """What runs beside the app."""
@@ -148,8 +151,8 @@ class _Input:
             yield self.recorder.follow()
         if self.keeper is not None:
             yield self.keeper.follow()
-        for sink in self.sinks:
-            yield sink.follow()
+        for copier in self.copiers:
+            yield copier.follow()
 
     async def finish(self) -> None:
         """Once the app has ended."""
@@ -159,8 +162,8 @@ class _Input:
             # else the next run does it
             with suppress(StreamError, StoreError):
                 await self.keeper.catch_up()
-        for sink in self.sinks:
-            await sink.finish()
+        for copier in self.copiers:
+            await copier.finish()
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,18 +213,20 @@ async def _begun_input(session: Session, source: AppSource) -> _Input:
     first = {place: offset for place, offset in offsets.items() if source.is_keyed or place[1] == 0}
     if merger is not None and session.recordings_mb is not None:
         recorder = InputRecorder(session, source.topic, first, source.label)
-    return _Input(source, first, merger, recorder, keeper, await _sinks(session, source, brokers))
+    return _Input(source, first, merger, recorder, keeper, await _copiers(session, source, brokers))
 
 
-async def _sinks(session: Session, source: AppSource, brokers: Mapping[str, str]) -> tuple[SinkForwarder, ...]:
-    """Who writes to topics of the user's own."""
-    if not source.outside.kafka_sinks:
+async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, str]) -> tuple[RowCopier, ...]:
+    """Who writes to topics of the user's own, and to other regions."""
+    if not source.outside.kafka_sinks and source.shared is None:
         return ()
     first, folder = await first_offsets(session, APPS), session.home / FOLDER / session.session_id / source.label
-    return tuple(
-        SinkForwarder(session.kafka, source, sink, brokers[sink.servers], first, folder)
+    sinks = [
+        sink_forwarder(session.kafka, source, sink, brokers[sink.servers], first, folder)
         for sink in source.outside.kafka_sinks
-    )
+    ]
+    sharer = row_sharer(session, source, first, folder)
+    return (*sinks, *(() if sharer is None else (sharer,)))
 
 
 def _folder(session: Session) -> Path:

@@ -32,6 +32,12 @@ def recorded_regions(home: Path, session_id: str) -> Iterator[Path]:
             yield folder
 
 
+def region_of(folder: Path) -> str | None:
+    """Of the folder of a recorded session; None where that had no regions."""
+    *_, regions, region, _, _ = ("", "", *folder.resolve().parts)
+    return region if regions == REGIONS else None
+
+
 def recorded_logs(home: Path) -> Iterator[tuple[str, Path]]:
     """Session id and tick set folder of each recorded session that has its log."""
     for root in _homes(home):

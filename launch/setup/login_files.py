@@ -50,7 +50,7 @@ class OwnLogins:
         users = tuple(
             TopicUser(
                 self.login(role),
-                rights.topics_read or (),
+                (rights.topics_read or ()) + (rights.topics_read_in_regions if has_regions else ()),
                 rights.topics + (rights.topics_in_regions if has_regions else ()),
                 rights.topics_of_its_own,
             )

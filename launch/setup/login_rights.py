@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from store.server import documents as stored
-from streams.topics import ALL_TOPICS, APP_TOPICS, APPS, HEALTH, OPPORTUNITIES, QUOTES, REJECTS, SPREADS, TICKS
+from streams.topics import (
+    ALL_TOPICS,
+    APP_TOPICS,
+    APPS,
+    HEALTH,
+    OPPORTUNITIES,
+    QUOTES,
+    REJECTS,
+    SHARED,
+    SHARED_IN,
+    SPREADS,
+    TICKS,
+)
 
 SUPERVISOR = "supervisor"
 """The process that started the session: owns the database and the log, and creates the other logins."""
@@ -26,6 +38,7 @@ class LoginRights:
     """It creates, reads and writes topics whose names begin so."""
     topics_in_regions: tuple[str, ...] = ()
     """Written as well where the session has regions."""
+    topics_read_in_regions: tuple[str, ...] = ()
 
 
 ROLES: Mapping[str, LoginRights] = {
@@ -66,7 +79,14 @@ ROLES: Mapping[str, LoginRights] = {
         topics_read=ALL_TOPICS,
     ),
     "notifier": LoginRights((stored.NOTICES, stored.NOTICE_DESTINATIONS), topics_read=None),
-    "apps": LoginRights((stored.APP_TABLES,), (APPS,), (TICKS, OPPORTUNITIES, SPREADS, HEALTH), APP_TOPICS),
+    "apps": LoginRights(
+        (stored.APP_TABLES,),
+        (APPS,),
+        (TICKS, OPPORTUNITIES, SPREADS, HEALTH),
+        APP_TOPICS,
+        topics_in_regions=(SHARED,),
+        topics_read_in_regions=(SHARED_IN,),
+    ),
     "logrecorder": LoginRights(None, topics_read=(TICKS, OPPORTUNITIES)),
 }
 """All roles but the supervisor, which has all rights on the session's database and log."""

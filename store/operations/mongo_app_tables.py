@@ -1,7 +1,8 @@
 """Tables of stream apps in MongoDB: a document for each row, and how far each app's changes are in it.
 
 Writing a change again, and all those that followed it, ends with the same rows. In a session with regions each region
-has rows and places of its own: what an app has come to in one says nothing about another, which has a log of its own.
+has rows and places of its own: what an app has come to in one says nothing about another, which has a log of its own. A
+row of a table that regions share is one document for all of them, and the change with the greatest stamp is in it.
 """
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -9,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 from pymongo import ASCENDING, DeleteOne, UpdateOne
 
 from session.session import Session
@@ -16,18 +18,21 @@ from store.server.documents import APP_TABLES, integer_of
 from store.server.mongo_client import Database, Document, connect, database_of, translated_errors
 
 _POSITION = "position"
+_SHARED = "*"
+"""In place of a region, and no name of one."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptChange:
     """A row's change. `key`: of the row in its collection; `row`: None where it is gone; `order`: of its first change,
-    by which rows are read."""
+    by which rows are read. `stamp`: of a table that regions share; `key` is then its key in all of them."""
 
     collection: str
     key: str
     number: int
     row: Mapping[str, Any] | None
     order: tuple[int, int, int]
+    stamp: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,25 @@ class MongoAppTables:
             found = self._documents.find(wanted).sort(order)
             return [(integer_of(one.get("number")), _row_of(one)) async for one in found]
 
+    async def shared_rows(
+        self, partition: int, collection: str
+    ) -> list[tuple[list[Any], Mapping[str, Any] | None, str]]:
+        """The last changes of a table that regions share, as `cep.hosts.stored_tables.SHARED_CHANGE`, in their order.
+        Raises StoreError."""
+        wanted: Document = {"app": self._app, "collection": collection, "partition": partition, "region": _SHARED}
+        with translated_errors():
+            found = self._documents.find(wanted).sort([("stamp", ASCENDING), ("_id", ASCENDING)])
+            return [(orjson.loads(str(one["key"])), _shared_row(one), str(one["stamp"])) async for one in found]
+
+    async def forget(self, before: str) -> None:
+        """Rows of tables that regions share which are gone, and whose stamps are less. Raises StoreError."""
+        old: Document = {"app": self._app, "region": _SHARED, "row": None, "stamp": {"$lt": before}}
+        with translated_errors():
+            await self._documents.delete_many(old)
+
     def _written(self, partition: int, change: KeptChange) -> UpdateOne | DeleteOne:
+        if change.stamp is not None:
+            return self._unless_later(partition, change)
         is_it: Document = {"_id": self._id(partition, f"{change.collection}:{change.key}")}
         if change.row is None:
             return DeleteOne(is_it)
@@ -106,6 +129,24 @@ class MongoAppTables:
             first["region"] = self._region
         return UpdateOne(is_it, {"$set": {"row": dict(change.row)}, "$setOnInsert": first}, upsert=True)
 
+    def _unless_later(self, partition: int, change: KeptChange) -> UpdateOne:
+        """Whoever writes first: of two regions' changes the greater stamp's is there in the end."""
+        id_ = f"{self._app}:{_SHARED}/{partition}:{change.collection}:{change.key}"
+        after: Document = {
+            "_id": id_,
+            "app": self._app,
+            "collection": change.collection,
+            "partition": partition,
+            "region": _SHARED,
+            "key": change.key,
+            "row": None if change.row is None else dict(change.row),
+            "stamp": change.stamp,
+        }
+        is_later: Document = {"$gt": [{"$literal": change.stamp}, {"$ifNull": ["$stamp", ""]}]}
+        # a literal, since a value may begin with $
+        written: Document = {"$replaceWith": {"$cond": [is_later, {"$literal": after}, "$$ROOT"]}}
+        return UpdateOne({"_id": id_}, [written], upsert=True)
+
     def _id(self, partition: int, what: str) -> str:
         # a region's is no number, so it is no document of an app that runs without regions
         place = partition if self._region is None else f"{self._region}/{partition}"
@@ -115,6 +156,10 @@ class MongoAppTables:
 def _row_of(document: Document, name: str = "row") -> Mapping[str, Any]:
     row = document.get(name)
     return row if isinstance(row, dict) else {}
+
+
+def _shared_row(document: Document) -> Mapping[str, Any] | None:
+    return None if document.get("row") is None else _row_of(document)
 
 
 def _order_of(value: Any) -> tuple[int, int, int]:

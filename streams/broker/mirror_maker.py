@@ -1,4 +1,5 @@
-"""MirrorMaker 2 of one region: copies `quotes` of the other regions into the region's own `ticks`.
+"""MirrorMaker 2 of one region: copies `quotes` of the other regions into the region's own `ticks`, and `shared`, the
+rows of apps' GLOBAL streams and tables, into `shared-in`.
 
 It runs beside the Kafka that it writes to. A row keeps its partition, so all rows of a base have one order in a region,
 which is the region's own. Rows come at least once: after a kill those of the last second come again.
@@ -18,7 +19,7 @@ from streams.broker.topic_access import TopicUser, java_client_settings
 from streams.errors import StreamRejectedError, StreamUnavailableError
 from streams.records import Record
 from streams.topic_reader import TopicReader
-from streams.topics import QUOTES, TICKS
+from streams.topics import QUOTES, SHARED, SHARED_IN, TICKS
 
 OWN_TOPICS = "mm2-"
 """What the names of MirrorMaker's own topics begin with, all of them in the region that it writes to."""
@@ -120,8 +121,9 @@ def is_mirroring(statuses: Iterable[Record], since: int) -> bool:
 def mirror_users(reader: Login, writer: Login) -> tuple[TopicUser, TopicUser]:
     """Users of each region's Kafka: with one the MirrorMakers of other regions read it, with the other its own writes.
     Each has no right beyond what it needs, so that a region that is broken into cannot write to another. The second may
-    see that its own region has `quotes`; else it would try to create it."""
-    return TopicUser(reader, (QUOTES,), ()), TopicUser(writer, (QUOTES,), (TICKS,), OWN_TOPICS)
+    see that its own region has the topics that it copies; else it would try to create them."""
+    copied = tuple(COPIES)
+    return TopicUser(reader, copied, ()), TopicUser(writer, copied, tuple(COPIES.values()), OWN_TOPICS)
 
 
 def mirror_properties(target: RegionKafka, sources: tuple[RegionKafka, ...]) -> str:
@@ -139,6 +141,9 @@ def mirror_properties(target: RegionKafka, sources: tuple[RegionKafka, ...]) -> 
     return property_file(settings)
 
 
+COPIES = {QUOTES: TICKS, SHARED: SHARED_IN}
+"""Topics of the other regions, each with where its rows are in this one."""
+_ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
 # else each start reads every class of the class path, which takes longer and more memory than all the rest
 PLUGINS = {"plugin.discovery": "service_load"}
 COMMON = {
@@ -179,13 +184,10 @@ PRODUCER = {
     "max.in.flight.requests.per.connection": "5",
     "buffer.memory": str(8 * 1024**2),
 }
-FLOW = {
-    "enabled": "true",
-    "topics": QUOTES,
-    "transforms": "log",
-    "transforms.log.type": "org.apache.kafka.connect.transforms.RegexRouter",
-    "transforms.log.regex": QUOTES,
-    "transforms.log.replacement": TICKS,
+FLOW = {"enabled": "true", "topics": ",".join(COPIES), "transforms": ",".join(COPIES)} | {
+    f"transforms.{topic}.{name}": value
+    for topic, copy in COPIES.items()
+    for name, value in (("type", _ROUTER), ("regex", topic), ("replacement", copy))
 }
 CONSUMER = {
     # a region that was cut for longer than `quotes` is kept goes on with the oldest row that is left

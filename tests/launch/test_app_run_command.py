@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from launch.cli.main import run
 from launch.sessions.app_rows import row_line
+from launch.sessions.recorded_sessions import region_of
 from tests.backtest.verify.made_up import SESSION_ID, START, STEP, made_up_session
 
 QUOTES = "from quotes select exchange, bid, count() as n insert into Counted;"
@@ -154,3 +156,22 @@ def test_a_row_is_a_line_for_people() -> None:
     }
     assert row_line(row) == "22:13:20.123 Busy n=3 x=None"
     assert row_line(row, is_shared=True) == "22:13:20.123 busy one Busy n=3 x=None"
+
+
+SHARING = """CREATE STREAM GLOBAL News (exchange string);
+from quotes select exchange insert into News; from News select exchange insert into Heard;"""
+
+
+def test_over_the_log_of_a_region_what_is_shared_needs_the_rows_that_came(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    regional = tmp_path / "regional"
+    folder = regional / "regions" / "us" / "recordings" / SESSION_ID
+    shutil.copytree(home / "recordings" / SESSION_ID, folder)
+    assert region_of(folder) == "us"
+    assert region_of(home / "recordings" / SESSION_ID) is None
+    for words in ((), ("--var", "region=us")):
+        assert run_app_file(regional, tmp_path, SHARING, "--replay", SESSION_ID, *words) == 2
+        assert f"--replay {SESSION_ID}: has no rows that the app got of other regions; they" in capsys.readouterr().err
+    assert run_app_file(regional, tmp_path, SHARING, "--replay", SESSION_ID, "--var", "region=eu") == 2
+    assert "has no log of region eu, only of us" in capsys.readouterr().err

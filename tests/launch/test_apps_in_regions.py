@@ -65,37 +65,35 @@ def test_every_region_is_asked_and_its_lines_say_which_it_is(tmp_path: Path) -> 
         assert any(line.startswith(f"{region}: ") and str(region_home(tmp_path, region)) in line for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("definition", "name"),
-    [
-        ("CREATE TABLE GLOBAL Kept (exchange string);", "Kept"),
-        ("create stream global Kept (exchange string);", "Kept"),
-        ("CREATE SINK STREAM GLOBAL Kept (exchange string);", "Kept"),
-    ],
-)
-def test_what_regions_would_share_is_refused_once_with_its_place(
-    tmp_path: Path, definition: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_what_regions_cannot_share_is_refused_once_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     running(tmp_path, ("us", "eu", "jp"))
     monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
     app = tmp_path / "kept.app"
-    app.write_text(f"{APP}\n{definition}")
+    stream = "create stream global News (exchange string);\nfrom ticks select exchange insert into News;"
+    app.write_text(f"{APP}\n{stream}\nfrom News select exchange insert into News;")
     said = []
     for words in (("--regions", "us,jp"), ()):
         assert run(["app", "run", str(app), *words]) == 2
         said.append(capsys.readouterr().err)
-    problem = f"line 3, column 1: not supported: {name!r} is GLOBAL, but regions do not share rows of apps yet"
-    assert f"{app}, {problem}; write LOCAL, and each region has its own." in said[0]
+    problem = (
+        "line 5, column 39: not supported: 'News' is GLOBAL, but rows of it are made of rows of it (News -> News), and"
+    )
+    assert f"{app}, {problem} would go round between regions for ever; insert them into a LOCAL stream." in said[0]
     assert said[0] == said[1]
     assert said[0].count("\n") == 1
 
 
-def test_local_ones_and_apps_without_regions_are_taken(tmp_path: Path) -> None:
+def test_in_a_region_an_app_shares_what_is_global_and_elsewhere_nothing(tmp_path: Path) -> None:
     app = tmp_path / "kept.app"
     app.write_text(f"{APP} CREATE TABLE LOCAL Kept (exchange string);")
-    assert [one.name for one in apps_in([app], OperatorTerms(), (), "us")] == ["kept"]
+    assert [one.shared for one in apps_in([app], OperatorTerms(), (), "us")] == [None]
     app.write_text(f"{APP} CREATE TABLE GLOBAL Kept (exchange string);")
-    assert [one.name for one in apps_in([app], OperatorTerms())] == ["kept"]
+    assert [one.shared for one in apps_in([app], OperatorTerms())] == [None]
+    (us,) = apps_in([app], OperatorTerms(), (), "us")
+    assert us.shared is not None
+    assert us.shared.names == {"Kept"}
 
 
 def test_an_app_knows_its_region_and_rows_of_two_have_other_ids(tmp_path: Path) -> None:

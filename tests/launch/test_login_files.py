@@ -32,7 +32,7 @@ from store.server.database_users import DatabaseUser, ensure_users
 from store.server.documents import COLLECTIONS
 from store.server.mongo_client import connect
 from streams.broker.embedded_broker import free_ports
-from streams.topics import QUOTES
+from streams.topics import QUOTES, SHARED, SHARED_IN
 
 DOCS = Path(__file__).parents[2] / "docs" / "security.md"
 MONGODB = {"ARBITRAGE_MONGODB_USER": "erika", "ARBITRAGE_MONGODB_PASSWORD": "her secret"}
@@ -121,7 +121,10 @@ def test_a_region_has_mirrors_and_its_feeds_offer_their_quotes(tmp_path: Path) -
     writers = {user.login.user for user in plain if QUOTES in user.writes}
     regional_writers = {user.login.user for user in regional if QUOTES in user.writes}
     assert (writers, regional_writers) == (set(), {"feed"})
-    assert regional[: len(plain)][1:] == plain[1:]
+    changed = {one.login.user for one, before in zip(regional, plain, strict=False) if one != before}
+    assert changed == {"feed", "apps"}
+    (apps,) = (one for one in regional if one.login.user == "apps")
+    assert (SHARED in apps.writes, SHARED_IN in apps.writes, SHARED_IN in apps.reads) == (True, False, True)
     assert [user.login for user in regional[len(plain) :]] == [own.login(MIRROR_READER), own.login(MIRROR)]
 
 

@@ -21,7 +21,8 @@ from cep.hosts.input_log import InputPlace, SourceRow
 from cep.hosts.kafka_addresses import SESSION
 from cep.hosts.kafka_source import ForeignTopic, ReadTopic
 from cep.language.language_errors import AppTextError
-from launch.apps.sink_forwarder import SinkForwarder, SinkPlace, SinkRow, place_file, sink_key, sink_row
+from launch.apps.row_copier import CopyPlace, GivenRow, RowCopier, given_row
+from launch.apps.sink_forwarder import place_file, sink_forwarder, sink_key
 from launch.apps.user_topics import login_in, user_brokers
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger
@@ -63,9 +64,9 @@ async def merge(session: Session) -> None:
     await merger.run()
 
 
-async def forwarder(session: Session) -> SinkForwarder:
+async def forwarder(session: Session) -> RowCopier:
     first = await first_offsets(session, APPS)
-    return SinkForwarder(session.kafka, SOURCE, SINK, session.kafka, first, session.home)
+    return sink_forwarder(session.kafka, SOURCE, SINK, session.kafka, first, session.home)
 
 
 async def forward(session: Session) -> None:
@@ -167,7 +168,7 @@ async def test_a_topic_that_is_not_there_holds_up_its_sink_alone(
     session: Session, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = await first_offsets(session, APPS)
-    sink = SinkForwarder(session.kafka, SOURCE, replace(SINK, topic="nowhere"), session.kafka, first, session.home)
+    sink = sink_forwarder(session.kafka, SOURCE, replace(SINK, topic="nowhere"), session.kafka, first, session.home)
     following = asyncio.ensure_future(sink.follow())
     async with asyncio.timeout(TIMEOUT_SECONDS):
         while not sink.warnings.counts:
@@ -210,17 +211,23 @@ async def test_a_topic_that_is_made_later_is_read_and_what_retention_cut_is_coun
     ]
 
 
-def given_row(**changes: object) -> Record:
+def record_with(**changes: object) -> Record:
     row = {"id": f"{SOURCE.label}:0:7:1", "app": "totals", "stream": "Totals", "time": 5, "values": {"symbol": "BTC"}}
     return Record(APPS, 0, 3, SOURCE.label, orjson.dumps(row | changes), 0)
 
 
 def test_rows_of_the_sink_are_known_by_label_and_stream() -> None:
-    row = SinkRow(f"{SOURCE.label}:0:7:1", 5, (7, 1), {"symbol": "BTC"})
-    assert sink_row(given_row(), SOURCE.label, SINK) == row
-    others = (given_row(stream="Other"), given_row(id="7"), given_row(values=3), replace(given_row(), value=b"{"))
-    assert [sink_row(one, SOURCE.label, SINK) for one in others] == [None] * 4
-    assert sink_row(given_row(), "another", SINK) is None
+    whole = row_of(record_with().value)
+    row = GivenRow(f"{SOURCE.label}:0:7:1", SINK.stream, 5, (7, 1), {"symbol": "BTC"}, whole)
+    assert given_row(record_with(), SOURCE.label, (SINK.stream,)) == row
+    others = (
+        record_with(stream="Other"),
+        record_with(id="7"),
+        record_with(values=3),
+        replace(record_with(), value=b"{"),
+    )
+    assert [given_row(one, SOURCE.label, (SINK.stream,)) for one in others] == [None] * 4
+    assert given_row(record_with(), "another", (SINK.stream,)) is None
 
 
 @pytest.mark.parametrize(
@@ -228,7 +235,7 @@ def test_rows_of_the_sink_are_known_by_label_and_stream() -> None:
     [(5, (7, 1), False), (5, (7, 2), True), (5, (8, 0), True), (4, (6, 9), False), (6, (0, 0), True)],
 )
 def test_rows_that_are_given_again_are_known(time: int, order: tuple[int, int], *, is_new: bool) -> None:
-    assert SinkPlace(1, 5, (7, 1)).follows(SinkRow("a", time, order, {})) is is_new
+    assert CopyPlace(1, 5, (7, 1)).follows(GivenRow("a", "Totals", time, order, {}, {})) is is_new
 
 
 @pytest.mark.parametrize(

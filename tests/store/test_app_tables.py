@@ -106,3 +106,37 @@ async def test_rows_of_one_input_row_are_in_their_order(database: Database) -> N
     changes = [KeptChange("signals", str(at), at, {"price": at}, (10, 3, at)) for at in range(1, 13)]
     await tables.write(0, changes, KeptPlace(12))
     assert [number for number, _ in await tables.rows(0, "signals")] == [*range(1, 13)]
+
+
+def shared(key: str, stamp: str, **row: object) -> KeptChange:
+    return KeptChange("signals", key, 0, row or None, (1, 0, 0), stamp)
+
+
+SHARED = [
+    shared('["a"]', "10 us", price=1.5),
+    shared('["a"]', "20 eu", price=2.5, currency="$x"),
+    shared('["b"]', "30 us", price=3.5),
+    shared('["b"]', "40 jp"),
+]
+LAST = [(["a"], {"price": 2.5, "currency": "$x"}, "20 eu"), (["b"], None, "40 jp")]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2, 1, 3)])
+async def test_what_regions_share_is_one_row_whoever_writes_it_first(
+    database: Database, order: tuple[int, ...]
+) -> None:
+    us, eu = (MongoAppTables(database, "mine", region) for region in ("us", "eu"))
+    for number, at in enumerate(order):
+        await (us, eu)[number % 2].write(0, [SHARED[at]], KeptPlace(number))
+    assert await us.shared_rows(0, "signals") == await eu.shared_rows(0, "signals") == LAST
+    assert await us.rows(0, "signals") == []
+    assert await us.shared_rows(1, "signals") == []
+
+
+async def test_stamps_of_rows_that_are_gone_are_forgotten(database: Database) -> None:
+    us = MongoAppTables(database, "mine", "us")
+    await us.write(0, SHARED, KeptPlace(1))
+    await us.forget("40")
+    assert await us.shared_rows(0, "signals") == LAST
+    await us.forget("50")
+    assert await us.shared_rows(0, "signals") == LAST[:1]

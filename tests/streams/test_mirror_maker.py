@@ -16,6 +16,7 @@ from session.clock import wall_now
 from session.logins import Address, Login
 from streams.broker.embedded_broker import free_ports, wait_ready
 from streams.broker.mirror_maker import (
+    COPIES,
     TASK,
     MirrorMaker,
     RegionKafka,
@@ -56,10 +57,13 @@ def properties(target: RegionKafka, *sources: RegionKafka) -> dict[str, str]:
     [
         ("clusters", "jp, us, eu"),
         ("us->jp.enabled", "true"),
-        ("us->jp.topics", "quotes"),
-        ("eu->jp.transforms.log.type", "org.apache.kafka.connect.transforms.RegexRouter"),
-        ("eu->jp.transforms.log.regex", "quotes"),
-        ("eu->jp.transforms.log.replacement", "ticks"),
+        ("us->jp.topics", "quotes,shared"),
+        ("eu->jp.transforms", "quotes,shared"),
+        ("eu->jp.transforms.quotes.type", "org.apache.kafka.connect.transforms.RegexRouter"),
+        ("eu->jp.transforms.quotes.regex", "quotes"),
+        ("eu->jp.transforms.quotes.replacement", "ticks"),
+        ("eu->jp.transforms.shared.regex", "shared"),
+        ("eu->jp.transforms.shared.replacement", "shared-in"),
         ("replication.policy.class", "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"),
         ("emit.heartbeats.enabled", "false"),
         ("emit.checkpoints.enabled", "false"),
@@ -100,8 +104,8 @@ def test_the_file_with_the_logins_is_for_its_owner_alone(tmp_path: Path) -> None
 
 def test_a_mirror_reads_elsewhere_and_writes_at_home_alone() -> None:
     assert mirror_users(READER, WRITER) == (
-        TopicUser(READER, reads=("quotes",), writes=()),
-        TopicUser(WRITER, reads=("quotes",), writes=("ticks",), prefix="mm2-"),
+        TopicUser(READER, reads=("quotes", "shared"), writes=()),
+        TopicUser(WRITER, reads=("quotes", "shared"), writes=("ticks", "shared-in"), prefix="mm2-"),
     )
     assert status_topic("us").startswith("mm2-")
 
@@ -110,12 +114,14 @@ async def test_a_mirror_has_no_right_beyond_what_it_copies(broker: ServiceProces
     await ensure_topics(broker.address, PARTITIONS, REGION_TOPICS)
     await ensure_users(broker.address, mirror_users(READER, WRITER))
     elsewhere, at_home = Address(broker.address, READER), Address(broker.address, WRITER)
-    await read(elsewhere, QUOTES)
-    await written(at_home, TICKS)
-    for address, topic in ((elsewhere, QUOTES), (elsewhere, TICKS), (at_home, QUOTES), (at_home, OPPORTUNITIES)):
+    for topic, copy in COPIES.items():
+        await read(elsewhere, topic)
+        await written(at_home, copy)
+    own = [(elsewhere, topic) for topic in (*COPIES, *COPIES.values())]
+    for address, topic in (*own, *((at_home, topic) for topic in COPIES), (at_home, OPPORTUNITIES)):
         with pytest.raises(StreamError):
             await written(address, topic)
-    for address, topic in ((elsewhere, TICKS), (at_home, OPPORTUNITIES)):
+    for address, topic in (*((elsewhere, copy) for copy in COPIES.values()), (at_home, OPPORTUNITIES)):
         with pytest.raises(StreamError):
             await read(address, topic)
 

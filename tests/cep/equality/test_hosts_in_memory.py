@@ -73,7 +73,7 @@ def test_cut_and_gone_on_from_its_snapshots_the_resident_kernel_gives_the_same(n
         placed = PlacedApp(one.source, tmp_path, {(one.source.topic, partition): 0})
         for part in parts_of(of_partition(one, partition), random.Random(name)):
             kernel = ResidentKernel(placed, partition)
-            found += [app_message(row) for record in part for row in kernel.take(record, row_of(record.value))]
+            found += [app_message(row) for record in part for row in kernel.take(record, row_of(record.value), {})]
             kernel.save(kernel.app.snapshot(), kernel.next)
     assert sorted(found) == sorted(wanted(name))
 

@@ -24,7 +24,7 @@ def _tested(one: Logged, partition: int) -> list[str]:
     for record in one.mine:
         if record.partition == partition:
             try:
-                at, values = rows.read(row_of(record.value), record.time)
+                _topic, at, values = rows.read(row_of(record.value), record.time)
             except (ValueError, TypeError, AttributeError, KeyError):
                 # none of the log's
                 continue

@@ -13,7 +13,7 @@ from cep.hosts.app_outside import StoredTable
 from cep.hosts.hosted_app import AppFailedError, AppRow, AppSource, HostedApp
 from cep.hosts.input_log import InputPlace, SourceRow, input_message
 from cep.hosts.product_streams import PRODUCT_STREAMS
-from cep.hosts.stored_tables import ALL, PIECE_BYTES, ChangeOrder, TableSource, not_kept, table_changes
+from cep.hosts.stored_tables import ALL, PIECE_BYTES, ChangeOrder, TableSource, kept_values, not_kept, table_changes
 from streams.message_format import row_of
 from streams.records import Record
 from streams.topics import APPS, TICKS
@@ -66,8 +66,8 @@ def kept_after(told: list[Record], before: Kept | None = None, last: dict[str, C
 async def begun_with(kept: Kept, tables: Iterable[StoredTable] = SOURCE.outside.tables) -> list[SourceRow]:
     """The rows of an input log that begins with these."""
 
-    async def of(collection: str) -> list[tuple[int, dict[str, Any]]]:
-        return [one for (name, _), one in kept.items() if name == collection]
+    async def of(table: StoredTable) -> Iterable[tuple[Any, ...]]:
+        return kept_values(table, (one for (name, _), one in kept.items() if name == table.collection))
 
     return await TableSource(tables, 0, InputPlace(), 900_000, of).next()
 
@@ -175,8 +175,8 @@ async def test_columns_that_are_new_are_null_and_money_is_exact() -> None:
 async def test_who_goes_on_amid_the_first_rows_repeats_none(count: int, pieces: int) -> None:
     kept = [(number, {"exchange": "a" * (PIECE_BYTES // 2 - 1), "bid": float(number)}) for number in range(count)]
 
-    async def of(collection: str) -> list[tuple[int, dict[str, Any]]]:
-        return kept if collection == "Seen" else []
+    async def of(table: StoredTable) -> Iterable[tuple[Any, ...]]:
+        return kept_values(table, kept if table.collection == "Seen" else ())
 
     whole = await TableSource(SOURCE.outside.tables, 0, InputPlace(), 1, of).next()
     assert [row.offset for row in whole] == [*range(pieces), ALL]

@@ -1,0 +1,192 @@
+"""Copies rows of an app from the topic `apps`, where they are with their ids, to another topic.
+
+How far it has come is in a file, written once the broker has acknowledged the rows. So a killed one goes on there and
+repeats rows with equal ids, and loses none. A broker or a topic that is away holds up this copy alone.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+
+from cep.hosts.counted_warnings import CountedWarnings
+from launch.setup.data_dir import write_atomically
+from session.backoff import retry_on
+from streams.errors import StreamError
+from streams.message_format import WireError, row_of
+from streams.records import Position, Record
+from streams.topic_admin import check_topic
+from streams.topic_reader import TopicReader
+from streams.topic_writer import TopicWriter
+from streams.topics import APPS
+
+FINISH_SECONDS = 5.0
+"""What an app gave last may take so long at its end; the next run in the session writes the rest."""
+ROWS_BETWEEN_PLACES = 1_000
+"""Rows of others that may be read again."""
+
+log = logging.getLogger("cep")
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRow:
+    """`order`: by which row of the app's log it is, and its place among the app's rows of that; as in its id. `whole`:
+    as it is in the topic."""
+
+    id: str
+    stream: str
+    time: int
+    order: tuple[int, int]
+    values: Mapping[str, Any]
+    whole: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CopyPlace:
+    """`next`: offset of the next row of the partition of `apps`. `time`, `order`: of the last row that was written."""
+
+    next: int
+    time: int = -1
+    order: tuple[int, int] = (-1, -1)
+
+    def follows(self, row: GivenRow) -> bool:
+        """Whether the row is a new one. A log that was deleted and made again has lower offsets, and later times."""
+        return row.order > self.order or row.time > self.time
+
+
+def given_row(record: Record, label: str, streams: Iterable[str]) -> GivenRow | None:
+    """None where it is none of these streams of the app with this label."""
+    if record.key != label:
+        return None
+    try:
+        row = row_of(record.value)
+        if row["stream"] not in streams:
+            return None
+        name, at, number = str(row["id"]).rsplit(":", 2)
+        found = GivenRow(str(row["id"]), row["stream"], int(row["time"]), (int(at), int(number)), row["values"], row)
+        return found if name and isinstance(found.values, dict) else None
+    except (WireError, KeyError, TypeError, ValueError):
+        return None
+
+
+class CopyTarget(Protocol):
+    """Where rows go."""
+
+    @property
+    def name(self) -> str:
+        """Of the sink, for warnings."""
+        ...
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def topic(self) -> str: ...
+
+    def chosen(self, record: Record) -> GivenRow | None:
+        """None where it is none of the rows that go there."""
+        ...
+
+    def write(self, writer: TopicWriter, row: GivenRow, partition: int) -> None:
+        """`partition`: of the topic `apps`. Raises StreamError."""
+        ...
+
+
+class RowCopier:
+    """`kafka`: the session's. `first`: where the session begins in `apps`, by position. `path`: of the file that says
+    how far it has come."""
+
+    def __init__(self, kafka: str, target: CopyTarget, first: Mapping[Position, int], path: Path) -> None:
+        self._kafka, self._target, self._path = kafka, target, path
+        kept = _kept(self._path)
+        self._places = {place: kept.get(place, CopyPlace(offset)) for (_, place), offset in first.items()}
+        self._unsaved = 0
+        self.warnings = CountedWarnings({"sink": target.name})
+
+    async def follow(self) -> None:
+        """Until it is cancelled, through outages of both Kafkas."""
+        await retry_on(self._follow, (StreamError,), self._tell)
+
+    async def finish(self) -> None:
+        """What was given before now, where its broker takes it in time."""
+        try:
+            async with asyncio.timeout(FINISH_SECONDS):
+                await self.catch_up()
+        except (StreamError, TimeoutError):
+            log.warning("rows wait: the next run in this session writes them", extra={"sink": self._target.name})
+
+    async def catch_up(self) -> None:
+        """What was given before now is acknowledged afterwards. Raises StreamError."""
+        async with self._opened() as (reader, writer):
+            async for batch in reader.batches_to_end(ROWS_BETWEEN_PLACES):
+                await self._copy(batch, writer)
+            self._save()
+
+    async def _follow(self) -> None:
+        async with self._opened() as (reader, writer):
+            async for batch in reader.batches():
+                await self._copy(batch, writer)
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[tuple[TopicReader, TopicWriter]]:
+        await check_topic(self._target.address, self._target.topic)
+        begin = {(APPS, partition): place.next for partition, place in self._places.items()}
+        writer = TopicWriter(self._target.address)
+        async with TopicReader(self._kafka, (APPS,), begin) as reader:
+            oldest = await reader.oldest_offsets()
+            for (_, partition), offset in begin.items():
+                if oldest[APPS, partition] > offset:
+                    reason = f"Kafka has deleted rows {offset} to {oldest[APPS, partition] - 1} of the topic {APPS}"
+                    self.warnings.tell("rows are missing", reason, f"partition {partition}", partition=partition)
+            try:
+                yield reader, writer
+            finally:
+                await self._close(writer)
+
+    async def _close(self, writer: TopicWriter) -> None:
+        try:
+            await writer.close()
+        except StreamError as error:
+            # they are written again, since the file does not say that they are there
+            self._tell(error)
+
+    async def _copy(self, batch: Iterable[Record], writer: TopicWriter) -> None:
+        """The places follow once the rows are acknowledged. Raises StreamError."""
+        places, written = dict(self._places), 0
+        for record in batch:
+            place = places[record.partition]
+            row = self._target.chosen(record)
+            if row is None or not place.follows(row):
+                places[record.partition] = CopyPlace(record.offset + 1, place.time, place.order)
+                continue
+            places[record.partition] = CopyPlace(record.offset + 1, row.time, row.order)
+            self._target.write(writer, row, record.partition)
+            written += 1
+        if written:
+            await writer.flush()
+        self._unsaved += sum(places[one].next - self._places[one].next for one in places)
+        self._places = places
+        if written or self._unsaved >= ROWS_BETWEEN_PLACES:
+            self._save()
+
+    def _save(self) -> None:
+        kept = {str(one): (place.next, place.time, *place.order) for one, place in self._places.items()}
+        write_atomically(self._path, orjson.dumps(kept))
+        self._unsaved = 0
+
+    def _tell(self, error: Exception) -> None:
+        self.warnings.tell("sink waits", str(error))
+
+
+def _kept(path: Path) -> dict[int, CopyPlace]:
+    """Nothing where there is no file, or none that can be read: rows are then written again, with equal ids."""
+    try:
+        kept: dict[str, list[int]] = orjson.loads(path.read_bytes())
+        return {int(one): CopyPlace(at, time, (order, number)) for one, (at, time, order, number) in kept.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}

@@ -1,0 +1,45 @@
+"""Writes the rows of an app's GLOBAL streams and tables to the topic `shared` of its region, from which the other
+regions copy them, at least once, with their ids (`launch.apps.row_copier`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cep.hosts.hosted_app import AppSource
+from cep.hosts.shared_rows import shared_message
+from launch.apps.row_copier import GivenRow, RowCopier, given_row
+from session.session import Session
+from streams.records import Position, Record
+from streams.topic_writer import TopicWriter
+from streams.topics import SHARED
+
+FILE = "shared.place"
+"""In the app's folder; a sink's file has another ending."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTarget:
+    """`launch.apps.row_copier.CopyTarget`. `label`: of the app's version; `streams`: its GLOBAL ones, and tables."""
+
+    label: str
+    streams: frozenset[str]
+    session_id: str
+    region: str
+    address: str
+    name: str = SHARED
+    topic: str = SHARED
+
+    def chosen(self, record: Record) -> GivenRow | None:
+        return given_row(record, self.label, self.streams)
+
+    def write(self, writer: TopicWriter, row: GivenRow, partition: int) -> None:
+        # a partition of an app gets what that partition of it wrote elsewhere
+        writer.write(SHARED, shared_message(row.whole, self.session_id, self.region), self.label, partition)
+
+
+def row_sharer(session: Session, source: AppSource, first: Mapping[Position, int], folder: Path) -> RowCopier | None:
+    """None where the app shares nothing. `folder`: of the app; `first`: as `RowCopier`."""
+    if source.shared is None or source.region is None:
+        return None
+    target = SharedTarget(source.label, source.shared.names, session.session_id, source.region, session.kafka)
+    return RowCopier(session.kafka, target, first, folder / FILE)
