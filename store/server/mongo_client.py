@@ -8,7 +8,7 @@ from bson.errors import BSONError
 from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorDatabase
 from pymongo.database import Database as PyMongoDatabase
 from pymongo.errors import ConfigurationError, ConnectionFailure, PyMongoError
-from pymongo.monitoring import TopologyListener
+from pymongo.monitoring import CommandListener, TopologyListener
 from pymongo.read_concern import ReadConcern
 from pymongo.read_preferences import Nearest
 from pymongo.write_concern import WriteConcern
@@ -34,10 +34,11 @@ QUICK = WriteConcern(1)
 """For reports that are repeated soon anyway."""
 COMMITTED = ReadConcern("majority")
 SNAPSHOT = ReadConcern("snapshot")
+Listener = TopologyListener | CommandListener
 
 
-def connect(uri: str, selection_ms: int = SELECTION_MS, listeners: Sequence[TopologyListener] = ()) -> Client:
-    """A client; nothing is sent before its first use. `listeners` hear of primaries.
+def connect(uri: str, selection_ms: int = SELECTION_MS, listeners: Sequence[Listener] = ()) -> Client:
+    """A client; nothing is sent before its first use. `listeners` hear of primaries, or of each command.
 
     Raises StoreError where `uri` is none.
     """
