@@ -1,7 +1,6 @@
 """A real service as a process of the test run."""
 
 import shutil
-import signal
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,17 +31,6 @@ class ServiceProcess:
             self._process.kill()
             self._process.wait()
             self._process = None
-
-    def pause(self) -> None:
-        """It stands still and answers nobody, as one that a network has cut off."""
-        self._signal(signal.SIGSTOP)
-
-    def resume(self) -> None:
-        self._signal(signal.SIGCONT)
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self._process is not None:
-            self._process.send_signal(number)
 
     def stop(self) -> None:
         """Ask it to stop; kill it where it does not within ten seconds."""

@@ -99,7 +99,7 @@ def _commands() -> tuple[Command, ...]:
         ),
         (
             "region",
-            "cut, slow, heal links between regions of the running session; set a clock off; kill one",
+            "cut, slow, heal links between regions of the session; set a clock off; kill one",
             add_region,
             _region,
         ),

@@ -78,17 +78,17 @@ class Bot:
     store: MongoTradeStore
     trace: CommandTrace
     exchange: str
-    hears: asyncio.Event = field(default_factory=asyncio.Event)
+    by: Actor = UNFENCED
     sent_after_grant: list[SentCommand] = field(default_factory=list)
     heard_from: str = ""
     """The address of the member that told of the grant."""
 
-    async def run(self, by: Actor) -> None:
+    async def run(self) -> None:
         account = WatchedAccount(self.trace, self.exchange)
         clock = ServerClock(lambda: 0)
-        executor = LegExecutor(self.store, account, by, server_clock=clock)
         async for grant in self.store.watch_grants(self.exchange):
             told = list(self.trace.sent)
+            executor = LegExecutor(self.store, account, self.by, server_clock=clock)
             self.heard_from = [one.address for one in told if one.name == "getMore"][-1]
             # as each of the bot's rounds does, which hold up no order
             clock.observe(grant.leg.times["granted"], 0)
@@ -126,28 +126,24 @@ async def decided(store: MongoTradeStore, trace: CommandTrace, by: Actor) -> lis
     return trace.sent[before:]
 
 
-async def opened(stores: Mapping[str, MongoTradeStore]) -> tuple[Actor, dict[str, Actor]]:
-    """Books that are open, whoever decides, and the bot of each exchange; `stores`: exchange → of its bot, and
+async def traded(
+    stores: Mapping[str, MongoTradeStore], traces: Mapping[str, CommandTrace]
+) -> tuple[list[SentCommand], list[Bot]]:
+    """One trade; what its decision sent, and both bots after their posts. `stores`: exchange → of its bot, and
     `decider`."""
+    bots = [Bot(stores[exchange], traces[exchange], exchange) for exchange in OPENING]
     decider = stores["decider"]
     await decider.settings.create(SETTINGS)
     for exchange, balances in OPENING.items():
         await decider.balances.replace(exchange, balances, "before", UNFENCED)
-    bots = {exchange: await ready_bot(stores[exchange], exchange) for exchange in OPENING}
-    return await ready_bot(decider, decision_right(0)), bots
-
-
-async def traded(
-    stores: Mapping[str, MongoTradeStore], traces: Mapping[str, CommandTrace]
-) -> tuple[list[SentCommand], list[Bot]]:
-    """One trade; what its decision sent, and both bots after their posts."""
-    bots = [Bot(stores[exchange], traces[exchange], exchange) for exchange in OPENING]
-    by, actors = await opened(stores)
     async with asyncio.timeout(DEADLINE_SECONDS), asyncio.TaskGroup() as group:
         for bot in bots:
-            group.create_task(bot.run(actors[bot.exchange]))
+            group.create_task(bot.run())
             await bot.watching()
-        sent = await decided(stores["decider"], traces["decider"], by)
+        # last, since leases are short
+        for bot in bots:
+            bot.by = await ready_bot(bot.store, bot.exchange)
+        sent = await decided(decider, traces["decider"], await ready_bot(decider, decision_right(0)))
     return sent, bots
 
 
