@@ -28,6 +28,7 @@ from session.session import Session
 from session.simulated_market import MARKETS
 from store.errors import StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore, open_store
+from store.store_port import TradeStore
 
 POLL_SECONDS = 0.05
 SETTLE_SECONDS = 20.0
@@ -56,7 +57,7 @@ async def measure(market: str, times: int, *, is_killed: bool) -> None:
 async def _gap(home: Path, store: MongoTradeStore, session: Session, *, is_killed: bool) -> float:
     """Seconds from the loss of the leader's region until another one has the right to decide."""
     places = {market.exchange: market.region for market in session.markets}
-    while (decider := await _decider(store)) is None:
+    while (decider := await decider_now(store)) is None:
         await SystemClock().sleep(POLL_SECONDS)
     lost, began = places[decider], steady_now()
     if is_killed:
@@ -65,7 +66,7 @@ async def _gap(home: Path, store: MongoTradeStore, session: Session, *, is_kille
     else:
         command_carrier(home, f"cut {lost}")
     while True:
-        decider = await _decider(store)
+        decider = await decider_now(store)
         gap = (steady_now() - began) / 1_000_000
         if decider is not None and places[decider] != lost:
             break
@@ -79,8 +80,9 @@ async def _gap(home: Path, store: MongoTradeStore, session: Session, *, is_kille
     return gap
 
 
-async def _decider(store: MongoTradeStore) -> str | None:
-    """The exchange whose bot has the right to decide."""
+async def decider_now(store: TradeStore) -> str | None:
+    """The exchange whose bot has the right to decide on the first partition; None where nobody has it, or the store
+    does not say."""
     try:
         now = await store.server_now()
         leases = {lease.exchange: lease for lease in await store.leases.all()}

@@ -1,13 +1,20 @@
 """The one clock: integer microseconds UTC, live or replayed. Nothing else in the project reads time or sleeps."""
 
 import asyncio
+import mmap
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
+
+from session.clock_shift import mapped_shift, shift_in
 
 
 class Clock(Protocol):
-    """Market time. `now` never goes back within one process; `sleep` waits in market seconds."""
+    """Market time. `now` goes back within one process only where somebody sets the clock back; `sleep` waits in market
+    seconds."""
 
     def now(self) -> int: ...
 
@@ -52,9 +59,32 @@ def wall_seconds(clock: Clock, market_seconds: float) -> float:
     return market_seconds / clock.speed if isinstance(clock, ReplayClock) else market_seconds
 
 
+class _Shift:
+    """How far the wall clock of this process is set off; None: not at all, as outside regions."""
+
+    mapped: mmap.mmap | None = None
+
+
+_shift = _Shift()
+"""A clock is the one thing that a process has once."""
+
+
+@contextmanager
+def region_clock(path: Path) -> Iterator[None]:
+    """Meanwhile this process's wall clock is off by what `path` says at that moment (`keep_shift`). The steady clock
+    goes on as it is. Raises OSError, ValueError."""
+    with mapped_shift(path) as mapped:
+        _shift.mapped = mapped
+        try:
+            yield
+        finally:
+            _shift.mapped = None
+
+
 def wall_now() -> int:
-    """Microseconds since the epoch by this machine's clock."""
-    return time.time_ns() // 1_000
+    """Microseconds since the epoch by this machine's clock; in a region by the region's, where that is set off."""
+    now = time.time_ns() // 1_000
+    return now if _shift.mapped is None else now + shift_in(_shift.mapped)
 
 
 def steady_now() -> int:

@@ -65,6 +65,7 @@ REASONS: Mapping[str, str] = {
     "asset_disabled": "Asset taken off the session",
     "below_threshold": "Below the threshold",
     "stale": "Stale quote",
+    "clock_ahead": "Clock ahead where the quote comes from",
     "crossed": "Crossed book",
     "quarantined": "Quarantined: implausible spread",
     "not_persistent": "Not persistent enough",

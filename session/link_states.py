@@ -26,12 +26,14 @@ class LinkState:
 
 @dataclass(frozen=True, slots=True)
 class CarrierState:
-    """`addresses`: place → address; `refused`: packets that a device did not take; `cpu_seconds` since the start."""
+    """`addresses`: place → address; `refused`: packets that a device did not take; `cpu_seconds` since the start;
+    `clocks_ms`: region → milliseconds that its clock is set ahead, less than 0 behind; those that are off."""
 
     addresses: dict[str, str]
     links: tuple[LinkState, ...]
     refused: int
     cpu_seconds: float
+    clocks_ms: dict[str, float]
 
     def to_json(self) -> bytes:
         return json.dumps(asdict(self)).encode()
@@ -44,4 +46,4 @@ def state_of_json(content: bytes) -> CarrierState:
     """Raises ValueError, KeyError or TypeError for anything else than what `to_json` wrote."""
     found = json.loads(content)
     links = tuple(LinkState(**link) for link in found["links"])
-    return CarrierState(found["addresses"], links, found["refused"], found["cpu_seconds"])
+    return CarrierState(found["addresses"], links, found["refused"], found["cpu_seconds"], found["clocks_ms"])

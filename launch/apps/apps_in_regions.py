@@ -6,14 +6,17 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from launch.errors import CannotStartError
 from launch.regions.region_sessions import region_home
 from launch.setup.data_dir import read_session
+from launch.supervisor.process_groups import end_with_parent
 from session.tasks import run_all
 
 Echo = Callable[[str], None]
+COMMAND = (sys.executable, "-m", "launch.cli.main", "app", "run")
 
 MOST_BYTES_OF_LINE = 16 * 1024**2
 """A row is one line, however long its texts and lists are."""
@@ -56,7 +59,7 @@ async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: P
         loop.add_signal_handler(number, stop)
     try:
         for region in regions:
-            started[region] = await _started(home, region, words, rows)
+            started[region] = await start_in(region, [*COMMAND, *words, *_rows_words(region, rows)], home)
         await run_all(*(_told(process, region, echo) for region, process in started.items()))
     finally:
         # each is in a session of its own: nobody else ends it
@@ -64,16 +67,22 @@ async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: P
     return max([exit_code(await process.wait()) for process in started.values()])
 
 
-async def _started(home: Path, region: str, words: Sequence[str], rows: Path | None) -> Process:
-    own = [] if rows is None else ["--json", str(rows_file(rows, region))]
+def _rows_words(region: str, rows: Path | None) -> list[str]:
+    return [] if rows is None else ["--json", str(rows_file(rows, region))]
+
+
+async def start_in(region: str, command: Sequence[str], home: Path) -> Process:
+    """A command with that region's data folder; it ends with us, whatever ends us."""
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "launch.cli.main", "app", "run", *words, *own),
+        *command,
         stdout=PIPE,
         stderr=STDOUT,
         limit=MOST_BYTES_OF_LINE,
         env=os.environ | {"ARBITRAGE_HOME": str(region_home(home, region))},
         # a terminal's Ctrl-C would reach it as well, and come twice
         start_new_session=True,
+        # and it would outlive kill -9 of us; its own processes end with it where it may end them
+        preexec_fn=partial(end_with_parent, signal.SIGINT),
     )
 
 

@@ -23,7 +23,7 @@ from launch.errors import CannotStartError, LaunchError
 from launch.regions.region_sessions import REGIONS
 from launch.sessions.paper import Echo, PaperOptions, check_paper, paper_session, paper_settings
 from launch.sessions.shutdown import retry_while_store_is_down, until
-from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.login_files import supervisors_session
 from launch.setup.nested_home import make_nested_home
 from launch.supervisor.interruptible_wait import stop_event, unless_stopped
@@ -133,7 +133,7 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
         faults = {**injector.injected, **await injector.observed_faults()}
     finally:
         await supervisor.stop()
-        (home / "run.json").unlink(missing_ok=True)
+        (home / RUN_FILE).unlink(missing_ok=True)
     rest = tuner.by_rest
     return report(
         ChaosRun(options.seed, options.seconds, schedule, faults, audit, supervisor.restarts, rest), options, echo
@@ -171,7 +171,7 @@ def empty_home(home: Path) -> None:
 
 async def _prepared(session: Session, config: Configuration, settings: Settings, echo: Echo) -> Supervisor:
     services = await service_processes(session, config, settings)
-    write_atomically(session.home / "run.json", session.to_json())
+    write_atomically(session.home / RUN_FILE, session.to_json())
     names = tuple(part.name for part in services)
     return Supervisor(session.home, [*services, *own_processes(session, names, fed=True, bots=BOTS)], echo, session)
 

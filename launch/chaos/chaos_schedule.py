@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from launch.chaos.region_faults import LinkFault, RegionKill
+from launch.chaos.region_faults import ClockFault, LinkFault, RegionKill
 from simulators.faults.faults import Fault, FaultKind
 
 KillTarget = Literal["python", "jvm"]
@@ -115,8 +115,8 @@ class InjectedSetting:
         return f"settings for {self.seconds} s: {changed}"
 
 
-Injection = Kill | KillAtOrder | Pause | InjectedFault | InjectedSetting | LinkFault | RegionKill
-"""The last two in sessions with regions alone (`region_schedule`)."""
+Injection = Kill | KillAtOrder | Pause | InjectedFault | InjectedSetting | LinkFault | ClockFault | RegionKill
+"""The last three in sessions with regions alone (`region_schedule`)."""
 
 KILL_EVERY: dict[ProcessRole, float] = {
     "bot": 20,

@@ -23,7 +23,7 @@ from launch.chaos.chaos_schedule import (
     exchange_of,
     role_of,
 )
-from launch.chaos.region_faults import LinkFault, RegionKill
+from launch.chaos.region_faults import ClockFault, LinkFault, RegionKill
 from launch.chaos.region_injector import RegionInjector
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.errors import LaunchError
@@ -127,23 +127,23 @@ class FaultInjector:
             self.injected[injection.kind] += is_injected
         else:
             is_injected = await self._strike(injection)
-            why_not = " (no carrier)" if isinstance(injection, LinkFault) else " (already down)"
+            why_not = " (no carrier)" if isinstance(injection, LinkFault | ClockFault) else " (already down)"
             self._say(f"{injection.at:7.2f} s  {injection.description}{'' if is_injected else why_not}")
             self.injected[injection.kind] += is_injected
-            if is_injected and isinstance(injection, Pause | LinkFault):
+            if is_injected and isinstance(injection, Pause | LinkFault | ClockFault):
                 await self._undo(injection)
 
-    async def _strike(self, injection: Kill | Pause | LinkFault | RegionKill) -> bool:
+    async def _strike(self, injection: Kill | Pause | LinkFault | ClockFault | RegionKill) -> bool:
         """False where what it is meant for, or whoever does it, is down."""
-        if isinstance(injection, LinkFault):
+        if isinstance(injection, LinkFault | ClockFault):
             return await self._regions.disturb(injection)
         if isinstance(injection, RegionKill):
             return self._regions.kill(injection)
         return self._kill(injection) if isinstance(injection, Kill) else self._pause(injection)
 
-    async def _undo(self, injection: Pause | LinkFault) -> None:
+    async def _undo(self, injection: Pause | LinkFault | ClockFault) -> None:
         await SystemClock().sleep(injection.seconds)
-        if isinstance(injection, LinkFault):
+        if isinstance(injection, LinkFault | ClockFault):
             await self._regions.heal(injection)
         else:
             self._continue(injection.region, injection.process)

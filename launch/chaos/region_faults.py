@@ -1,4 +1,5 @@
-"""Faults of regions that a chaos run injects: of the links between them, and of all processes of one. Pure."""
+"""Faults of regions that a chaos run injects: of the links between them, of a clock, and of all processes of one.
+Pure."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -43,6 +44,37 @@ class LinkFault:
         if self.verb != "cut":
             return f"{self.verb} of a link"
         return "cut of a region" if self.cut_off else "cut of one way" if " to " in self.links else "cut of a link"
+
+    @property
+    def description(self) -> str:
+        return f"{self.command} for {self.seconds} s"
+
+
+@dataclass(frozen=True, slots=True)
+class ClockFault:
+    """The clock of a region is so many seconds ahead, less than 0 behind, for `seconds`."""
+
+    at: float
+    region: str
+    skew: float
+    seconds: float
+
+    @property
+    def command(self) -> str:
+        return f"skew {self.region} {self.skew:+g}s"
+
+    @property
+    def healing(self) -> str:
+        # `heal` would heal the region's links as well
+        return f"skew {self.region} 0"
+
+    @property
+    def cut_off(self) -> str | None:
+        return None
+
+    @property
+    def kind(self) -> str:
+        return "skew of a clock"
 
     @property
     def description(self) -> str:

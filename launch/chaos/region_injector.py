@@ -8,7 +8,7 @@ from itertools import islice
 
 from launch.chaos.audit_regions import Spell
 from launch.chaos.chaos_schedule import role_of
-from launch.chaos.region_faults import LinkFault, RegionKill
+from launch.chaos.region_faults import ClockFault, LinkFault, RegionKill
 from launch.errors import CannotStartError, LaunchError
 from launch.supervisor.process_groups import signal_group
 from launch.supervisor.supervisor import Supervisor
@@ -19,8 +19,8 @@ HEAL_ATTEMPTS = 8
 """About 40 s: the carrier may be restarting."""
 
 Command = Callable[[str], object]
-"""Carries out the words of `arbitrage region` about links, and blocks until they are in force. Raises LaunchError where
-nobody is there to do it, CannotStartError for a mistake in them."""
+"""Carries out the words of `arbitrage region` about links and clocks, and blocks until they are in force. Raises
+LaunchError where nobody is there to do it, CannotStartError for a mistake in them."""
 
 
 class RegionInjector:
@@ -29,7 +29,7 @@ class RegionInjector:
     def __init__(self, supervisors: Mapping[str, Supervisor], command: Command | None = None) -> None:
         self._supervisors = supervisors
         self._command = command
-        self._disturbed: dict[LinkFault, int | None] = {}
+        self._disturbed: dict[LinkFault | ClockFault, int | None] = {}
         """In force → the number of its cut."""
         self.cuts: list[Spell] = []
         """Regions that were cut off, surely: from after the cut until before its healing."""
@@ -47,7 +47,7 @@ class RegionInjector:
             signal_group(group, signal.SIGKILL)
         return bool(groups)
 
-    async def disturb(self, fault: LinkFault) -> bool:
+    async def disturb(self, fault: LinkFault | ClockFault) -> bool:
         """Returns once it is in force; False where nobody is there to do it. Raises CannotStartError for links that
         there are not."""
         if self._command is None:
@@ -67,7 +67,7 @@ class RegionInjector:
             self.cuts.append(Spell(fault.cut_off, wall_now()))
         return True
 
-    async def heal(self, fault: LinkFault) -> None:
+    async def heal(self, fault: LinkFault | ClockFault) -> None:
         """Nothing where it is not in force. Raises LaunchError where nobody is there to do it for long."""
         if fault not in self._disturbed:
             return

@@ -7,13 +7,14 @@ from random import Random
 
 from launch.chaos.chaos_schedule import Injection, Kill, Pause, drawn_between, moments, role_of, schedule_of, seeded
 from launch.chaos.majority_outages import bearable
-from launch.chaos.region_faults import LinkFault, LinkVerb, RegionKill
+from launch.chaos.region_faults import ClockFault, LinkFault, LinkVerb, RegionKill
 
 LINK_EVERY = 20.0
 """One fault of links at a time: healing takes a link back to its start, whoever changed it."""
 REGION_KILL_EVERY = 75.0
 BOTS_KILL_EVERY = 50.0
 MIRROR_KILL_EVERY = 45.0
+SKEW_EVERY = 60.0
 MOST_WITHOUT_MAJORITY = 5.0
 """Seconds; about what an election takes anyway. Otherwise a run could pass in which nothing was traded."""
 HEALED_BEFORE_END = 10.0
@@ -23,6 +24,7 @@ _FAULT_SECONDS = (6.0, 14.0)
 """Longer than an election, so that another region decides meanwhile."""
 _LOSS_PERCENT = (1.0, 10.0)
 _DELAY_MS = (300.0, 1_500.0)
+_SKEW_SECONDS = (0.5, 3.0)
 _LINK_FAULTS: tuple[tuple[LinkVerb, str], ...] = (
     ("cut", "region"),
     ("cut", "region"),
@@ -50,6 +52,7 @@ def region_schedule_of(
         *_mirror_kills(seed, seconds, parts),
         *_region_kills(seed, seconds, parts),
         *(_link_faults(seed, seconds, tuple(parts)) if has_links and len(parts) > 1 else ()),
+        *(_clock_faults(seed, seconds, parts) if has_links else ()),
     ]
     by_time = sorted(injections, key=lambda one: (one.at, one.description))
     return tuple(bearable(by_time, tuple(parts), MOST_WITHOUT_MAJORITY))
@@ -97,6 +100,18 @@ def _link_faults(seed: int, seconds: float, regions: Sequence[str]) -> Iterator[
         one, other = random.choice(list(permutations(regions, 2)))
         links = {"region": one, "link": f"{one} {other}", "one way": f"{one} to {other}"}[where]
         fault = LinkFault(at, verb, links, lasts, _number(random, verb))
+        if at + lasts <= seconds - HEALED_BEFORE_END:
+            yield fault
+
+
+def _clock_faults(seed: int, seconds: float, parts: Mapping[str, Sequence[str]]) -> Iterator[ClockFault]:
+    """One in each interval, ahead or behind, of a region that has more than a vote."""
+    random = seeded(seed, "clocks")
+    homes = [region for region, own in parts.items() if any(role_of(name) == "bot" for name in own)]
+    for interval in range(int(seconds // SKEW_EVERY) + 1 if homes else 0):
+        lasts, skew = drawn_between(random, _FAULT_SECONDS), drawn_between(random, _SKEW_SECONDS)
+        at = round(interval * SKEW_EVERY + random.random() * (SKEW_EVERY - 1 - lasts), 2)
+        fault = ClockFault(at, random.choice(homes), skew * random.choice((1, -1)), lasts)
         if at + lasts <= seconds - HEALED_BEFORE_END:
             yield fault
 

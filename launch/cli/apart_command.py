@@ -10,7 +10,7 @@ from exchanges.exchange_addresses import address_fault
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.sessions.paper import PaperOptions, check_paper, paper_session, paper_settings
-from launch.setup.data_dir import make_private, write_atomically
+from launch.setup.data_dir import RUN_FILE, make_private, write_atomically
 from launch.setup.login_files import EVERYTHING, OwnLogins, own_logins, with_logins, write_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR
 from launch.setup.service_logins import without_login
@@ -62,7 +62,7 @@ def make_apart(options: ApartOptions, config: Configuration, echo: Echo) -> int:
         for role in (SUPERVISOR, *ROLES):
             _write_role(folder, role, own, options)
         ensure_credentials(folder, {name: name for name in EXCHANGES})
-        write_atomically(folder / "run.json", session.to_json())
+        write_atomically(folder / RUN_FILE, session.to_json())
     except AccountRejectedError as error:
         raise CannotStartError(f"{error}.") from error
     except OSError as error:

@@ -283,10 +283,10 @@ def add_region(parser: argparse.ArgumentParser) -> None:
         "words",
         nargs="+",
         metavar="COMMAND",
-        help="cut REGION | loss REGION PERCENT | delay REGION MS | heal [REGION] | state | kill REGION (its processes, "
-        "by kill -9); but for kill, in place of REGION, which means all its links, also A B (the links between two, "
-        "both ways) or A to B (that way alone; 'A>B' in quotes is the same). MS is of a round trip; with A to B, of "
-        "that way",
+        help="cut REGION | loss REGION PERCENT | delay REGION MS | skew REGION TIME (its clock, as in +2s or -500ms) | "
+        "heal [REGION] | state | kill REGION (its processes, by kill -9); but for kill and skew, in place of REGION, "
+        "which means all its links, also A B (the links between two, both ways) or A to B (that way alone; 'A>B' in "
+        "quotes is the same). MS is of a round trip; with A to B, of that way",
     )
     parser.add_argument("--json", action="store_true", help="print the state as JSON")
 

@@ -1,10 +1,12 @@
 """Parses the command line; a mistake in it is one sentence that names the command, and exit code 2."""
 
 import argparse
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NoReturn
 
+A_TIME = re.compile("-[0-9]")
 REQUIRED = "the following arguments are required: "
 
 
@@ -23,6 +25,10 @@ class CommandLine(argparse.ArgumentParser):
         if message.startswith(REQUIRED):
             message = f"missing: {message.removeprefix(REQUIRED)}"
         self.exit(2, f"{self.prog}: {message.removeprefix('argument ')}; see `{self.prog} --help`\n")
+
+    def _parse_optional(self, arg_string):  # type: ignore[no-untyped-def]  # not in typeshed
+        """A time such as -2s is no option, as -2 is none."""
+        return None if A_TIME.match(arg_string) else super()._parse_optional(arg_string)
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         if action.choices is not None and value not in action.choices:

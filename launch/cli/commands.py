@@ -97,7 +97,7 @@ def _commands() -> tuple[Command, ...]:
             add_certificates,
             _certificates,
         ),
-        ("region", "cut, slow, heal links between regions of the running session; kill one", add_region, _region),
+        ("region", "cut, slow, heal links between regions; set a clock off; kill a region", add_region, _region),
         ("exchanges", "run the simulated exchanges on their own", add_exchanges, _exchanges),
         ("feed", "run one exchange's price feed of the running session", add_feed, _feed),
         ("bot", "run one bot of the running session, active or on standby", add_bot, _bot),

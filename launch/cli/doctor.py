@@ -22,9 +22,10 @@ from packaging.requirements import Requirement
 from launch.config.configuration import Configuration, read_configuration
 from launch.config.expected_load import PARTITION_QUOTES, ExpectedLoad, expected_load
 from launch.errors import CannotStartError
+from launch.regions.region_clocks import Clocks, clock_lines, clocks_off, in_milliseconds
 from launch.regions.region_networks import regions_fault
 from launch.sessions.paper import check_paper, named_markets
-from launch.setup.data_dir import CERTIFICATES, is_private, read_session
+from launch.setup.data_dir import CERTIFICATES, RUN_FILE, is_private, read_session
 from launch.setup.environment import PINS
 from launch.setup.jar_pins import JAR_SETS
 from launch.setup.jars import jar_faults
@@ -283,11 +284,13 @@ def session_findings(home: Path, config: Configuration) -> Iterator[CheckResult]
     """The running session's addresses, or whether the next session can have its ports."""
     if session_runs(home):
         session_homes = (home, home / "replay", home / "public", home / "live", home / "sandbox")
-        session_home = next((one for one in session_homes if (one / "run.json").exists()), None)
+        session_home = next((one for one in session_homes if (one / RUN_FILE).exists()), None)
         if session_home is None:
             yield CheckResult("ok", "session", "starting")
         else:
-            yield from running_findings(with_logins(read_session(session_home), SUPERVISOR))
+            session = read_session(session_home)
+            yield from running_findings(with_logins(session, SUPERVISOR))
+            yield from clock_findings(clocks_off(home, session.regions))
         return
     yield CheckResult("ok", "session", "none running")
     try:
@@ -297,6 +300,12 @@ def session_findings(home: Path, config: Configuration) -> Iterator[CheckResult]
     else:
         yield CheckResult("ok", "web port", f"{config.port} is free; all other ports are picked automatically")
     yield from configured_findings(config, os.environ)
+
+
+def clock_findings(clocks: Clocks) -> Iterator[CheckResult]:
+    """Of regions whose clock a command has set off."""
+    for line in clock_lines(in_milliseconds(clocks)):
+        yield CheckResult("advice", "clock", f"{line}, as ordered; `arbitrage region heal` takes it back.")
 
 
 def configured_findings(config: Configuration, environment: Mapping[str, str]) -> Iterator[CheckResult]:

@@ -3,16 +3,19 @@
 from collections.abc import Iterator
 
 from launch.regions.packet_schedule import PacketSchedule
+from launch.regions.region_clocks import Clocks, clock_lines, in_milliseconds
 from launch.regions.region_layout import RegionLayout
 from launch.regions.region_links import MILLISECOND, OBSERVER
 from session.link_states import CarrierState, LinkState
 
 
-def carrier_state(layout: RegionLayout, schedule: PacketSchedule, refused: int, cpu_seconds: float) -> CarrierState:
+def carrier_state(
+    layout: RegionLayout, schedule: PacketSchedule, refused: int, cpu_seconds: float, clocks: Clocks
+) -> CarrierState:
     addresses = {place.name: place.address for place in layout.places}
     ways = [(source, target) for source in addresses for target in addresses if source != target]
     links = tuple(_link_state(schedule, source, target) for source, target in ways)
-    return CarrierState(addresses, links, refused, round(cpu_seconds, 2))
+    return CarrierState(addresses, links, refused, round(cpu_seconds, 2), in_milliseconds(clocks))
 
 
 def state_lines(state: CarrierState) -> Iterator[str]:
@@ -22,6 +25,7 @@ def state_lines(state: CarrierState) -> Iterator[str]:
     for link in state.links:
         if OBSERVER not in (link.source, link.target):
             yield f"{link.source}>{link.target}: {link.condition}; {_packets(link)}"
+    yield from clock_lines(state.clocks_ms)
     yield f"carrier: {state.cpu_seconds:.2f} s of CPU, {state.refused:,} packets that a device did not take"
 
 

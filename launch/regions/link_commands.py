@@ -1,4 +1,5 @@
-"""The language of `arbitrage region`: `cut jp`, `cut us>eu`, `delay us jp 300`, `heal`, `kill us`. Pure."""
+"""The language of `arbitrage region`: `cut jp`, `cut us>eu`, `delay us jp 300`, `skew eu +2s`, `heal`, `kill us`.
+Pure."""
 
 import re
 from collections.abc import Sequence
@@ -8,10 +9,13 @@ from itertools import permutations
 from typing import get_args
 
 from launch.regions.region_links import MILLISECOND, TO, ChangeKind, Direction, LinkChange
+from market.time_units import MICROSECONDS
 
 WORD = re.compile(r">|[^\s>]+")
 NUMBER = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
 LONGEST_DELAY_MS = 60_000
+SKEW = re.compile(r"([+-]?[0-9]{1,5}(?:\.[0-9]{1,3})?)(s|ms)?")
+MOST_SKEW_SECONDS = 60
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
 KILL = "kill"
 """Not about links: whoever has the processes does it."""
@@ -49,14 +53,19 @@ def parsed_change(line: str, regions: Sequence[str]) -> LinkChange:
         raise _mistake(verb, "links cannot be killed, only processes; write it alone, as in arbitrage region kill us")
     if kind is None:
         raise _mistake(verb, f"there is no command {verb.text!r}{_nearest(verb.text, known)}; write {_either(known)}")
-    if kind == "state" or (kind == "heal" and not rest):
+    if kind == "state":
         _check_end(rest, kind)
-        return LinkChange(kind, () if kind == "state" else tuple(permutations(regions, 2)))
+        return LinkChange(kind)
+    if kind == "skew":
+        return _skewed(line, rest, regions)
+    if kind == "heal" and not rest:
+        return LinkChange(kind, tuple(permutations(regions, 2)), clocks=tuple(regions))
     target = _target(line, kind, rest, regions)
     if kind in ("loss", "delay"):
         return _measured(line, kind, target)
     _check_end(target.rest, kind)
-    return LinkChange(kind, target.ways)
+    # of one region all is healed, of a link the link
+    return LinkChange(kind, target.ways, clocks=(rest[0].text,) if kind == "heal" and len(rest) == 1 else ())
 
 
 def is_kill(line: str) -> bool:
@@ -118,6 +127,19 @@ def _measured(line: str, kind: ChangeKind, target: _Target) -> LinkChange:
     if kind == "loss":
         return LinkChange(kind, target.ways, loss=number / 100)
     return LinkChange(kind, target.ways, delay=round(number * MILLISECOND / (1 if target.is_one_way else 2)))
+
+
+def _skewed(line: str, words: tuple[_Word, ...], regions: Sequence[str]) -> LinkChange:
+    region = _region(line, "skew", words[:1], regions)
+    form = f"a time of up to {MOST_SKEW_SECONDS} s, as in +2s or -500ms"
+    if len(words) < 2:
+        raise _mistake(_end(line), f"skew needs {form} here; 0 is right again")
+    found = SKEW.fullmatch(words[1].text)
+    skew = 0 if found is None else round(float(found[1]) * (MILLISECOND if found[2] == "ms" else MICROSECONDS))
+    if found is None or abs(skew) > MOST_SKEW_SECONDS * MICROSECONDS:
+        raise _mistake(words[1], f"{words[1].text!r} is not {form}; write one")
+    _check_end(words[2:], "skew")
+    return LinkChange("skew", clocks=(region,), skew=skew)
 
 
 def _check_end(rest: tuple[_Word, ...], kind: str) -> None:

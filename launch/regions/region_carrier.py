@@ -7,7 +7,7 @@ rounds up, so a packet may be a millisecond late in each direction, and never co
 import os
 import select
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from launch.regions.carrier_state import carrier_state
 from launch.regions.control_socket import error_answer, listening
 from launch.regions.link_commands import LinkCommandError, parsed_change
 from launch.regions.packet_schedule import PacketSchedule
+from launch.regions.region_clocks import clocks_off, set_clocks
 from launch.regions.region_layout import RegionLayout, RegionPlace, read_layout, write_layout
 from launch.regions.region_networks import DEVICE, observer_device
 from launch.regions.tun_device import MTU, enter_namespace, in_own_thread, open_tun
@@ -33,17 +34,12 @@ MOST_CONNECTIONS = 64
 
 
 class RegionCarrier:
-    """`devices`: place → descriptor of its device. `keep` stores the links after a command; it may raise OSError."""
+    """`devices`: place → descriptor of its device."""
 
-    def __init__(
-        self,
-        layout: RegionLayout,
-        devices: Mapping[str, int],
-        listener: socket.socket,
-        keep: Callable[[RegionLayout], None],
-    ) -> None:
+    def __init__(self, home: Path, layout: RegionLayout, devices: Mapping[str, int], listener: socket.socket) -> None:
+        """`home`: the data folder, where links and clocks after a command are kept."""
+        self._home = home
         self._layout = layout
-        self._keep = keep
         self._devices = devices
         self._listener = listener
         self._schedule = PacketSchedule(layout.links(), layout.seed)
@@ -128,16 +124,17 @@ class RegionCarrier:
         links = self._schedule.links
         try:
             change = parsed_change(line, links.regions)
+            set_clocks(self._home, change.clocks, change.skew)
             if change.ways:
                 links = links.changed(change)
-                self._keep(self._layout.with_links(links))
+                write_layout(self._home, self._layout.with_links(links))
                 self._schedule.change(links)
         except LinkCommandError as error:
             return error_answer(str(error))
         except OSError as error:
             return error_answer(f"it cannot be kept in the data folder ({error.strerror}), so nothing was changed.")
-        used = os.times()
-        return carrier_state(self._layout, self._schedule, self._refused, used.user + used.system).to_json()
+        used, clocks = os.times(), clocks_off(self._home, links.regions)
+        return carrier_state(self._layout, self._schedule, self._refused, used.user + used.system, clocks).to_json()
 
 
 def run_carrier(home: Path, ready: Ready) -> None:
@@ -152,7 +149,7 @@ def run_carrier(home: Path, ready: Ready) -> None:
             devices[place.name] = _opened(place, layout)
             stack.callback(os.close, devices[place.name])
         listener = stack.enter_context(listening(home))
-        carrier = RegionCarrier(layout, devices, listener, partial(write_layout, home))
+        carrier = RegionCarrier(home, layout, devices, listener)
         ready()
         carrier.run()
 

@@ -1,13 +1,15 @@
-"""`arbitrage region`: cuts, slows, loses on and heals the links between the regions of the running session, and kills
-a region's processes."""
+"""`arbitrage region`: cuts, slows, loses on and heals the links between the regions of the running session, sets a
+region's clock off, and kills its processes."""
 
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from launch.errors import CannotStartError
+from launch.errors import CannotStartError, LaunchError
 from launch.regions.carrier_state import state_lines
 from launch.regions.control_socket import command_carrier
+from launch.regions.link_commands import LinkCommandError, parsed_change
+from launch.regions.region_clocks import clock_lines, clocks_off, in_milliseconds, set_clocks
 from launch.regions.region_kill import killed_by
 from launch.regions.region_sessions import REGIONS
 from launch.setup.data_dir import read_session
@@ -23,12 +25,34 @@ def run_region(home: Path, words: Sequence[str], as_json: bool, echo: Callable[[
         echo(json.dumps({"killed": sorted(killed)}) if as_json else f"killed: {', '.join(sorted(killed))}")
         return 0
     if not has_carrier:
-        raise CannotStartError("the links of this session are as they are, since it was started without --wan.")
+        return _set_clocks_alone(home, line, as_json, echo)
     state = command_carrier(home, line)
     if as_json:
         echo(state.to_json().decode())
     else:
         for one in state_lines(state):
+            echo(one)
+    return 0
+
+
+def _set_clocks_alone(home: Path, line: str, as_json: bool, echo: Callable[[str], None]) -> int:
+    """Of a session whose links are as they are. Raises CannotStartError."""
+    regions = read_session(home).regions
+    try:
+        change = parsed_change(line, regions)
+    except LinkCommandError as error:
+        raise CannotStartError(f"region {line!r}: {error}") from error
+    if change.kind not in ("skew", "heal", "state"):
+        raise CannotStartError("the links of this session are as they are, since it was started without --wan.")
+    try:
+        set_clocks(home, change.clocks, change.skew)
+    except OSError as error:
+        raise LaunchError(f"{home}: the clocks could not be set ({error.strerror}).") from error
+    clocks = in_milliseconds(clocks_off(home, regions))
+    if as_json:
+        echo(json.dumps({"clocks_ms": clocks}))
+    else:
+        for one in clock_lines(clocks) if clocks else ("the clocks of all regions are right",):
             echo(one)
     return 0
 

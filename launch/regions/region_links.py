@@ -8,7 +8,7 @@ from typing import Literal
 
 Direction = tuple[str, str]
 """From, to."""
-ChangeKind = Literal["cut", "loss", "delay", "heal", "state"]
+ChangeKind = Literal["cut", "loss", "delay", "skew", "heal", "state"]
 OBSERVER = "observer"
 """The place of whoever looks at the regions from outside: its links have no delay, and nothing cuts them."""
 TO = "to"
@@ -37,12 +37,15 @@ FREE = LinkRule(0)
 
 @dataclass(frozen=True, slots=True)
 class LinkChange:
-    """One command, parsed. `delay` is one way, microseconds."""
+    """One command, parsed. `delay` is one way, microseconds. `clocks`: the regions whose clock it sets, to `skew`
+    microseconds ahead of the machine's."""
 
     kind: ChangeKind
     ways: tuple[Direction, ...] = ()
     delay: int = 0
     loss: float = 0.0
+    clocks: tuple[str, ...] = ()
+    skew: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class RegionLinks:
                 return replace(rule, delay=change.delay)
             case "heal":
                 return self.at_first[way]
-            case "state":
+            case "skew" | "state":
                 return rule
 
 

@@ -20,7 +20,7 @@ from launch.sessions.session_counters import SessionCounters
 from launch.sessions.session_recording import end_logs, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_store_is_down
 from launch.sessions.summary import Activity
-from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import database_name, set_aside_other_layout
 from launch.setup.login_files import session_logins
 from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, unless_stopped
@@ -94,7 +94,7 @@ async def run_session(
 async def _run(session: Session, settings: Settings, options: PaperOptions, config: Configuration, echo: Echo) -> int:
     started, home = wall_now(), session.home
     services = await service_processes(session, config, settings, echo)
-    write_atomically(home / "run.json", session.to_json())
+    write_atomically(home / RUN_FILE, session.to_json())
     names = tuple(part.name for part in services)
     parts = [*services, *own_processes(session, names, fed=True, bots=config.bots_per_exchange)]
     return await trade(session, Supervisor(home, parts, echo, session), started, options, echo)
@@ -128,7 +128,7 @@ async def trade(
     finally:
         await meter.stop()
         await supervisor.stop()
-        (home / "run.json").unlink(missing_ok=True)
+        (home / RUN_FILE).unlink(missing_ok=True)
     finished = [finish_recording(one, echo) for one in recorded]
     if finished and all(finished):
         echo(f"verify this session with: arbitrage replay --verify {session.session_id}")

@@ -28,7 +28,7 @@ from launch.regions.region_sessions import (
 from launch.regions.region_supervisors import RegionSupervisors
 from launch.sessions.chosen_markets import check_compared
 from launch.sessions.paper import Echo, PaperOptions, check_simulated, paper_session, paper_settings, trade
-from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import set_aside_other_layout
 from launch.setup.jars import mirror_classpath
 from launch.setup.login_files import OwnLogins, own_logins, session_logins
@@ -36,9 +36,9 @@ from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
 from session.clock import wall_now
+from session.clock_shift import CLOCK_FILE, keep_shift
 from session.session import Session
 
-RUN_FILE = "run.json"
 LAST_PORT = 65_535
 
 
@@ -95,6 +95,7 @@ def regional_session(home: Path, options: PaperOptions, config: Configuration, e
         for folder, one in ((home, sessions[0]), *((one.session.home, one) for one in sessions)):
             write_atomically(folder / RUN_FILE, one.session.to_json())
             stack.callback((folder / RUN_FILE).unlink, missing_ok=True)
+            stack.callback((folder / CLOCK_FILE).unlink, missing_ok=True)
         yield RegionalSession(sessions, supervisors)
 
 
@@ -107,6 +108,8 @@ def _prepare(home: Path, session: Session, echo: Echo, *, is_claimed: bool) -> N
         claim_web_port(session.web_host, session.web_port)
     try:
         make_region_home(home, session)
+        # right at first, also after a session that was killed
+        keep_shift(session.home / CLOCK_FILE, 0)
     except OSError as error:
         raise CannotStartError(f"{session.home}: cannot be used as a data folder ({error.strerror}).") from error
     # of a session that was killed: what waits for a region's parts waits before its supervisor starts

@@ -18,7 +18,7 @@ from launch.errors import CannotStartError, LaunchError
 from launch.sessions.session_counters import SessionCounters
 from launch.sessions.shutdown import activity_of, finish_trading, retry_while_store_is_down, until
 from launch.sessions.summary import Activity, balance_differences
-from launch.setup.data_dir import check_writable, write_atomically
+from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import database_name
 from launch.setup.login_files import supervisors_session
 from launch.supervisor.interruptible_wait import stop_event, unless_stopped
@@ -126,7 +126,7 @@ async def _start_parts(
     session: Session, supervisor: Supervisor, recording: Recording, options: ReplayOptions
 ) -> Session:
     """Start Spark, set the start of market time shortly after, then start the rest with it."""
-    write_atomically(session.home / "run.json", session.to_json())
+    write_atomically(session.home / RUN_FILE, session.to_json())
     services = supervisor.names
     parts = own_processes(session, services, fed=False)
     supervisor.add(part for part in parts if part.name == "cep")
@@ -134,7 +134,7 @@ async def _start_parts(
     begin = wall_now() + TRADERS_START_SECONDS * MICROSECONDS
     speed = options.speed or recording.profile.default_speed
     session = replace(session, replay=_time_from(recording, speed, begin))
-    write_atomically(session.home / "run.json", session.to_json())
+    write_atomically(session.home / RUN_FILE, session.to_json())
     supervisor.add(part for part in parts if part.name != "cep")
     await supervisor.all_ready()
     if wall_now() > begin:

@@ -11,6 +11,8 @@ from typing import TextIO
 from launch.errors import CannotStartError
 from session.session import Session
 
+RUN_FILE = "run.json"
+"""The session that runs in the data folder."""
 CERTIFICATES = "certificates"
 """Where `arbitrage certificates` keeps what it makes, unless another folder is named."""
 
@@ -83,14 +85,14 @@ def _owner_after_locking(lock: TextIO) -> str | None:
 def read_session(home: Path) -> Session:
     """The session of the running supervisor. Raises CannotStartError if there is none."""
     try:
-        return Session.from_json((home / "run.json").read_bytes())
+        return Session.from_json((home / RUN_FILE).read_bytes())
     except FileNotFoundError:
         raise CannotStartError(
-            f"{home / 'run.json'} is not there: no session runs; start one with `arbitrage paper`, or name the "
+            f"{home / RUN_FILE} is not there: no session runs; start one with `arbitrage paper`, or name the "
             "data folder of one that runs by ARBITRAGE_HOME."
         ) from None
     except ValueError as error:
-        raise CannotStartError(f"{home / 'run.json'} is damaged ({error}); restart `arbitrage paper`.") from error
+        raise CannotStartError(f"{home / RUN_FILE} is damaged ({error}); restart `arbitrage paper`.") from error
 
 
 def write_atomically(path: Path, content: bytes) -> None:

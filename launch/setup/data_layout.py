@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from launch.errors import CannotStartError
-from launch.setup.data_dir import write_atomically
+from launch.setup.data_dir import RUN_FILE, write_atomically
 from market.time_units import MICROSECONDS
 from session.clock import wall_now
 from session.session import Mode
@@ -12,7 +12,7 @@ from session.session import Mode
 LAYOUT = 4
 """Raised with each change of stored names or formats that this program does not read any more."""
 LAYOUT_FILE = "layout"
-SESSION_DATA = ("mongodb", "mongodb.key", "kafka", "checkpoints", "exchanges", "paper", "logins", "run.json")
+SESSION_DATA = ("mongodb", "mongodb.key", "kafka", "checkpoints", "exchanges", "paper", "logins", RUN_FILE)
 """What sessions leave behind and go on with; keys, jars, tick sets, recordings and logs are read by any version."""
 
 

@@ -105,7 +105,13 @@ def signal_group(group: int, number: signal.Signals) -> None:
         return
 
 
+def end_with_parent(number: signal.Signals) -> None:
+    """In a child before it becomes its program: it gets that signal when we end, kill -9 of us included. The kernel
+    goes by the thread that started it, which must live as long as we do."""
+    _LIBC.prctl(PR_SET_PDEATHSIG, number)
+
+
 def _before_exec(niceness: int) -> None:
-    _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    end_with_parent(signal.SIGKILL)
     if niceness:
         os.nice(niceness)

@@ -8,11 +8,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import FrameType
 
 from launch.errors import LaunchError
-from launch.setup.data_dir import process_lock, ready_file, write_atomically
+from launch.setup.data_dir import process_lock, read_session, ready_file, write_atomically
+from session.clock import region_clock
+from session.clock_shift import CLOCK_FILE
 
 Ready = Callable[[], None]
 Entry = Callable[[Ready], Coroutine[object, object, None]]
@@ -52,7 +55,7 @@ def run_process(home: Path, name: str, entry: Entry, drain: Callable[[], None] |
     """
     log_events()
     try:
-        with process_lock(home, name):
+        with process_lock(home, name), followed_clock(home):
             _forget_last_run(home, name)
             return asyncio.run(_until_cancelled(entry(_ready(home, name)), drain))
     except LaunchError:
@@ -67,7 +70,7 @@ def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) 
     log_events()
     signal.signal(signal.SIGTERM, _exit)
     try:
-        with process_lock(home, name):
+        with process_lock(home, name), followed_clock(home):
             _forget_last_run(home, name)
             entry(_ready(home, name))
     except LaunchError:
@@ -76,6 +79,17 @@ def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) 
         log.exception("process failed", extra={"part": name, "error": str(error)})
         return 1
     return 0
+
+
+def followed_clock(home: Path) -> AbstractContextManager[None]:
+    """For a process of the data folder `home`: in a region of a paper session its wall clock is the region's. Anywhere
+    else nothing changes, whatever files an earlier session has left. Raises CannotStartError."""
+    path = home / CLOCK_FILE
+    if not path.exists():
+        return nullcontext()
+    session = read_session(home)
+    is_trial = session.mode == "paper" and session.region is not None
+    return region_clock(path) if is_trial else nullcontext()
 
 
 def _exit(_number: int, _frame: FrameType | None) -> None:

@@ -23,6 +23,10 @@ Place = Literal["decider", "reservation", "grant", "wire"]
 grants a later leg, and right before the order is posted."""
 
 
+CLOCKS_MAY_DIFFER = 500_000
+"""Microseconds that clocks of two machines may be apart; those that NTP sets are apart by milliseconds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One risk check; `rejects` is True only if the facts it needs are known."""
@@ -94,6 +98,16 @@ def _is_stale(context: DecisionContext) -> bool:
     since = max(0, context.now - context.opportunity.event_time)
     oldest = max(context.opportunity.buy.age, context.opportunity.sell.age) + since
     return oldest > context.settings.max_quote_age_ms * 1_000
+
+
+def _is_ahead(context: DecisionContext) -> bool:
+    """A quote from the future has no age: the clock beside its exchange is ahead of this one, or this one is behind.
+    On its way here it only grows older, so the clocks differ by more than that."""
+    opportunity = context.opportunity
+    if context.now is None:
+        return False
+    newest = opportunity.event_time - min(0, opportunity.buy.age, opportunity.sell.age)
+    return newest > context.now + CLOCKS_MAY_DIFFER
 
 
 def _is_crossed(context: DecisionContext) -> bool:
@@ -229,6 +243,7 @@ CHECKS: tuple[Check, ...] = (
     Check("asset_disabled", _has_a_disabled_asset, ("disabled_assets",), _BEGIN),
     Check("below_threshold", _is_below_threshold, ("min_net_bps",), _BEGIN),
     Check("stale", _is_stale, ("max_quote_age_ms",), _DECIDER),
+    Check("clock_ahead", _is_ahead, (), _DECIDER),
     Check("crossed", _is_crossed, (), _DECIDER),
     Check("quarantined", _is_quarantined, _OF_QUARANTINE, _DECIDER),
     Check("not_persistent", _is_fleeting, ("min_share_above_10s",), _DECIDER),

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from types import TracebackType
 from typing import Self
 
@@ -111,7 +112,10 @@ class NoticeEventReader:
         self._session_id = session.session_id
         self._database = database_of(self._client, session.database)
         self.notices = MongoNotices(self._database)
-        self._processes = MongoProcesses(self._database, session.session_id, session.region)
+        # one process sends the notices of all regions, each of which has a supervisor
+        self._processes = [
+            MongoProcesses(self._database, session.session_id, region) for region in session.regions or (None,)
+        ]
 
     async def close(self) -> None:
         self._client.close()
@@ -128,7 +132,7 @@ class NoticeEventReader:
                 self._all(HEALTH),
                 self._all(FEEDS),
                 self._all(LEASES),
-                self._processes.all(),
+                asyncio.gather(*(region.all() for region in self._processes)),
             )
             single_legs = await self._all(ARBITRAGES, {"state": "single_leg"})
         return CurrentState(
@@ -137,7 +141,7 @@ class NoticeEventReader:
             health=tuple(health_of(one) for one in health),
             feeds=tuple(feed_of(one) for one in feeds),
             leases=tuple(lease_of(one) for one in leases),
-            stopped=_stopped(processes),
+            stopped=_stopped(chain.from_iterable(processes)),
             single_legs=tuple(_readable(single_legs)),
         )
 

@@ -7,8 +7,8 @@ from typing import Any
 from bson.errors import BSONError
 from motor.motor_asyncio import AsyncIOMotorClient, AsyncIOMotorDatabase
 from pymongo.database import Database as PyMongoDatabase
-from pymongo.errors import ConfigurationError, ConnectionFailure, PyMongoError
-from pymongo.monitoring import TopologyListener
+from pymongo.errors import ConfigurationError, ConnectionFailure, OperationFailure, PyMongoError
+from pymongo.monitoring import CommandListener, TopologyListener
 from pymongo.read_concern import ReadConcern
 from pymongo.read_preferences import Nearest
 from pymongo.write_concern import WriteConcern
@@ -30,14 +30,17 @@ REACH_MS = 2_500
 DURABLE = WriteConcern("majority", j=True)
 AS_CONFIGURED = WriteConcern("majority")
 """In a replica set of ours: its configuration says whether journals are waited for."""
+KEY_NOT_FOUND = 211
+"""A member that has just started has not read yet what it checks cluster times with (mongodb.com, "Error Codes")."""
 QUICK = WriteConcern(1)
 """For reports that are repeated soon anyway."""
 COMMITTED = ReadConcern("majority")
 SNAPSHOT = ReadConcern("snapshot")
+Listener = TopologyListener | CommandListener
 
 
-def connect(uri: str, selection_ms: int = SELECTION_MS, listeners: Sequence[TopologyListener] = ()) -> Client:
-    """A client; nothing is sent before its first use. `listeners` hear of primaries.
+def connect(uri: str, selection_ms: int = SELECTION_MS, listeners: Sequence[Listener] = ()) -> Client:
+    """A client; nothing is sent before its first use. `listeners` hear of primaries, or of each command.
 
     Raises StoreError where `uri` is none.
     """
@@ -95,7 +98,9 @@ def translated_errors() -> Iterator[None]:
 def is_passing(error: PyMongoError) -> bool:
     """Whether the same call may succeed in a moment."""
     labels = ("TransientTransactionError", "UnknownTransactionCommitResult", "RetryableWriteError")
-    return isinstance(error, ConnectionFailure) or any(error.has_error_label(label) for label in labels)
+    if isinstance(error, ConnectionFailure) or any(error.has_error_label(label) for label in labels):
+        return True
+    return isinstance(error, OperationFailure) and error.code == KEY_NOT_FOUND
 
 
 def first_sentence(error: PyMongoError) -> str:

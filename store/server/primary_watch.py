@@ -1,6 +1,6 @@
 """Which region has the primary, from what the driver hears of each member anyway: nothing is asked for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -13,7 +13,7 @@ from pymongo.monitoring import (
 from pymongo.topology_description import TopologyDescription
 
 from store.server.member_states import MemberState, member_states
-from store.server.mongo_client import REGION, Client, connect
+from store.server.mongo_client import REGION, Client, Listener, connect
 
 
 class PrimaryWatch(TopologyListener):
@@ -76,10 +76,10 @@ class Standpoint:
         return self.primary.newest == self.region
 
 
-def connect_watched(uri: str) -> tuple[Client, PrimaryWatch]:
+def connect_watched(uri: str, listeners: Sequence[Listener] = ()) -> tuple[Client, PrimaryWatch]:
     """As `connect`, with the watch of that client."""
     watch = PrimaryWatch()
-    client = connect(uri, listeners=[watch])
+    client = connect(uri, listeners=[watch, *listeners])
     own = client.delegate
     watch.describe = lambda: own.topology_description
     return client, watch

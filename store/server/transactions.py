@@ -13,7 +13,7 @@ from pymongo.errors import PyMongoError
 
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
-from session.clock import SystemClock, wall_now
+from session.clock import SystemClock, steady_now
 from store.server.documents import CLAIMS, SESSION_CLAIM
 from store.server.mongo_client import (
     SNAPSHOT,
@@ -68,7 +68,7 @@ async def in_transaction(database: Database, step: Callable[[Transaction], Resul
     Raises StoreUnavailableError where it never succeeds, also where it is unknown whether the last commit came through;
     StoreError. A caller that is cancelled meanwhile does not learn whether it was committed.
     """
-    deadline = wall_now() + int(TRANSACTION_SECONDS * MICROSECONDS)
+    deadline = steady_now() + int(TRANSACTION_SECONDS * MICROSECONDS)
     delays = backoff(first=0.002, longest=0.25)
     own = blocking(database)
 
@@ -81,7 +81,7 @@ async def in_transaction(database: Database, step: Callable[[Transaction], Resul
             try:
                 return await asyncio.get_running_loop().run_in_executor(None, attempt)
             except PyMongoError as error:
-                if not error.has_error_label("TransientTransactionError") or wall_now() > deadline:
+                if not error.has_error_label("TransientTransactionError") or steady_now() > deadline:
                     raise
                 log.debug("transaction conflict, retried", extra={"error": first_sentence(error)})
             await SystemClock().sleep(next(delays))

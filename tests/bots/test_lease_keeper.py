@@ -1,6 +1,7 @@
 """A process takes its exchange's lease, keeps it over outages, and ends once another has it."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,8 @@ from bots.lease_keeper import LeaseKeeper, holder_name
 from exchanges.requests.rate_budget import RateBudget, account_budget
 from exchanges.requests.rate_limits import ORDERS
 from market.trade.leases import LEASE_SECONDS, Lease, decision_right
+from session.clock import region_clock
+from session.clock_shift import CLOCK_FILE, keep_shift
 from store.errors import FencedOutError, StoreUnavailableError
 from store.memory.memory_parts import MemoryLeases
 from store.memory.memory_store import MemoryTradeStore
@@ -49,6 +52,19 @@ async def test_only_the_right_to_decide_needs_the_primary_beside_it() -> None:
     assert (exchange.is_held(), deciding.is_held()) == (True, False)
     leases.is_beside_primary = True
     assert (exchange.is_held(), deciding.is_held()) == (True, True)
+
+
+async def test_a_wall_clock_that_is_set_off_ends_and_prolongs_no_lease(tmp_path: Path) -> None:
+    path, passed = tmp_path / CLOCK_FILE, [0]
+    keep_shift(path, 0)
+    with region_clock(path):
+        lease = LeaseKeeper(MemoryTradeStore(SteppedClock()), "alpha", "one", lambda: passed[0])
+        await lease.acquire()
+        for shift in (60_000_000, -60_000_000):
+            keep_shift(path, shift)
+            assert lease.is_held()
+        passed[0] = int(LEASE_SECONDS * 1_000_000)
+        assert not lease.is_held()
 
 
 async def test_a_standby_says_so_and_takes_over_when_the_holder_is_gone() -> None:

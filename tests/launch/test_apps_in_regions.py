@@ -1,8 +1,11 @@
 """`arbitrage app run --regions`: which regions it takes, and what each region's command is given."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 import pytest
 
 from cep.functions.operator_terms import OperatorTerms
@@ -136,3 +139,27 @@ def test_a_region_whose_process_was_killed_has_failed() -> None:
 
 def test_rows_of_each_region_go_into_a_file_of_their_own() -> None:
     assert rows_file(Path("out/rows.jsonl"), "us") == Path("out/rows-us.jsonl")
+
+
+STARTER = """
+import asyncio, sys
+from pathlib import Path
+from launch.apps.apps_in_regions import start_in
+
+async def main():
+    # one that goes on
+    process = await start_in("us", (sys.executable, "-c", "import signal; signal.pause()"), Path(sys.argv[1]))
+    print(process.pid, flush=True)
+    await process.wait()
+
+asyncio.run(main())
+"""
+
+
+def test_a_regions_process_does_not_outlive_a_command_that_is_killed(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    with subprocess.Popen((sys.executable, "-c", STARTER, str(tmp_path)), stdout=subprocess.PIPE, cwd=root) as command:
+        assert command.stdout is not None
+        child = psutil.Process(int(command.stdout.readline()))
+        command.kill()
+    assert psutil.wait_procs([child], timeout=20)[1] == []

@@ -5,12 +5,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from launch.setup.data_dir import ready_file
+from launch.errors import CannotStartError
+from launch.setup.data_dir import RUN_FILE, ready_file
+from launch.supervisor.process_main import followed_clock
 from session.clock import wall_now
+from session.clock_shift import CLOCK_FILE, keep_shift
+from session.session import Mode
+from tests.ui.samples import session_of
 
 SCRIPT = """
 import asyncio, gc, sys
@@ -93,3 +99,30 @@ def test_a_start_forgets_that_the_process_before_was_ready(tmp_path: Path) -> No
         child.send_signal(signal.SIGTERM)
         assert child.wait(SECONDS) == 0
     assert (tmp_path / "found").read_text() == "False"
+
+
+AN_HOUR = 3_600_000_000
+
+
+@pytest.mark.parametrize(
+    ("mode", "region", "is_followed"), [("paper", "us", True), ("paper", None, False), ("live", "us", False)]
+)
+def test_only_in_a_region_of_a_paper_session_a_clock_can_be_set_off(
+    tmp_path: Path, mode: Mode, region: str | None, is_followed: bool
+) -> None:
+    """The file may be an earlier session's."""
+    regions = ("us", "eu") if region else ()
+    session = replace(session_of(tmp_path), mode=mode, region=region, regions=regions)
+    (tmp_path / RUN_FILE).write_bytes(session.to_json())
+    keep_shift(tmp_path / CLOCK_FILE, AN_HOUR)
+    before = wall_now()
+    with followed_clock(tmp_path):
+        assert (wall_now() - before > AN_HOUR // 2) is is_followed
+
+
+def test_without_the_file_no_session_is_asked_for(tmp_path: Path) -> None:
+    with followed_clock(tmp_path):
+        pass
+    keep_shift(tmp_path / CLOCK_FILE, 0)
+    with pytest.raises(CannotStartError, match="no session runs"):
+        followed_clock(tmp_path)

@@ -36,8 +36,12 @@ def links(*commands: str) -> RegionLinks:
         ("delay us jp 300", LinkChange("delay", (("us", "jp"), ("jp", "us")), delay=150_000)),
         ("delay us to jp 300", LinkChange("delay", (("us", "jp"),), delay=300_000)),
         ("delay jp 0", LinkChange("delay", JP)),
-        ("heal", LinkChange("heal", WAYS)),
-        ("heal jp", LinkChange("heal", JP)),
+        ("skew eu +2s", LinkChange("skew", clocks=("eu",), skew=2_000_000)),
+        ("skew eu -500ms", LinkChange("skew", clocks=("eu",), skew=-500_000)),
+        ("skew eu 0.25", LinkChange("skew", clocks=("eu",), skew=250_000)),
+        ("skew us -60s", LinkChange("skew", clocks=("us",), skew=-60_000_000)),
+        ("heal", LinkChange("heal", WAYS, clocks=REGIONS)),
+        ("heal jp", LinkChange("heal", JP, clocks=("jp",))),
         ("heal us>eu", LinkChange("heal", (("us", "eu"),))),
         ("state", LinkChange("state")),
     ],
@@ -46,9 +50,12 @@ def test_a_command_is_parsed(line: str, change: LinkChange) -> None:
     found = parsed_change(line, REGIONS)
     assert (found.kind, set(found.ways)) == (change.kind, set(change.ways))
     assert (found.delay, found.loss) == (change.delay, change.loss)
+    assert (found.clocks, found.skew) == (change.clocks, change.skew)
 
 
-KINDS = "cut, loss, delay, heal, state or kill"
+KINDS = "cut, loss, delay, skew, heal, state or kill"
+
+A_TIME = "a time of up to 60 s, as in +2s or -500ms"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +91,13 @@ KINDS = "cut, loss, delay, heal, state or kill"
             "loss us eu two",
             "column 12: 'two' is no number of percent from 0 to 100 with at most three decimals; write one.",
         ),
+        ("skew", "column 6: skew needs a region here; write us, eu or jp."),
+        ("skew eu", f"column 9: skew needs {A_TIME} here; 0 is right again."),
+        ("skew eu soon", f"column 9: 'soon' is not {A_TIME}; write one."),
+        ("skew eu +61s", f"column 9: '+61s' is not {A_TIME}; write one."),
+        ("skew eu 60001ms", f"column 9: '60001ms' is not {A_TIME}; write one."),
+        ("skew eu jp", f"column 9: 'jp' is not {A_TIME}; write one."),
+        ("skew eu +2s now", "column 13: 'now' is one word too many for skew; leave it out."),
         ("delay us jp", "column 13: delay needs a number of milliseconds of round trip here, from 0 to 60,000."),
         ("delay us>jp", "column 13: delay needs a number of milliseconds here, from 0 to 60,000."),
         (
@@ -99,13 +113,14 @@ def test_a_mistake_is_one_sentence(line: str, sentence: str) -> None:
     assert str(raised.value) == sentence
 
 
-@given(st.text(alphabet="cutlosdeayh >tje.-+0123456789\t\nup", max_size=30))
+@given(st.text(alphabet="cutlosdeaykwmh >tje.-+0123456789\t\nup", max_size=30))
 def test_whatever_is_typed_is_a_command_or_a_mistake(line: str) -> None:
     try:
         change = parsed_change(line, REGIONS)
     except LinkCommandError:
         return
     assert set(change.ways) <= set(WAYS)
+    assert abs(change.skew) <= 60_000_000
 
 
 def test_commands_add_up_and_healing_goes_back_to_the_start() -> None:

@@ -15,7 +15,7 @@ from launch.chaos.majority_outages import (
     longest_without_majority,
     outage_of,
 )
-from launch.chaos.region_faults import LinkFault, RegionKill
+from launch.chaos.region_faults import ClockFault, LinkFault, RegionKill
 from launch.chaos.region_schedule import HEALED_BEFORE_END, MOST_WITHOUT_MAJORITY, region_schedule_of
 from launch.regions.link_commands import parsed_change
 from launch.regions.region_links import links_of
@@ -40,6 +40,10 @@ def link_faults(injections: tuple[Injection, ...]) -> list[LinkFault]:
     return [one for one in injections if isinstance(one, LinkFault)]
 
 
+def clock_faults(injections: tuple[Injection, ...]) -> list[ClockFault]:
+    return [one for one in injections if isinstance(one, ClockFault)]
+
+
 def test_a_seed_gives_the_same_faults_each_time_and_another_seed_others() -> None:
     assert schedule(7) == schedule(7)
     assert link_faults(schedule(7)) != link_faults(schedule(8))
@@ -53,6 +57,7 @@ def test_ten_seeds_have_every_fault_of_regions() -> None:
         "cut of a link",
         "loss of a link",
         "delay of a link",
+        "skew of a clock",
         "kill region",
         "kill bots of a region",
         *(f"kill {name}" for name in ("mongodb", "kafka", "mirror", "cep python", "cep jvm", "ui", "bot")),
@@ -91,7 +96,7 @@ def test_of_a_region_that_only_votes_mongod_alone_is_hit() -> None:
 
 def test_without_links_that_can_be_changed_none_is() -> None:
     hit = region_schedule_of(2, SECONDS, PARTS, EXCHANGES, has_links=False)
-    assert link_faults(hit) == []
+    assert (link_faults(hit), clock_faults(hit)) == ([], [])
     assert any(isinstance(one, RegionKill) for one in hit)
 
 
@@ -106,6 +111,18 @@ def test_every_link_is_as_at_first_before_the_next_fault_and_before_the_end(seed
         broken = first.changed(parsed_change(fault.command, REGIONS))
         assert broken != first, fault.command
         assert broken.changed(parsed_change(fault.healing, REGIONS)) == first, fault.healing
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_clock_at_a_time_is_off_and_right_before_the_end(seed: int) -> None:
+    faults = clock_faults(schedule(seed))
+    for fault, following in pairwise(faults):
+        assert fault.at + fault.seconds < following.at
+    for fault in faults:
+        assert fault.at + fault.seconds <= SECONDS - HEALED_BEFORE_END
+        for command, skew in ((fault.command, round(fault.skew * 1_000_000)), (fault.healing, 0)):
+            change = parsed_change(command, REGIONS)
+            assert (change.kind, change.clocks, change.skew) == ("skew", (fault.region,), skew)
 
 
 def test_a_region_alone_has_no_links() -> None:

@@ -99,6 +99,13 @@ def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
         (context({"min_net_bps": 50.1}), context({"min_net_bps": 50.0}), "below_threshold"),
         (context(of=old(1_950_001)), context(of=old(1_950_000)), "stale"),
         (context(seen={"now": 3_000_001}), context(seen={"now": 3_000_000}), "stale"),
+        # the event that was seen, and a quote that is newer than it
+        (context(seen={"now": 499_999}), context(seen={"now": 500_000}), "clock_ahead"),
+        (
+            context(of=old(-700_001), seen={"now": 1_200_000}),
+            context(of=old(-700_000), seen={"now": 1_200_000}),
+            "clock_ahead",
+        ),
         (context(of=with_asks(("60000", "1"), ("60000", "1"))), context(of=with_asks(("60000", "1"))), "crossed"),
         (context(of=with_bids(("55000", "1"), ("55001", "1"))), context(of=with_bids()), "crossed"),
         (context({"quarantine_ceiling_bps": 49.9}), context({"quarantine_ceiling_bps": 50.0}), "quarantined"),
@@ -174,6 +181,7 @@ FAILING: dict[str, Callable[[DecisionContext], DecisionContext]] = {
     "asset_disabled": lambda one: tuned(one, disabled_assets=("BTC",)),
     "below_threshold": lambda one: tuned(one, min_net_bps=60.0),
     "stale": lambda one: tuned(one, max_quote_age_ms=1),
+    "clock_ahead": lambda one: replace(one, opportunity=old(-60_000_000)),
     "crossed": lambda one: replace(one, opportunity=with_asks(("60000", "1"), ("59999", "1"))),
     "quarantined": lambda one: tuned(one, quarantine_ceiling_bps=40.0),
     "not_persistent": lambda one: tuned(one, min_share_above_10s=1.0),

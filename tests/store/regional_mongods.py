@@ -1,7 +1,7 @@
 """Three real mongods on loopback, one for each of three regions, in one replica set."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +14,8 @@ from session.logins import Address
 from store.errors import StoreError
 from store.mongo.mongo_store import MongoTradeStore
 from store.server.database_users import DatabaseUser
-from store.server.embedded_mongod import EmbeddedMongod
-from store.server.mongo_client import connect, database_of, read_nearby
+from store.server.embedded_mongod import OPTIONS, EmbeddedMongod
+from store.server.mongo_client import Listener, connect, database_of, read_nearby
 from store.server.primary_watch import Standpoint, connect_watched
 from store.server.replica_set import ReplicaSet, regional_set
 from store.server.system_client import system_client
@@ -25,6 +25,7 @@ from tests.services import LOGIN, MONGODB_KEY, START_SECONDS
 
 REGIONS = ("us", "eu", "jp")
 DATABASE = "regions"
+SESSION = "session-1"
 QUICK_MS = 2_000
 """Election timeout where it is no matter who is primary, and when; a new set waits for its first one as long."""
 CALM_MS = 10_000
@@ -34,7 +35,7 @@ CALM_MS = 10_000
 class RegionalMongods:
     """One start of them, each on a port of this start."""
 
-    def __init__(self, home: Path, regions: tuple[str, ...], election_ms: int) -> None:
+    def __init__(self, home: Path, regions: tuple[str, ...], election_ms: int, options: tuple[str, ...]) -> None:
         ports = free_ports(len(regions))
         self.replica_set: ReplicaSet = regional_set(
             {region: f"127.0.0.1:{port}" for region, port in zip(regions, ports, strict=True)}, election_ms
@@ -43,6 +44,7 @@ class RegionalMongods:
             region: EmbeddedMongod(
                 home / region,
                 port,
+                options,
                 key=MONGODB_KEY,
                 users=(DatabaseUser(LOGIN, DATABASE, None),),
                 replica_set=self.replica_set,
@@ -70,10 +72,12 @@ class RegionalMongods:
         """As the starts of all regions do at the same time."""
         await asyncio.gather(*(member.wait_ready(START_SECONDS) for member in self.members.values()))
 
-    def store(self, region: str) -> MongoTradeStore:
+    def store(
+        self, region: str, listeners: Sequence[Listener] = (), kind: type[MongoTradeStore] = MongoTradeStore
+    ) -> MongoTradeStore:
         """Of a process in that region."""
-        client, watch = connect_watched(Address(self.replica_set.uri, LOGIN))
-        return MongoTradeStore(client, DATABASE, "session-1", Standpoint(region, watch))
+        client, watch = connect_watched(Address(self.replica_set.uri, LOGIN), listeners)
+        return kind(client, DATABASE, SESSION, Standpoint(region, watch))
 
     async def read_from(self, region: str) -> str:
         """The address of the member that a process in that region reads nearby from."""
@@ -101,10 +105,10 @@ class RegionalMongods:
 
 @contextmanager
 def regional_mongods(
-    home: Path, regions: tuple[str, ...] = REGIONS, election_ms: int = QUICK_MS
+    home: Path, regions: tuple[str, ...] = REGIONS, election_ms: int = QUICK_MS, options: tuple[str, ...] = OPTIONS
 ) -> Iterator[RegionalMongods]:
-    """Started, and stopped at the end; the caller awaits `wait_ready`."""
-    mongods = RegionalMongods(home, regions, election_ms)
+    """Started, and stopped at the end; the caller awaits `wait_ready`. `options`: as of `EmbeddedMongod`."""
+    mongods = RegionalMongods(home, regions, election_ms, options)
     try:
         mongods.start()
         yield mongods

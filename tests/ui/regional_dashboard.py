@@ -12,13 +12,16 @@ from fastapi import APIRouter, FastAPI
 
 from launch.regions.region_layout import RegionLayout, RegionPlace, write_layout
 from launch.regions.region_links import OBSERVER
+from launch.regions.region_sessions import region_home
 from session.audit_entry import AuditEntry, AuditOutcome
+from session.clock import wall_now
 from session.session import Session
 from store.errors import StoreUnavailableError
-from store.operations.mongo_audit import MongoAudit
+from store.operations.mongo_audit import AuditFilter, MongoAudit
 from store.queries.trade_reader import TradeReader
 from store.server.member_states import MemberRole, MemberState
 from store.server.mongo_client import connect, database_of
+from store.server.page_reader import Page
 from tests.market.samples import MARKETS
 from tests.ui.samples import NOWHERE, session_of
 from ui.auth.access_service import Access
@@ -31,23 +34,22 @@ REGIONS = ("us", "eu", "jp")
 ROOT = Path(__file__).parents[2]
 CARRIER = """
 import sys
-from functools import partial
 from pathlib import Path
 from launch.regions.control_socket import listening
 from launch.regions.region_carrier import RegionCarrier
-from launch.regions.region_layout import read_layout, write_layout
+from launch.regions.region_layout import read_layout
 
 home = Path(sys.argv[1])
 with listening(home) as listener:
-    carrier = RegionCarrier(read_layout(home), {}, listener, partial(write_layout, home))
+    carrier = RegionCarrier(home, read_layout(home), {}, listener)
     print("ready", flush=True)
     carrier.run()
 """
 
 
 class RecordedAudit(MongoAudit):
-    """Entries as they ended, by their order. `is_away`: nothing can be recorded; `may_end`: no end is, before it is
-    set."""
+    """Entries as they ended, by their order; the same contract test as for the real one. `is_away`: nothing can be
+    recorded; `may_end`: no end is, before it is set."""
 
     def __init__(self) -> None:
         super().__init__(database_of(connect(f"mongodb://{NOWHERE}"), "unused"))
@@ -59,8 +61,13 @@ class RecordedAudit(MongoAudit):
     async def begin(self, entry: AuditEntry) -> AuditEntry:
         if self.is_away:
             raise StoreUnavailableError("It is away.")
-        self.entries[entry.entry_id] = entry
-        return entry
+        kept = replace(entry, at=wall_now())
+        self.entries.setdefault(entry.entry_id, kept)
+        return kept
+
+    async def page(self, wanted: AuditFilter, cursor: str | None, limit: int) -> Page[AuditEntry]:
+        """Without filters and cursors, which nobody asks this one for."""
+        return Page(tuple(reversed(self.entries.values()))[:limit], None)
 
     async def end(
         self,
@@ -121,6 +128,8 @@ def carrier(home: Path) -> Iterator[None]:
     trips = {"us eu": 80, "us jp": 150, "eu jp": 230}
     layout = [RegionPlace(name, f"198.18.0.{number}", None) for number, name in enumerate(places, 1)]
     write_layout(home, RegionLayout(0, 1, tuple(layout), trips))
+    for name in REGIONS:
+        region_home(home, name).mkdir(parents=True)
     command = (sys.executable, "-c", CARRIER, str(home))
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as child:
         try:

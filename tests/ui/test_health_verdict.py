@@ -1,10 +1,12 @@
 """What is complained of, and what not."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.market.samples import MARKETS
 from tests.ui.health_reports import detection, feed, part, partition, query, report
 from tests.ui.samples import session_of
 from ui.live.region_standing import RegionMember
@@ -106,9 +108,12 @@ def test_a_setting_is_named_as_its_field_is(tmp_path: Path) -> None:
     assert "“Minimum share of the last 10 s above it (0: off)”" in finding["todo"]
 
 
-NOW = 100_000_000
+NOW = 200_000_000
 UP = RegionMember("a:1", "primary", 0, NOW)
 AWAY = RegionMember("b:1", "unreachable", NOW - 7_000_000, NOW - 9_000_000)
+
+STARTING = RegionMember("b:1", "other", NOW - 60_000_000, None)
+TOO_OLD = RegionMember("b:1", "other", NOW - 180_000_000, None)
 
 
 def regions_seen(
@@ -139,9 +144,15 @@ def regions_seen(
             ],
         ),
         (regions_seen(eu=AWAY), ["store of eu: It has not answered for 7 s."]),
+        (regions_seen(eu=STARTING), []),
+        (regions_seen(eu=TOO_OLD), ["store of eu: It answers, but has had nothing to read for 180 s."]),
         (
             regions_seen(lags={"eu": 0.4, "jp": 17.2}),
             ["prices of jp: The newest one that has arrived here is 17 s old: they are not traded on from here."],
+        ),
+        (
+            regions_seen(lags={"eu": -1.9, "jp": -0.4}),
+            ["clock of eu: It is at least 1.9 s ahead of this region's: while that is so, no pair of both is traded."],
         ),
     ],
 )
@@ -150,6 +161,19 @@ def test_a_region_that_is_cut_off_is_named_with_how_old_things_are(
 ) -> None:
     findings = with_findings(report(), session_of(tmp_path), None, seen)
     assert [f"{finding['part']}: {finding['what']}" for finding in findings] == expected
+
+
+def test_prices_that_never_came_are_a_finding_of_the_region_they_are_of(tmp_path: Path) -> None:
+    """alpha is in us, whose page it is; eu has beta."""
+    session = replace(session_of(tmp_path), regions=("us", "eu"), region="us", markets=MARKETS[:2])
+    findings = with_findings(report(), session, None, regions_seen())
+    assert [finding["what"] for finding in findings if finding["part"] == "prices of eu"] == [
+        "None has arrived here yet: they are not traded on from here."
+    ]
+    arrived = with_findings(report(), session, None, regions_seen(lags={"eu": 0.1}))
+    assert "prices of eu" not in [finding["part"] for finding in arrived]
+    away = with_findings(report(kafka_answers=False), session, None, regions_seen())
+    assert "prices of eu" not in [finding["part"] for finding in away]
 
 
 def test_without_mongodb_its_regions_are_no_finding_of_their_own(tmp_path: Path) -> None:

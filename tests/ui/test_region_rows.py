@@ -63,9 +63,15 @@ def test_a_region_has_its_exchanges_member_lag_and_what_is_in_flight(tmp_path: P
         "mirror_lag": 0.5,
         "in_flight": 1,
         "trades": 0,
+        "clock_ahead_ms": None,
     }
     assert (eu["is_own"], eu["is_leader"], eu["in_flight"], eu["mirror_lag"]) == (True, False, 0, None)
     assert (jp["member"], jp["exchanges"], jp["mirror_lag"]) == (None, ["gamma"], None)
+
+
+def test_a_clock_is_right_unless_the_carrier_says_otherwise(tmp_path: Path) -> None:
+    rows = region_rows(regional_session(tmp_path), RegionStanding("eu", REGIONS), {}, None, (), {"eu": -2_000.0})
+    assert [row["clock_ahead_ms"] for row in rows] == [0.0, -2_000.0, 0.0]
 
 
 def test_what_is_in_flight_is_not_known_without_the_store(tmp_path: Path) -> None:

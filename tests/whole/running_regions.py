@@ -9,14 +9,15 @@ from pathlib import Path
 import httpx
 import pytest
 
+from benchmarks.fail_over import decider_now
 from launch.chaos.audit_records import Violation
+from launch.chaos.audit_states import step_violations
 from launch.chaos.books_audit import account_of, evidence_of, violations_of
 from launch.errors import CannotStartError
 from launch.regions.region_networks import regions_fault
 from launch.regions.region_sessions import region_home
 from launch.setup.jars import mirror_classpath
 from market.trade.arbitrages import Arbitrage
-from market.trade.leases import decision_right
 from simulators.matching.exchange_journal import read_journal
 from simulators.simulator_server import ACCOUNTS
 from store.errors import StoreUnavailableError
@@ -78,6 +79,18 @@ class RunningRegions(Running):
         account = account_of(exchange, read_journal(self.home / ACCOUNTS / f"{exchange}.jsonl"))
         return [order.placed_at for order in account.orders]
 
+    def closed_since(self, since: int) -> int:
+        """How many arbitrages of any exchanges were granted after `since` and closed."""
+        return sum(
+            one.state == "closed" and all(granted_after(leg.times, since) for leg in one.legs)
+            for one in self.arbitrages()
+        )
+
+    def takeovers_ignored(self) -> list[Violation]:
+        """Steps of who had lost the right to them by then. Also while it trades."""
+        session = self.session
+        return list(step_violations(evidence_of((), asyncio.run(read_snapshot(session)), session.markets)))
+
     def violations(self) -> list[Violation]:
         """At rest."""
         session = self.session
@@ -95,12 +108,9 @@ class RunningRegions(Running):
     async def _decider(self) -> str | None:
         try:
             async with await open_store(self.session) as store:
-                now = await store.server_now()
-                leases = {lease.exchange: lease for lease in await store.leases.all()}
+                return await decider_now(store)
         except StoreUnavailableError:
             return None
-        lease = leases.get(decision_right(0))
-        return None if lease is None or lease.until <= now else lease.holder.partition("@")[0]
 
     async def _arbitrages(self) -> list[Arbitrage]:
         async with await open_store(self.session) as store:

@@ -91,10 +91,23 @@ def test_where_the_leaders_region_is_cut_off_another_decides(regions: RunningReg
 
 @pytest.mark.usefixtures("trades_everywhere")
 def test_a_cut_in_one_direction_alone_leaves_one_leader(regions: RunningRegions) -> None:
+    """us and eu both reach jp, so either could have a majority: one has, and trading goes on with it."""
     regions.region("cut", "us>eu")
     cut_at = wall_now()
     regions.until(lambda: wall_now() - cut_at > 5 * SETTLED, 60, "the clock stood still")
     regions.until(lambda: regions.decider() is not None, 60, "nobody decides")
+    regions.until(lambda: regions.closed_since(cut_at + 2 * SETTLED) > 0, LONG, "nothing was traded in the cut")
+    assert regions.takeovers_ignored() == []
+
+
+@pytest.mark.usefixtures("trades_everywhere")
+def test_a_region_whose_clock_is_ahead_is_not_traded_with_until_it_is_right(regions: RunningRegions) -> None:
+    """Its quotes are from the future, so nobody knows how old they are; the books stay right throughout."""
+    regions.region("skew", "jp", "+3s")
+    skewed_at = wall_now()
+    regions.until(lambda: regions.closed_since(skewed_at + SETTLED) > 0, LONG, "the others did not trade on")
+    assert regions.closed_at("bitflyer", skewed_at + SETTLED) == 0
+    assert regions.takeovers_ignored() == []
 
 
 @pytest.mark.usefixtures("trades_everywhere")

@@ -24,6 +24,7 @@ from ui.services.settings_service import (
     SettingsMissingError,
     change_settings,
     is_traded,
+    known_settings,
     switch_asset,
 )
 
@@ -59,8 +60,9 @@ PATCH_BODY: dict[str, Any] = {
 
 @router.get("/settings", responses={404: PROBLEM_RESPONSE})
 async def settings(request: Request) -> JSONResponse:
-    """The settings in force; the ETag is their version."""
-    current = await dashboard_of(request.app).reader.settings.current()
+    """The settings in force; the ETag is their version. A region that does not reach the store's primary answers with
+    what its own member has."""
+    current = await known_settings(dashboard_of(request.app))
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
     return _answer(current)
@@ -158,7 +160,7 @@ class AssetRow(TypedDict):
 async def assets(request: Request) -> list[AssetRow]:
     """The assets that the session compares or has on standby, in the order of its configuration."""
     dashboard = dashboard_of(request.app)
-    current = await dashboard.reader.settings.current()
+    current = await known_settings(dashboard)
     if current is None:
         raise ProblemError(404, NO_SETTINGS)
     return [_row(dashboard.session, base, current) for base in dashboard.session.bases]

@@ -47,6 +47,8 @@ export class Model {
     this.isKnown = true;
     this.currency = message.settlement_currency;
     this.mode = message.mode;
+    // exchange → region of its bots; empty without regions
+    this.regions = message.regions;
     this.simulatedMarket = message.simulated_market;
     setSteps(message.series);
     this.series = new Map(message.series.map((one) => [`${one.exchange} ${one.symbol}`, one]));

@@ -7,13 +7,14 @@ import { baseAmount, bps, duration, exchangeName, fullTime, marketPrice, money, 
 
 const SHOWN = 20;
 const FILTER = "live.filter";
-const COLUMNS = 8;
+const COLUMNS = 9;
 
 export class TradesView {
   constructor(input, body, counter) {
+    this.card = body.closest(".card");
     this.input = input;
     this.counter = counter;
-    this.rows = new SlotRows(body, tradeRow);
+    this.rows = new SlotRows(body, (arbitrage) => tradeRow(arbitrage, this.model.regions));
     this.empty = emptyRow(COLUMNS, "");
     input.value = recall(FILTER) ?? "";
     input.addEventListener("input", () => {
@@ -24,9 +25,11 @@ export class TradesView {
 
   show(model) {
     this.model = model;
+    // the last column, which is there with regions alone
+    this.card.classList.toggle("with-location", Object.keys(model.regions).length > 0);
     const all = model.newestArbitrages();
     const terms = this.input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fitting = all.filter((one) => marketFilter.fits(one.base, one.buy_exchange, one.sell_exchange) && fits(one, terms));
+    const fitting = all.filter((one) => marketFilter.fits(one.base, one.buy_exchange, one.sell_exchange) && fits(one, terms, model.regions));
     const isFiltered = terms.length > 0 || marketFilter.isSet;
     const shown = fitting.slice(0, SHOWN);
     setText(this.empty.firstChild, all.length ? "No trade matches the filter." : "Waiting for the first trade…");
@@ -36,7 +39,7 @@ export class TradesView {
   }
 }
 
-function fits(arbitrage, terms) {
+function fits(arbitrage, terms, regions) {
   if (!terms.length) return true;
   const text = [
     arbitrage.arbitrage_id,
@@ -45,12 +48,19 @@ function fits(arbitrage, terms) {
     arbitrage.reason ? reasonName(arbitrage.reason) : "",
     ...arbitrage.legs.flatMap((leg) => [leg.exchange, exchangeName(leg.exchange), leg.symbol, leg.side, leg.role]),
     fullTime(arbitrage.event_time),
+    locationOf(arbitrage, regions),
   ].join(" ");
   const lower = text.toLowerCase();
   return terms.every((term) => lower.includes(term));
 }
 
-function tradeRow(arbitrage) {
+// The region of the bot of each leg, buy → sell, one alone where both are the same.
+function locationOf(arbitrage, regions) {
+  const places = [arbitrage.buy_exchange, arbitrage.sell_exchange].map((exchange) => regions[exchange] ?? "");
+  return [...new Set(places)].join(" → ");
+}
+
+function tradeRow(arbitrage, regions) {
   const filled = (leg) => leg.mean_price !== null;
   const first = (side) => arbitrage.legs.find((leg) => leg.role === side);
   // a leg that was filled by completing it later shows that price
@@ -77,6 +87,7 @@ function tradeRow(arbitrage) {
     element("td", { class: "number" }, `${baseAmount(matchedAmount(arbitrage), arbitrage.base)} ${arbitrage.base}`),
     element("td", { class: "number" }, bps(arbitrage.net_bps)),
     element("td", { class: "number muted" }, took === null ? "…" : duration(took)),
+    element("td", { class: "location" }, locationOf(arbitrage, regions)),
   );
 }
 

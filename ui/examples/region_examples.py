@@ -31,6 +31,7 @@ REGIONS = RegionsRow(
             mirror_lag=None,
             in_flight=1,
             trades=57,
+            clock_ahead_ms=0.0,
         ),
         RegionRow(
             name="jp",
@@ -47,6 +48,7 @@ REGIONS = RegionsRow(
             mirror_lag=17.2,
             in_flight=1,
             trades=21,
+            clock_ahead_ms=0.0,
         ),
     ],
     links=LINKS,

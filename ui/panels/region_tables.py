@@ -47,6 +47,7 @@ def regions_table(row: RegionsRow, zone: tzinfo) -> str:
     lines = [_region_line(one, row, zone) for one in row["regions"]]
     heads = (
         *words("Region", "Decides", "Exchanges", "Network", "Store", "Since"),
+        *words("Clock"),
         *numbers("Behind the primary", "Newest price here", "Orders in flight", "Trades ended"),
     )
     return table("Regions", heads, lines, "")
@@ -78,9 +79,22 @@ def network_of(region: str, links: Sequence[RegionLinkRow]) -> Cell:
     return Cell(f"cut: {', '.join(cut)}", "bad") if cut else Cell("whole", "good")
 
 
+def clock_of(ahead_ms: float | None) -> Cell:
+    """As it was set by command."""
+    if ahead_ms is None:
+        return UNKNOWN
+    if ahead_ms == 0:
+        return Cell("right", "good")
+    return Cell(f"{abs(ahead_ms) / 1_000:g} s {'ahead' if ahead_ms > 0 else 'behind'}", "bad")
+
+
 def is_cut_off(region: str, links: Sequence[RegionLinkRow]) -> bool:
     own = [link["is_cut"] for link in links if region in (link["source"], link["target"])]
     return bool(own) and all(own)
+
+
+def is_clock_off(region: str, rows: Sequence[RegionRow]) -> bool:
+    return any(row["clock_ahead_ms"] for row in rows if row["name"] == region)
 
 
 def has_faults(region: str, links: Sequence[RegionLinkRow]) -> bool:
@@ -98,6 +112,7 @@ def _region_line(one: RegionRow, row: RegionsRow, zone: tzinfo) -> Line:
         network_of(one["name"], row["links"]),
         UNKNOWN if member is None else ROLES.get(member["role"], Cell(member["role"])),
         UNKNOWN if member is None else moment(member["since"], zone),
+        clock_of(one["clock_ahead_ms"]),
         _behind(member),
         UNKNOWN if one["mirror_lag"] is None else f"{duration(one['mirror_lag'])} old",
         UNKNOWN if one["in_flight"] is None else count_text(one["in_flight"], "order"),

@@ -9,7 +9,14 @@ from ui.errors import UiError
 from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
 from ui.page_parts.page_sign_in import signed_in
 from ui.page_parts.page_times import shown_zone
-from ui.panels.region_tables import has_faults, is_cut_off, links_table, regions_table, standing_words
+from ui.panels.region_tables import (
+    has_faults,
+    is_clock_off,
+    is_cut_off,
+    links_table,
+    regions_table,
+    standing_words,
+)
 from ui.rows.region_rows import RegionLinkRow, RegionsRow
 from ui.services.dashboard import Dashboard, running
 from ui.services.region_service import CHANGE, LinksFixedError, change_links, regions_now, standing_now
@@ -20,6 +27,12 @@ NO_ANSWER = "The regions did not answer in time. Try again in a moment."
 CONSEQUENCES = (
     "All its links are cut, both ways; packets under way are lost. It opens nothing new, follows the orders that it "
     "sent to their end and books them after healing. If it is the leader, another region leads within seconds."
+)
+
+SKEWS = ("+2s", "-2s")
+OF_CLOCKS = (
+    "The clock of all its feeds, bots and pages. Its prices are then from the future, or old before they arrive: pairs "
+    "of its exchanges with others are not traded. Leases and the second in which a grant counts go by other clocks."
 )
 
 
@@ -71,10 +84,20 @@ def _render_changes(dashboard: Dashboard, row: RegionsRow) -> None:
     with streamlit.container(horizontal=True, gap="small"):
         for name in (region["name"] for region in row["regions"]):
             _render_cut(dashboard, name, row["links"])
-            if has_faults(name, row["links"]):
+            if has_faults(name, row["links"]) or is_clock_off(name, row["regions"]):
                 _button(dashboard, f"Heal {name}", f"heal {name}")
-        _button(dashboard, "Heal all links", "heal")
-    streamlit.caption("Single directions, losses and delays: `arbitrage region`, or POST /api/regions/links.")
+        _render_clocks(dashboard, row)
+        _button(dashboard, "Heal all", "heal")
+    streamlit.caption("Single directions, losses, delays and clocks: `arbitrage region`, or POST /api/regions/links.")
+
+
+def _render_clocks(dashboard: Dashboard, row: RegionsRow) -> None:
+    with streamlit.popover("Set a clock off …"):
+        streamlit.markdown(OF_CLOCKS)
+        for name in (region["name"] for region in row["regions"] if region["exchanges"]):
+            with streamlit.container(horizontal=True, gap="small"):
+                for skew in SKEWS:
+                    _button(dashboard, f"{name} {skew}", f"skew {name} {skew}")
 
 
 def _render_cut(dashboard: Dashboard, name: str, links: Sequence[RegionLinkRow]) -> None:

@@ -32,7 +32,8 @@ class RegionRow(TypedDict):
     """`member` is null where none was heard of yet. `mirror_lag`: age of the newest price of this region that arrived
     here; null for the own one, and where none arrived. `in_flight`: orders that its bots may send or have sent, and
     that nothing was booked of yet; null where the store does not answer. `trades`: arbitrages of this session with an
-    order in the region that have ended with a profit or a loss."""
+    order in the region that have ended with a profit or a loss. `clock_ahead_ms`: how far its clock was set ahead by
+    command, less than 0 behind; null where the carrier does not say."""
 
     name: str
     is_own: bool
@@ -42,6 +43,7 @@ class RegionRow(TypedDict):
     mirror_lag: float | None
     in_flight: int | None
     trades: int
+    clock_ahead_ms: float | None
 
 
 class RegionLinkRow(TypedDict):
@@ -92,8 +94,10 @@ def region_rows(
     mirror_lags: Mapping[str, float],
     open_arbitrages: Iterable[Arbitrage] | None,
     groups: Iterable[ProfitGroup],
+    clocks_ms: Mapping[str, float] | None = None,
 ) -> list[RegionRow]:
-    """In the session's order. `open_arbitrages`: None where the store did not answer."""
+    """In the session's order. `open_arbitrages`: None where the store did not answer; `clocks_ms`: as of
+    `CarrierState`, None where the carrier did not answer."""
     places = exchange_regions(session)
     granted = None if open_arbitrages is None else [places.get(one.leg.exchange) for one in grants_in(open_arbitrages)]
     ended = tuple(groups)
@@ -107,6 +111,7 @@ def region_rows(
             mirror_lag=mirror_lags.get(name),
             in_flight=None if granted is None else granted.count(name),
             trades=trades_in(name, places, ended),
+            clock_ahead_ms=None if clocks_ms is None else clocks_ms.get(name, 0.0),
         )
         for name in session.regions
     ]

@@ -6,7 +6,9 @@ Follow-up effects are left out: without Kafka, detection gets no finding of its 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from market.decide.risk_checks import CLOCKS_MAY_DIFFER
 from market.decide.settings import Settings
+from market.time_units import MICROSECONDS
 from session.labels import part_name
 from session.lag import WINDOW_BATCH_SECONDS
 from session.number_format import count_text
@@ -41,8 +43,16 @@ MAX_LAG = {"ticks": 20_000, "opportunities": 2_000, "spreads": 2_000, "health": 
 
 LOST_PRIMARY_MICROSECONDS = 2_000_000
 """After a start it takes a moment until a member is asked."""
+LONG_START_MICROSECONDS = 120_000_000
+BEGIN_ANEW = (
+    "It may be catching up. If it was away for longer than the oplog reaches back, it never does: stop the session, "
+    "delete the folder regions/{region}/mongodb, start it again, and it copies all from the others."
+)
+"""A member whose data are too old says no more than that it has none to read."""
 OLD_PRICES_SECONDS = 5.0
 """Feeds write each second, and mirrors need a round trip."""
+
+CLOCK_AHEAD_SECONDS = CLOCKS_MAY_DIFFER / MICROSECONDS
 
 LOOK_AT_LOG = "Read its log at the bottom of this page."
 STARTED_AGAIN = "It is restarted automatically; if it does not come back, read its log at the bottom of this page."
@@ -69,6 +79,8 @@ def with_findings(
     found = [*_sources(report)]
     if sources["mongodb"] and regions is not None:
         found += _regions(regions)
+    if has_kafka and regions is not None:
+        found += _prices_of_others(regions.row, session)
     # without a primary nothing can report to the store, so what it has of them says nothing
     is_cut = regions is not None and regions.row["primary_lost_since"] is not None
     if not is_cut:
@@ -259,15 +271,27 @@ def _regions(regions: RegionsSeen) -> Iterator[FindingRow]:
             if member.role == "unreachable":
                 what = f"It has not answered for {(now - member.since) / 1e6:.0f} s."
                 yield _finding("warning", f"store of {region}", what, "It catches up by itself; see Regions below.")
-    for region, lag in regions.row["mirror_lags"].items():
+            elif member.role == "other" and now - member.since > LONG_START_MICROSECONDS:
+                what = f"It answers, but has had nothing to read for {(now - member.since) / 1e6:.0f} s."
+                yield _finding("warning", f"store of {region}", what, BEGIN_ANEW.format(region=region))
+
+
+def _prices_of_others(row: StandingRow, session: Session) -> Iterator[FindingRow]:
+    lags = row["mirror_lags"]
+    with_exchanges = {market.region for market in session.traded}
+    for region in session.regions:
+        if region in with_exchanges and region not in (row["region"], *lags):
+            what = "None has arrived here yet: they are not traded on from here."
+            todo = "Wait for its feeds and this region's mirror to start; otherwise read the log of mirror."
+            yield _finding("warning", f"prices of {region}", what, todo)
+    for region, lag in lags.items():
         if lag > OLD_PRICES_SECONDS:
             what = f"The newest one that has arrived here is {lag:.0f} s old: they are not traded on from here."
-            yield _finding(
-                "warning",
-                f"prices of {region}",
-                what,
-                "Its exchanges, a link or the mirror may be away: see Regions below.",
-            )
+            todo = "Its exchanges, a link or the mirror may be away, or its clock be behind: see Regions below."
+            yield _finding("warning", f"prices of {region}", what, todo)
+        elif lag < -CLOCK_AHEAD_SECONDS:
+            what = f"It is at least {-lag:.1f} s ahead of this region's: while that is so, no pair of both is traded."
+            yield _finding("warning", f"clock of {region}", what, "Check that both are set by NTP.")
 
 
 def _is_off(name: str, processes: Iterable[PartRow]) -> bool:

@@ -1,7 +1,7 @@
 """The regions of the session as this region's page knows them, and changes of the links between them."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
 from session.carrier_socket import CarrierSilentError, LinkCommandRefusedError, ask_carrier
 from session.clock import wall_now
-from session.link_states import CarrierState, LinkState
+from session.link_states import CarrierState
 from session.roles import Caller
 from session.session import Session
 from store.errors import StoreError
@@ -47,12 +47,13 @@ async def regions_now(dashboard: Dashboard) -> RegionsRow | None:
     standing, seen, session = dashboard.hub.regions, await standing_now(dashboard), dashboard.session
     if standing is None or seen is None:
         return None
-    open_arbitrages, (links, unknown) = await asyncio.gather(_open_arbitrages(dashboard), _links(session))
+    open_arbitrages, (state, unknown) = await asyncio.gather(_open_arbitrages(dashboard), _carrier_state(session))
     groups = dashboard.hub.live_state.ledger.totals.groups
+    clocks = None if state is None else state.clocks_ms
     return RegionsRow(
         **seen,
-        regions=region_rows(session, standing, seen["mirror_lags"], open_arbitrages, groups),
-        links=link_rows(links, session.regions),
+        regions=region_rows(session, standing, seen["mirror_lags"], open_arbitrages, groups, clocks),
+        links=link_rows(() if state is None else state.links, session.regions),
         links_unknown=unknown,
     )
 
@@ -96,7 +97,7 @@ async def _recorded_change(
         home = carrier_home(dashboard.session)
         before = await asyncio.to_thread(ask_carrier, home, "state")
         after = await asyncio.to_thread(ask_carrier, home, command)
-        note.before, note.after = _differing(before.links, after.links), _differing(after.links, before.links)
+        note.before, note.after = _differing(before, after), _differing(after, before)
         answer.set_result(after)
 
 
@@ -120,21 +121,23 @@ async def _open_arbitrages(dashboard: Dashboard) -> Sequence[Arbitrage] | None:
     return None
 
 
-async def _links(session: Session) -> tuple[tuple[LinkState, ...], str | None]:
-    """The links, and why there are none."""
+async def _carrier_state(session: Session) -> tuple[CarrierState | None, str | None]:
+    """Links and clocks, or why they are not known."""
     if session.carrier_home is None:
-        return (), LINKS_AS_THEY_ARE
+        return None, LINKS_AS_THEY_ARE
     try:
-        return (await asyncio.to_thread(ask_carrier, session.carrier_home, "state")).links, None
+        return await asyncio.to_thread(ask_carrier, session.carrier_home, "state"), None
     except (CarrierSilentError, LinkCommandRefusedError) as error:
-        return (), f"Not known: {error}"
+        return None, f"Not known: {error}"
 
 
-def _differing(links: Iterable[LinkState], others: Iterable[LinkState]) -> dict[str, str]:
-    """Direction → condition, of those links that are otherwise among the others."""
-    known = {(other.source, other.target): other.condition for other in others}
-    return {
-        f"{link.source}>{link.target}": link.condition
-        for link in links
-        if known.get((link.source, link.target)) != link.condition
-    }
+def _differing(state: CarrierState, other: CarrierState) -> dict[str, str]:
+    """Direction → condition, of those links that are otherwise in the other state; clocks alike."""
+    own, others = _conditions(state), _conditions(other)
+    return {name: condition for name, condition in own.items() if others[name] != condition}
+
+
+def _conditions(state: CarrierState) -> dict[str, str]:
+    """Of each direction and of each place's clock."""
+    links = {f"{link.source}>{link.target}": link.condition for link in state.links}
+    return links | {f"clock of {name}": f"{state.clocks_ms.get(name, 0):+g} ms" for name in state.addresses}

@@ -28,6 +28,14 @@ class SettingsMissingError(Exception):
     """There are no settings yet; they come with the first start of a bot or of the supervisor."""
 
 
+async def known_settings(dashboard: Dashboard) -> Settings | None:
+    """Those in force, None before the first start. Where the page's region reaches no primary: those that its own
+    member has, since a look for the primary would hold up the answer for long. Raises StoreUnavailableError."""
+    reader, standing = dashboard.reader, dashboard.hub.regions
+    is_cut = standing is not None and standing.primary_lost_since is not None
+    return await (reader.settings_nearby if is_cut else reader.settings).current()
+
+
 async def change_settings(
     dashboard: Dashboard, changes: Mapping[str, object], expected_version: int, caller: Caller, on_behalf: str = ""
 ) -> Settings:

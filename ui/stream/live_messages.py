@@ -7,7 +7,8 @@ A client may name the one asset that it shows, `base`, in the address or, over t
 which costs more with each of them.
 
 * `snapshot`: everything. It replaces all that the client knew. `is_complete` false: trades since then are left out.
-  `series` has every market, but points only of `base`.
+  `series` has every market, but points only of `base`. `regions`: exchange → region of its bots, where the session has
+  any.
 * `pulse`: of `base`: quotes (and FX), newest points of charts, volatility of a year (a fraction of one), spreads,
   newest episodes; of all assets: new opportunities, the newest episodes; the state of detection; at least one a second.
 * `assets`: every asset whose prices or best pair changed, at most twice a second.
@@ -46,6 +47,7 @@ from ui.rows.market_rows import (
     spread_rows,
 )
 from ui.rows.matrix_rows import MatrixRow
+from ui.rows.region_rows import exchange_regions
 
 SHOWN_OPPORTUNITIES = 20
 SHOWN_EPISODES = 20
@@ -65,6 +67,7 @@ def snapshot_message(
             "simulated_market": simulated_market_row(session),
             "session_id": session.session_id,
             "settlement_currency": session.settlement_currency,
+            "regions": exchange_regions(session) if session.regions else {},
             "base": snapshot.base,
             "series": [_series(snapshot, market) for market in session.traded],
             "assets": assets,

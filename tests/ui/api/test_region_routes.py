@@ -83,6 +83,22 @@ async def test_a_cut_is_done_recorded_and_healed(rest: httpx.AsyncClient, reader
     assert cut_ways(healed.json()["items"]) == []
 
 
+async def test_a_clock_is_set_off_recorded_and_healed(rest: httpx.AsyncClient, reader: AuditingReader) -> None:
+    assert (await rest.post(LINKS, json={"command": "skew eu +2s"})).status_code == 200
+    found = (await rest.get("/api/regions")).json()
+    assert [one["clock_ahead_ms"] for one in found["regions"]] == [0, 2_000, 0]
+    entry = list(reader.recorded.entries.values())[-1]
+    assert (entry.target, entry.before, entry.after) == (
+        "skew eu +2s",
+        {"clock of eu": "+0 ms"},
+        {"clock of eu": "+2000 ms"},
+    )
+    # a link's healing leaves it, a region's does not
+    for command, ahead in (("heal us eu", 2_000), ("heal eu", 0)):
+        await rest.post(LINKS, json={"command": command})
+        assert (await rest.get("/api/regions")).json()["regions"][1]["clock_ahead_ms"] == ahead
+
+
 async def test_a_mistake_is_one_sentence_with_its_column(rest: httpx.AsyncClient, reader: AuditingReader) -> None:
     answer = await rest.post(LINKS, json={"command": "cut kp"})
     why = "column 5: there is no region 'kp'; write us, eu or jp"
@@ -175,4 +191,5 @@ async def test_links_that_cannot_be_changed_are_said_so_and_the_regions_are_show
     found, changed = await asked(tmp_path, reader, **changes)
     assert (changed.status_code, why in changed.json()["detail"]) == (status, True)
     assert (found.status_code, found.json()["links"]) == (200, [])
+    assert [one["clock_ahead_ms"] for one in found.json()["regions"]] == [None] * 3
     assert found.json()["links_unknown"]

@@ -258,7 +258,7 @@ async def test_a_snapshot_has_charts_and_marks(hub: LiveHub) -> None:
     snapshot = orjson.loads(hub.broadcaster.snapshot_message().text)
     assert snapshot["series"][0]["points"] == [[1_700_000_000.0], [2.0], [2.0]]
     assert snapshot["quotes"][0]["status"] == "withdrawn"
-    assert (snapshot["mode"], snapshot["settlement_currency"]) == ("paper", "USD")
+    assert (snapshot["mode"], snapshot["settlement_currency"], snapshot["regions"]) == ("paper", "USD", {})
     assert (snapshot["simulated_market"]["name"], snapshot["volatility"]) == ("busy", {})
 
 

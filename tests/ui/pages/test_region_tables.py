@@ -75,6 +75,8 @@ def test_the_table_names_the_own_region_the_leader_and_who_is_cut_off_in_words()
         (region(1, member=member("secondary", 1.0)), "≤ 1 s"),
         (region(1, member=member("secondary", 7.0)), ">7 s<"),
         (region(1, in_flight=2), "2 orders"),
+        (region(1, clock_ahead_ms=2_000.0), ">2 s ahead<"),
+        (region(0, clock_ahead_ms=-500.0), ">0.5 s behind<"),
     ],
 )
 def test_what_differs_is_said_in_words(row: RegionsRow, words: str) -> None:
@@ -83,8 +85,8 @@ def test_what_differs_is_said_in_words(row: RegionsRow, words: str) -> None:
 
 
 def test_a_region_that_nothing_is_known_of_has_dashes() -> None:
-    unknown = region(1, member=None, mirror_lag=None, in_flight=None)
-    assert regions_table({**unknown, "links": []}, UTC).count("–") == 8
+    unknown = region(1, member=None, mirror_lag=None, in_flight=None, clock_ahead_ms=None)
+    assert regions_table({**unknown, "links": []}, UTC).count("–") == 9
 
 
 @pytest.mark.parametrize(

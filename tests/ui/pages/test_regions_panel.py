@@ -22,7 +22,8 @@ PANEL = (
     "from ui.panels.regions_panel import render_regions; from ui.services.dashboard import running; "
     "render_regions(running())"
 )
-HEALING = ["Heal us", "Heal eu", "Heal jp", "Heal all links"]
+SKEWS = [f"{name} {skew}" for name in ("us", "eu", "jp") for skew in ("+2s", "-2s")]
+LAST = [*SKEWS, "Heal all"]
 
 
 @contextmanager
@@ -71,14 +72,25 @@ def html(app: AppTest) -> str:
 def test_an_operator_cuts_a_region_off_and_heals_it(regional: Dashboard) -> None:
     app = run(PANEL)
     sign_in(app, regional)
-    assert labels(app) == ["Yes, cut us off", "Yes, cut eu off", "Yes, cut jp off", "Heal all links"]
+    assert labels(app) == ["Yes, cut us off", "Yes, cut eu off", "Yes, cut jp off", *LAST]
     app = click(app, "Yes, cut jp off")
     assert [one.value for one in app.success] == ["Done: cut jp."]
     assert html(app).count(">cut<") == 4
-    assert labels(app) == ["Yes, cut us off", *HEALING[:1], "Yes, cut eu off", *HEALING[1:]]
+    assert labels(app) == ["Yes, cut us off", "Heal us", "Yes, cut eu off", "Heal eu", "Heal jp", *LAST]
     app = click(app, "Heal jp")
     assert [one.value for one in app.success] == ["Done: heal jp."]
     assert ">cut<" not in html(app)
+
+
+def test_an_operator_sets_a_clock_off_and_right_again(regional: Dashboard) -> None:
+    app = run(PANEL)
+    sign_in(app, regional)
+    app = click(app, "eu -2s")
+    assert [one.value for one in app.success] == ["Done: skew eu -2s."]
+    assert "2 s behind" in html(app)
+    assert labels(app)[1:3] == ["Yes, cut eu off", "Heal eu"]
+    app = click(app, "Heal eu")
+    assert "2 s behind" not in html(app)
 
 
 def test_who_is_not_signed_in_changes_nothing_and_is_informed(regional: Dashboard) -> None:

@@ -1,0 +1,26 @@
+"""One process sends the notices of a session of regions: what a user stopped in any of them is not down."""
+
+from dataclasses import replace
+
+import pytest
+
+from session.processes import ProcessReport
+from session.session import Session
+from store.mongo.mongo_store import MongoTradeStore
+from store.operations.mongo_processes import open_processes
+from store.queries.notice_events import NoticeEventReader
+
+REPORT = ProcessReport("bot-beta", "bot", "beta", "ready", age=0)
+
+
+@pytest.mark.parametrize("region", ["us", "eu"])
+async def test_what_a_user_stopped_in_any_region_is_known(
+    session: Session, store: MongoTradeStore, region: str
+) -> None:
+    regional = replace(session, regions=("us", "eu"), region="us")
+    async with open_processes(replace(regional, region=region)) as processes:
+        await processes.report([REPORT], await store.server_now())
+        await processes.want("bot-beta", "stopped", "erika")
+    reader = NoticeEventReader(regional)
+    assert (await reader.present()).stopped == {("bot", "beta")}
+    await reader.close()
