@@ -16,6 +16,7 @@ from streams.topics import QUOTES
 from tests.deploy.manifests import FOLDER, REGIONS, ROOT, Manifest, documents, id_of, named, of_kind, regional
 
 US, EU, JP = "us", "eu", "jp"
+Right = tuple[str, str, str, tuple[str, ...]]
 
 
 def found(kind: str) -> list[Manifest]:
@@ -67,8 +68,11 @@ def test_it_writes_at_home_and_makes_no_topic_that_it_has_no_right_to() -> None:
 
 def test_each_kafka_is_reached_over_tls_with_the_login_that_is_meant_for_it() -> None:
     (listener,) = of_kind("Kafka")[0]["spec"]["kafka"]["listeners"]
-    (opened,) = (one for patch in patches("Kafka") for one in patch)
+    (opened, let_in), *_ = patches("Kafka")
     assert (opened["value"]["tls"], opened["value"]["authentication"]) == (True, {"type": "scram-sha-512"})
+    (resource,) = found("KafkaMirrorMaker2")
+    labels = {"strimzi.io/cluster": resource["metadata"]["name"], "strimzi.io/kind": resource["kind"]}
+    assert let_in["value"] == {"podSelector": {"matchLabels": labels}}
     for one in mirror()["clusters"]:
         is_home = one["alias"] == US
         assert one["tls"]["trustedCertificates"]
@@ -83,7 +87,9 @@ def test_users_have_the_rights_that_they_have_on_one_machine() -> None:
     written = {one["metadata"]["name"]: one["spec"]["authorization"]["acls"] for one in found("KafkaUser")}
     assert set(written) == set(users)
     for name, user in users.items():
-        expected = {("topic", topic, "literal", ("Read",)) for topic in user.reads if topic not in user.writes}
+        expected: set[Right] = {
+            ("topic", topic, "literal", ("Read",)) for topic in user.reads if topic not in user.writes
+        }
         expected |= {("topic", topic, "literal", ("Read", "Write")) for topic in user.writes}
         expected |= {("topic", user.prefix, "prefix", ("Create", "Read", "Write"))} if user.prefix else set()
         expected |= {("group", "*", "literal", ("Read",))}
@@ -148,5 +154,6 @@ def test_kustomize_adds_them(made: Path, tmp_path: Path) -> None:
     assert {id_of(one) for one in regional()} <= set(all_built)
     listeners = all_built["Kafka kafka"]["spec"]["kafka"]["listeners"]
     assert [one["name"] for one in listeners] == ["clients", "regions"]
+    assert len(listeners[0]["networkPolicyPeers"]) == 2
     acls = all_built["KafkaUser feed"]["spec"]["authorization"]["acls"]
     assert QUOTES in {one["resource"]["name"] for one in acls}
