@@ -1,5 +1,6 @@
 """Builds the image without an engine: buildah in a chroot, over a base that debootstrap makes. Needs root."""
 
+import json
 import os
 import re
 import shutil
@@ -83,7 +84,7 @@ class BuiltContainer:
     def arbitrage(self, *words: str, codes: Sequence[int] = (0,)) -> str:
         """What the image's own command says with these words. Raises BuildFailedError where it ends with none of
         these codes."""
-        entry = self.store.buildah("inspect", "--format", '{{join .OCIv1.Config.Entrypoint " "}}', self.name).split()
+        entry: list[str] = json.loads(self.store.buildah("inspect", self.name))["OCIv1"]["config"]["Entrypoint"]
         inside = ("sh", "-c", '"$@"; echo "ended with $?"', "sh", *entry, *words)
         said = self.store.buildah("run", "--isolation", "chroot", self.name, "--", *inside)
         text, _, code = said.rpartition("ended with ")
