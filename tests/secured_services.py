@@ -22,7 +22,6 @@ from session.logins import Address, Login
 from store.errors import StoreError
 from store.server.embedded_mongod import OPTIONS, EmbeddedMongod
 from store.server.mongo_client import connect
-from store.server.replica_set import ReplicaSet
 from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
 from streams.broker.topic_access import jaas_of
 from tests.service_process import ServiceProcess
@@ -132,20 +131,6 @@ def secured_mongod(home: Path) -> Iterator[SecuredMongod]:
     try:
         asyncio.run(plain_text_off(process))
         yield SecuredMongod(files, port)
-    finally:
-        process.stop()
-
-
-@contextmanager
-def secured_member(home: Path, replica_set: ReplicaSet, number: int, key: str, files: AuthorityFiles) -> Iterator[None]:
-    """A started mongod that shall be a member of that set, and takes TLS alone."""
-    port = int(replica_set.members[number].address.rpartition(":")[2])
-    options = tls_options(files, "requireTLS")
-    mongod = prepared_mongod(EmbeddedMongod(home, port, options, key, replica_set=replica_set))
-    process = ServiceProcess(mongod.command(), mongod.uri, home / "mongod.out")
-    process.start()
-    try:
-        yield
     finally:
         process.stop()
 
