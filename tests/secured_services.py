@@ -32,6 +32,8 @@ LISTENERS = ("CLIENT", "EXPIRED", "ELSEWHERE")
 """In the order of their ports: a certificate for 127.0.0.1, a former one, and the first at an address that it lacks."""
 
 
+SCRAM_512 = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+
 MONGODB_LOGINS = {"ARBITRAGE_MONGODB_USER": LOGIN.user, "ARBITRAGE_MONGODB_PASSWORD": LOGIN.password}
 
 
@@ -65,8 +67,8 @@ class SecuredMongod:
 
 
 @contextmanager
-def secured_kafka(home: Path) -> Iterator[SecuredKafka]:
-    """A started and ready broker with its data below `home`, stopped at the end."""
+def secured_kafka(home: Path, owner: Login = LOGIN) -> Iterator[SecuredKafka]:
+    """A started and ready broker with its data below `home`, stopped at the end. Its users log in by either SCRAM."""
     try:
         jars, java = broker_classpath(home_folder()), checked_java()
     except CannotStartError as reason:
@@ -76,12 +78,12 @@ def secured_kafka(home: Path) -> Iterator[SecuredKafka]:
     expired.write_bytes(made_certificates(home / "made", "kafka.example", at=past).server("kafka.example").read_bytes())
     files = made_certificates(home / "made")
     controller_port, *ports = free_ports(1 + len(LISTENERS))
-    broker = EmbeddedBroker(home, jars, ports[0], controller_port, LOGIN, "controller", java)
+    broker = EmbeddedBroker(home, jars, ports[0], controller_port, owner, "controller", java)
     broker.prepare()
     kafka = SecuredKafka(files, dict(zip(LISTENERS, ports, strict=True)))
     with (broker.folder / "server.properties").open("a") as properties:
-        properties.write(tls_properties(kafka, controller_port, expired))
-    process = ServiceProcess(broker.command(), kafka.configured(), broker.folder / "broker.out")
+        properties.write(tls_properties(kafka, controller_port, expired, owner))
+    process = ServiceProcess(broker.command(), kafka.configured(login=owner), broker.folder / "broker.out")
     process.start()
     try:
         asyncio.run(wait_ready(process.address, START_SECONDS))
@@ -90,7 +92,7 @@ def secured_kafka(home: Path) -> Iterator[SecuredKafka]:
         process.stop()
 
 
-def tls_properties(kafka: SecuredKafka, controller_port: int, expired: Path) -> str:
+def tls_properties(kafka: SecuredKafka, controller_port: int, expired: Path, owner: Login) -> str:
     """As docs/security.md has them, with two listeners more; a later line replaces an earlier one."""
     clients = ",".join(f"{name}://{kafka.place(name)}" for name in LISTENERS)
     protocols = ",".join(f"{name}:SASL_SSL" for name in LISTENERS)
@@ -102,27 +104,26 @@ def tls_properties(kafka: SecuredKafka, controller_port: int, expired: Path) -> 
         "ssl.keystore.location": kafka.files.server("kafka.example"),
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": kafka.files.ca,
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512",
+        "listener.name.client.scram-sha-512.sasl.jaas.config": SCRAM_512,
         "listener.name.expired.ssl.keystore.type": "PEM",
         "listener.name.expired.ssl.keystore.location": expired,
-        "listener.name.expired.scram-sha-256.sasl.jaas.config": jaas_of(LOGIN),
-        "listener.name.elsewhere.scram-sha-256.sasl.jaas.config": jaas_of(LOGIN),
+        "listener.name.expired.scram-sha-256.sasl.jaas.config": jaas_of(owner),
+        "listener.name.expired.sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "listener.name.elsewhere.scram-sha-256.sasl.jaas.config": jaas_of(owner),
+        "listener.name.elsewhere.sasl.enabled.mechanisms": "SCRAM-SHA-256",
     }
     return "".join(f"{name}={value}\n" for name, value in settings.items())
 
 
 @contextmanager
 def secured_mongod(home: Path) -> Iterator[SecuredMongod]:
-    """A started mongod, primary and without plain text, with its data below `home`, stopped at the end."""
+    """A started mongod, primary and without plain text, with its data below `home`, stopped at the end. `LOGIN` is its
+    owner's."""
     files = made_certificates(home / "certificates", "db.example")
-    # at first it takes plain text too, for the set-up of the embedded one
-    words = ("--tlsMode", "preferTLS", "--tlsCAFile", str(files.ca), "--tlsAllowConnectionsWithoutCertificates")
-    certificate = ("--tlsCertificateKeyFile", str(files.server("db.example")))
     (port,) = free_ports(1)
-    mongod = EmbeddedMongod(home, port, (*OPTIONS, *words, *certificate), MONGODB_KEY)
-    try:
-        mongod.prepare()
-    except StoreError as reason:
-        pytest.skip(str(reason))
+    # at first it takes plain text too, for the set-up of the embedded one
+    mongod = prepared_mongod(EmbeddedMongod(home, port, tls_options(files, "preferTLS"), MONGODB_KEY))
     # 127.0.0.2 is in no certificate
     command = tuple("127.0.0.1,127.0.0.2" if word == "127.0.0.1" else word for word in mongod.command())
     process = ServiceProcess(command, Address(mongod.uri, LOGIN), home / "mongod.out")
@@ -132,6 +133,20 @@ def secured_mongod(home: Path) -> Iterator[SecuredMongod]:
         yield SecuredMongod(files, port)
     finally:
         process.stop()
+
+
+def tls_options(files: AuthorityFiles, mode: str) -> tuple[str, ...]:
+    """As docs/security.md has them."""
+    certificate = ("--tlsCertificateKeyFile", str(files.server("db.example")), "--tlsCAFile", str(files.ca))
+    return (*OPTIONS, "--tlsMode", mode, *certificate, "--tlsAllowConnectionsWithoutCertificates")
+
+
+def prepared_mongod(mongod: EmbeddedMongod) -> EmbeddedMongod:
+    try:
+        mongod.prepare()
+    except StoreError as reason:
+        pytest.skip(str(reason))
+    return mongod
 
 
 async def plain_text_off(process: ServiceProcess) -> None:

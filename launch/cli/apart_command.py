@@ -7,13 +7,15 @@ from urllib.parse import urlsplit
 
 from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import address_fault
+from exchanges.exchange_credentials import credentials_path
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
+from launch.regions.regions_apart import mirror_file, regional_kafkas, sessions_apart, store_of
 from launch.sessions.paper import PaperOptions, check_paper, paper_session, paper_settings
-from launch.setup.data_dir import RUN_FILE, make_private, write_atomically
+from launch.setup.data_dir import make_private, write_atomically
 from launch.setup.login_files import EVERYTHING, OwnLogins, own_logins, with_logins, write_logins
-from launch.setup.login_rights import ROLES, SUPERVISOR
-from launch.setup.service_logins import without_login
+from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR, LoginRights
+from launch.setup.service_logins import with_authority, without_login
 from market.decide.settings import Settings
 from session.logins import Login, Mechanism, Protocol, login_of
 from session.session import Session
@@ -22,10 +24,18 @@ from simulators.web.account_keys import ensure_credentials
 from store.errors import StoreError
 from store.mongo.database_setup import prepare_database
 from store.server.database_users import ensure_users_at
+from store.server.member_start import prepare_member
 from streams.broker.topic_access import SCRAM, TopicUser, ensure_users
 from streams.errors import StreamError
 from streams.topic_admin import ensure_topics
+from streams.topics import ALL_TOPICS, REGION_TOPICS
 
+MIRROR_FILE = "mirrormaker.properties"
+STORE = "store"
+"""In the first region's folder: the logins of the MongoDB that regions share."""
+MEMBERS_SECONDS = 120.0
+"""How long the first region waits for the MongoDB of each; MongoDB asks all of them when a set is made."""
+KAFKA_ALONE = LoginRights(None)
 PASSWORDS = "passwords"
 """The folder of the plain passwords, a file a role: for whoever makes the users in Kafka and MongoDB."""
 
@@ -44,31 +54,78 @@ class ApartOptions:
     owner_mechanism: Mechanism = "SCRAM-SHA-512"
     """Of the supervisor, who owns topics and database."""
     kafka_ca: str = ""
+    mongodb_ca: str = ""
+    regions: tuple[str, ...] = ()
+    """REGION=HOST:PORT, the Kafka of each; empty: one for all, which the configuration names."""
 
 
 def make_apart(options: ApartOptions, config: Configuration, echo: Echo) -> int:
-    """Write `run.json`, the keys of the simulated accounts, and for each role its login and its password. Passwords and
-    keys that are there stay as they are; the session is a new one.
+    """Write `run.json`, the keys of the simulated accounts, and for each role its login and its password; with regions
+    into a folder for each. Passwords and keys that are there stay as they are; the session is a new one.
 
     Raises CannotStartError.
     """
-    session = apart_session(options, config)
     folder = options.folder.resolve()
     try:
-        if (folder / "lock").exists():
-            raise CannotStartError(f"{folder}: is the data folder of sessions on this machine; name another folder.")
-        make_private(folder)
-        own = own_logins(folder)
-        for role in (SUPERVISOR, *ROLES):
-            _write_role(folder, role, own, options)
-        ensure_credentials(folder, {name: name for name in EXCHANGES})
-        write_atomically(folder / RUN_FILE, session.to_json())
+        if options.regions:
+            session = _make_regions(folder, options, config, echo)
+        else:
+            session = apart_session(options, config)
+            own = _own_logins(folder)
+            _write_parts(folder, session, own, own, options)
     except AccountRejectedError as error:
         raise CannotStartError(f"{error}.") from error
     except OSError as error:
         raise CannotStartError(f"{folder}: cannot be written ({error.strerror}); name another folder.") from error
     echo(f"session {session.session_id} is described in {folder}; keep logins, passwords and accounts there secret")
     return 0
+
+
+def _make_regions(folder: Path, options: ApartOptions, config: Configuration, echo: Echo) -> Session:
+    """A folder for each region that has exchanges: its parts', and MirrorMaker's file. Returns the first session."""
+    kafkas = regional_kafkas(options.regions)
+    if config.kafka is not None:
+        raise CannotStartError(f"{config.file}: kafka is set, but --region names that of each region; remove one.")
+    first = next(iter(kafkas.values()))
+    base = apart_session(options, config.model_copy(update={"kafka": first}))
+    sessions = sessions_apart(base, kafkas, config, echo)
+    own = {str(one.region): _own_logins(folder / str(one.region), has_regions=True) for one in sessions}
+    # other regions have its logins, so none of them may be one to the first region's Kafka too
+    store = _own_logins(folder / str(sessions[0].region) / STORE)
+    accounts = credentials_path(folder / str(sessions[0].region))
+    for one in sessions:
+        mine = folder / str(one.region)
+        write_atomically(mine / "mongodb.key", store.mongodb_key.encode())
+        if not one.exchanges_here:
+            echo(f"{one.region}: only votes; its MongoDB needs mongodb.key, and nothing else is started there")
+            continue
+        if accounts.exists():
+            write_atomically(credentials_path(mine), accounts.read_bytes())
+        _write_parts(mine, one, own[str(one.region)], store, options)
+        sources = {
+            str(other.region): (str(other.kafka), _in_kafka(own[str(other.region)].login(MIRROR_READER), options))
+            for other in sessions
+            if other.exchanges_here and other.region != one.region
+        }
+        writer = _in_kafka(own[str(one.region)].login(MIRROR), options)
+        write_atomically(mine / MIRROR_FILE, mirror_file(one, writer, sources).encode())
+    return sessions[0]
+
+
+def _own_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
+    """Raises CannotStartError, OSError."""
+    if (folder / "lock").exists():
+        raise CannotStartError(f"{folder}: is the data folder of sessions on this machine; name another folder.")
+    make_private(folder)
+    return own_logins(folder, has_regions=has_regions)
+
+
+def _write_parts(folder: Path, session: Session, own: OwnLogins, store: OwnLogins, options: ApartOptions) -> None:
+    """`store`: the logins of MongoDB, which regions share. Raises AccountRejectedError, OSError."""
+    for role in (SUPERVISOR, *ROLES, *((MIRROR, MIRROR_READER) if session.regions else ())):
+        _write_role(folder, role, own, store, options)
+    ensure_credentials(folder, {name: name for name in EXCHANGES})
+    write_atomically(folder / RUN_FILE, session.to_json())
 
 
 def apart_session(options: ApartOptions, config: Configuration) -> Session:
@@ -78,7 +135,8 @@ def apart_session(options: ApartOptions, config: Configuration) -> Session:
     made = paper_session(options.home, PaperOptions(None, None, None, None), config)
     if without_login(made.mongodb)[1] is not None:
         raise CannotStartError("mongodb: holds a password; each part has its own here, so name the address alone.")
-    return replace(made, exchanges_url=_checked_url(options.exchanges_url))
+    mongodb = with_authority(made.mongodb, options.mongodb_ca) if options.mongodb_ca else made.mongodb
+    return replace(made, mongodb=mongodb, exchanges_url=_checked_url(options.exchanges_url))
 
 
 def _check_apart(config: Configuration) -> None:
@@ -104,18 +162,20 @@ def _checked_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def _write_role(folder: Path, role: str, own: OwnLogins, options: ApartOptions) -> None:
-    rights = ROLES.get(role, EVERYTHING)
+def _write_role(folder: Path, role: str, own: OwnLogins, store: OwnLogins, options: ApartOptions) -> None:
+    rights = EVERYTHING if role == SUPERVISOR else ROLES.get(role, KAFKA_ALONE)
     mechanism = options.owner_mechanism if role == SUPERVISOR else options.kafka_mechanism
-    login = own.login(role)
-    kafka = replace(login, mechanism=mechanism, protocol=options.kafka_protocol, ca=options.kafka_ca)
     write_logins(
         folder,
         role,
-        None if rights.topics_read is None else kafka,
-        None if rights.collections is None else Login(login.user, login.password),
+        None if rights.topics_read is None else replace(_in_kafka(own.login(role), options), mechanism=mechanism),
+        None if rights.collections is None else Login(role, store.passwords[role]),
     )
-    write_atomically(folder / PASSWORDS / role, login.password.encode())
+    write_atomically(folder / PASSWORDS / role, own.passwords[role].encode())
+
+
+def _in_kafka(login: Login, options: ApartOptions) -> Login:
+    return replace(login, mechanism=options.kafka_mechanism, protocol=options.kafka_protocol, ca=options.kafka_ca)
 
 
 async def prepare_apart(session: Session, config: Configuration, with_users: bool, echo: Echo) -> int:
@@ -125,7 +185,7 @@ async def prepare_apart(session: Session, config: Configuration, with_users: boo
     Raises CannotStartError.
     """
     settings = paper_settings(config)
-    users = own_logins(session.home) if with_users else None
+    users = own_logins(session.home, has_regions=bool(session.regions)) if with_users else None
     try:
         await prepare_log(session, users)
         echo(f"Kafka at {session.kafka}: topics are there")
@@ -138,8 +198,10 @@ async def prepare_apart(session: Session, config: Configuration, with_users: boo
 
 async def prepare_log(session: Session, users: OwnLogins | None) -> None:
     """Raises StreamError, CannotStartError."""
-    parts = () if users is None else tuple(_as_it_logs_in(session, each) for each in users.topic_users())
-    await ensure_topics(session.kafka, session.partitions)
+    has_regions = bool(session.regions)
+    made = () if users is None else users.topic_users(has_regions=has_regions)
+    parts = tuple(_as_it_logs_in(session, each) for each in made)
+    await ensure_topics(session.kafka, session.partitions, REGION_TOPICS if has_regions else ALL_TOPICS)
     if parts:
         await ensure_users(session.kafka, parts, is_shared=True)
 
@@ -156,9 +218,22 @@ def _as_it_logs_in(session: Session, user: TopicUser) -> TopicUser:
 
 
 async def prepare_store(session: Session, settings: Settings, users: OwnLogins | None) -> None:
-    """Raises StoreError."""
+    """With regions, the first makes the replica set and its users, and the others wait for it. Raises StoreError."""
+    if users is not None and session.region is not None:
+        if session.region == session.regions[0]:
+            await _prepare_members(session, own_logins(session.home / STORE))
+        users = None
     await prepare_database(session, settings)
     if users is not None:
         parts = [each for each in users.database_users(session.database) if each.login.user != SUPERVISOR]
         # the owner stays as whoever started the server has made it
         await ensure_users_at(session.mongodb, parts)
+
+
+async def _prepare_members(session: Session, store: OwnLogins) -> None:
+    """The set, its users and no others. Raises StoreError."""
+    wanted = store_of(session)
+    first = wanted.members[0].address
+    options = [each for each in urlsplit(session.mongodb).query.split("&") if each.startswith("tls")]
+    users = store.database_users(session.database)
+    await prepare_member(wanted, first, store.mongodb_key, users, MEMBERS_SECONDS, options)

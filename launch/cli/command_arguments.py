@@ -249,6 +249,16 @@ def add_apart(command: argparse.ArgumentParser) -> None:
         "--owner-mechanism", choices=get_args(Mechanism), help="of the owner alone (default: as all others)"
     )
     make.add_argument("--kafka-ca", default="", metavar="FILE", help="Kafka's certificates, where each part runs")
+    make.add_argument(
+        "--mongodb-ca", default="", metavar="FILE", help="MongoDB's certificates there; it is reached with TLS then"
+    )
+    make.add_argument(
+        "--region",
+        action="append",
+        default=[],
+        metavar="NAME=HOST:PORT",
+        help="a region and its Kafka, three times or more; a folder for each is made",
+    )
     prepare = works.add_parser("prepare", help="create what the session needs in Kafka and MongoDB, as their owner")
     prepare.add_argument("--config", type=Path, metavar="FILE", help="TOML configuration (default arbitrage.toml)")
     prepare.add_argument("--users", action="store_true", help="also the parts' users and their rights")

@@ -169,6 +169,8 @@ def _apart(arguments: argparse.Namespace) -> int:
         arguments.kafka_mechanism,
         arguments.owner_mechanism or arguments.kafka_mechanism,
         arguments.kafka_ca,
+        arguments.mongodb_ca,
+        tuple(arguments.region),
     )
     return make_apart(options, config, echo)
 

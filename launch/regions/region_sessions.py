@@ -49,6 +49,14 @@ def region_home(home: Path, region: str) -> Path:
 
 def check_regions(regions: Sequence[str], config: Configuration) -> None:
     """Raises CannotStartError for regions that cannot be, or services that regions would have to share."""
+    check_region_names(regions)
+    for name in ("kafka", "mongodb"):
+        if getattr(config, name) is not None:
+            raise CannotStartError(f"`{name}` is set, but each region starts its own: remove it, or --regions.")
+
+
+def check_region_names(regions: Sequence[str]) -> None:
+    """Raises CannotStartError for regions that cannot be."""
     if len(regions) < FEWEST:
         raise CannotStartError(
             f"--regions names {len(regions)}; name {FEWEST} or more, since of two neither goes on without the other."
@@ -59,9 +67,6 @@ def check_regions(regions: Sequence[str], config: Configuration) -> None:
         links_of(regions)
     except ValueError as error:
         raise CannotStartError(f"--regions: {error}.") from None
-    for name in ("kafka", "mongodb"):
-        if getattr(config, name) is not None:
-            raise CannotStartError(f"`{name}` is set, but each region starts its own: remove it, or --regions.")
 
 
 def markets_in(

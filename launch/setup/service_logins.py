@@ -90,7 +90,7 @@ def configured_mongodb(config: Configuration, environment: Mapping[str, str]) ->
     _check_readable(address)
     login = _named_login("MONGODB", environment) or in_address
     if config.mongodb_ca is not None:
-        address = _with_authority(address, config.mongodb_ca)
+        address = with_authority(address, config.mongodb_ca)
     if login is not None or "authmechanism" in _options(address):
         # some mechanisms send a token of the machine's
         _check_sent_by_tls(address, config.plain_text_hosts)
@@ -216,7 +216,9 @@ def _places_in(address: str) -> list[str]:
     return _place_in(address).rpartition("@")[2].lower().split(",")
 
 
-def _with_authority(uri: str, ca: str) -> str:
+def with_authority(uri: str, ca: str) -> str:
+    """An address of MongoDB that is reached with TLS and knows its server by that file. Raises CannotStartError where
+    the address contradicts it."""
     options = _options(uri)
     if "tlscafile" in options:
         raise CannotStartError("mongodb_ca is set, and the address of mongodb has a tlsCAFile; remove one of them.")

@@ -1,6 +1,7 @@
 """The start of one member of a replica set with a member per region: the set is made once, whoever is called first."""
 
 import logging
+from collections.abc import Sequence
 
 from motor.motor_asyncio import AsyncIOMotorClient
 from pymongo.errors import OperationFailure, PyMongoError
@@ -20,13 +21,18 @@ log = logging.getLogger(__name__)
 
 
 async def prepare_member(
-    wanted: ReplicaSet, address: str, key: str, users: tuple[DatabaseUser, ...], seconds: float
+    wanted: ReplicaSet,
+    address: str,
+    key: str,
+    users: tuple[DatabaseUser, ...],
+    seconds: float,
+    options: Sequence[str] = (),
 ) -> None:
     """Return once the member at `address` follows a primary, or is it, and the set is as `wanted` with these users.
 
     Every member's start calls it; a call changes only what is not there yet. The first member initiates the set, for
     which MongoDB asks all of them: the first start needs each one, later ones a majority. Where the addresses have
-    changed, the first member brings the new ones to the others.
+    changed, the first member brings the new ones to the others. `options`: of its address, as "tls=true".
 
     Raises StoreUnavailableError after `seconds`, StoreError where the data is of other regions.
     """
@@ -34,7 +40,7 @@ async def prepare_member(
     reason = "there is no primary yet"
     while True:
         # a new client each time: one that met the node before it was in a set has no sessions
-        client = system_client(address, "directConnection=true", key)
+        client = system_client(address, "&".join(("directConnection=true", *options)), key)
         try:
             if await _is_member(client, wanted, address, users):
                 return

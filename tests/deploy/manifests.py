@@ -11,6 +11,7 @@ from launch.setup.login_rights import SUPERVISOR
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "kubernetes"
+REGIONS = FOLDER / "regions"
 Manifest = dict[str, Any]
 PART_OF, PART, INSTANCE = (f"app.kubernetes.io/{name}" for name in ("part-of", "name", "instance"))
 
@@ -35,6 +36,13 @@ def kustomization() -> Manifest:
 def manifests() -> list[Manifest]:
     """Of all files that kustomize reads."""
     return [found for name in kustomization()["resources"] for found in documents(FOLDER / name)]
+
+
+@cache
+def regional() -> list[Manifest]:
+    """What a region has beside them."""
+    (component,) = documents(REGIONS / "kustomization.yaml")
+    return [found for name in component["resources"] for found in documents(REGIONS / name)]
 
 
 @cache

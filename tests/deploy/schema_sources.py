@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
-from tests.deploy.manifests import Manifest, manifests
+from tests.deploy.manifests import Manifest, manifests, regional
 from tests.deploy.schemas import KEPT, Key, Schema, as_text, of_resource, of_type, pruned
 
 SECONDS = 900
@@ -32,6 +32,7 @@ STRIMZI_CLASSES = {
     "KafkaNodePool": "nodepool.KafkaNodePool",
     "KafkaTopic": "topic.KafkaTopic",
     "KafkaUser": "user.KafkaUser",
+    "KafkaMirrorMaker2": "mirrormaker2.KafkaMirrorMaker2",
 }
 CORE_TYPES: dict[Key, str] = {
     ("v1", "Namespace"): "core.v1.Namespace",
@@ -75,7 +76,7 @@ def whole_schemas(scratch: Path) -> dict[Key, Schema]:
 def kept_of(whole: dict[Key, Schema]) -> dict[Key, Schema]:
     """What `schemas.json` has of them."""
     ours: dict[Key, list[Manifest]] = {}
-    for each in manifests():
+    for each in (*manifests(), *regional()):
         ours.setdefault((each["apiVersion"], each["kind"]), []).append(each)
     return {key: pruned(whole[key], values) for key, values in ours.items()}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.manifests import Manifest, id_of, manifests, of_kind
+from tests.deploy.manifests import Manifest, id_of, manifests, regional
 from tests.deploy.schema_sources import SourceMissingError, kept_of, missing_programs, whole_schemas
 from tests.deploy.schemas import KEPT, Key, Schema, as_text, faults, kept_schemas
 
@@ -31,10 +31,21 @@ WRONG = [
     ("KafkaTopic", "spec.partitions", "one"),
     ("KafkaUser", "spec.authorization.acls.0.operations.0", "Reed"),
     ("KafkaUser", "spec.authorization.acls.0.resource.kind", "topic"),
+    ("KafkaMirrorMaker2", "spec.clusters.0.authentication.type", "scram-sha-1"),
+    ("KafkaMirrorMaker2", "spec.mirrors.0.topicPattern", "quotes"),
+    ("KafkaMirrorMaker2", "spec.mirrors.0.sourceConnector.tasksMax", "one"),
+    ("KafkaMirrorMaker2", "spec.connectCluster", ["us"]),
     ("MongoDBCommunity", "spec.type", "Replica"),
     ("MongoDBCommunity", "spec.users.0.roles.0.nam", "bot"),
     ("MongoDBCommunity", "spec.security.roles.0.privileges.0.actions", "find"),
 ]
+
+
+ALL = [*manifests(), *regional()]
+
+
+def first_of(kind: str) -> Manifest:
+    return next(one for one in ALL if one["kind"] == kind)
 
 
 def with_value(manifest: Manifest, path: str, value: Any) -> Manifest:
@@ -66,7 +77,7 @@ def whole(request: pytest.FixtureRequest) -> dict[Key, Schema]:
         raise
 
 
-@pytest.mark.parametrize("manifest", manifests(), ids=id_of)
+@pytest.mark.parametrize("manifest", ALL, ids=id_of)
 def test_each_manifest_has_only_fields_and_values_that_its_reader_knows(
     kept: dict[Key, Schema], manifest: Manifest
 ) -> None:
@@ -75,15 +86,15 @@ def test_each_manifest_has_only_fields_and_values_that_its_reader_knows(
 
 @pytest.mark.parametrize(("kind", "path", "value"), WRONG)
 def test_a_wrong_field_or_value_is_refused(kept: dict[Key, Schema], kind: str, path: str, value: Any) -> None:
-    (fault,) = faults(with_value(of_kind(kind)[0], path, value), kept)
+    (fault,) = faults(with_value(first_of(kind), path, value), kept)
     assert path.rpartition(".")[2] in fault
 
 
 @pytest.mark.soak
 def test_the_whole_schemas_take_what_is_written_and_refuse_the_same(whole: dict[Key, Schema]) -> None:
-    assert {id_of(each): faults(each, whole) for each in manifests() if faults(each, whole)} == {}
+    assert {id_of(each): faults(each, whole) for each in ALL if faults(each, whole)} == {}
     for kind, path, value in WRONG:
-        assert len(faults(with_value(of_kind(kind)[0], path, value), whole)) == 1, (kind, path)
+        assert len(faults(with_value(first_of(kind), path, value), whole)) == 1, (kind, path)
 
 
 @pytest.mark.soak
