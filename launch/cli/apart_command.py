@@ -12,7 +12,7 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
 from launch.regions.regions_apart import mirror_file, regional_kafkas, sessions_apart, store_of
 from launch.sessions.paper import PaperOptions, check_paper, paper_session, paper_settings
-from launch.setup.data_dir import make_private, write_atomically
+from launch.setup.data_dir import RUN_FILE, make_private, write_atomically
 from launch.setup.login_files import EVERYTHING, OwnLogins, own_logins, with_logins, write_logins
 from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR, LoginRights
 from launch.setup.service_logins import with_authority, without_login

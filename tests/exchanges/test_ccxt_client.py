@@ -138,8 +138,8 @@ def test_only_a_simulated_exchange_is_asked_without_limits() -> None:
 
 
 def test_keys_are_made_once_for_the_owner_alone(tmp_path: Path) -> None:
-    first = ensure_credentials(tmp_path / "home", EXCHANGES)
-    assert ensure_credentials(tmp_path / "home", EXCHANGES) == first
+    first = ensure_credentials(tmp_path / "home", {name: name for name in EXCHANGES})
+    assert ensure_credentials(tmp_path / "home", {name: name for name in EXCHANGES}) == first
     assert credentials_path(tmp_path / "home").stat().st_mode & 0o777 == 0o600
     assert len({keys.secret for keys in first.values()}) == len(EXCHANGES)
     assert simulated_config("kraken", "http://127.0.0.1:1/", tmp_path / "home").base_url == "http://127.0.0.1:1/kraken"

@@ -188,7 +188,7 @@ def test_the_notifier_stays_where_the_world_is_reached() -> None:
 def test_the_simulated_accounts_of_all_regions_are_one_file(tmp_path: Path) -> None:
     for each in sessions(tmp_path):
         make_region_home(tmp_path, each.session)
-    made = ensure_credentials(tmp_path, ["kraken"])["kraken"]
+    made = ensure_credentials(tmp_path, {"kraken": "kraken"})["kraken"]
     assert credentials_path(tmp_path / "regions" / "jp").is_symlink()
     assert load_credentials(tmp_path / "regions" / "jp", "kraken").api_key == made.api_key
 

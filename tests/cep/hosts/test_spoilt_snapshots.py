@@ -25,7 +25,7 @@ def kernel(folder: Path, text: str = QUOTE_APP) -> ResidentKernel:
 
 
 def rows_of(app: ResidentKernel, log: list[Record]) -> list[tuple[str, str, int, dict[str, object]]]:
-    return told(row for one in log for row in app.take(one, row_of(one.value)))
+    return told(row for one in log for row in app.take(one, row_of(one.value), {}))
 
 
 def snapshot_at_the_cut(folder: Path, text: str = QUOTE_APP) -> list[tuple[str, str, int, dict[str, object]]]:
