@@ -15,12 +15,12 @@ from typing import Any
 
 from cep.compiler.own_calls import operator_files
 from cep.engine.feeding_streams import too_deep
+from cep.engine.host_choice import HostName, host_of
 from cep.engine.junctions import FAULTS, RowListener
 from cep.engine.snapshots import Snapshot, SnapshotError, app_digest, read, written
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.app_outside import AppOutside, app_outside
-from cep.hosts.host_choice import HostName, host_of
 from cep.hosts.input_log import CALLS, TABLES
 from cep.hosts.log_rows import LogRows
 from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams

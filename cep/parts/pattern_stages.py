@@ -28,7 +28,7 @@ class PartialMatch:
     at: int = NEVER
     """When it last went on."""
     is_over: bool = False
-    """Whether it was late, and what it leaves room for has been told so."""
+    """Whether it was late, and what it leaves room for was informed."""
 
     def values(self) -> Row:
         """As the generated Python reads it: each place's rows."""
@@ -233,7 +233,7 @@ def _when(match: PartialMatch) -> float:
 
 
 def _newly_over(gone: list[PartialMatch]) -> PartialMatch | None:
-    """The last of those that nobody was told of."""
+    """The last of those that nobody has heard of."""
     last = None
     for match in gone:
         if not match.is_over:

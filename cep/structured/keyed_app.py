@@ -1,7 +1,7 @@
 """One partition's run of an app whose state lies key by key somewhere else: a key is fetched with its first row.
 
 It is the kernel of all hosts, and gives their rows with their ids: an app whose queries keep nothing but by key, and do
-nothing but with rows (`cep.hosts.host_choice`), cannot tell whether its other keys are at hand.
+nothing but with rows (`cep.engine.host_choice`), cannot tell whether its other keys are at hand.
 """
 
 from collections.abc import Mapping

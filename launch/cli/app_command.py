@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from cep.engine.app_cases import AppCaseError, differences, read_case
+from cep.engine.host_choice import host_of
+from cep.engine.partition_independence import dependent_queries
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.app_outside import app_outside
 from cep.hosts.call_addresses import address_of
-from cep.hosts.host_choice import host_of
 from cep.hosts.hosted_app import AppSource, output_streams
 from cep.hosts.input_log import CALLS, TABLES
 from cep.hosts.kafka_addresses import SESSION, denial
 from cep.hosts.kafka_ends import KAFKA, KafkaSource
-from cep.hosts.partition_independence import dependent_queries
 from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
 from launch.apps.app_files import app_in, app_text, apps_in, in_file
