@@ -12,7 +12,7 @@ from launch.setup.login_rights import MIRROR, MIRROR_READER
 from session.logins import Address, Login
 from streams.broker.mirror_maker import OWN_TOPICS, RegionKafka, mirror_properties, mirror_users
 from streams.topic_admin import DAY_MS, RETAINED_BYTES, SEGMENT_BYTES
-from streams.topics import QUOTES
+from streams.topics import QUOTES, SHARED, SHARED_IN
 from tests.deploy.manifests import FOLDER, REGIONS, ROOT, Manifest, documents, id_of, named, of_kind, regional
 
 US, EU, JP = "us", "eu", "jp"
@@ -101,15 +101,16 @@ def test_users_have_the_rights_that_they_have_on_one_machine() -> None:
     assert (right["resource"]["name"], right["operations"]) == (QUOTES, ["Read", "Write"])
 
 
-def test_quotes_are_kept_as_on_one_machine() -> None:
-    (topic,) = found("KafkaTopic")
-    assert topic["metadata"]["name"] == QUOTES
-    assert topic["spec"]["partitions"] == named("KafkaTopic")["ticks"]["spec"]["partitions"]
-    assert topic["spec"]["config"] == {
-        "retention.ms": DAY_MS,
-        "retention.bytes": RETAINED_BYTES[QUOTES] // topic["spec"]["partitions"],
-        "segment.bytes": SEGMENT_BYTES,
-    }
+def test_what_is_copied_is_kept_as_on_one_machine() -> None:
+    topics = {one["metadata"]["name"]: one["spec"] for one in found("KafkaTopic")}
+    assert set(topics) == {QUOTES, SHARED, SHARED_IN}
+    for name, spec in topics.items():
+        assert spec["partitions"] == named("KafkaTopic")["ticks"]["spec"]["partitions"]
+        assert spec["config"] == {
+            "retention.ms": DAY_MS,
+            "retention.bytes": RETAINED_BYTES[name] // spec["partitions"],
+            "segment.bytes": SEGMENT_BYTES,
+        } | ({"message.timestamp.type": "LogAppendTime"} if name == SHARED_IN else {})
 
 
 def patches(kind: str) -> list[list[Any]]:

@@ -36,6 +36,12 @@ def snapshot_at_the_cut(folder: Path, text: str = QUOTE_APP) -> list[tuple[str, 
     return rows
 
 
+def other_format(later: int) -> bytes:
+    """Of a version that is so much later."""
+    *words, number = FORMAT.split()
+    return b" ".join((*words, b"%d" % (int(number) + later))) + b"\n"
+
+
 SPOILT: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda data: b"",
     "a byte short": lambda data: data[:-1],
@@ -45,8 +51,8 @@ SPOILT: dict[str, Callable[[bytes], bytes]] = {
     "longer": lambda data: data + b"x",
     "zeros at its end, as after a loss of power": lambda data: data[:-64] + bytes(64),
     "a bit turned": lambda data: data[:-9] + bytes([data[-9] ^ 1]) + data[-8:],
-    "of the version before": lambda data: data.replace(b"snapshot 3", b"snapshot 2", 1),
-    "of a later version": lambda data: data.replace(b"snapshot 3", b"snapshot 4", 1),
+    "of the version before": lambda data: data.replace(FORMAT, other_format(-1), 1),
+    "of a later version": lambda data: data.replace(FORMAT, other_format(1), 1),
     "no snapshot": lambda data: b"\x80\x05N.",
 }
 
