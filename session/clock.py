@@ -83,8 +83,9 @@ def region_clock(path: Path) -> Iterator[None]:
 
 def wall_now() -> int:
     """Microseconds since the epoch by this machine's clock; in a region by the region's, where that is set off."""
-    now = time.time_ns() // 1_000
-    return now if _shift.mapped is None else now + shift_in(_shift.mapped)
+    # read once: at the end of the process other threads may still ask
+    now, mapped = time.time_ns() // 1_000, _shift.mapped
+    return now if mapped is None else now + shift_in(mapped)
 
 
 def steady_now() -> int:

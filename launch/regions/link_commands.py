@@ -15,7 +15,9 @@ WORD = re.compile(r">|[^\s>]+")
 NUMBER = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
 LONGEST_DELAY_MS = 60_000
 SKEW = re.compile(r"([+-]?[0-9]{1,5}(?:\.[0-9]{1,3})?)(s|ms)?")
-MOST_SKEW_SECONDS = 60
+MOST_SKEW_SECONDS = 10
+"""Beyond it detection's windows of 10 s would close before a row of another region is in them. A change from one end to
+the other is far below the minute for which fills are read twice and sums of rows are kept open."""
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
 KILL = "kill"
 """Not about links: whoever has the processes does it."""

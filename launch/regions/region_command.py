@@ -11,8 +11,9 @@ from launch.regions.control_socket import command_carrier
 from launch.regions.link_commands import LinkCommandError, parsed_change
 from launch.regions.region_clocks import clock_lines, clocks_off, in_milliseconds, set_clocks
 from launch.regions.region_kill import killed_by
-from launch.regions.region_sessions import REGIONS
+from launch.regions.region_sessions import REGIONS, region_home
 from launch.setup.data_dir import read_session
+from session.clock_shift import CLOCK_FILE
 
 
 def run_region(home: Path, words: Sequence[str], as_json: bool, echo: Callable[[str], None]) -> int:
@@ -44,6 +45,8 @@ def _set_clocks_alone(home: Path, line: str, as_json: bool, echo: Callable[[str]
         raise CannotStartError(f"region {line!r}: {error}") from error
     if change.kind not in ("skew", "heal", "state"):
         raise CannotStartError("the links of this session are as they are, since it was started without --wan.")
+    if not any((region_home(home, region) / CLOCK_FILE).exists() for region in regions):
+        raise CannotStartError(f"{home}: no region's clock is set here, only where `arbitrage paper --regions` runs.")
     try:
         set_clocks(home, change.clocks, change.skew)
     except OSError as error:

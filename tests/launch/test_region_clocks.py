@@ -68,6 +68,19 @@ def test_what_cannot_be_done_is_one_sentence(
     assert shifts(home) == [0, 0, 0]
 
 
+@pytest.mark.parametrize("words", [("state",), ("heal",), ("skew", "eu", "+2s")])
+def test_where_no_region_has_a_clock_nobody_says_that_it_is_right(
+    home: Path, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on the machine of one region whose parts run apart."""
+    for region in REGIONS:
+        (region_home(home, region) / CLOCK_FILE).unlink()
+    assert run(["region", *words]) == 2
+    sentence = "no region's clock is set here, only where `arbitrage paper --regions` runs."
+    assert capsys.readouterr().err == f"arbitrage: {home}: {sentence}\n"
+    assert shifts(home) == [0, 0, 0]
+
+
 def test_doctor_says_which_clocks_are_off(home: Path) -> None:
     assert list(clock_findings(clocks_off(home, REGIONS))) == []
     set_clocks(home, ("eu",), -2_000_000)
