@@ -124,7 +124,8 @@ def _write_parts(folder: Path, session: Session, own: OwnLogins, store: OwnLogin
     """`store`: the logins of MongoDB, which regions share. Raises AccountRejectedError, OSError."""
     for role in (SUPERVISOR, *ROLES, *((MIRROR, MIRROR_READER) if session.regions else ())):
         _write_role(folder, role, own, store, options)
-    ensure_credentials(folder, {name: name for name in EXCHANGES})
+    named = {name: exchange for exchange, names in session.accounts_at.items() for name in names}
+    ensure_credentials(folder, {name: name for name in EXCHANGES} | named)
     write_atomically(folder / RUN_FILE, session.to_json())
 
 

@@ -81,8 +81,12 @@ class MongoDifferences:
 
 
 def _without_levels(document: Mapping[str, Any]) -> Arbitrage:
-    quotes = {side: {**document["opportunity"][side], "levels": ()} for side in SIDES}
-    return arbitrage_of({**document, "opportunity": {**document["opportunity"], **quotes}})
+    """Raises StoreError where the document is of another version of this program."""
+    for side in SIDES:
+        quote = document.get("opportunity", {}).get(side)
+        if quote is not None:
+            quote["levels"] = ()
+    return arbitrage_of(document)
 
 
 def _at(exchange: str, since: int) -> Document:

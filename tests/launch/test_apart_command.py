@@ -82,6 +82,11 @@ def test_no_secret_is_in_the_description_and_only_its_owner_reads_the_rest(folde
     assert {path.stat().st_mode & 0o077 for path in (folder, *folder.rglob("*")) if path.is_file()} == {0}
 
 
+def test_an_account_with_a_name_of_its_own_has_keys(folder: Path) -> None:
+    assert make(folder, SERVICES + 'exchanges = ["kraken", "kraken2"]\n[exchange.kraken2]\nccxt = "kraken"\n') == 0
+    assert load_credentials(folder, "kraken2").api_key != load_credentials(folder, "kraken").api_key
+
+
 def test_a_second_time_it_is_another_session_with_the_same_passwords(folder: Path) -> None:
     def made() -> tuple[str, list[str]]:
         assert make(folder) == 0
