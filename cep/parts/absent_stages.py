@@ -253,6 +253,10 @@ class AbsentLogicalStage(LogicalStage):
         elif self.shared.is_sequence and match in self.partner.pending:
             self.partner.pending.remove(match)
 
+    @property
+    def may_let_go(self) -> bool:
+        return self._wait is not None
+
     def lets_go(self, match: PartialMatch) -> bool:
         is_there = bool(match.places[self.part.place])
         if self.shared.is_sequence and not self.restarts and self._last is not None:

@@ -102,11 +102,11 @@ class Stage:
         self._newest, self._is_ordered = -math.inf, True
 
     def state(self) -> Any:
-        return self.pending, self.arriving, self.is_begun
+        # how late ones are looked for too: else one that goes on drops others where a row's time goes back
+        return self.pending, self.arriving, self.is_begun, self._newest, self._is_ordered
 
     def restore(self, state: Any) -> None:
-        self.pending, self.arriving, self.is_begun = state
-        self._is_ordered = False
+        self.pending, self.arriving, self.is_begun, self._newest, self._is_ordered = state
 
     def start(self) -> None:
         """Once all stages are there."""
@@ -348,12 +348,20 @@ class LogicalStage(Stage):
             if self.is_or or self.partner.lets_go(match):
                 self.go_on(match, at)
                 gone.add(match)
+            elif not self.partner.may_let_go:
+                gone.add(match)
         self.partner.forget(gone)
 
+    @property
+    def may_let_go(self) -> bool:
+        """Whether a match that this part keeps back now may go on later."""
+        return True
+
     def forget(self, gone: set[PartialMatch]) -> None:
-        """What went on by the other part. Siddhi leaves it here until this part's next row, or until `within` is over,
-        which may be never; nothing comes of it in a pattern without `within`."""
-        if gone and not self.shared.is_sequence and self.shared.within == math.inf:
+        """What went on by the other part, or can no more. Siddhi leaves it here until this part's next row, which may
+        be never, or until `within` is over: then `every` begins once more for each, and matches are found ever more
+        often."""
+        if gone:
             self.pending = [match for match in self.pending if match not in gone]
             self.arriving = [match for match in self.arriving if match not in gone]
 

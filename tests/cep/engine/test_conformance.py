@@ -25,6 +25,7 @@ NULL_KEY = "the oracle loses a row whose session key is null"
 FORGETS_LARGER = "the oracle's min() and max() forget what a better value came after, though it is still there"
 KEEPS_BATCHES = "in a join of current rows alone the oracle's batch windows keep every batch for ever"
 LEFT_COMES_LAST = "the oracle loses a match of a pattern that is `a and b` alone where the row of `a` comes last"
+BEGINS_ONCE_MORE = "the oracle's `every` begins once more for what a part of `or` completed, when its `within` is over"
 CUT_OFF = "the oracle gives only the first of several matches where a `not … and` reads the row that completed them"
 REAL_CLOCK = "the oracle's own clock moves this, and not the app's"
 FILTERED = "the oracle's aggregations over a filtered stream never have a row"
@@ -68,6 +69,7 @@ REASONS = {
         *named("mixed", 50, 56, 73, 88, 93),
     ],
     LEFT_COMES_LAST: named("pattern_logical", 4, 7, 11, 15),
+    BEGINS_ONCE_MORE: named("pattern_logical", 2, 18),
     CUT_OFF: named("pattern_not_and", 2, 6, 10, 14),
     REAL_CLOCK: [*named("trigger_clock", *range(7)), "partition_purge/004"],
     FILTERED: ["aggregation/008"],

@@ -68,7 +68,10 @@ def test_matches_are_moved_as_siddhi_moves_them(
 
 @pytest.mark.parametrize(
     "pattern",
-    ["every not A and b=B", "every a=A or b=B", "every not A for 1 sec or b=C", "every a=A and b=B", "every b=B<1:2>"],
+    [
+        *("every not A and b=B", "every a=A or b=B", "every not A for 1 sec or b=C", "every a=A and b=B"),
+        *("every b=B<1:2>", "every b=B, not A and c=B", "every (a=A or b=B) within 2 sec"),
+    ],
 )
 def test_what_was_found_is_not_kept(pattern: str) -> None:
     streams = "define stream A (n int); define stream B (n int); define stream C (n int); "
@@ -77,6 +80,38 @@ def test_what_was_found_is_not_kept(pattern: str) -> None:
     for place in range(100):
         engine.send("B", 1000 * place, (place,))
         engine.check_limits()
+
+
+def test_what_cannot_be_found_any_more_is_not_kept() -> None:
+    limits = "@App:limits(partial.matches = '20') "
+    engine = StreamEngine(parse_app(f"{limits}{AB}from every not A and b=B select b.n as n insert into Out;"))
+    for place in range(0, 200, 2):
+        engine.send("A", 1000 * place, (place,))
+        engine.send("B", 1000 * place + 1, (place,))
+        engine.check_limits()
+
+
+@pytest.mark.parametrize("pattern", ["every (a=A or b=B)", "every (not A and b=B)"])
+def test_what_one_part_completed_is_found_once_though_within_is_over(pattern: str) -> None:
+    rows = log(*(("B", 1000 * place, place) for place in range(30)))
+    found = out_of(f"{AB}from {pattern} within 1 sec select b.n as n insert into Out;", rows)
+    assert [row for _, row in found] == [(place,) for place in range(30)]
+
+
+def test_an_app_that_goes_on_drops_what_it_would_have_dropped() -> None:
+    app = parse_app(f"{AB}from every a=A -> b=B within 1 sec select a.n as n insert into Out;")
+    whole, first, resumed, found = StreamEngine(app), StreamEngine(app), StreamEngine(app), dict[str, list[int]]()
+    for name, engine in (("whole", whole), ("resumed", resumed)):
+        engine.listen("Out", lambda _, row, name=name: found.setdefault(name, []).append(row[0]))  # type: ignore[misc]
+    for engine in (whole, first):
+        engine.send("A", 4200, (1,))
+        engine.send("A", 5100, (2,))
+    resumed.restore(first.state())
+    for engine in (whole, resumed):
+        # a row whose time goes back
+        engine.send("A", 4000, (3,))
+        engine.send("B", 5150, (4,))
+    assert found == {"whole": [1, 2], "resumed": [1, 2]}
 
 
 def test_all_of_a_pattern_is_what_its_steps_have() -> None:
