@@ -113,7 +113,7 @@ def _of_all_keys(query: Query) -> Iterator[tuple[Place, str]]:
         what = "an output rate"
     elif any(isinstance(one, Window) for one in query.input.handlers):
         what = "a window"
-    elif any(call.full_name in QUERY_AGGREGATORS for call in _calls(query.selection.columns)):
+    elif any(call.full_name in QUERY_AGGREGATORS for call in _calls(query.selection)):
         what = "an aggregator"
     if what is not None:
         yield query.at, f"the query has {what} in no partition, so it keeps something for all keys, and {FITS}"

@@ -164,16 +164,37 @@ class StructuredApp:
 
     def _followed(self, query: StreamingQuery) -> str | None:
         """Until it is over: what the app's end was, None where the query failed or was stopped."""
+        folder = self._task.placed.folder
         try:
             while query.isActive:
-                problem = noted_end(self._task.placed.folder)
-                if problem is not None:
+                problem = noted_end(folder)
+                if problem is not None and self._is_written(query):
                     return problem
                 if self._asked_to_end.wait(LOOK_SECONDS):
                     return None
-            return noted_end(self._task.placed.folder)
+            # a batch that failed is run again, with the end in it
+            forget_end(folder)
+            return None
         finally:
             query.stop()
+
+    def _is_written(self, query: StreamingQuery) -> bool:
+        """Once the batch that noted the end has written its rows; they would be lost with it. False where it failed."""
+        before = _last_batch(query)
+        for _ in range(int(END_SECONDS / LOOK_SECONDS)):
+            if not query.isActive:
+                return False
+            if not query.status["isTriggerActive"] or _last_batch(query) > before:
+                return query.exception() is None
+            if self._asked_to_end.wait(LOOK_SECONDS):
+                return False
+        return False
+
+
+def _last_batch(query: StreamingQuery) -> int:
+    """Its number; -1 before the first is over."""
+    progress = query.lastProgress
+    return -1 if progress is None else int(progress["batchId"])
 
 
 def _first_line(error: Exception) -> str:

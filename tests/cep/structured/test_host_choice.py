@@ -43,6 +43,8 @@ def test_apps_of_several_streams_fit(text: str) -> None:
         (BLOCK.format(FITTING[0]) + "\nfrom quotes#window.length(5) select bid insert into B;", Place(3, 1),
          "the query has a window in no partition"),
         (BLOCK.format(FITTING[0]) + "\nfrom quotes select count() as n insert into B;", Place(3, 1), "an aggregator"),
+        (BLOCK.format(FITTING[0]) + "\nfrom quotes select bid having count() > 3 insert into B;", Place(3, 1),
+         "an aggregator"),
         (BLOCK.format(FITTING[0]) + "\nfrom quotes select bid output last every 2 events insert into B;", Place(3, 1),
          "an output rate"),
         (BLOCK.format(FITTING[0]) + "\nfrom every a = quotes -> b = quotes select a.bid insert into B;", Place(3, 1),
