@@ -18,7 +18,9 @@ from cep.language.app_tree import (
     Source,
     StreamDefinition,
     TableDefinition,
+    TriggerDefinition,
     UpdateTable,
+    WindowDefinition,
 )
 from cep.language.expression_tree import Attribute, Place, ValueType
 from cep.language.language_errors import AppUnsupportedError
@@ -93,7 +95,8 @@ def _check_values(app: App, table: StoredTable) -> None:
     advice = "of two regions one loses its change; insert a row for each change, with the region in its key, and sum"
     for query in _queries(app):
         if isinstance(query.output, UpdateTable) and query.output.target.name == table.table:
-            own = next((one for one in query.output.assignments if _reads(one, query, table)), None)
+            outer = _names_in(app, query)
+            own = next((one for one in query.output.assignments if _reads(one, outer, table)), None)
             if own is not None:
                 problem = f"{own.target.name!r} is set to what is made of the row's own values: {advice}"
                 raise _refused(own.target.at, table.table, problem)
@@ -104,21 +107,40 @@ def _check_values(app: App, table: StoredTable) -> None:
         raise _refused(at, table.table, f"rows of it are made of rows of it ({circle}): {advice}")
 
 
-def _reads(one: Assignment, query: Query, table: StoredTable) -> bool:
+def _reads(one: Assignment, outer: Collection[str], table: StoredTable) -> bool:
     """Names that a query's rows do not have are the table's (`table_compiler.table_scope`)."""
-    given = query.selection.columns
-    outer = None if given is None else {column.name or _name_of(column.expression) for column in given}
     own = {name for name, _ in table.columns}
-    for node in nodes_of(one.value):
-        if isinstance(node, Attribute):
-            is_inner = node.source is None and outer is not None and node.name not in outer and node.name in own
-            if node.source == table.table or is_inner:
-                return True
-    return False
+    return any(
+        node.source == table.table or (node.source is None and node.name not in outer and node.name in own)
+        for node in nodes_of(one.value)
+        if isinstance(node, Attribute)
+    )
 
 
-def _name_of(expression: object) -> str | None:
-    return expression.name if isinstance(expression, Attribute) else None
+def _names_in(app: App, query: Query, seen: frozenset[str] = frozenset()) -> set[str]:
+    """Of the columns of a query's rows; where nothing is selected, of those that it reads."""
+    given = query.selection.columns
+    if given is not None:
+        return {column.name or _name_of(column.expression) for column in given}
+    return {name for source in _sources(query, ()) if source not in seen for name in _columns(app, source, seen)}
+
+
+def _columns(app: App, source: str, seen: frozenset[str]) -> set[str]:
+    """Names of a stream's columns: as it is defined, else as its first query writes it."""
+    if source.startswith("!"):
+        return _columns(app, source[1:], seen) | {"_error"}
+    for one in app.definitions:
+        if one.name == source:
+            columns = one.columns if isinstance(one, StreamDefinition | TableDefinition | WindowDefinition) else ()
+            return {"triggered_time"} if isinstance(one, TriggerDefinition) else {column.name for column in columns}
+    writing = (query for query in _queries(app) if _writes_values(query) == source)
+    first = next(writing, None)
+    return set() if first is None else _names_in(app, first, seen | {source})
+
+
+def _name_of(expression: object) -> str:
+    """Empty where it has none."""
+    return expression.name if isinstance(expression, Attribute) else ""
 
 
 def _stream_edges(app: App, outside: AppOutside) -> Edges:

@@ -43,9 +43,23 @@ def stamp_of(time: int, region: str, order: Order) -> Stamp:
     return f"{time:0{_TIME_DIGITS}d} {region} {order[0]:019d} {order[1]:010d}"
 
 
+def first_of(time: int) -> Stamp:
+    """Less than all stamps of that time (milliseconds) or later, and greater than those of before."""
+    return f"{max(0, time):0{_TIME_DIGITS}d}"
+
+
 def oldest_kept(now: int) -> Stamp:
     """Less than the stamps that are kept of rows that are gone. `now`: milliseconds."""
-    return f"{max(0, now - STAMP_KEPT_MS):0{_TIME_DIGITS}d}"
+    return first_of(now - STAMP_KEPT_MS)
+
+
+def changed_before(changes: Iterable[Row], time: int) -> list[Row]:
+    """Of changes, by SHARED_CHANGE, those that an app begins with whose first row is of that time (milliseconds).
+
+    Later ones come from `shared-in` where they came. Who knew them from the start would change a row with one of the
+    past, and win: who has seen a row always does.
+    """
+    return [change for change in changes if str(change[-1]) < first_of(time)]
 
 
 def time_in(stamp: Stamp) -> int:
@@ -179,8 +193,8 @@ class SharedTable:
         own = self._own_key(table, key)
         if str(stamp) > self._stamps.get(own, ""):
             time_in(stamp)
-            self._note(own, str(stamp), is_gone=row is None)
             table.put(own, row)
+            self._note(own, str(stamp), is_gone=row is None)
 
     def forget(self, now: int) -> None:
         while self._gone:
@@ -212,4 +226,6 @@ class SharedTable:
             pairs = zip(table.key_columns, key, strict=True)
             return tuple(typed(self._stored.table, one.name, one.type, value) for one, value in pairs)
         region, number = key
-        return int(number) if region == self._region else (str(region), int(number))
+        if not isinstance(region, str) or not isinstance(number, int):
+            raise ValueError(f"{self._stored.table!r} is kept with a key: give the table another collection")
+        return number if region == self._region else (region, number)

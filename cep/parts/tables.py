@@ -47,7 +47,10 @@ class Table(Stateful):
         return tuple(self.columns[place] for place in self._key)
 
     def put(self, key: Hashable, row: Row | None) -> None:
-        """What a row is by a change that was made elsewhere; None: it is gone. No listener hears of it."""
+        """What a row is by a change that was made elsewhere; None: it is gone. No listener hears of it. Raises
+        ValueError where the row has another key."""
+        if row is not None and self._key and tuple(row[place] for place in self._key) != key:
+            raise ValueError("kept with another key: give the table another collection")
         if isinstance(key, int):
             self._number = max(self._number, key)
         if row is None:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from cep.hosts.hosted_app import AppSource
 from cep.hosts.shared_rows import oldest_kept
 from cep.hosts.stored_tables import TableChange, not_kept, table_changes
+from market.time_units import MICROSECONDS
 from session.backoff import retry_on
 from session.clock import wall_now
 from session.session import Session
@@ -22,6 +23,8 @@ from streams.topic_reader import TopicReader
 from streams.topics import APPS
 
 MOST_AT_ONCE = 1_000
+FORGET_SECONDS = 3_600
+"""How often rows of shared tables that are gone for long are taken out."""
 
 log = logging.getLogger("launch")
 
@@ -37,8 +40,7 @@ class TableKeeper:
         async with self._opened() as (tables, reader, places):
             async for batch in reader.batches_to_end(MOST_AT_ONCE):
                 await self._keep(tables, places, batch)
-            if self._source.shared is not None:
-                await tables.forget(oldest_kept(wall_now() // 1_000))
+            await self._forget(tables)
 
     async def follow(self) -> None:
         """Until it is cancelled, through outages of Kafka and MongoDB. Raises StreamError, StoreError."""
@@ -50,8 +52,16 @@ class TableKeeper:
 
     async def _follow(self) -> None:
         async with self._opened() as (tables, reader, places):
+            forgotten = wall_now()
             async for batch in reader.batches():
                 await self._keep(tables, places, batch)
+                if wall_now() - forgotten > FORGET_SECONDS * MICROSECONDS:
+                    await self._forget(tables)
+                    forgotten = wall_now()
+
+    async def _forget(self, tables: MongoAppTables) -> None:
+        if self._source.shared is not None:
+            await tables.forget(oldest_kept(wall_now() // 1_000))
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[tuple[MongoAppTables, TopicReader, dict[int, KeptPlace]]]:

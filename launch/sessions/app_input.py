@@ -13,7 +13,7 @@ from cep.hosts.http_caller import HttpCaller
 from cep.hosts.input_log import CALLS, TABLES, InputPlace
 from cep.hosts.input_merger import InputMerger, InputSource, OpenSource
 from cep.hosts.product_streams import STORE, read_streams
-from cep.hosts.shared_rows import SharedReader
+from cep.hosts.shared_rows import SharedReader, changed_before
 from cep.hosts.stored_tables import TableSource, kept_values
 from cep.language.language_errors import AppTextError
 from launch.apps.user_topics import topic_openers
@@ -26,7 +26,7 @@ from store.errors import StoreUnavailableError
 from store.operations.mongo_app_tables import open_app_tables
 from streams.errors import StreamUnavailableError
 from streams.records import Position
-from streams.topic_admin import ensure_input_log
+from streams.topic_admin import DAY_MS, ensure_input_log
 from streams.topic_reader import TopicReader
 from streams.topics import APPS, SHARED_IN, TICKS
 
@@ -135,12 +135,15 @@ def _trading(session: Session, source: AppSource, market_time: Callable[[int], i
 def _tables(session: Session, source: AppSource, market_time: Callable[[int], int], begins: int) -> OpenSource:
     tables = source.outside.tables
     shared = frozenset[str]() if source.shared is None else source.shared.names
+    # rows of the session's past come first, as long as Kafka keeps them
+    since = market_time(max(begins, wall_now() - DAY_MS * 1_000)) // 1_000
 
     async def filled(partition: int, place: InputPlace) -> InputSource:
         async def kept(table: StoredTable) -> Iterable[tuple[Any, ...]]:
             async with open_app_tables(session, source.name) as found:
                 if table.table in shared:
-                    return await found.shared_rows(partition, table.collection)
+                    changes = await found.shared_rows(partition, table.collection)
+                    return changed_before(changes, since) if source.is_keyed else changes
                 return kept_values(table, await found.rows(partition, table.collection))
 
         return TableSource(tables, partition, place, market_time(begins), kept, shared)

@@ -82,6 +82,18 @@ def checked(text: str) -> None:
             f"'n' is set to what is made of the row's own values: {LOSES}",
         ),
         (
+            f"{KEYED}from quotes select exchange as who insert into Told; "
+            "from Told update Sums set n = n + 1L on Sums.who == who;",
+            None,
+            f"'n' is set to what is made of the row's own values: {LOSES}",
+        ),
+        (
+            f"{KEYED}define stream Told (who string); from quotes select exchange as who insert into Told; "
+            "from Told select * update Sums set Sums.n = n + 1L on Sums.who == who;",
+            None,
+            f"'n' is set to what is made of the row's own values: {LOSES}",
+        ),
+        (
             f"{KEYED}from quotes join Sums on quotes.exchange == Sums.who select Sums.who as who, Sums.n + 1L as n "
             "update or insert into Sums set Sums.n = n on Sums.who == who;",
             (1, 20),
@@ -114,6 +126,8 @@ def test_what_would_be_wrong_in_one_region_is_refused(text: str, at: tuple[int, 
         f"{KEYED}from quotes select exchange as who, sequence as n update or insert into Sums "
         "set Sums.n = n on Sums.who == who;",
         f"{KEYED}from quotes select exchange as who, sequence as n update Sums set n = n on Sums.who == who;",
+        f"{KEYED}from quotes select exchange as who, sequence as n insert into Told; "
+        "from Told update Sums set n = n on Sums.who == who;",
         f"{KEYED}from quotes select exchange as who, sequence as n delete Sums on Sums.who == who and Sums.n < n;",
         f"{KEYED}from quotes[not (Sums.who == exchange in Sums)] select exchange as who, sequence as n "
         "insert into Sums;",

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from cep.hosts.hosted_app import HostedApp, app_source
 from cep.hosts.input_log import TABLES, InputPlace, SourceRow
-from cep.hosts.shared_rows import STAMP_KEPT_MS, SharedTable, stamp_of, time_in
-from cep.hosts.stored_tables import ALL, TableSource, table_changes
+from cep.hosts.shared_rows import STAMP_KEPT_MS, SharedTable, changed_before, stamp_of, time_in
+from cep.hosts.stored_tables import ALL, SHARED_CHANGE, TableSource, table_changes
 from cep.parts.scope import TypedColumn
 from cep.parts.tables import Table
+from streams.message_format import row_of
 from streams.records import Record
 from streams.topics import APPS, SHARED_IN, TICKS
 from tests.cep.hosts.quote_app import told
@@ -174,6 +175,34 @@ async def test_the_next_session_begins_with_the_last_changes_of_all_regions() ->
     # who goes on amid them has all that is shared once more
     again = TableSource(own, 0, InputPlace({TABLES: 1}), START * 1_000, of, names)
     assert [row.offset for row in await again.next()] == [1, ALL]
+
+
+def test_who_begins_late_with_the_past_does_not_beat_what_is_from_later() -> None:
+    us, jp = SharingRegion("us", 9_000), SharingRegion("jp")
+    us.quote("a", 7.0)
+    changes = [row_of(message)["values"] for message in us.sent if row_of(message)["stream"] == "Last"]
+    kept = [tuple(change[name] for name in SHARED_CHANGE) for change in changes]
+    assert changed_before(kept, START + 9_002) == kept
+    for change in changed_before(kept, START + 1):
+        jp.add(SourceRow(TABLES, 0, 0, START * 1_000, [("Last", change)]))
+    jp.quote("a", 1.0)
+    Mirrors((us, jp)).heal()
+    assert values_in(us, "Last") == values_in(jp, "Last") == [{"who": "a", "n": 7.0, "region": "us"}]
+
+
+@pytest.mark.parametrize(
+    ("key", "content", "text"),
+    [
+        # of a version with a key where this one has none, and with another key
+        (["a", None], {"who": "a"}, TEXT.replace("@PrimaryKey('who') CREATE TABLE GLOBAL", "CREATE TABLE GLOBAL")),
+        (["b"], {"who": "a"}, TEXT),
+    ],
+)
+def test_another_versions_keys_are_left_out(key: list[Any], content: dict[str, Any], text: str) -> None:
+    eu = SharingRegion("eu", text=text)
+    change = {"key": key, "row": content, "stamp": stamp_of(START, "us", (0, 0))}
+    eu.receive(message(stream="Last", values=change))
+    assert values_in(eu, "Last") == []
 
 
 def test_stamps_as_texts_have_the_order_of_what_they_are_made_of() -> None:
