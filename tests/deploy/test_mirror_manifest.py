@@ -113,6 +113,22 @@ def test_what_is_copied_is_kept_as_on_one_machine() -> None:
         } | ({"message.timestamp.type": "LogAppendTime"} if name == SHARED_IN else {})
 
 
+def test_parts_reach_outside_what_they_reach_within_one_cluster() -> None:
+    """The store and the exchanges are not in every region's cluster."""
+    within, outside = named("NetworkPolicy"), {one["metadata"]["name"]: one for one in found("NetworkPolicy")}
+    pairs = {
+        "parts-to-shared-store": "parts-to-mongodb",
+        "parts-to-shared-exchanges": "parts-to-exchanges",
+        "shared-exchanges": "exchanges",
+    }
+    assert set(outside) == set(pairs)
+    for name, other in pairs.items():
+        there, here = outside[name]["spec"], within[other]["spec"]
+        assert (there["podSelector"], there["policyTypes"]) == (here["podSelector"], here["policyTypes"])
+        way = here["policyTypes"][0].lower()
+        assert there[way] == [{"ports": here[way][0]["ports"]}]
+
+
 def patches(kind: str) -> list[list[Any]]:
     (component,) = documents(REGIONS / "kustomization.yaml")
     return [yaml.safe_load(one["patch"]) for one in component["patches"] if one["target"]["kind"] == kind]
