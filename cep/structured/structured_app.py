@@ -127,7 +127,7 @@ class StructuredApp:
         """By label, why it ended where nobody asked it to; a sentence."""
 
     def start(self) -> None:
-        """An app that ended in an earlier run is begun again, and ends again at the same row."""
+        """An app that ended in an earlier run is begun again, and ends with the next row of its log."""
         forget_end(self._task.placed.folder)
         self._thread.start()
 

@@ -16,7 +16,7 @@ from store.server.documents import COLLECTIONS
 from store.server.mongo_client import Client, Document, connect
 from streams.broker.topic_access import ensure_users
 from streams.topic_admin import client_settings, ensure_input_log, ensure_topics
-from streams.topics import APP_INPUT, QUOTES, REGION_TOPICS, TICKS
+from streams.topics import APP_INPUT, QUOTES, REGION_TOPICS, SHARED, SHARED_IN, TICKS
 from tests.service_process import ServiceProcess
 from tests.services import embedded_kafka
 
@@ -136,12 +136,12 @@ async def test_kafka_lets_each_login_do_what_the_table_says_and_nothing_else(
     await ensure_users(broker.address, logins.topic_users(has_regions=True))
     await ensure_input_log(Address(broker.address, logins.login("apps")), OWN_TOPIC, 1)
     expected: dict[str, dict[str, Operations]] = {
-        MIRROR_READER: {QUOTES: READING},
-        MIRROR: {QUOTES: READING, TICKS: WRITING},
+        MIRROR_READER: dict.fromkeys((QUOTES, SHARED), READING),
+        MIRROR: dict.fromkeys((QUOTES, SHARED), READING) | dict.fromkeys((TICKS, SHARED_IN), WRITING),
     }
     for role in ROLES_IN_KAFKA:
         rights = ROLES[role]
-        expected[role] = dict.fromkeys(rights.topics_read or (), READING)
+        expected[role] = dict.fromkeys((*(rights.topics_read or ()), *rights.topics_read_in_regions), READING)
         expected[role] |= dict.fromkeys((*rights.topics, *rights.topics_in_regions), WRITING)
     expected["apps"] |= {OWN_TOPIC: WRITING | {AclOperation.CREATE}}
     topics = (*REGION_TOPICS, OWN_TOPIC)

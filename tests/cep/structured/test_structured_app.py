@@ -101,6 +101,8 @@ def test_one_that_fails_gives_what_was_before_and_stays_ended(place: Place) -> N
         host.start()
         assert host.ended.wait(TIMEOUT_SECONDS)
         host.stop()
+        # begun again it says so with the next row
+        asyncio.run(write_logs(place.kafka, {"app-failing": [(0, log[0])]}))
         assert host.problems == {source.label: problem}
         found = asyncio.run(collected(place.kafka, wanted, FIRST))
         assert differing(of_apps(found, source), wanted) == {}
