@@ -58,9 +58,8 @@ def simulated_config(
     exchange: str, exchanges_url: str, home: Path, *, is_limited: bool = True, entry: ExchangeEntry | None = None
 ) -> ExchangeConfig:
     """One of the simulated exchanges below `exchanges_url`. Raises AccountRejectedError where API keys are missing."""
-    name = exchange if entry is None else entry.ccxt
-    base_url = f"{exchanges_url.rstrip('/')}/{name}"
-    return ExchangeConfig(exchange, "simulated", base_url, load_credentials(home, name), is_limited, entry)
+    base_url = f"{exchanges_url.rstrip('/')}/{exchange if entry is None else entry.ccxt}"
+    return ExchangeConfig(exchange, "simulated", base_url, load_credentials(home, exchange), is_limited, entry)
 
 
 def live_config(

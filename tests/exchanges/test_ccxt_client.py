@@ -12,6 +12,7 @@ from exchanges.errors import AccountRejectedError
 from exchanges.exchange_addresses import Place, address_fault, every_address
 from exchanges.exchange_credentials import Credentials, credentials_path, key_variables, load_credentials
 from exchanges.requests.time_synced_signing import client_class
+from session.exchange_entries import ExchangeEntry
 from simulators.web.account_keys import ensure_credentials
 
 EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance")
@@ -143,6 +144,13 @@ def test_keys_are_made_once_for_the_owner_alone(tmp_path: Path) -> None:
     assert credentials_path(tmp_path / "home").stat().st_mode & 0o777 == 0o600
     assert len({keys.secret for keys in first.values()}) == len(EXCHANGES)
     assert simulated_config("kraken", "http://127.0.0.1:1/", tmp_path / "home").base_url == "http://127.0.0.1:1/kraken"
+
+
+def test_each_name_of_a_simulated_exchange_has_its_own_keys(tmp_path: Path) -> None:
+    keys = ensure_credentials(tmp_path, {"kraken": "kraken", "kraken2": "kraken"})
+    second = simulated_config("kraken2", "http://127.0.0.1:1", tmp_path, entry=ExchangeEntry("kraken"))
+    assert (second.base_url, second.credentials) == ("http://127.0.0.1:1/kraken", keys["kraken2"])
+    assert keys["kraken2"] != keys["kraken"]
 
 
 def test_missing_or_unusable_keys_are_said_in_one_sentence(tmp_path: Path) -> None:
