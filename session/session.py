@@ -125,8 +125,7 @@ class Session:
 
     def entry_of(self, exchange: str) -> ExchangeEntry:
         entry = self._own_entry(exchange)
-        same = sum(self._own_entry(other).ccxt == entry.ccxt for other in self.exchanges)
-        return replace(entry, at_one_address=max(1, same))
+        return replace(entry, at_one_address=max(1, len(self.accounts_at.get(entry.ccxt, ()))))
 
     @property
     def accounts_at(self) -> dict[str, tuple[str, ...]]:

@@ -73,8 +73,8 @@ class TradedDay:
         while kept and kept[0].began < oldest:
             kept.pop(0)
             self._minutes.pop_oldest()
+        self._oldest = kept[0].began if kept else 0
         self._minute = kept.pop() if kept else None
-        self._oldest = min((one.began for one in (*kept, self._minute) if one is not None), default=0)
         self._ended = None
         for minute in kept:
             self._ended = _together(self._ended, minute)

@@ -1,5 +1,6 @@
 """Candles of one market, from its public trades."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, MutableSequence, Reversible
 from dataclasses import astuple, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,6 @@ from itertools import takewhile
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.matching.order_records import PublicTrade
-from simulators.matching.packed_rows import PackedRows
 
 _MINUTE_SECONDS, _HOUR_SECONDS = 60, 3_600
 _KEPT = 1_500
@@ -137,11 +137,12 @@ class Candles:
 
 
 class KeptCandles:
-    """The newest `most` of one interval, oldest first; only the last one may still change."""
+    """The newest `most` of one interval, oldest first; only the last one may still change. The others are text: there
+    are 253 markets, and a Decimal alone has 104 bytes."""
 
     def __init__(self, interval: Interval, most: int = _KEPT) -> None:
         self._interval = interval
-        self._ended = PackedRows(most - 1, _text_of, _candle_of)
+        self._ended: deque[str] = deque(maxlen=most - 1)
         self._last: list[Candle] = []
 
     def add(self, part: Candle) -> Candle | None:
@@ -150,23 +151,23 @@ class KeptCandles:
         if len(self._last) == 1:
             return None
         ended = self._last.pop(0)
-        self._ended.append(ended)
+        self._ended.append(_text_of(ended))
         return ended
 
     def pop_oldest(self) -> Candle:
         """Raises IndexError where there is none."""
-        return self._ended.pop_oldest() if self._ended else self._last.pop()
+        return _candle_of(self._ended.popleft()) if self._ended else self._last.pop()
 
     def __len__(self) -> int:
         return len(self._ended) + len(self._last)
 
     def __iter__(self) -> Iterator[Candle]:
-        yield from self._ended
+        yield from map(_candle_of, self._ended)
         yield from self._last
 
     def __reversed__(self) -> Iterator[Candle]:
         yield from reversed(self._last)
-        yield from reversed(self._ended)
+        yield from map(_candle_of, reversed(self._ended))
 
 
 def _text_of(candle: Candle) -> str:

@@ -1,5 +1,7 @@
 """Apps of several streams, written for the comparison of hosts; those by key fit the structured host too."""
 
+from tests.cep.hosts.quote_app import QUOTE_APP
+
 KAFKA = "@source(type='kafka', bootstrap.servers='kafka.example.com:9092', topic.list='app-{name}', @map(type='json')) "
 """Before the definition of a stream that no product stream feeds."""
 
@@ -28,16 +30,7 @@ from spreads as s left outer join health#window.length(1) as h on s.rows > h.bat
 select s.base as base, s.rows as n, h.query as query insert into Beside;
 from spreads select base, avg(max_bps) as bps group by base output snapshot every 1 sec insert into Snapshots;
 """
-EXCHANGES = """@App:name('exchanges')
-from quotes#window.time(200 milliseconds) select exchange, base, avg(bid) as bid, count() as n
-group by exchange, base insert into Means;
-from Means[n > 3] select exchange, base, bid, n output last every 5 events insert into Busy;
-partition with (exchange of ticks) begin
-    from every a = ticks[kind == 'quote'] -> b = ticks[kind == 'withdrawn' and base == a.base] within 1 sec
-    select a.exchange as exchange, a.base as base, b.received_time - a.received_time as lasted insert into Gone;
-    from not ticks[kind == 'quote'] for 300 milliseconds select 'silent' as what insert into Silent;
-end;
-"""
+EXCHANGES = "@App:name('exchanges')\n" + QUOTE_APP.partition("\n")[2]
 HELD = """@App:name('held')
 @PrimaryKey('exchange') define table Held (exchange string, amount double);
 define window Recent (exchange string, price double) length(4) output all events;
