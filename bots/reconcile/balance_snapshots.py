@@ -70,7 +70,6 @@ class BalanceSnapshots:
             await self._store_closing()
 
     async def _store_closing(self) -> None:
-        # nothing is traded any more, so what trades left of the rate limits is free for it
-        with requests_for("follow"):
+        with requests_for("close"):
             balances = await self.account.balances()
         await self.store.balances.replace(self.account.exchange, balances, "after", self.by)

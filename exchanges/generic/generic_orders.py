@@ -10,7 +10,7 @@ import ccxt
 
 from exchanges.error_mapping import is_clock_fault, is_not_found
 from exchanges.errors import OutcomeUnknownError
-from exchanges.generic.order_quirks import OrderQuirks
+from exchanges.generic.order_quirks import EarlierPage, OrderQuirks
 from exchanges.order_port import (
     SEARCH_MARGIN,
     AnswerNotUnderstoodError,
@@ -32,6 +32,7 @@ from session.clock import SystemClock
 
 _ENDED = ("closed", "canceled", "expired", "rejected")
 _MICROS_OF_MS = 1_000
+_MS_OF_SECOND = 1_000
 _LEAST_PAGE = 20
 """Fewer rows than this are no full page at any exchange."""
 _MAX_PAGES = 50
@@ -183,7 +184,8 @@ class GenericOrderApi:
                 return list(found.values())
             times = [int(number_in(row, "timestamp")) for row in found.values()]
             later = await self._rows(method, market.symbol, max(times))
-            earlier = await self._rows(method, market.symbol, since_ms, None, {"until": min(times)})
+            asked = self._quirks.earlier_fills if method == "fetch_my_trades" else EarlierPage()
+            earlier = await self._rows(method, market.symbol, since_ms, None, _before(list(found.values()), asked))
             new = {text_in(row, "id"): row for row in (*later, *earlier)}
             if new.keys() <= found.keys():
                 return list(found.values())
@@ -252,6 +254,18 @@ def _fits(row: Mapping[str, Any], order: LimitOrder, since: int) -> bool:
         and _stated(row, "amount") == order.amount
         and int(row.get("timestamp") or 0) * _MICROS_OF_MS >= since
     )
+
+
+def _before(rows: Rows, asked: EarlierPage) -> Mapping[str, int]:
+    """The parameter for the page before these rows. Times overlap by a unit: a page may end within one."""
+    first = min(int(number_in(row, "timestamp")) for row in rows)
+    of = {
+        "milliseconds": lambda: first,
+        "seconds": lambda: -(-first // _MS_OF_SECOND),
+        "ids": lambda: min(int(text_in(row, "id")) for row in rows),
+        "rows": lambda: len(rows),
+    }
+    return {asked.parameter: of[asked.counts]()}
 
 
 def _has_twice(trades: Sequence[Mapping[str, Any]]) -> bool:

@@ -4,8 +4,18 @@ is taken to be as ccxt's unified API says."""
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Literal
 
 _IOC: Mapping[str, object] = {"timeInForce": "IOC"}
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierPage:
+    """How the exchange is asked for what came before a page."""
+
+    parameter: str = "until"
+    """ccxt's own; where ccxt does not translate it, the exchange's."""
+    counts: Literal["milliseconds", "seconds", "ids", "rows"] = "milliseconds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +35,29 @@ class OrderQuirks:
     """Field of the exchange's own fill that has the fee, where ccxt does not read it."""
     cost_steps: Mapping[str, Decimal] = field(default_factory=dict)
     """By quote currency: what the exchange rounds the cost of a fill down to, where its fills do not say the cost."""
+    earlier_fills: EarlierPage = field(default_factory=EarlierPage)
 
 
 ORDER_QUIRKS: Mapping[str, OrderQuirks] = {
     "coinbaseexchange": OrderQuirks(is_immediate=True, finds_by_client_id=True),
     # a limit order's `timeInForce` is passed on as it is, which Bitstamp does not know
-    "bitstamp": OrderQuirks({"ioc_order": "True"}, is_immediate=True, finds_by_client_id=True),
+    "bitstamp": OrderQuirks(
+        {"ioc_order": "True"},
+        is_immediate=True,
+        finds_by_client_id=True,
+        earlier_fills=EarlierPage("until_timestamp", "seconds"),
+    ),
     "bitflyer": OrderQuirks(
         {"time_in_force": "IOC"},
         is_immediate=True,
         has_client_ids=False,
         fee_field="commission",
         cost_steps={"JPY": Decimal(1)},
+        earlier_fills=EarlierPage("before", "ids"),
     ),
     # fciq: the fee in quote currency. ccxt's fetch_order takes a client order id for a `userref`, which is another one.
-    "kraken": OrderQuirks({**_IOC, "oflags": "fciq"}, is_immediate=True),
+    # Its times are whole seconds, within which a page may end; an offset passes over them.
+    "kraken": OrderQuirks({**_IOC, "oflags": "fciq"}, is_immediate=True, earlier_fills=EarlierPage("ofs", "rows")),
     "binance": OrderQuirks(is_immediate=True, finds_by_client_id=True),
 }
 

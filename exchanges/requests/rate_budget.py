@@ -23,8 +23,8 @@ from session.clock import SystemClock, steady_now
 
 log = logging.getLogger(__name__)
 
-Purpose = Literal["poll", "follow"]
-"""Purpose of a read: it can wait, or it follows an open order."""
+Purpose = Literal["poll", "follow", "close"]
+"""Purpose of a read: it can wait, it follows an open order, or it is the last one, after all orders have ended."""
 UsedLimits = Mapping[str, Used]
 """Counts by limit."""
 
@@ -122,26 +122,32 @@ class RateBudget:
         _add(self.trades, self.rules.leg, self.clock())
 
     async def wait_for(self, weights: Weights) -> None:
-        """Wait until a read fits into its limits, without the part reserved for orders.
+        """Wait until a read fits into its limits, without the part reserved for orders. The last read of a session
+        takes that part too, or a poll's, whichever is free first.
 
         Raises ExchangeUnavailableError during a pause: the exchange would answer "too many requests" again.
         """
-        follows = _PURPOSE.get() == "follow"
-        used_limits = self.trades if follows else self.polls
-        reserved = self._reserved_for_orders() if follows else {}
+        purpose = _PURPOSE.get()
         while True:
             now = self.clock()
             if now < self._paused_until:
                 raise ExchangeUnavailableError(f"{self.exchange} asked for a pause")
-            waits = [
-                used_limits[name].seconds_until(weight + reserved.get(name, 0), now)
-                for name, weight in weights.items()
-                if name in used_limits
-            ]
-            if max(waits, default=0.0) <= 0:
+            seconds, used_limits = self._first_free(purpose, weights, now)
+            if seconds <= 0:
                 _add(used_limits, weights, now)
                 return
-            await SystemClock().sleep(max(waits))
+            await SystemClock().sleep(seconds)
+
+    def _first_free(self, purpose: Purpose, weights: Weights, now: int) -> tuple[float, UsedLimits]:
+        """Seconds until a read of that purpose fits, and the limits that it is counted in."""
+        if purpose == "poll":
+            return _seconds_until(self.polls, weights, now), self.polls
+        if purpose == "follow":
+            reserved = self._reserved_for_orders()
+            needed = {name: weight + reserved.get(name, 0) for name, weight in weights.items()}
+            return _seconds_until(self.trades, needed, now), self.trades
+        both = [(_seconds_until(used_limits, weights, now), used_limits) for used_limits in (self.trades, self.polls)]
+        return min(both, key=lambda one: one[0])
 
     def _reserved_for_orders(self) -> Weights:
         return {name: RESERVED_ORDERS * weight for name, weight in self.rules.order.items()}
@@ -214,6 +220,12 @@ def full_budget(exchange: str, rules: LimitRules | None = None) -> RateBudget:
 def _reserved(limit: Limit) -> int:
     """The part of a limit that is reserved for open trades."""
     return int(limit.maximum * OPEN_TRADES_SHARE)
+
+
+def _seconds_until(used_limits: UsedLimits, weights: Weights, now: int) -> float:
+    """Seconds until all the weights fit."""
+    waits = (used_limits[name].seconds_until(weight, now) for name, weight in weights.items() if name in used_limits)
+    return max(waits, default=0.0)
 
 
 def _add(used_limits: UsedLimits, weights: Weights, now: int) -> None:

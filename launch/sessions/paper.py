@@ -123,7 +123,7 @@ async def trade(
         for one in recorded:
             echo(f"recording feeds and log in {recordings_folder(one.home) / session.session_id}")
         await with_backtests(session, stopped_or_after(stopped, options.seconds))
-        activity = await _closed(session, meter, supervisor, started)
+        activity = await _closed(session, meter, supervisor, started, echo)
         await end_logs(recorded, started, echo)
     finally:
         await meter.stop()
@@ -161,10 +161,12 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
     meter.reset()
 
 
-async def _closed(session: Session, meter: SessionCounters, supervisor: Supervised, started: int) -> Activity:
+async def _closed(
+    session: Session, meter: SessionCounters, supervisor: Supervised, started: int, echo: Echo
+) -> Activity:
     async def close() -> Activity:
         async with await open_store(session) as store:
-            await finish_trading(store, session, supervisor.idle_exchanges())
+            await finish_trading(store, session, supervisor.idle_exchanges(), echo)
             return await activity_of(store, session, meter, supervisor.restarts, started)
 
     return await retry_while_store_is_down(close)

@@ -1,6 +1,7 @@
 """The end of a session: stop reservations, drain open arbitrages, fetch closing balances, check the ledger."""
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -17,15 +18,21 @@ from session.session import Session
 from store.errors import StoreError
 from store.mongo.mongo_store import MongoTradeStore
 
+log = logging.getLogger(__name__)
+
 FINISH_SECONDS = 15.0
-BALANCE_SECONDS = 15.0
+SILENT_SECONDS = 5.0
+BALANCE_SECONDS = 60.0
+"""Limits that are used up are free again within a minute, the longest window of an exchange that ccxt alone knows."""
 STORE_SECONDS = 60.0
 POLL_SECONDS = 0.1
 
 Result = TypeVar("Result")
 
 
-async def finish_trading(store: MongoTradeStore, session: Session, idle: Collection[str] = ()) -> None:
+async def finish_trading(
+    store: MongoTradeStore, session: Session, idle: Collection[str] = (), echo: Callable[[str], None] = log.info
+) -> None:
     """Stop new reservations, let open arbitrages finish or unwind, wait for each bot's closing balances; bounded in
     time.
 
@@ -40,12 +47,18 @@ async def finish_trading(store: MongoTradeStore, session: Session, idle: Collect
     async def nothing_open() -> bool:
         return not await store.open_arbitrages()
 
-    async def balances_taken() -> bool:
+    async def without_balances() -> list[str]:
         before, after = await store.balances.of_session()
-        return set(after) >= traded - set(idle) | before.keys()
+        return sorted((traded - set(idle) | before.keys()) - after.keys())
+
+    async def balances_taken() -> bool:
+        return not await without_balances()
 
     await until(nothing_open, FINISH_SECONDS)
-    await until(balances_taken, BALANCE_SECONDS)
+    if not await until(balances_taken, SILENT_SECONDS):
+        names = ", ".join(await without_balances())
+        echo(f"waiting up to {BALANCE_SECONDS:.0f} s for the closing balances of {names}, to check the ledger")
+        await until(balances_taken, BALANCE_SECONDS)
 
 
 async def retry_while_store_is_down(work: Callable[[], Awaitable[Result]]) -> Result:

@@ -340,9 +340,7 @@ def figures() -> dict[str, tuple[float, float]]:
     }
     hour = {
         name: (max(map(float, row.split("|")[:2])), max(map(float, row.split("|")[2:])))
-        for name, row in re.findall(
-            r"^\| ([^|]+) \| (0\.\d\d \| 0\.\d\d \| \d+ \| \d+) \|$", page, re.MULTILINE
-        )
+        for name, row in re.findall(r"^\| ([^|]+) \| (0\.\d\d \| 0\.\d\d \| \d+ \| \d+) \|$", page, re.MULTILINE)
     }
     feeds = of_path["all four feeds"]
     return {

@@ -17,10 +17,11 @@ from exchanges.order_port import SEARCH_MARGIN
 from exchanges.orders.ccxt_account import CcxtAccount, open_account
 from market.instruments.markets import Market
 from market.instruments.orders import Side
-from market.money import Amount, Price
+from market.money import Amount, Price, floor_to_step
+from session.clock import wall_now
 from session.exchange_entries import ExchangeEntry
 from simulators.faults.faults import Fault
-from tests.exchanges.account_contract import AccountContract
+from tests.exchanges.account_contract import SIDES, AccountContract
 from tests.exchanges.served import TRADED, Served, order_on, served
 
 ACCOUNTS = [
@@ -28,6 +29,8 @@ ACCOUNTS = [
     for is_generic in (False, True)
     for market in TRADED
 ]
+PAGE = 100
+"""Fills that an exchange shows at once, or fewer; Binance shows 500."""
 BY_EXCHANGE = {market.exchange: market for market in TRADED}
 
 
@@ -70,6 +73,19 @@ class TestCcxtAccount(AccountContract):
     @pytest.fixture
     def bench(self, bench: SimulatedBench) -> SimulatedBench:
         return bench
+
+
+async def test_more_fills_than_a_page_has_are_all_listed(bench: SimulatedBench) -> None:
+    began, placed, market = wall_now(), set(), bench.market
+    for _ in range(PAGE // 2 + 3):
+        for side in SIDES:
+            price, _ = bench.best("sell" if side == "buy" else "buy")
+            least = max(market.minimum_amount, market.minimum_notional / price * 2)
+            order = order_on(market, side, floor_to_step(least, market.lot_step), price)
+            placed |= {fill.fill_id for fill in (await bench.account.place(order)).fills}
+            bench.outside.round()
+    assert len(placed) > PAGE
+    assert {one.fill.fill_id for one in await bench.account.fills_since(began)} == placed
 
 
 @pytest.fixture

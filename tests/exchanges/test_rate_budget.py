@@ -32,7 +32,7 @@ POSTS = {
 }
 
 
-PURPOSES: tuple[Purpose, ...] = ("poll", "follow")
+PURPOSES: tuple[Purpose, ...] = ("poll", "follow", "close")
 DEFAULTS = settings_of()
 
 
@@ -141,6 +141,26 @@ async def test_polls_take_nothing_from_trades_and_trades_nothing_from_polls(exch
             await budget.wait_for(read)
     assert not waiting.done()
     waiting.cancel()
+
+
+@pytest.mark.parametrize("exchange", LIMITS)
+@pytest.mark.parametrize("used", ["polls", "trades"])
+async def test_the_last_read_takes_what_either_part_has_left(exchange: str, used: str) -> None:
+    """Even what is reserved for orders: none follow. Closing balances would wait for a minute's window otherwise."""
+    budget, _ = at(exchange)
+    used_up, other = (budget.polls, budget.trades) if used == "polls" else (budget.trades, budget.polls)
+    read = dict.fromkeys(budget.polls, 1)
+    for count in used_up.values():
+        count.add(count.limit.maximum, 0)
+    if used == "polls":
+        for name in read:
+            # all but the reserve
+            other[name].add(other[name].limit.maximum - 1, 0)
+    async with asyncio.timeout(20):
+        with requests_for("close"):
+            await budget.wait_for(read)
+    assert all(one.left(0) == 0 for one in used_up.values())
+    assert all(other[name].level(0) >= 1 and other[name].left(0) >= 0 for name in read)
 
 
 @pytest.mark.parametrize("exchange", LIMITS)

@@ -1,15 +1,14 @@
 """The end of a session in which some bots were stopped: whose closing balances are waited for, and whose are kept."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from launch.sessions.shutdown import BALANCE_SECONDS, finish_trading
-from market.time_units import MICROSECONDS
+from launch.sessions.shutdown import finish_trading
 from market.trade.leases import UNFENCED
-from session.clock import wall_now
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from tests.ui.session_database import session_database
@@ -37,9 +36,9 @@ async def test_a_stopped_bot_closed_its_books_when_it_went(session: Session, sto
         await store.balances.replace(exchange, AT_STOP, "after", UNFENCED)
     # as beta's bot does once reservations have ended, which is before it is waited for
     await store.stop_reservations()
-    began = wall_now()
-    await finish_trading(store, session, {"alpha"})
-    assert wall_now() - began < BALANCE_SECONDS * MICROSECONDS
+    said: list[str] = []
+    await finish_trading(store, session, {"alpha"}, said.append)
+    assert said == []
     _, after = await store.balances.of_session()
     assert after == {"alpha": AT_STOP, "beta": AT_STOP}
 
@@ -59,8 +58,25 @@ async def test_one_that_was_stopped_all_the_time_is_not_waited_for(session: Sess
     await store.balances.replace("beta", OPENING, "before", UNFENCED)
     await store.stop_reservations()
     await store.balances.replace("beta", AT_END, "after", UNFENCED)
-    began = wall_now()
-    await finish_trading(store, session, {"alpha"})
-    assert wall_now() - began < BALANCE_SECONDS * MICROSECONDS
+    said: list[str] = []
+    await finish_trading(store, session, {"alpha"}, said.append)
+    assert said == []
     before, after = await store.balances.of_session()
     assert before.keys() == after.keys() == {"beta"}
+
+
+async def test_a_bot_that_is_late_is_named_and_waited_for(session: Session, store: MongoTradeStore) -> None:
+    for exchange in ("alpha", "beta"):
+        await store.balances.replace(exchange, OPENING, "before", UNFENCED)
+    await store.stop_reservations()
+    await store.balances.replace("alpha", AT_END, "after", UNFENCED)
+    said: list[str] = []
+    async with asyncio.TaskGroup() as tasks:
+
+        def answer(line: str) -> None:
+            said.append(line)
+            tasks.create_task(store.balances.replace("beta", AT_END, "after", UNFENCED))
+
+        await finish_trading(store, session, echo=answer)
+    assert said == ["waiting up to 60 s for the closing balances of beta, to check the ledger"]
+    assert (await store.balances.of_session())[1] == {"alpha": AT_END, "beta": AT_END}
