@@ -7,7 +7,7 @@ from typing import TypeVar
 from exchanges.errors import ExchangeUnavailableError
 from market.time_units import MICROSECONDS
 from session.backoff import backoff, retry_on
-from session.clock import SystemClock, wall_now
+from session.clock import SystemClock, steady_now
 from store.errors import HistoryLostError, StoreUnavailableError
 from streams.errors import StreamUnavailableError
 
@@ -30,11 +30,11 @@ async def run_forever(task: BackgroundTask) -> None:
     """Run `task` until cancelled: again after each outage and whenever it returns."""
     waits = backoff()
     while True:
-        started = wall_now()
+        started = steady_now()
         try:
             await task()
         except OUTAGES as error:
             log.warning("retrying: %s", error)
-        if wall_now() - started > STEADY_SECONDS * MICROSECONDS:
+        if steady_now() - started > STEADY_SECONDS * MICROSECONDS:
             waits = backoff()
         await SystemClock().sleep(next(waits))

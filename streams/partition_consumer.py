@@ -7,7 +7,7 @@ from typing import Self
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from session.clock import steady_now
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.log_throttle import LogThrottle
 from streams.records import Newest, Position, Record, Start
@@ -104,11 +104,11 @@ class PartitionConsumer:
             for partition_offset in offsets
         )
         records: list[Record] = []
-        deadline = wall_now() + int(ANSWER_SECONDS * MICROSECONDS)
+        deadline = steady_now() + int(ANSWER_SECONDS * MICROSECONDS)
         self._consumer.assign(offsets)
         try:
             while len(records) < wanted:
-                if wall_now() > deadline:
+                if steady_now() > deadline:
                     raise StreamUnavailableError(f"Kafka at {self._address} did not send its newest rows in time.")
                 taken = map(self._record, self._consumer.consume(wanted - len(records), POLL_SECONDS))
                 records += [record for record in taken if record.offset < marks[record.position][1]]
@@ -170,12 +170,12 @@ class PartitionConsumer:
 
     def _watermarks(self, partition_offset: TopicPartition) -> tuple[int, int]:
         """First and end offset, retried while the broker is taking the partition over."""
-        deadline = wall_now() + int(ANSWER_SECONDS * MICROSECONDS)
+        deadline = steady_now() + int(ANSWER_SECONDS * MICROSECONDS)
         while True:
             try:
                 return self._consumer.get_watermark_offsets(partition_offset, timeout=ANSWER_SECONDS)
             except KafkaException as error:
-                if error.args[0].code() not in WITHOUT_LEADER or wall_now() > deadline:
+                if error.args[0].code() not in WITHOUT_LEADER or steady_now() > deadline:
                     raise
             self._pause.wait(RETRY_SECONDS)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from market.time_units import MICROSECONDS
-from session.clock import wall_now
+from session.clock import steady_now
 from streams.errors import StreamError, StreamRejectedError, StreamUnavailableError
 from streams.log_throttle import LogThrottle
 from streams.topic_admin import check_reachable, client_settings, reason_of
@@ -87,11 +87,11 @@ class TopicWriter:
 
         Raises StreamUnavailableError where some are not within `seconds`; they may still arrive.
         """
-        deadline = wall_now() + int(seconds * MICROSECONDS)
+        deadline = steady_now() + int(seconds * MICROSECONDS)
         # in slices: a thread cannot be cancelled, and the process must be able to end within 2 s
         try:
             while waiting := await asyncio.to_thread(self._producer.flush, FLUSH_SLICE_SECONDS):
-                if wall_now() >= deadline:
+                if steady_now() >= deadline:
                     break
         except KafkaException as error:
             raise _stream_error(error.args[0], f"Kafka at {self._address} rejected this writer") from None

@@ -1,6 +1,7 @@
 """Stream apps on the streams of the running session, until somebody ends one of the two."""
 
 import asyncio
+import logging
 import shutil
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, suppress
@@ -33,13 +34,16 @@ from launch.supervisor.clean_stop import SIGNALS
 from launch.supervisor.spark_command import quiet_session
 from market.time_units import MICROSECONDS
 from pricefeeds.input_recorder import InputRecorder
+from session.backoff import retry_on
 from session.clock import SystemClock
 from session.session import Session
 from store.errors import StoreError
-from streams.errors import StreamError
+from streams.errors import StreamError, StreamUnavailableError
 from streams.records import Position
 from streams.topic_reader import TopicReader
 from streams.topics import APPS
+
+log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.2
 """How often it looks whether apps and session still run."""
@@ -148,7 +152,7 @@ class _Input:
         if self.merger is not None:
             yield keep_merging(self.merger)
         if self.recorder is not None:
-            yield self.recorder.follow()
+            yield _through_outages(self.recorder.follow)
         if self.keeper is not None:
             yield self.keeper.follow()
         for copier in self.copiers:
@@ -240,7 +244,10 @@ def _folder(session: Session) -> Path:
 async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
     asked_to_end = asyncio.Event()
     async with TopicReader(run.session.kafka, (APPS,), "latest") as reader, _signals_to(asked_to_end.set):
-        parts = (_read(reader, run.labels, rows), *(part for one in run.inputs for part in one.parts()))
+        parts = (
+            _through_outages(lambda: _read(reader, run.labels, rows)),
+            *(part for one in run.inputs for part in one.parts()),
+        )
         work = [asyncio.ensure_future(part) for part in parts]
         for host in run.hosts:
             host.start()
@@ -271,6 +278,11 @@ async def _until_over(run: _Run, is_over: Callable[[], bool]) -> None:
     until = None if run.seconds is None else clock.now() + int(run.seconds * MICROSECONDS)
     while not is_over() and run.is_session_running and (until is None or clock.now() < until):
         await clock.sleep(LOOK_SECONDS)
+
+
+async def _through_outages(work: Callable[[], Coroutine[object, object, None]]) -> None:
+    """The app goes on after an outage of Kafka, so what is beside it does, too."""
+    await retry_on(work, (StreamUnavailableError,), lambda error: log.warning("waits", extra={"reason": str(error)}))
 
 
 async def _read(reader: TopicReader, labels: Collection[str], rows: AppRows) -> None:

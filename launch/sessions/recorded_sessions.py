@@ -34,8 +34,8 @@ def recorded_regions(home: Path, session_id: str) -> Iterator[Path]:
 
 def region_of(folder: Path) -> str | None:
     """Of the folder of a recorded session; None where that had no regions."""
-    *_, regions, region, _, _ = ("", "", *folder.resolve().parts)
-    return region if regions == REGIONS else None
+    *_, regions, region, recordings, _ = ("", "", *folder.resolve().parts)
+    return region if (regions, recordings) == (REGIONS, recordings_folder(folder).name) else None
 
 
 def recorded_logs(home: Path) -> Iterator[tuple[str, Path]]:

@@ -13,7 +13,7 @@ from launch.sessions.summary_lines import summary_lines
 from launch.setup.data_dir import write_atomically
 from market.time_units import MICROSECONDS
 from session.backoff import backoff
-from session.clock import SystemClock, wall_now
+from session.clock import SystemClock, steady_now
 from session.session import Session
 from store.errors import StoreError
 from store.mongo.mongo_store import MongoTradeStore
@@ -63,12 +63,12 @@ async def finish_trading(
 
 async def retry_while_store_is_down(work: Callable[[], Awaitable[Result]]) -> Result:
     """Retry `work` for up to a minute while MongoDB is unavailable. Raises LaunchError if it stays unavailable."""
-    deadline, delays = wall_now() + int(STORE_SECONDS * MICROSECONDS), backoff()
+    deadline, delays = steady_now() + int(STORE_SECONDS * MICROSECONDS), backoff()
     while True:
         try:
             return await work()
         except StoreError as error:
-            if wall_now() > deadline:
+            if steady_now() > deadline:
                 raise LaunchError(f"the session could not be closed: {error}") from error
         await SystemClock().sleep(next(delays))
 
@@ -110,9 +110,9 @@ def report(activity: Activity, json_file: Path | None, echo: Callable[[str], Non
 
 async def until(done: Callable[[], Awaitable[bool]], seconds: float) -> bool:
     """Poll until `done` is true or the time is up; returns whether it is true."""
-    deadline = wall_now() + int(seconds * MICROSECONDS)
+    deadline = steady_now() + int(seconds * MICROSECONDS)
     while not await done():
-        if wall_now() > deadline:
+        if steady_now() > deadline:
             return False
         await SystemClock().sleep(POLL_SECONDS)
     return True
