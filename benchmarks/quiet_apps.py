@@ -48,9 +48,9 @@ TEXTS = (
 )
 """Quiet apps as people have them: filters that hardly ever pass, absence, means of an hour, what goes wrong. Each with
 a number of its own, so that no two apps are one."""
-READY = "Ctrl-C ends them all"
+READY, READY_ALONE = "Ctrl-C ends them all", "Ctrl-C ends it"
 MEGABYTE = 1024**2
-ROLE = "apps"
+ROLE, HOME_VARIABLE = "apps", "ARBITRAGE_HOME"
 
 
 @contextmanager
@@ -66,7 +66,8 @@ def made_up_session(rate: int) -> Iterator[None]:
             write_atomically(opening, json.dumps({"offsets": {"0": 0}, "settings": None}).encode())
             write_atomically(home / "run.json", session.to_json())
             write_logins(home, ROLE, login_of(address), None)
-            os.environ["ARBITRAGE_HOME"] = str(home)
+            before = os.environ.get(HOME_VARIABLE)
+            os.environ[HOME_VARIABLE] = str(home)
             quotes = multiprocessing.get_context("spawn").Process(target=write_quotes, args=(home, rate), daemon=True)
             quotes.start()
             try:
@@ -74,6 +75,8 @@ def made_up_session(rate: int) -> Iterator[None]:
             finally:
                 quotes.terminate()
                 quotes.join()
+                os.environ.pop(HOME_VARIABLE)
+                os.environ |= {} if before is None else {HOME_VARIABLE: before}
 
 
 def write_quotes(home: Path, rate: int) -> None:
