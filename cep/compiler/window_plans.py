@@ -12,6 +12,7 @@ from cep.parts.app_context import PartContext
 from cep.parts.batch_windows import (
     ChunkBatchWindow,
     CronWindow,
+    EmptyBatchWindow,
     LengthBatchWindow,
     StreamedLengthBatchWindow,
     TimeBatchWindow,
@@ -65,7 +66,7 @@ def _length_batch(given: WindowArguments) -> MakeWindow:
     given.counted(1, 2)
     length, kind = given.length(0), StreamedLengthBatchWindow if given.flag(1) else LengthBatchWindow
     if length == 0:
-        return LengthPlan(0)
+        return EmptyBatchWindow
     return lambda context, emit: kind(context, emit, length)
 
 

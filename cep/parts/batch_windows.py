@@ -64,6 +64,21 @@ class LengthBatchWindow:
         return self._batches.rows()
 
 
+class EmptyBatchWindow:
+    """Batches of no event: each event expires as it comes, by itself."""
+
+    def __init__(self, context: PartContext, emit: Receiver) -> None:
+        self._context, self._emit = context, emit
+
+    def receive(self, chunk: Chunk) -> None:
+        now = self._context.now
+        for _, at, row in chunk:
+            self._emit([(CURRENT, at, row), (EXPIRED, now, row), (RESET, now, row)])
+
+    def rows(self) -> Iterable[Event]:
+        return ()
+
+
 class StreamedLengthBatchWindow:
     """Batches of `length` events, each passed on as it comes; the batch expires with the first of the next."""
 

@@ -44,7 +44,7 @@ class LengthWindow(Stateful):
     def _left_for(self, row: Row, at: int) -> Chunk:
         kept, now = self._kept, self._context.now
         if self._length == 0:
-            return [(CURRENT, at, row), (EXPIRED, now, row), (RESET, now, row)]
+            return [(CURRENT, at, row), (EXPIRED, at, row), (RESET, at, row)]
         out: Chunk = []
         if len(kept) == self._length:
             out.append((EXPIRED, now, kept.popleft()[2]))

@@ -74,6 +74,29 @@ def test_a_batch_of_no_events_passes_each_and_keeps_none() -> None:
     assert rows == [(0, (0,)), (10, (0,))]
 
 
+@pytest.mark.parametrize(
+    ("window", "expected"),
+    [
+        ("length(0)", [(30, (None,))]),
+        # each row is a batch of its own, as Siddhi has it
+        ("lengthBatch(0)", [(30, (None,))] * 3),
+    ],
+)
+def test_of_rows_given_at_once_a_batch_of_none_ends_with_each(
+    window: str, expected: list[tuple[int, tuple[None]]]
+) -> None:
+    text = f"""from Trades select amount output every 3 events insert into Three;
+    from Three#window.{window} select sum(amount) as total insert expired events into Out;"""
+    assert out_of(TRADES + text, trades((10, 1), (20, 2), (30, 3))) == expected
+
+
+@pytest.mark.parametrize(("window", "leave_at"), [("length(0)", [10, 20, 30]), ("lengthBatch(0)", [30, 30, 30])])
+def test_when_a_row_leaves_a_window_that_keeps_none(window: str, leave_at: list[int]) -> None:
+    text = f"""from Trades select amount output every 3 events insert into Three;
+    from Three#window.{window} select amount insert expired events into Out;"""
+    assert [at for at, _ in out_of(TRADES + text, trades((10, 1), (20, 2), (30, 3)))] == leave_at
+
+
 def test_a_number_past_the_range_of_its_type_is_the_end_of_that() -> None:
     text = """from Trades select convert(price * 1.0e10, 'int') as i, convert(price * -1.0e10, 'int') as j,
     convert(price * 1.0e20, 'long') as k, convert(price * -1.0e20, 'long') as l insert into Out;"""
