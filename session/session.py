@@ -57,6 +57,8 @@ class Session:
     """Exchanges that are reached otherwise than by ccxt's exchange of their name, with our own reader and orders."""
     web_host: str = "127.0.0.1"
     web_port: int = 8000
+    page_host: str | None = None
+    """Where this machine reaches the page, if not at `web_host`."""
     seed: int = 1
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
     """Of the simulated exchanges, where there are any."""
@@ -87,6 +89,11 @@ class Session:
     def __post_init__(self) -> None:
         if self.region not in (self.regions or (None,)):
             raise ValueError(f"region is {self.region!r}, and the session's regions are {self.regions}.")
+
+    @property
+    def page_url(self) -> str:
+        """As users reach it."""
+        return f"http://{self.page_host or self.web_host}:{self.web_port}"
 
     def clock(self) -> Clock:
         if self.replay is None:

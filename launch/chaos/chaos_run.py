@@ -22,7 +22,7 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.regions.region_sessions import REGIONS
 from launch.sessions.paper import Echo, PaperOptions, check_paper, paper_session, paper_settings
-from launch.sessions.shutdown import retry_while_store_is_down, until
+from launch.sessions.shutdown import retry_while_down, until
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.login_files import supervisors_session
 from launch.setup.nested_home import make_nested_home
@@ -126,7 +126,7 @@ async def run_chaos(home: Path, options: ChaosOptions, echo: Echo) -> int:
     await supervisor.start()
     try:
         await unless_stopped(until_started(supervisor), stopped)
-        echo(f"all ready, fault injection begins: http://{session.web_host}:{session.web_port}")
+        echo(f"all ready, fault injection begins: {session.page_url}")
         await unless_stopped(injector.run(schedule), stopped)
         audited = audited_at_rest(session, (supervisor,), injector, partial(_audit, session, injector))
         audit = await unless_stopped(audited, stopped)
@@ -201,7 +201,7 @@ async def audited_at_rest(
         async with await open_store(session) as store:
             await store.stop_reservations()
 
-    await retry_while_store_is_down(stop_reservations)
+    await retry_while_down(stop_reservations)
     # only the last one is kept: each has all documents of the session
     last = deque[AuditReport](maxlen=1)
 
@@ -232,7 +232,7 @@ async def audit_session(session: Session, stops: Sequence[Stopped]) -> AuditRepo
 
     Raises LaunchError if MongoDB stays unavailable.
     """
-    snapshot = await retry_while_store_is_down(lambda: read_snapshot(session))
+    snapshot = await retry_while_down(lambda: read_snapshot(session))
     folder = session.home / ACCOUNTS
     accounts = [account_of(name, read_journal(folder / f"{name}.jsonl")) for name in session.exchanges]
     evidence = evidence_of(accounts, snapshot, session.markets, stops)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import aiohttp
 
-from launch.sessions.shutdown import retry_while_store_is_down
+from launch.sessions.shutdown import retry_while_down
 from market.decide.settings import Settings
 from session.session import Session
 from store.errors import VersionConflictError
@@ -34,7 +34,7 @@ class SettingsTuner:
         if await self._changed_by_rest(changes):
             self.by_rest += 1
             return
-        await retry_while_store_is_down(lambda: self._change_in_store(changes))
+        await retry_while_down(lambda: self._change_in_store(changes))
 
     async def _changed_by_rest(self, changes: Mapping[str, object]) -> bool:
         """Whether REST accepted the changes."""

@@ -35,7 +35,11 @@ def _add_regions(parser: argparse.ArgumentParser) -> None:
         metavar="NAME,NAME,…",
         help="a Kafka, a MongoDB, detection, a page and the exchanges there in each region, for example us,eu,jp",
     )
-    parser.add_argument("--wan", action="store_true", help="with --regions: links as slow as the real ones; needs root")
+    parser.add_argument(
+        "--wan",
+        action="store_true",
+        help="with --regions: links as slow as the real ones; needs root or user namespaces",
+    )
 
 
 def region_names(text: str) -> tuple[str, ...]:

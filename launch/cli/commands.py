@@ -112,6 +112,7 @@ def _commands() -> tuple[Command, ...]:
 
 
 def _paper(arguments: argparse.Namespace) -> int:
+    from launch.regions.user_network import run_in_own_network
     from launch.sessions.paper import PaperOptions, check_paper, run_paper
     from launch.sessions.public_paper import check_public, run_public
     from launch.sessions.regional_paper import run_regional
@@ -132,7 +133,10 @@ def _paper(arguments: argparse.Namespace) -> int:
     if options.has_delays and not options.regions:
         raise CannotStartError(WAN_ALONE)
     if options.regions:
-        run_session = run_regional
+        first = config.port if options.port is None else options.port
+        ports = range(first, first + len(options.regions))
+        listeners = run_in_own_network(ports) if options.has_delays else ()
+        run_session = partial(run_regional, listeners=listeners)
     check_public(home, config) if config.is_public else check_paper(config)
     with locked(home):
         return asyncio.run(run_session(home, options, config, echo))
@@ -151,7 +155,10 @@ def _live(arguments: argparse.Namespace) -> int:
 
 def _app(arguments: argparse.Namespace) -> int:
     from launch.cli.app_command import run_app
+    from launch.regions.user_network import enter_network_of
 
+    if arguments.work == "run" and arguments.replay is None:
+        enter_network_of(home_folder())
     return run_app(arguments, echo)
 
 
@@ -261,6 +268,10 @@ def _chaos(arguments: argparse.Namespace) -> int:
     home = chaos_home(home_folder())
     if arguments.wan and not arguments.regions:
         raise CannotStartError(WAN_ALONE)
+    if arguments.wan:
+        from launch.regions.user_network import run_in_own_network
+
+        run_in_own_network()
     with locked(home):
         if arguments.regions:
             from launch.chaos.regional_chaos import run_regional_chaos
@@ -273,7 +284,9 @@ def _chaos(arguments: argparse.Namespace) -> int:
 
 def _doctor(_: argparse.Namespace) -> int:
     from launch.cli.doctor import doctor
+    from launch.regions.user_network import enter_network_of
 
+    enter_network_of(home_folder())
     return doctor(home_folder(), echo)
 
 

@@ -24,6 +24,7 @@ from launch.config.expected_load import PARTITION_QUOTES, ExpectedLoad, expected
 from launch.errors import CannotStartError
 from launch.regions.region_clocks import Clocks, clock_lines, clocks_off, in_milliseconds
 from launch.regions.region_networks import regions_fault
+from launch.regions.user_network import user_network_fault
 from launch.sessions.paper import check_paper, named_markets
 from launch.setup.data_dir import CERTIFICATES, RUN_FILE, is_private, read_session
 from launch.setup.environment import PINS
@@ -86,7 +87,7 @@ def examined(home: Path) -> Iterator[CheckResult]:
     yield mongod_finding()
     yield chromium_finding(shutil.which)
     yield priorities_finding(has_autogroups(), can_write_autogroup())
-    yield regions_finding(regions_fault())
+    yield regions_finding(regions_fault(), user_network_fault)
     yield rights_finding(home)
     yield from own_certificate_findings(home, wall_now())
     yield room_finding("memory", psutil.virtual_memory().available, NEEDED_MEMORY)
@@ -199,11 +200,14 @@ def priorities_finding(are_sessions_grouped: bool, is_writable: bool) -> CheckRe
     )
 
 
-def regions_finding(fault: str | None) -> CheckResult:
-    """Whether links between regions can have real delays here."""
+def regions_finding(fault: str | None, fault_without_root: Callable[[], str | None]) -> CheckResult:
+    """Whether links between regions can have real delays here, and how."""
+    possible = "links with real delays, losses and cuts are possible: --regions with --wan"
     if fault is None:
-        possible = "links with real delays, losses and cuts are possible: --regions with --wan"
         return CheckResult("ok", "regions", possible)
+    fault = fault_without_root()
+    if fault is None:
+        return CheckResult("ok", "regions", f"{possible}, in a user namespace")
     return CheckResult("ok", "regions", f"--regions without --wan alone, since links have no real delays here: {fault}")
 
 
@@ -357,7 +361,7 @@ def running_findings(session: Session) -> Iterator[CheckResult]:
     yield CheckResult("ok", "session", f"{session.session_id} running ({session.mode})")
     yield kafka_finding(session.kafka)
     yield port_finding("MongoDB", session.mongodb)
-    yield port_finding("dashboard", f"http://{session.web_host}:{session.web_port}")
+    yield port_finding("dashboard", session.page_url)
     if session.exchanges_url is not None:
         yield port_finding("simulated exchanges", session.exchanges_url)
 

@@ -97,8 +97,11 @@ def markets_in(
     return left
 
 
-def region_sessions(base: Session, regions: Sequence[str], layout: RegionLayout | None) -> tuple[RegionSession, ...]:
-    """One for each region, in their order; `layout`: of links with delays, None: all are on loopback.
+def region_sessions(
+    base: Session, regions: Sequence[str], layout: RegionLayout | None, page_host: str | None = None
+) -> tuple[RegionSession, ...]:
+    """One for each region, in their order; `layout`: of links with delays, None: all are on loopback. `page_host`:
+    where pages are reached from outside of the networks of `layout`, if not at their own addresses.
 
     Web ports follow one another from the one of `base`.
     """
@@ -118,6 +121,7 @@ def region_sessions(base: Session, regions: Sequence[str], layout: RegionLayout 
                 exchanges_url=_exchanges_url(base, layout),
                 web_host=base.web_host if layout is None else host,
                 web_port=base.web_port + number,
+                page_host=page_host,
                 carrier_home=None if layout is None else base.home,
                 notices=base.notices if number == 0 else (),
             ),
@@ -140,7 +144,7 @@ def region_lines(sessions: Sequence[RegionSession]) -> Iterator[str]:
             yield f"{one.name}: votes"
         else:
             names = ", ".join(one.session.exchanges_here)
-            yield f"{one.name}: http://{one.session.web_host}:{one.session.web_port}   ({names})"
+            yield f"{one.name}: {one.session.page_url}   ({names})"
 
 
 def _exchanges_url(base: Session, layout: RegionLayout | None) -> str | None:

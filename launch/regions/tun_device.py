@@ -1,6 +1,6 @@
 """TUN devices and network namespaces of this process, by the kernel's own calls: no program is needed for them.
 
-Numbers are those of linux/if_tun.h, linux/sockios.h, linux/if.h and linux/sched.h.
+Numbers are those of linux/if_tun.h, linux/sockios.h, linux/if.h, linux/rtnetlink.h and linux/sched.h.
 """
 
 import ctypes
@@ -22,7 +22,10 @@ _CLONE_NEWNET = 0x40000000
 _TUNSETIFF, _TUNSETPERSIST, _TUNSETQUEUE = 0x400454CA, 0x400454CB, 0x400454D9
 _IFF_TUN, _IFF_NO_PI, _IFF_MULTI_QUEUE, _IFF_DETACH_QUEUE = 0x0001, 0x1000, 0x0100, 0x0400
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _SIOCSIFADDR, _SIOCSIFNETMASK = 0x8913, 0x8914, 0x8916, 0x891C
-_SIOCSIFMTU, _SIOCSIFTXQLEN = 0x8922, 0x8943
+_SIOCSIFMTU = 0x8922
+_NETLINK_ROUTE, _RTM_NEWLINK, _NLM_F_REQUEST_ACK, _IFLA_TXQLEN = 0, 16, 0x5, 13
+_HEADER = struct.Struct("=IHHII")
+"""A nlmsghdr."""
 _IFF_UP = 0x1
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -81,10 +84,22 @@ def set_up(name: str, address: str) -> None:
             (_SIOCSIFADDR, _internet(address)),
             (_SIOCSIFNETMASK, _internet("255.255.255.0")),
             (_SIOCSIFMTU, struct.pack("i", MTU)),
-            (_SIOCSIFTXQLEN, struct.pack("i", QUEUE)),
         ):
             fcntl.ioctl(any_socket, call, struct.pack("16s24s", name.encode(), value))
+    _set_queue(name)
     switch_on(name)
+
+
+def _set_queue(name: str) -> None:
+    """By a message of rtnetlink(7): the older call for it wants root, also in a network of the user's own."""
+    attribute = struct.pack("=HHI", 8, _IFLA_TXQLEN, QUEUE)
+    link = struct.pack("=BxHiII", socket.AF_UNSPEC, 0, socket.if_nametoindex(name), 0, 0)
+    length = _HEADER.size + len(link) + len(attribute)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_ROUTE) as kernel:
+        kernel.send(_HEADER.pack(length, _RTM_NEWLINK, _NLM_F_REQUEST_ACK, 1, 0) + link + attribute)
+        (number,) = struct.unpack_from("=i", kernel.recv(4_096), _HEADER.size)
+    if number != 0:
+        raise OSError(-number, os.strerror(-number), name)
 
 
 def switch_on(name: str) -> None:

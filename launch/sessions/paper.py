@@ -18,7 +18,7 @@ from launch.sessions.entry_markets import entry_markets, has_own_names
 from launch.sessions.recorded_tape import simulated_market
 from launch.sessions.session_counters import SessionCounters
 from launch.sessions.session_recording import end_logs, finish_recording
-from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_store_is_down
+from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_down
 from launch.sessions.summary import Activity
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import database_name, set_aside_other_layout
@@ -116,10 +116,7 @@ async def trade(
     await supervisor.start()
     try:
         await unless_stopped(_all_ready(session, supervisor, meter, echo), stopped)
-        echo(
-            f"{TRADING[session.mode]}: http://{session.web_host}:{session.web_port}   "
-            f"(API key: {key_file}; Ctrl-C stops everything)"
-        )
+        echo(f"{TRADING[session.mode]}: {session.page_url}   (API key: {key_file}; Ctrl-C stops everything)")
         for one in recorded:
             echo(f"recording feeds and log in {recordings_folder(one.home) / session.session_id}")
         await with_backtests(session, stopped_or_after(stopped, options.seconds))
@@ -144,7 +141,7 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
     async def report_address() -> None:
         """The page is ready long before Spark is, so its address is printed at once."""
         await supervisor.ready_of(("ui",))
-        echo(f"open http://{session.web_host}:{session.web_port}; trading begins once all is ready, Spark last")
+        echo(f"open {session.page_url}; trading begins once all is ready, Spark last")
 
     async def publish_known_tick_sets() -> None:
         # until MongoDB is ready, its own process sets the database up
@@ -169,7 +166,7 @@ async def _closed(
             await finish_trading(store, session, supervisor.idle_exchanges(), echo)
             return await activity_of(store, session, meter, supervisor.restarts, started)
 
-    return await retry_while_store_is_down(close)
+    return await retry_while_down(close)
 
 
 def paper_session(home: Path, options: PaperOptions, config: Configuration) -> Session:

@@ -26,6 +26,7 @@ from launch.regions.region_sessions import (
     region_sessions,
 )
 from launch.regions.region_supervisors import RegionSupervisors
+from launch.regions.user_network import Listeners, forwarded
 from launch.sessions.chosen_markets import check_compared
 from launch.sessions.paper import Echo, PaperOptions, check_simulated, paper_session, paper_settings, trade
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
@@ -38,6 +39,7 @@ from launch.supervisor.supervisor import Supervisor
 from session.clock import wall_now
 from session.clock_shift import CLOCK_FILE, keep_shift
 from session.session import Session
+from streams.broker.embedded_broker import LOOPBACK
 
 LAST_PORT = 65_535
 
@@ -55,22 +57,29 @@ class RegionalSession:
         return self.sessions[0].session
 
 
-async def run_regional(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> int:
-    """Trade on simulated exchanges in several regions. Raises CannotStartError where that cannot be."""
+async def run_regional(
+    home: Path, options: PaperOptions, config: Configuration, echo: Echo, listeners: Listeners = ()
+) -> int:
+    """Trade on simulated exchanges in several regions. `listeners`: of the pages, where regions are in networks
+    of this command's own. Raises CannotStartError where that cannot be."""
     check_simulated(config)
     started = wall_now()
     if options.json is not None:
         check_writable(options.json)
-    with regional_session(home, options, config, echo) as made:
+    with regional_session(home, options, config, echo, LOOPBACK if listeners else None) as made:
         for line in region_lines(made.sessions):
             echo(line)
         logged = [one.session for one in made.sessions if not one.only_votes]
-        return await trade(made.first, made.supervisors, started, options, echo, logged)
+        async with forwarded(listeners, [(one.session.web_host, one.session.web_port) for one in made.sessions]):
+            return await trade(made.first, made.supervisors, started, options, echo, logged)
 
 
 @contextmanager
-def regional_session(home: Path, options: PaperOptions, config: Configuration, echo: Echo) -> Iterator[RegionalSession]:
-    """Everything that a session of regions needs but its processes; gone at the end. Raises CannotStartError."""
+def regional_session(
+    home: Path, options: PaperOptions, config: Configuration, echo: Echo, page_host: str | None = None
+) -> Iterator[RegionalSession]:
+    """Everything that a session of regions needs but its processes; gone at the end. `page_host`: where pages are
+    reached, if not in their regions. Raises CannotStartError."""
     check_regions(options.regions, config)
     # only the mirrors need them, which come last
     mirror_classpath(home)
@@ -82,7 +91,7 @@ def regional_session(home: Path, options: PaperOptions, config: Configuration, e
         layout = None
         if options.has_delays:
             layout = stack.enter_context(region_networks(home, options.regions, base.seed))
-        sessions = region_sessions(base, options.regions, layout)
+        sessions = region_sessions(base, options.regions, layout, page_host)
         for one in sessions:
             _prepare(home, one.session, echo, is_claimed=layout is None)
         store = own_logins(sessions[0].session.home)

@@ -16,7 +16,7 @@ from datasets.errors import ImportRejectedError
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.session_counters import SessionCounters
-from launch.sessions.shutdown import activity_of, finish_trading, retry_while_store_is_down, until
+from launch.sessions.shutdown import activity_of, finish_trading, retry_while_down, until
 from launch.sessions.summary import Activity, balance_differences
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import database_name
@@ -160,7 +160,7 @@ async def _replay(session: Session, supervisor: Supervisor, recording: Recording
                 await finish_trading(store, session, supervisor.states.idle_exchanges())
                 return await activity_of(store, session, meter, supervisor.restarts, started)
 
-        activity = await retry_while_store_is_down(close)
+        activity = await retry_while_down(close)
     finally:
         await meter.stop()
     outcome = ReplayOutcome(

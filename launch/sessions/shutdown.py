@@ -24,7 +24,7 @@ FINISH_SECONDS = 15.0
 SILENT_SECONDS = 5.0
 BALANCE_SECONDS = 60.0
 """Limits that are used up are free again within a minute, the longest window of an exchange that ccxt alone knows."""
-STORE_SECONDS = 60.0
+OUTAGE_SECONDS = 60.0
 POLL_SECONDS = 0.1
 
 Result = TypeVar("Result")
@@ -61,13 +61,13 @@ async def finish_trading(
         await until(balances_taken, BALANCE_SECONDS)
 
 
-async def retry_while_store_is_down(work: Callable[[], Awaitable[Result]]) -> Result:
-    """Retry `work` for up to a minute while MongoDB is unavailable. Raises LaunchError if it stays unavailable."""
-    deadline, delays = steady_now() + int(STORE_SECONDS * MICROSECONDS), backoff()
+async def retry_while_down(work: Callable[[], Awaitable[Result]], outage: type[Exception] = StoreError) -> Result:
+    """Retry `work` for up to a minute while MongoDB is unavailable, or Kafka. Raises LaunchError if it stays so."""
+    deadline, delays = steady_now() + int(OUTAGE_SECONDS * MICROSECONDS), backoff()
     while True:
         try:
             return await work()
-        except StoreError as error:
+        except outage as error:
             if steady_now() > deadline:
                 raise LaunchError(f"the session could not be closed: {error}") from error
         await SystemClock().sleep(next(delays))

@@ -106,8 +106,8 @@ def test_without_a_lock_there_is_nothing_to_compare(tmp_path: Path) -> None:
         (judged("Java", "there is none.", ""), "missing"),
         (chromium_finding(lambda name: f"/usr/bin/{name}"), "ok"),
         (chromium_finding(lambda _: None), "ok"),
-        (regions_finding(None), "ok"),
-        (regions_finding("nsenter is missing; install util-linux."), "ok"),
+        (regions_finding(None, lambda: None), "ok"),
+        (regions_finding("network namespaces need root", lambda: None), "ok"),
     ],
 )
 def test_single_findings(finding: CheckResult, state: State) -> None:
@@ -115,7 +115,7 @@ def test_single_findings(finding: CheckResult, state: State) -> None:
 
 
 def test_where_regions_are_not_possible_it_says_what_to_do_and_who_needs_them() -> None:
-    assert regions_finding("nsenter is missing; install util-linux.").text == (
+    assert regions_finding("root", lambda: "nsenter is missing; install util-linux.").text == (
         "--regions without --wan alone, since links have no real delays here: nsenter is missing; install util-linux."
     )
 

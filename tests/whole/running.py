@@ -114,14 +114,18 @@ def new_home(folder: Path) -> Path:
 
 @contextmanager
 def running_paper(
-    home: Path, *words: str, environment: Mapping[str, str] | None = None, market: str | None = "storm"
+    home: Path,
+    *words: str,
+    environment: Mapping[str, str] | None = None,
+    market: str | None = "storm",
+    before: tuple[str, ...] = (),
 ) -> Iterator[Running]:
-    """`arbitrage paper`, in a storm, which trades most; `market` None where none is simulated. Killed with all it
-    started where the test leaves it running."""
+    """`arbitrage paper`, in a storm, which trades most; `market` None where none is simulated; `before`: words before
+    the command. Killed with all it started where the test leaves it running."""
     variables = os.environ | {"ARBITRAGE_HOME": str(home)} | dict(environment or {})
     (port,) = free_ports(1)
     chosen = () if market is None else ("--market", market)
-    command = (*COMMAND, "paper", "--port", str(port), *chosen, *words)
+    command = (*before, *COMMAND, "paper", "--port", str(port), *chosen, *words)
     with (home / "said.txt").open("w") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said, text=True, cwd=ROOT, env=variables)
     try:
@@ -156,10 +160,12 @@ def running_command(home: Path, *words: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate(timeout=30)
 
 
-def run_command(home: Path, *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
-    """One command to its end."""
+def run_command(
+    home: Path, *words: str, seconds: float = 60, before: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    """One command to its end; `before`: words before it."""
     return subprocess.run(
-        (*COMMAND, *words),
+        (*before, *COMMAND, *words),
         capture_output=True,
         text=True,
         cwd=ROOT,

@@ -1,0 +1,70 @@
+"""Networks of regions without root's rights: a command that runs again in a user namespace."""
+
+import json
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from launch.regions.user_network import enter_network_of, user_network_fault
+from streams.broker.embedded_broker import free_ports
+from tests.no_rights import WITHOUT_RIGHTS
+
+FAULT = user_network_fault()
+pytestmark = pytest.mark.skipif(FAULT is not None, reason=f"no user namespaces here: {FAULT}")
+
+COMMAND = """
+import asyncio, json, os, sys
+from pathlib import Path
+from launch.regions.region_networks import region_networks
+from launch.regions.user_network import forwarded, run_in_own_network
+
+home, page, inside = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+listeners = run_in_own_network((page,))
+
+async def answer(reader, writer):
+    writer.write(await reader.readline() + b"from inside")
+    writer.close()
+
+async def serve():
+    async with await asyncio.start_server(answer, "127.0.0.1", inside), forwarded(listeners, [("127.0.0.1", inside)]):
+        names = [place.name for place in layout.places]
+        print(json.dumps(names), os.environ.get("ARBITRAGE_PAGE_DESCRIPTORS"), flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
+
+with region_networks(home, ("us", "eu"), 1) as layout:
+    asyncio.run(serve())
+"""
+"""A page of a region, as the command serves it: what listens inside is reached from outside by the listener alone."""
+
+
+def test_networks_are_made_and_pages_reached_without_root(tmp_path: Path) -> None:
+    page, inside = free_ports(2)
+    words = [*WITHOUT_RIGHTS, sys.executable, "-c", COMMAND, str(tmp_path), str(page), str(inside)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as command:
+        assert command.stdin is not None
+        assert command.stdout is not None
+        assert command.stdout.readline() == f"{json.dumps(['observer', 'us', 'eu'])} None\n"
+        with socket.create_connection(("127.0.0.1", page)) as connection:
+            connection.sendall(b"hello\n")
+            assert connection.makefile("rb").read() == b"hello\nfrom inside"
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", inside))
+        command.stdin.write("\n")
+        command.stdin.close()
+        assert command.wait(timeout=60) == 0
+
+
+def test_a_taken_port_is_said_before_anything_starts(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        words = [*WITHOUT_RIGHTS, sys.executable, "-c", COMMAND, str(tmp_path), str(port), "1"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert f"port {port} on 127.0.0.1 cannot be used" in done.stderr
+
+
+def test_where_no_session_runs_commands_stay_where_they_are(tmp_path: Path) -> None:
+    enter_network_of(tmp_path)
