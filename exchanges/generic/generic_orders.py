@@ -1,7 +1,7 @@
 """Orders on any exchange that ccxt knows, by ccxt's unified methods."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
@@ -178,17 +178,19 @@ class GenericOrderApi:
 
     async def _all_since(self, method: str, market: Market, since_ms: int) -> Rows:
         """A full page may be the oldest or the newest one, so it is read on in both directions until nothing is new."""
-        found = {text_in(row, "id"): row for row in await self._rows(method, market.symbol, since_ms)}
+        asked = self._quirks.earlier_fills if method == "fetch_my_trades" else EarlierPage()
+        # an offset passes over rows of every symbol, so all of them are read and counted
+        symbol = None if asked.counts == "rows" else market.symbol
+        found = {text_in(row, "id"): row for row in await self._rows(method, symbol, since_ms)}
         for _ in range(_MAX_PAGES):
             if len(found) < _LEAST_PAGE:
-                return list(found.values())
+                return _of_symbol(found.values(), market, symbol)
             times = [int(number_in(row, "timestamp")) for row in found.values()]
-            later = await self._rows(method, market.symbol, max(times))
-            asked = self._quirks.earlier_fills if method == "fetch_my_trades" else EarlierPage()
-            earlier = await self._rows(method, market.symbol, since_ms, None, _before(list(found.values()), asked))
+            later = await self._rows(method, symbol, max(times))
+            earlier = await self._rows(method, symbol, since_ms, None, _before(list(found.values()), asked))
             new = {text_in(row, "id"): row for row in (*later, *earlier)}
             if new.keys() <= found.keys():
-                return list(found.values())
+                return _of_symbol(found.values(), market, symbol)
             found |= new
         raise AnswerNotUnderstoodError(f"{market.exchange} has more rows of {method} than {_MAX_PAGES} pages")
 
@@ -254,6 +256,11 @@ def _fits(row: Mapping[str, Any], order: LimitOrder, since: int) -> bool:
         and _stated(row, "amount") == order.amount
         and int(row.get("timestamp") or 0) * _MICROS_OF_MS >= since
     )
+
+
+def _of_symbol(rows: Iterable[Mapping[str, Any]], market: Market, asked: str | None) -> Rows:
+    """The market's own rows, where those of all symbols were asked for."""
+    return [row for row in rows if asked is not None or row.get("symbol") == market.symbol]
 
 
 def _before(rows: Rows, asked: EarlierPage) -> Mapping[str, int]:

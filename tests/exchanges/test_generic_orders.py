@@ -10,7 +10,7 @@ import pytest
 
 from exchanges.errors import OutcomeUnknownError
 from exchanges.generic.generic_orders import GenericOrderApi
-from exchanges.generic.order_quirks import OrderQuirks
+from exchanges.generic.order_quirks import EarlierPage, OrderQuirks
 from exchanges.order_port import AnswerNotUnderstoodError
 from exchanges.simulated_markets import paper_markets
 from market.instruments.orders import LimitOrder
@@ -97,6 +97,21 @@ class PlayedCcxt:
     def _fail(self) -> None:
         if self.errors:
             raise self.errors.pop(0)
+
+
+@dataclass
+class PlayedWithOffsets(PlayedCcxt):
+    """Pages have fills of all symbols, as Kraken's do: ccxt leaves out those of other symbols afterwards."""
+
+    async def fetch_my_trades(
+        self, symbol: str | None, since: int, _limit: None = None, parameters: Row | None = None
+    ) -> list[Row]:
+        offset = (parameters or {}).get("ofs", 0)
+        newest_first = sorted(
+            (row for row in self.trades if row["timestamp"] >= since), key=lambda row: row["timestamp"], reverse=True
+        )
+        page = newest_first[offset : offset + self.page]
+        return [row for row in page if symbol in (None, row["symbol"])]
 
 
 def api(client: PlayedCcxt, quirks: OrderQuirks | None = None) -> GenericOrderApi:
@@ -243,3 +258,15 @@ async def test_a_timestamp_that_was_rejected_is_not_sent_again() -> None:
 async def test_an_answer_that_ccxt_cannot_take_says_nothing_of_the_order(error: Exception) -> None:
     with pytest.raises(AnswerNotUnderstoodError):
         await api(PlayedCcxt(errors=[error])).post(ORDER, MARKET)
+
+
+@pytest.mark.parametrize("share", [2, 30])
+async def test_an_offset_passes_over_fills_of_other_symbols_too(share: int) -> None:
+    began = ORDER.intended_at // 1_000
+    symbols = ["BTC/USD" if number % share == 0 else "ETH/USD" for number in range(400)]
+    trades = [trade_row(str(number), timestamp=began + number, symbol=one) for number, one in enumerate(symbols)]
+    client = PlayedWithOffsets(trades=trades, page=50)
+    listed = await api(client, OrderQuirks(earlier_fills=EarlierPage("ofs", "rows"))).fills_since(
+        [MARKET], began * 1_000
+    )
+    assert {one.fill.fill_id for one in listed} == {row["id"] for row in trades if row["symbol"] == MARKET.symbol}
