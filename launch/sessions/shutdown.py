@@ -56,18 +56,25 @@ async def finish_trading(
 
     await until(nothing_open, FINISH_SECONDS)
     if not await until(balances_taken, SILENT_SECONDS):
-        names = ", ".join(await without_balances())
-        echo(f"waiting up to {BALANCE_SECONDS:.0f} s for the closing balances of {names}, to check the ledger")
+        # none, where the last ones came between the two looks
+        if names := ", ".join(await without_balances()):
+            echo(f"waiting up to {BALANCE_SECONDS:.0f} s for the closing balances of {names}, to check the ledger")
         await until(balances_taken, BALANCE_SECONDS)
 
 
-async def retry_while_down(work: Callable[[], Awaitable[Result]], outage: type[Exception] = StoreError) -> Result:
-    """Retry `work` for up to a minute while MongoDB is unavailable, or Kafka. Raises LaunchError if it stays so."""
-    deadline, delays = steady_now() + int(OUTAGE_SECONDS * MICROSECONDS), backoff()
+async def retry_while_down(
+    work: Callable[[], Awaitable[Result]], outage: type[Exception] = StoreError, seconds: float = OUTAGE_SECONDS
+) -> Result:
+    """Retry `work` for that long while MongoDB is unavailable, or Kafka. Raises LaunchError if it stays so.
+
+    The time begins with the first failure: before it the work may have waited for longer than that.
+    """
+    deadline, delays = None, backoff()
     while True:
         try:
             return await work()
         except outage as error:
+            deadline = deadline or steady_now() + int(seconds * MICROSECONDS)
             if steady_now() > deadline:
                 raise LaunchError(f"the session could not be closed: {error}") from error
         await SystemClock().sleep(next(delays))
