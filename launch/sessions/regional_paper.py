@@ -33,15 +33,13 @@ from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import set_aside_other_layout
 from launch.setup.jars import mirror_classpath
 from launch.setup.login_files import OwnLogins, own_logins, session_logins
-from launch.supervisor.ports import claim_web_port
+from launch.supervisor.ports import LAST_PORT, claim_web_port
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
 from session.clock import wall_now
 from session.clock_shift import CLOCK_FILE, keep_shift
 from session.session import Session
 from streams.broker.embedded_broker import LOOPBACK
-
-LAST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ import socket
 
 from launch.errors import CannotStartError
 
+LAST_PORT = 65_535
+
 
 def claim_web_port(host: str, port: int) -> None:
     """Raises CannotStartError where the dashboard's port cannot be listened on."""
@@ -22,6 +24,11 @@ def _bound(host: str, port: int) -> socket.socket:
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((host, port))
+    except OverflowError:
+        bound.close()
+        raise CannotStartError(
+            f"port {port} cannot be, since {LAST_PORT} is the last one; choose another with --port."
+        ) from None
     except OSError as error:
         bound.close()
         raise CannotStartError(
