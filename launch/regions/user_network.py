@@ -91,16 +91,20 @@ def _run_again(words: Sequence[str]) -> NoReturn:
 
 
 def _network_owner(home: Path) -> str | None:
-    """The process that made the networks, where it is in another user namespace than this one. Raises CannotStartError
-    where no session runs, OSError where it was killed."""
+    """The process that made the networks, where it is this user's and in another user namespace than this one. Raises
+    CannotStartError where no session runs, OSError where it was killed."""
     carrier_home = read_session(home).carrier_home
     if carrier_home is None:
         return None
     # /proc/PID/fd/N
-    held = next(one.namespace for one in read_layout(carrier_home).places if one.namespace is not None)
-    process = Path(held).parts[2]
+    held = Path(next(one.namespace for one in read_layout(carrier_home).places if one.namespace is not None))
+    process = held.parts[2]
+    # a session that was killed leaves its files, and another process may have its number by now
+    is_network = str(held.readlink()).startswith("net:")
+    # whoever made a user namespace may read and stop all processes in it: root must not enter another user's
+    is_own = Path("/proc", process).stat().st_uid == os.geteuid()
     spaces = {os.readlink(f"/proc/{one}/ns/user") for one in ("self", process)}
-    return process if len(spaces) > 1 else None
+    return process if is_network and is_own and len(spaces) > 1 else None
 
 
 @asynccontextmanager
@@ -114,8 +118,9 @@ async def forwarded(listeners: Listeners, places: Sequence[Address]) -> AsyncIte
 
 
 async def _relay(host: str, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    # a connection that breaks is the caller's to make again
-    with closing(writer), suppress(OSError):
+    # a connection that breaks is the caller's to make again; asyncio's own callback writes a trace of a task that was
+    # cancelled, as those of open pages are where the session ends
+    with closing(writer), suppress(OSError, asyncio.CancelledError):
         to_reader, to_writer = await asyncio.open_connection(host, port)
         with closing(to_writer):
             await asyncio.gather(_copy(reader, to_writer), _copy(to_reader, writer))
