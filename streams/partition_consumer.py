@@ -38,6 +38,7 @@ class PartitionConsumer:
         self._address, self._topics = address, topics
         self._log_throttle = LogThrottle(address)
         self._pause = Event()
+        self._fault: KafkaError | None = None
         self._consumer = Consumer(
             client_settings(address)
             | {
@@ -72,11 +73,16 @@ class PartitionConsumer:
 
     def take(self) -> list[Record]:
         """Wait briefly for a first row, then take the rows that are buffered already; may be empty."""
+        if self._fault is not None:
+            fault, self._fault = self._fault, None
+            raise self._unavailable(fault)
         first = self._consumer.poll(POLL_SECONDS)
         if first is None:
             return []
         messages = (first, *self._consumer.consume(BATCH_ROWS - 1, 0))
-        records = [self._record(message) for message in messages]
+        # rows that were fetched together with an error do not come again, so they are given before it is raised
+        self._fault = next((error for message in messages if (error := message.error()) is not None), None)
+        records = [self._record(message) for message in messages if message.error() is None]
         for record in records:
             self._next[record.position] = record.offset + 1
         return records
