@@ -268,15 +268,18 @@ def _chaos(arguments: argparse.Namespace) -> int:
     home = chaos_home(home_folder())
     if arguments.wan and not arguments.regions:
         raise CannotStartError(WAN_ALONE)
+    listeners = None
     if arguments.wan:
         from launch.regions.user_network import run_in_own_network
+        from streams.broker.embedded_broker import free_ports
 
-        run_in_own_network()
+        first = arguments.port or free_ports(1)[0]
+        listeners = run_in_own_network(range(first, first + len(arguments.regions)))
     with locked(home):
         if arguments.regions:
             from launch.chaos.regional_chaos import run_regional_chaos
 
-            run = run_regional_chaos(home, options, arguments.regions, has_delays=arguments.wan, echo=echo)
+            run = run_regional_chaos(home, options, arguments.regions, listeners, echo)
         else:
             run = run_chaos(home, options, echo)
         return asyncio.run(run)
