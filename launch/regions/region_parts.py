@@ -79,7 +79,7 @@ def mirror_part(one: RegionSession, sessions: Sequence[RegionSession]) -> Proces
 
 def in_region(part: ProcessSpec, layout: RegionLayout | None, region: str) -> ProcessSpec:
     """The part as it is started in the network of its region, from which nothing else is reached: so no proxy is, and
-    what sends notices to the world stays outside."""
+    what sends notices to the world stays outside, where root makes the networks."""
     if layout is None or part.name == NOTIFIER:
         return part
     command = (*command_prefix(layout.place(region)), *part.command)

@@ -67,6 +67,8 @@ async def run_regional(
     with regional_session(home, options, config, echo, LOOPBACK if listeners else None) as made:
         for line in region_lines(made.sessions):
             echo(line)
+        if listeners and made.first.notices:
+            echo("notices are not sent: without root nothing outside of the session's own network is reached")
         logged = [one.session for one in made.sessions if not one.only_votes]
         async with forwarded(listeners, [(one.session.web_host, one.session.web_port) for one in made.sessions]):
             return await trade(made.first, made.supervisors, started, options, echo, logged)
