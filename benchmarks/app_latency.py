@@ -59,8 +59,10 @@ def main() -> None:
             with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as command:
                 if command.stdout is None or not any(READY_ALONE in line for line in command.stdout):
                     raise SystemExit("the app did not start")
-                found = asyncio.run(latencies(arguments.seconds))
-                command.terminate()
+                try:
+                    found = asyncio.run(latencies(arguments.seconds))
+                finally:
+                    command.terminate()
         print(f"{rate:>8,}{len(found):>10,}   {percentiles_text(found, 1)}")
     print(f"load average {' '.join(f'{one:.1f}' for one in os.getloadavg())} on {os.cpu_count()} cores")
 

@@ -61,6 +61,8 @@ def user_network_fault() -> str | None:
     """Why this user can have no regions with real delays without root, and what to do; None if it works. It tries."""
     if missing := [program for program in ("unshare", "nsenter") if shutil.which(program) is None]:
         return f"{missing[0]} is missing; install util-linux."
+    if not TUN.exists():
+        return f"{TUN} is not there; `modprobe tun`, or in a container --device {TUN}."
     try:
         words = [*ENTER, sys.executable, "-c", f"open({str(TUN)!r}, 'r+b', 0)"]
         tried = subprocess.run(words, check=False, capture_output=True, timeout=TRIED_SECONDS)
@@ -68,7 +70,7 @@ def user_network_fault() -> str | None:
         return f"a user namespace was not made within {TRIED_SECONDS:.0f} s; run as root."
     if tried.returncode == 0:
         return None
-    if TUN.name in tried.stderr.decode(errors="replace"):
+    if str(TUN) in tried.stderr.decode(errors="replace"):
         return f"{TUN} may not be used by this user; run as root, or `chmod 666 {TUN}`."
     return "this user may not make user namespaces (kernel.unprivileged_userns_clone, AppArmor); run as root."
 
