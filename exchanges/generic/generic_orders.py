@@ -32,7 +32,6 @@ from session.clock import SystemClock
 
 _ENDED = ("closed", "canceled", "expired", "rejected")
 _MICROS_OF_MS = 1_000
-_MS_OF_SECOND = 1_000
 _LEAST_PAGE = 20
 """Fewer rows than this are no full page at any exchange."""
 _MAX_PAGES = 50
@@ -179,8 +178,8 @@ class GenericOrderApi:
     async def _all_since(self, method: str, market: Market, since_ms: int) -> Rows:
         """A full page may be the oldest or the newest one, so it is read on in both directions until nothing is new."""
         asked = self._quirks.earlier_fills if method == "fetch_my_trades" else EarlierPage()
-        # an offset passes over rows of every symbol, so all of them are read and counted
-        symbol = None if asked.counts == "rows" else market.symbol
+        # where an offset passes over rows of every symbol, all of them are read and counted
+        symbol = None if asked.counts == "account rows" else market.symbol
         found = {text_in(row, "id"): row for row in await self._rows(method, symbol, since_ms)}
         for _ in range(_MAX_PAGES):
             if len(found) < _LEAST_PAGE:
@@ -268,9 +267,9 @@ def _before(rows: Rows, asked: EarlierPage) -> Mapping[str, int]:
     first = min(int(number_in(row, "timestamp")) for row in rows)
     of = {
         "milliseconds": lambda: first,
-        "seconds": lambda: -(-first // _MS_OF_SECOND),
         "ids": lambda: min(int(text_in(row, "id")) for row in rows),
         "rows": lambda: len(rows),
+        "account rows": lambda: len(rows),
     }
     return {asked.parameter: of[asked.counts]()}
 

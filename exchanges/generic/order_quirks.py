@@ -15,7 +15,8 @@ class EarlierPage:
 
     parameter: str = "until"
     """ccxt's own; where ccxt does not translate it, the exchange's."""
-    counts: Literal["milliseconds", "seconds", "ids", "rows"] = "milliseconds"
+    counts: Literal["milliseconds", "ids", "rows", "account rows"] = "milliseconds"
+    """What the parameter's number is: of rows, it says how many to pass over, of the symbol or of the whole account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ ORDER_QUIRKS: Mapping[str, OrderQuirks] = {
         {"ioc_order": "True"},
         is_immediate=True,
         finds_by_client_id=True,
-        earlier_fills=EarlierPage("until_timestamp", "seconds"),
+        # its times are whole seconds, and one may have more fills than a page
+        earlier_fills=EarlierPage("offset", "rows"),
     ),
     "bitflyer": OrderQuirks(
         {"time_in_force": "IOC"},
@@ -57,7 +59,9 @@ ORDER_QUIRKS: Mapping[str, OrderQuirks] = {
     ),
     # fciq: the fee in quote currency. ccxt's fetch_order takes a client order id for a `userref`, which is another one.
     # Its times are whole seconds, within which a page may end; an offset passes over them.
-    "kraken": OrderQuirks({**_IOC, "oflags": "fciq"}, is_immediate=True, earlier_fills=EarlierPage("ofs", "rows")),
+    "kraken": OrderQuirks(
+        {**_IOC, "oflags": "fciq"}, is_immediate=True, earlier_fills=EarlierPage("ofs", "account rows")
+    ),
     "binance": OrderQuirks(is_immediate=True, finds_by_client_id=True),
 }
 

@@ -266,7 +266,7 @@ async def test_an_offset_passes_over_fills_of_other_symbols_too(share: int) -> N
     symbols = ["BTC/USD" if number % share == 0 else "ETH/USD" for number in range(400)]
     trades = [trade_row(str(number), timestamp=began + number, symbol=one) for number, one in enumerate(symbols)]
     client = PlayedWithOffsets(trades=trades, page=50)
-    listed = await api(client, OrderQuirks(earlier_fills=EarlierPage("ofs", "rows"))).fills_since(
+    listed = await api(client, OrderQuirks(earlier_fills=EarlierPage("ofs", "account rows"))).fills_since(
         [MARKET], began * 1_000
     )
     assert {one.fill.fill_id for one in listed} == {row["id"] for row in trades if row["symbol"] == MARKET.symbol}
