@@ -9,10 +9,11 @@ from launch.chaos.chaos_report import AuditReport
 from launch.chaos.chaos_run import audit_session
 from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.region_logs import read_logs
+from launch.errors import LaunchError
 from launch.sessions.shutdown import retry_while_down
 from session.session import Session
 from store.queries.member_books import member_books
-from streams.errors import StreamError
+from streams.errors import StreamError, StreamUnavailableError
 
 
 async def audit_regions(
@@ -28,7 +29,10 @@ async def audit_regions(
     stops = injector.stops_of_bots()
     report = await audit_session(session, stops)
     copies = await retry_while_down(lambda: member_books(session.mongodb, session.database))
-    logs = await retry_while_down(lambda: read_logs(brokers), StreamError)
+    try:
+        logs = await retry_while_down(lambda: read_logs(brokers), StreamUnavailableError)
+    except StreamError as error:
+        raise LaunchError(f"the logs of the regions could not be read: {error}") from error
     records = evidence_of(report.accounts, report.snapshot, session.markets, stops)
     evidence = RegionEvidence(records, copies, logs, cuts, injector.slow_exchanges())
     return replace(report, violations=(*report.violations, *region_violations(evidence)))

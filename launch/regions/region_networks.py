@@ -146,7 +146,10 @@ def _tried() -> str | None:
     try:
         os.close(open_tun(DEVICE))
     except PermissionError:
-        return "/dev/net/tun may not be used; run as root (in a container: CAP_NET_ADMIN and --device /dev/net/tun)."
+        return (
+            "/dev/net/tun may not be used; run as root, or `chmod 666 /dev/net/tun` (in a container: CAP_NET_ADMIN and "
+            "--device /dev/net/tun)."
+        )
     except OSError as error:
         return f"/dev/net/tun cannot be opened ({error.strerror}); `modprobe tun`, or --device /dev/net/tun."
     return None

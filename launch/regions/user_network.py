@@ -19,7 +19,7 @@ from typing import NoReturn
 from launch.errors import CannotStartError
 from launch.regions.region_layout import read_layout
 from launch.regions.region_networks import regions_fault
-from launch.regions.tun_device import TUN, switch_on
+from launch.regions.tun_device import switch_on
 from launch.setup.data_dir import read_session
 from launch.supervisor.ports import listening_socket
 from streams.broker.embedded_broker import LOOPBACK
@@ -27,7 +27,8 @@ from streams.broker.embedded_broker import LOOPBACK
 DESCRIPTORS = "ARBITRAGE_PAGE_DESCRIPTORS"
 """The pages' listeners, by their numbers; set where the command runs in a user namespace."""
 ENTER = ("unshare", "--user", "--map-root-user", "--net", "--")
-TRIED_SECONDS = 10.0
+FAULT_INSIDE = "from launch.regions.region_networks import regions_fault; print(regions_fault() or '')"
+TRIED_SECONDS = 30.0
 RELAYED_BYTES = 65_536
 
 Address = tuple[str, int]
@@ -61,18 +62,19 @@ def user_network_fault() -> str | None:
     """Why this user can have no regions with real delays without root, and what to do; None if it works. It tries."""
     if missing := [program for program in ("unshare", "nsenter") if shutil.which(program) is None]:
         return f"{missing[0]} is missing; install util-linux."
-    if not TUN.exists():
-        return f"{TUN} is not there; `modprobe tun`, or in a container --device {TUN}."
     try:
-        words = [*ENTER, sys.executable, "-c", f"open({str(TUN)!r}, 'r+b', 0)"]
-        tried = subprocess.run(words, check=False, capture_output=True, timeout=TRIED_SECONDS)
+        tried = subprocess.run(
+            [*ENTER, sys.executable, "-c", FAULT_INSIDE],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=TRIED_SECONDS,
+        )
     except subprocess.TimeoutExpired:
         return f"a user namespace was not made within {TRIED_SECONDS:.0f} s; run as root."
-    if tried.returncode == 0:
-        return None
-    if str(TUN) in tried.stderr.decode(errors="replace"):
-        return f"{TUN} may not be used by this user; run as root, or `chmod 666 {TUN}`."
-    return "this user may not make user namespaces (kernel.unprivileged_userns_clone, AppArmor); run as root."
+    if tried.returncode != 0:
+        return "this user may not make user namespaces (kernel.unprivileged_userns_clone, AppArmor); run as root."
+    return tried.stdout.strip() or None
 
 
 def enter_network_of(home: Path) -> None:

@@ -35,7 +35,7 @@ from launch.supervisor.spark_command import quiet_session
 from market.time_units import MICROSECONDS
 from pricefeeds.input_recorder import InputRecorder
 from session.backoff import retry_on
-from session.clock import SystemClock
+from session.clock import SystemClock, steady_now
 from session.session import Session
 from store.errors import StoreError
 from streams.errors import StreamError, StreamUnavailableError
@@ -152,7 +152,7 @@ class _Input:
         if self.merger is not None:
             yield keep_merging(self.merger)
         if self.recorder is not None:
-            yield _through_outages(self.recorder.follow)
+            yield _through_outages("recording", self.recorder.follow)
         if self.keeper is not None:
             yield self.keeper.follow()
         for copier in self.copiers:
@@ -245,7 +245,7 @@ async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
     asked_to_end = asyncio.Event()
     async with TopicReader(run.session.kafka, (APPS,), "latest") as reader, _signals_to(asked_to_end.set):
         parts = (
-            _through_outages(lambda: _read(reader, run.labels, rows)),
+            _through_outages("reading", lambda: _read(reader, run.labels, rows)),
             *(part for one in run.inputs for part in one.parts()),
         )
         work = [asyncio.ensure_future(part) for part in parts]
@@ -274,15 +274,18 @@ async def _end(work: Collection[asyncio.Future[None]]) -> None:
 
 
 async def _until_over(run: _Run, is_over: Callable[[], bool]) -> None:
-    clock = SystemClock()
-    until = None if run.seconds is None else clock.now() + int(run.seconds * MICROSECONDS)
-    while not is_over() and run.is_session_running and (until is None or clock.now() < until):
-        await clock.sleep(LOOK_SECONDS)
+    until = None if run.seconds is None else steady_now() + int(run.seconds * MICROSECONDS)
+    while not is_over() and run.is_session_running and (until is None or steady_now() < until):
+        await SystemClock().sleep(LOOK_SECONDS)
 
 
-async def _through_outages(work: Callable[[], Coroutine[object, object, None]]) -> None:
+async def _through_outages(what: str, work: Callable[[], Coroutine[object, object, None]]) -> None:
     """The app goes on after an outage of Kafka, so what is beside it does, too."""
-    await retry_on(work, (StreamUnavailableError,), lambda error: log.warning("waits", extra={"reason": str(error)}))
+
+    def tell(error: Exception) -> None:
+        log.warning("%s waits", what, extra={"reason": str(error)})
+
+    await retry_on(work, (StreamUnavailableError,), tell)
 
 
 async def _read(reader: TopicReader, labels: Collection[str], rows: AppRows) -> None:

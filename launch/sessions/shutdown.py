@@ -76,7 +76,7 @@ async def retry_while_down(
         except outage as error:
             deadline = deadline or steady_now() + int(seconds * MICROSECONDS)
             if steady_now() > deadline:
-                raise LaunchError(f"the session could not be closed: {error}") from error
+                raise LaunchError(f"{str(error).rstrip('.')}, for {seconds:.0f} s.") from error
         await SystemClock().sleep(next(delays))
 
 

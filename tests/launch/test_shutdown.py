@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from launch.sessions.shutdown import finish_trading, retry_while_down
+from launch.sessions.shutdown import finish_trading
 from market.trade.leases import UNFENCED
 from session.session import Session
-from store.errors import StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore, open_store
 from tests.ui.session_database import session_database
 
@@ -81,17 +80,3 @@ async def test_a_bot_that_is_late_is_named_and_waited_for(session: Session, stor
         await finish_trading(store, session, echo=answer)
     assert said == ["waiting up to 60 s for the closing balances of beta, to check the ledger"]
     assert (await store.balances.of_session())[1] == {"alpha": AT_END, "beta": AT_END}
-
-
-async def test_an_outage_after_a_long_wait_is_retried() -> None:
-    """Closing balances may be waited for until after the minute that an outage is given."""
-    tries: list[int] = []
-
-    async def close() -> int:
-        tries.append(1)
-        if len(tries) == 1:
-            await asyncio.sleep(0.3)
-            raise StoreUnavailableError("elects another primary")
-        return len(tries)
-
-    assert await retry_while_down(close, seconds=0.2) == 2

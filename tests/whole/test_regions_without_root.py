@@ -19,8 +19,8 @@ from quotes[ask > bid] select exchange, symbol, context:getVar('region') as regi
 
 
 def closed(paper: Running, headers: dict[str, str]) -> int:
-    found = httpx.get(f"{paper.url}/api/arbitrages?limit=100", headers=headers, timeout=30).raise_for_status().json()
-    return sum(one["state"] == "closed" for one in found["arbitrages"])
+    answer = httpx.get(f"{paper.url}/api/arbitrages?state=closed", headers=headers, timeout=30)
+    return len(answer.raise_for_status().json()["items"])
 
 
 def test_they_trade_are_cut_and_healed_and_run_apps(tmp_path: Path) -> None:
