@@ -6,6 +6,7 @@ import signal
 import sys
 from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -51,8 +52,7 @@ async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: P
 
     def stop() -> None:
         for process in started.values():
-            if process.returncode is None:
-                process.send_signal(signal.SIGINT)
+            interrupt(process)
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -65,6 +65,14 @@ async def _run(home: Path, regions: Sequence[str], words: Sequence[str], rows: P
         # each is in a session of its own: nobody else ends it
         stop()
     return max([exit_code(await process.wait()) for process in started.values()])
+
+
+def interrupt(process: Process) -> None:
+    """As Ctrl-C does. Not by `send_signal`, which first looks whether the process has ended: of one that just has,
+    asyncio would never learn the exit code."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGINT)
 
 
 def _rows_words(region: str, rows: Path | None) -> list[str]:

@@ -1,7 +1,9 @@
 """`arbitrage app run --regions`: which regions it takes, and what each region's command is given."""
 
+import asyncio
 import subprocess
 import sys
+from asyncio.subprocess import PIPE
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from cep.functions.operator_terms import OperatorTerms
 from launch.apps.app_files import apps_in
-from launch.apps.apps_in_regions import exit_code, rows_file, run_in_regions
+from launch.apps.apps_in_regions import exit_code, interrupt, rows_file, run_in_regions
 from launch.cli.main import run
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
@@ -135,6 +137,18 @@ def test_a_region_is_not_named_as_another(
 
 def test_a_region_whose_process_was_killed_has_failed() -> None:
     assert [exit_code(returned) for returned in (0, 2, -9)] == [0, 2, 137]
+
+
+async def test_a_process_that_has_just_ended_keeps_its_exit_code() -> None:
+    """What has closed its output is about to end, or has ended a moment ago: many, so that both are among them."""
+    codes = set()
+    for _ in range(60):
+        process = await asyncio.create_subprocess_exec("true", stdout=PIPE)
+        assert process.stdout is not None
+        assert await process.stdout.read() == b""
+        interrupt(process)
+        codes.add(await process.wait())
+    assert codes <= {0, -2}
 
 
 def test_rows_of_each_region_go_into_a_file_of_their_own() -> None:
