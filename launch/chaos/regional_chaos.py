@@ -37,7 +37,7 @@ async def run_regional_chaos(
             brokers={one.name: one.session.kafka for one in made.sessions if not one.only_votes},
             command=partial(command_carrier, home) if has_delays else None,
         )
-        async with forwarded(opened, [(one.session.web_host, one.session.web_port) for one in made.sessions]):
+        async with forwarded(opened, made.pages):
             await made.supervisors.start()
             try:
                 await unless_stopped(until_started(made.supervisors), stopped)

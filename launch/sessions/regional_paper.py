@@ -26,7 +26,7 @@ from launch.regions.region_sessions import (
     region_sessions,
 )
 from launch.regions.region_supervisors import RegionSupervisors
-from launch.regions.user_network import Listeners, forwarded
+from launch.regions.user_network import Address, Listeners, forwarded
 from launch.sessions.chosen_markets import check_compared
 from launch.sessions.paper import Echo, PaperOptions, check_simulated, paper_session, paper_settings, trade
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
@@ -54,6 +54,11 @@ class RegionalSession:
         """Whose page, log and counters stand for the whole session's."""
         return self.sessions[0].session
 
+    @property
+    def pages(self) -> list[Address]:
+        """Where each region's page listens."""
+        return [(one.session.web_host, one.session.web_port) for one in self.sessions]
+
 
 async def run_regional(
     home: Path, options: PaperOptions, config: Configuration, echo: Echo, listeners: Listeners = ()
@@ -70,7 +75,7 @@ async def run_regional(
         if listeners and made.first.notices:
             echo("notices are not sent: without root nothing outside of the session's own network is reached")
         logged = [one.session for one in made.sessions if not one.only_votes]
-        async with forwarded(listeners, [(one.session.web_host, one.session.web_port) for one in made.sessions]):
+        async with forwarded(listeners, made.pages):
             return await trade(made.first, made.supervisors, started, options, echo, logged)
 
 
