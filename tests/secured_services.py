@@ -1,8 +1,8 @@
 """A Kafka and a mongod that ask for TLS, with certificates of ours, as docs/security.md sets them up."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -11,8 +11,9 @@ import pytest
 
 from launch.config.configuration import Configuration
 from launch.errors import CannotStartError
+from launch.regions.regions_apart import store_of
 from launch.setup.authority_folder import AuthorityFiles
-from launch.setup.data_dir import home_folder
+from launch.setup.data_dir import home_folder, read_session
 from launch.setup.jars import broker_classpath
 from launch.setup.prerequisites import checked_java
 from launch.setup.service_logins import configured_kafka_login, configured_mongodb
@@ -22,6 +23,7 @@ from session.logins import Address, Login
 from store.errors import StoreError
 from store.server.embedded_mongod import OPTIONS, EmbeddedMongod
 from store.server.mongo_client import connect
+from store.server.replica_set import REPLICA_SET
 from streams.broker.embedded_broker import EmbeddedBroker, free_ports, wait_ready
 from streams.broker.topic_access import jaas_of
 from tests.service_process import ServiceProcess
@@ -133,6 +135,28 @@ def secured_mongod(home: Path) -> Iterator[SecuredMongod]:
         yield SecuredMongod(files, port)
     finally:
         process.stop()
+
+
+def members_address(regions: Sequence[str]) -> str:
+    """Of a replica set on this machine, with a member for each region."""
+    places = ",".join(f"127.0.0.1:{port}" for port in free_ports(len(regions)))
+    return f"mongodb://{places}/?replicaSet={REPLICA_SET}"
+
+
+@contextmanager
+def secured_members(home: Path, files: AuthorityFiles, made_in: Path) -> Iterator[None]:
+    """A started mongod for each region that `arbitrage apart make` has written into `made_in`, without plain text and
+    not yet a set, with its data below `home`."""
+    wanted = store_of(read_session(next(made_in.glob("*/run.json")).parent))
+    with ExitStack() as stack:
+        for member in wanted.members:
+            key, port = (made_in / member.region / "mongodb.key").read_text(), int(member.address.rpartition(":")[2])
+            folder = home / member.region
+            mongod = EmbeddedMongod(folder, port, tls_options(files, "requireTLS"), key, replica_set=wanted)
+            process = ServiceProcess(prepared_mongod(mongod).command(), mongod.uri, folder / "mongod.out")
+            process.start()
+            stack.callback(process.stop)
+        yield
 
 
 def tls_options(files: AuthorityFiles, mode: str) -> tuple[str, ...]:

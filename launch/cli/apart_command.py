@@ -13,7 +13,7 @@ from launch.errors import CannotStartError
 from launch.regions.regions_apart import mirror_file, regional_kafkas, sessions_apart, store_of
 from launch.sessions.paper import PaperOptions, check_paper, paper_session, paper_settings
 from launch.setup.data_dir import RUN_FILE, make_private, write_atomically
-from launch.setup.login_files import EVERYTHING, OwnLogins, own_logins, with_logins, write_logins
+from launch.setup.login_files import EVERYTHING, FOLDER, OWN, OwnLogins, own_logins, with_logins, write_logins
 from launch.setup.login_rights import MIRROR, MIRROR_READER, ROLES, SUPERVISOR, LoginRights
 from launch.setup.service_logins import with_authority, without_login
 from market.decide.settings import Settings
@@ -44,10 +44,9 @@ Echo = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ApartOptions:
-    """Options of `make`. `home` and `kafka_ca` are paths where the parts run, not here."""
+    """Options of `make`. `kafka_ca` and `mongodb_ca` are paths where the parts run, not here."""
 
     folder: Path
-    home: Path
     exchanges_url: str
     kafka_protocol: Protocol = "SASL_SSL"
     kafka_mechanism: Mechanism = "SCRAM-SHA-512"
@@ -133,7 +132,7 @@ def apart_session(options: ApartOptions, config: Configuration) -> Session:
     """Raises CannotStartError for what a session without a supervisor does not have."""
     check_paper(config)
     _check_apart(config)
-    made = paper_session(options.home, PaperOptions(None, None, None, None), config)
+    made = paper_session(options.folder.resolve(), PaperOptions(None, None, None, None), config)
     if without_login(made.mongodb)[1] is not None:
         raise CannotStartError("mongodb: holds a password; each part has its own here, so name the address alone.")
     mongodb = with_authority(made.mongodb, options.mongodb_ca) if options.mongodb_ca else made.mongodb
@@ -186,7 +185,7 @@ async def prepare_apart(session: Session, config: Configuration, with_users: boo
     Raises CannotStartError.
     """
     settings = paper_settings(config)
-    users = own_logins(session.home, has_regions=bool(session.regions)) if with_users else None
+    users = _made_logins(session.home, has_regions=bool(session.regions)) if with_users else None
     try:
         await prepare_log(session, users)
         echo(f"Kafka at {session.kafka}: topics are there")
@@ -195,6 +194,17 @@ async def prepare_apart(session: Session, config: Configuration, with_users: boo
     except (StreamError, StoreError) as error:
         raise CannotStartError(str(error)) from error
     return 0
+
+
+def _made_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
+    """Those that `make` made. Raises CannotStartError where they are missing: of new ones no part would know."""
+    path = folder / FOLDER / OWN
+    if not path.exists():
+        raise CannotStartError(
+            f"{path} is missing, which has the passwords of all parts; copy it from where `arbitrage apart make` wrote "
+            "it, or leave out --users."
+        )
+    return own_logins(folder, has_regions=has_regions)
 
 
 async def prepare_log(session: Session, users: OwnLogins | None) -> None:
@@ -219,10 +229,13 @@ def _as_it_logs_in(session: Session, user: TopicUser) -> TopicUser:
 
 
 async def prepare_store(session: Session, settings: Settings, users: OwnLogins | None) -> None:
-    """With regions, the first makes the replica set and its users, and the others wait for it. Raises StoreError."""
+    """With regions, the first makes the replica set and its users, and the others wait for it.
+
+    Raises StoreError, CannotStartError.
+    """
     if users is not None and session.region is not None:
         if session.region == session.regions[0]:
-            await _prepare_members(session, own_logins(session.home / STORE))
+            await _prepare_members(session, _made_logins(session.home / STORE))
         users = None
     await prepare_database(session, settings)
     if users is not None:

@@ -244,9 +244,6 @@ def add_apart(command: argparse.ArgumentParser) -> None:
     make.add_argument(
         "--exchanges", required=True, metavar="URL", help="http://HOST:PORT where parts reach the simulated exchanges"
     )
-    make.add_argument(
-        "--home", type=Path, default=Path("/var/lib/arbitrage"), help="data folder of each part, where it runs"
-    )
     make.add_argument("--kafka-protocol", choices=get_args(Protocol), default="SASL_SSL")
     make.add_argument("--kafka-mechanism", choices=get_args(Mechanism), default="SCRAM-SHA-512")
     make.add_argument(

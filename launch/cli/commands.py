@@ -170,7 +170,6 @@ def _apart(arguments: argparse.Namespace) -> int:
         return asyncio.run(prepare_apart(running_session(SUPERVISOR), config, arguments.users, echo))
     options = ApartOptions(
         arguments.folder,
-        arguments.home,
         arguments.exchanges,
         arguments.kafka_protocol,
         arguments.kafka_mechanism,

@@ -1,5 +1,6 @@
 """`arbitrage paper`: the whole system on one machine, on simulated exchanges, until it is stopped."""
 
+import asyncio
 import os
 import uuid
 from collections.abc import Callable, Sequence
@@ -120,7 +121,7 @@ async def trade(
         for one in recorded:
             echo(f"recording feeds and log in {recordings_folder(one.home) / session.session_id}")
         await with_backtests(session, stopped_or_after(stopped, options.seconds))
-        activity = await _closed(session, meter, supervisor, started, echo)
+        activity = await _closed(session, meter, supervisor, started, echo, stopped)
         await end_logs(recorded, started, echo)
     finally:
         await meter.stop()
@@ -159,11 +160,11 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
 
 
 async def _closed(
-    session: Session, meter: SessionCounters, supervisor: Supervised, started: int, echo: Echo
+    session: Session, meter: SessionCounters, supervisor: Supervised, started: int, echo: Echo, stopped: asyncio.Event
 ) -> Activity:
     async def close() -> Activity:
         async with await open_store(session) as store:
-            await finish_trading(store, session, supervisor.idle_exchanges(), echo)
+            await finish_trading(store, session, supervisor.idle_exchanges(), echo, stopped)
             return await activity_of(store, session, meter, supervisor.restarts, started)
 
     return await retry_while_down(close)

@@ -1,5 +1,6 @@
 """The end of a session: stop reservations, drain open arbitrages, fetch closing balances, check the ledger."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -31,12 +32,17 @@ Result = TypeVar("Result")
 
 
 async def finish_trading(
-    store: MongoTradeStore, session: Session, idle: Collection[str] = (), echo: Callable[[str], None] = log.info
+    store: MongoTradeStore,
+    session: Session,
+    idle: Collection[str] = (),
+    echo: Callable[[str], None] = log.info,
+    stopped: asyncio.Event | None = None,
 ) -> None:
     """Stop new reservations, let open arbitrages finish or unwind, wait for each bot's closing balances; bounded in
     time.
 
     `idle`: exchanges whose bots a user stopped. Their closing balances were fetched then, if they traded at all.
+    `stopped`: set by the user, also while this runs; the long wait for balances, once it is said, ends with it.
     """
     traded = {market.exchange for market in session.traded}
     if await store.reservations_open():
@@ -58,8 +64,12 @@ async def finish_trading(
     if not await until(balances_taken, SILENT_SECONDS):
         # none, where the last ones came between the two looks
         if names := ", ".join(await without_balances()):
-            echo(f"waiting up to {BALANCE_SECONDS:.0f} s for the closing balances of {names}, to check the ledger")
-        await until(balances_taken, BALANCE_SECONDS)
+            why = "to check the ledger" if stopped is None else "to check the ledger; Ctrl-C ends the wait"
+            echo(f"waiting up to {BALANCE_SECONDS:.0f} s for the closing balances of {names}, {why}")
+        if stopped is not None:
+            # it was what ended the session
+            stopped.clear()
+        await until(balances_taken, BALANCE_SECONDS, stopped)
 
 
 async def retry_while_down(
@@ -115,11 +125,11 @@ def report(activity: Activity, json_file: Path | None, echo: Callable[[str], Non
     return 0 if summary["balanced"] else 1
 
 
-async def until(done: Callable[[], Awaitable[bool]], seconds: float) -> bool:
-    """Poll until `done` is true or the time is up; returns whether it is true."""
+async def until(done: Callable[[], Awaitable[bool]], seconds: float, stopped: asyncio.Event | None = None) -> bool:
+    """Poll until `done` is true, the time is up or the user stops us; returns whether it is true."""
     deadline = steady_now() + int(seconds * MICROSECONDS)
     while not await done():
-        if steady_now() > deadline:
+        if steady_now() > deadline or (stopped is not None and stopped.is_set()):
             return False
         await SystemClock().sleep(POLL_SECONDS)
     return True

@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -83,9 +84,12 @@ def _owner_after_locking(lock: TextIO) -> str | None:
 
 
 def read_session(home: Path) -> Session:
-    """The session of the running supervisor. Raises CannotStartError if there is none."""
+    """The session described in this data folder, which is its home, wherever the description was made.
+
+    Raises CannotStartError if there is none.
+    """
     try:
-        return Session.from_json((home / RUN_FILE).read_bytes())
+        return replace(Session.from_json((home / RUN_FILE).read_bytes()), home=home)
     except FileNotFoundError:
         raise CannotStartError(
             f"{home / RUN_FILE} is not there: no session runs; start one with `arbitrage paper`, or name the "

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import urlsplit
@@ -18,6 +17,9 @@ from tests.deploy.manifests import ROOT
 Service = Literal["kafka", "mongodb"]
 SERVICES: tuple[Service, ...] = get_args(Service)
 PAGE = ROOT / "docs" / "deployment.md"
+DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
+(IMAGE_HOME,) = map(Path, re.findall(r"^ENV ARBITRAGE_HOME=(.*)$", DOCKERFILE, re.MULTILINE))
+"""The data folder of each part."""
 
 
 def made_by_page(named: str, folder: Path) -> Path:
@@ -32,10 +34,10 @@ def made_by_page(named: str, folder: Path) -> Path:
     return folder
 
 
-async def assert_all_exchanges_are_called(made: Path, session: Session) -> None:
+async def assert_all_exchanges_are_called(session: Session) -> None:
     """A bot or a feed makes such a client; it refuses an address that a simulated exchange cannot have."""
     for name in session.exchanges:
-        client = make_exchange(session_config(replace(session, home=made), name, {}))
+        client = make_exchange(session_config(session, name, {}))
         try:
             addresses = [client.implode_hostname(each) for each in every_address(client.urls)]
         finally:
@@ -43,8 +45,8 @@ async def assert_all_exchanges_are_called(made: Path, session: Session) -> None:
         assert {urlsplit(each).netloc for each in addresses} == {urlsplit(session.exchanges_url or "").netloc}
 
 
-def login_by(made: Path, session: Session, role: str, service: Service) -> Login | None:
+def login_by(session: Session, role: str, service: Service) -> Login | None:
     """The login that a part of that role reads there."""
-    assert (made / FOLDER / f"{role}.json").exists()
-    mine = with_logins(replace(session, home=made), role)
+    assert (session.home / FOLDER / f"{role}.json").exists()
+    mine = with_logins(session, role)
     return login_of(mine.kafka if service == "kafka" else mine.mongodb)

@@ -22,7 +22,7 @@ from store.server.database_users import ADMIN, OWNING, READING, WRITING
 from store.server.embedded_mongod import ABANDONED
 from streams.topic_admin import DAY_MS, RETAINED_BYTES, SEGMENT_BYTES, partitions_of
 from streams.topics import ALL_TOPICS
-from tests.deploy.described_session import assert_all_exchanges_are_called, login_by
+from tests.deploy.described_session import IMAGE_HOME, assert_all_exchanges_are_called, login_by
 from tests.deploy.manifests import (
     FOLDER,
     INSTANCE,
@@ -110,7 +110,7 @@ def test_labels_select_the_part_and_no_other(part: Manifest) -> None:
 
 
 @each_part
-def test_probes_ask_what_the_part_writes_or_answers(part: Manifest, session: Session) -> None:
+def test_probes_ask_what_the_part_writes_or_answers(part: Manifest) -> None:
     container = container_of(part)
     probes = {name: container[name] for name in container if name.endswith("Probe")}
     if kind_of_part(part) == "ui":
@@ -119,15 +119,15 @@ def test_probes_ask_what_the_part_writes_or_answers(part: Manifest, session: Ses
         }
         assert set(probes) == {"startupProbe", "livenessProbe", "readinessProbe"}
     elif part["kind"] != "Job":
-        path = str(ready_file(session.home, process_name(command_of(part))))
+        path = str(ready_file(IMAGE_HOME, process_name(command_of(part))))
         assert all(probe["exec"]["command"] == ["test", "-e", path] for probe in probes.values())
         # what waits for its exchange or for Kafka is not killed for it
         assert set(probes) == {"readinessProbe"}
 
 
 @each_part
-def test_each_part_finds_its_session_its_login_and_its_keys(part: Manifest, made: Path, session: Session) -> None:
-    home, found = session.home, mounts(part)
+def test_each_part_finds_its_session_its_login_and_its_keys(part: Manifest, session: Session) -> None:
+    home, found = IMAGE_HOME, mounts(part)
     mount, volume = found[str(home / "run.json")]
     assert (mount["subPath"], volume["configMap"]["name"]) == ("run.json", "session")
     role = role_of(part)
@@ -141,7 +141,7 @@ def test_each_part_finds_its_session_its_login_and_its_keys(part: Manifest, made
     if keys in found:
         mount, volume = found[keys]
         assert (mount["subPath"], volume["secret"]["secretName"]) == (credentials_path(home).name, "exchange-accounts")
-    login = None if role is None else login_by(made, session, role, "kafka")
+    login = None if role is None else login_by(session, role, "kafka")
     assert ("kafka-ca" in {volume.get("name") for _, volume in found.values()}) == (login is not None)
     if login is not None:
         folder, _, file = login.ca.rpartition("/")
@@ -151,14 +151,14 @@ def test_each_part_finds_its_session_its_login_and_its_keys(part: Manifest, made
 
 
 @each_part
-def test_what_a_part_writes_to_is_a_volume(part: Manifest, session: Session) -> None:
+def test_what_a_part_writes_to_is_a_volume(part: Manifest) -> None:
     def writable() -> Iterator[str]:
         for path, (mount, volume) in mounts(part).items():
             if not mount.get("readOnly"):
                 assert not {"secret", "configMap"} & set(volume), path
                 yield path
 
-    home = str(session.home)
+    home = str(IMAGE_HOME)
     if kind_of_part(part) == "cep":
         # the jars beside them are the image's
         assert set(writable()) == {"/tmp", *(f"{home}/{name}" for name in ("ready", "locks", "spark", "checkpoints"))}
@@ -213,12 +213,12 @@ def test_services_lead_to_one_part_at_a_port_that_it_listens_on(session: Session
     assert (session.web_host, command_of(named("StatefulSet")["exchanges"]).bind) == ("0.0.0.0", "0.0.0.0")
 
 
-def test_kafka_is_where_the_session_says_and_takes_its_logins(made: Path, session: Session) -> None:
+def test_kafka_is_where_the_session_says_and_takes_its_logins(session: Session) -> None:
     (kafka,) = of_kind("Kafka")
     (listener,) = kafka["spec"]["kafka"]["listeners"]
     assert session.kafka == f"{kafka['metadata']['name']}-kafka-bootstrap:{listener['port']}"
     for role in filter(None, ROLE_OF.values()):
-        login = login_by(made, session, role, "kafka")
+        login = login_by(session, role, "kafka")
         assert login is not None
         assert login.mechanism.lower() == listener["authentication"]["type"]
         assert login.protocol == ("SASL_SSL" if listener["tls"] else "SASL_PLAINTEXT")
@@ -274,11 +274,11 @@ def test_mongodb_is_where_the_session_says(session: Session) -> None:
     assert spec["additionalMongodConfig"][f"setParameter.{setting}"] == int(value)
 
 
-def test_users_of_mongodb_have_the_rights_of_their_roles(made: Path, session: Session) -> None:
+def test_users_of_mongodb_have_the_rights_of_their_roles(session: Session) -> None:
     spec, database = of_kind("MongoDBCommunity")[0]["spec"], session.database
     users = {user["name"]: user for user in spec["users"]}
     roles = {role["role"]: role for role in spec["security"]["roles"]}
-    deployed = [role for role in filter(None, ROLE_OF.values()) if login_by(made, session, role, "mongodb")]
+    deployed = [role for role in filter(None, ROLE_OF.values()) if login_by(session, role, "mongodb")]
     assert set(users) == set(deployed)
     assert set(roles) == set(deployed) - {SUPERVISOR}
     for name, user in users.items():
@@ -387,5 +387,5 @@ def test_kustomize_builds_them(made: Path, tmp_path: Path) -> None:
     assert {one["metadata"]["namespace"] for one in found if one["kind"] != "Namespace"} == {NAMESPACE}
 
 
-async def test_bots_and_feeds_may_call_the_exchanges_where_the_session_has_them(made: Path, session: Session) -> None:
-    await assert_all_exchanges_are_called(made, session)
+async def test_bots_and_feeds_may_call_the_exchanges_where_the_session_has_them(session: Session) -> None:
+    await assert_all_exchanges_are_called(session)

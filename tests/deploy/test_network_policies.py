@@ -1,6 +1,5 @@
 """Who may call whom on the cluster: each policy whole, so that one rule more or one selector less is seen."""
 
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from session.session import Session
@@ -11,7 +10,7 @@ PARTS = {"matchLabels": {PART_OF: "arbitrage"}}
 TRADERS = {"feed", "bot"}
 
 
-def test_parts_call_names_and_what_they_log_in_to_and_nothing_else(made: Path, session: Session) -> None:
+def test_parts_call_names_and_what_they_log_in_to_and_nothing_else(session: Session) -> None:
     kafka, mongodb = (of_kind(kind)[0]["metadata"]["name"] for kind in ("Kafka", "MongoDBCommunity"))
     names = {
         "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
@@ -22,10 +21,10 @@ def test_parts_call_names_and_what_they_log_in_to_and_nothing_else(made: Path, s
     ports = [{"port": 53, "protocol": protocol} for protocol in ("UDP", "TCP")]
     assert policies.pop("parts-names") == egress(PARTS, names, ports)
     peer = {"podSelector": {"matchLabels": {"strimzi.io/cluster": kafka}}}
-    to_kafka = kinds(with_a_login(made, session, "kafka"))
+    to_kafka = kinds(with_a_login(session, "kafka"))
     assert unordered(policies.pop("parts-to-kafka")) == unordered(egress(to_kafka, peer, tcp(port_of(session.kafka))))
     peer = {"podSelector": {"matchLabels": {"app": f"{mongodb}-svc"}}}
-    to_mongodb = kinds(with_a_login(made, session, "mongodb"))
+    to_mongodb = kinds(with_a_login(session, "mongodb"))
     assert unordered(policies.pop("parts-to-mongodb")) == unordered(egress(to_mongodb, peer, tcp(27017)))
     assert unordered(policies.pop("mongodb")) == unordered(
         ingress(peer["podSelector"], tcp(27017), to_mongodb, *peer.values())
@@ -46,9 +45,9 @@ def test_kafka_takes_parts_alone_and_only_with_rights() -> None:
     assert kafka["config"]["auto.create.topics.enable"] is False
 
 
-def with_a_login(made: Path, session: Session, service: Service) -> set[str]:
+def with_a_login(session: Session, service: Service) -> set[str]:
     """Kinds of parts."""
-    return {kind for kind, role in ROLE_OF.items() if role and login_by(made, session, role, service)}
+    return {kind for kind, role in ROLE_OF.items() if role and login_by(session, role, service)}
 
 
 def kinds(of: set[str]) -> Manifest:

@@ -14,7 +14,7 @@ from launch.setup.data_dir import read_session
 from launch.setup.login_files import FOLDER
 from launch.setup.login_rights import ROLES, SUPERVISOR
 from session.session import Session
-from tests.deploy.described_session import assert_all_exchanges_are_called, login_by, made_by_page
+from tests.deploy.described_session import IMAGE_HOME, assert_all_exchanges_are_called, login_by, made_by_page
 
 DOCKER = Path(__file__).parents[2] / "docker"
 COMPOSE: dict[str, Any] = yaml.safe_load((DOCKER / "compose-apart.yaml").read_text())
@@ -64,8 +64,8 @@ def test_each_command_is_ours_and_every_exchange_has_its_feed_and_two_bots(sessi
 
 
 @pytest.mark.parametrize("name", [name for name in PARTS if name != "prepare"])
-def test_each_part_has_its_own_login_and_no_other(name: str, made: Path, session: Session) -> None:
-    found, home, kind = mounts(PARTS[name]), session.home, kind_of(name)
+def test_each_part_has_its_own_login_and_no_other(name: str, made: Path) -> None:
+    found, home, kind = mounts(PARTS[name]), IMAGE_HOME, kind_of(name)
     assert found[str(home / "run.json")] == "./session/run.json"
     logins = {path: source for path, source in found.items() if f"/{FOLDER}" in path}
     own = {str(home / FOLDER / f"{kind}.json"): f"./session/{FOLDER}/{kind}.json"}
@@ -75,14 +75,14 @@ def test_each_part_has_its_own_login_and_no_other(name: str, made: Path, session
         assert not source.startswith("./session/") or (made / source.removeprefix("./session/")).exists()
 
 
-def test_the_owner_makes_the_users_with_the_login_that_the_servers_know(made: Path, session: Session) -> None:
+def test_the_owner_makes_the_users_with_the_login_that_the_servers_know(session: Session) -> None:
     arguments = parser_of_commands().parse_args(PARTS["prepare"]["command"])
     found = mounts(PARTS["prepare"])
     assert (arguments.work, arguments.users) == ("prepare", True)
     assert found[str(arguments.config)] == "./apart.toml"
-    assert found[str(session.home / FOLDER)] == f"./session/{FOLDER}"
+    assert found[str(IMAGE_HOME / FOLDER)] == f"./session/{FOLDER}"
     kafka, mongodb = (SERVICES[name]["environment"] for name in SERVERS)
-    owner, feed = login_by(made, session, SUPERVISOR, "kafka"), login_by(made, session, "feed", "kafka")
+    owner, feed = login_by(session, SUPERVISOR, "kafka"), login_by(session, "feed", "kafka")
     assert owner is not None
     assert feed is not None
     assert kafka["KAFKA_SASL_ENABLED_MECHANISMS"].split(",") == [owner.mechanism, feed.mechanism]
@@ -101,5 +101,5 @@ def test_addresses_and_ports_are_those_of_the_session(session: Session) -> None:
     assert [name for name, service in SERVICES.items() if "ports" in service] == ["ui"]
 
 
-async def test_bots_and_feeds_may_call_the_exchanges_where_the_session_has_them(made: Path, session: Session) -> None:
-    await assert_all_exchanges_are_called(made, session)
+async def test_bots_and_feeds_may_call_the_exchanges_where_the_session_has_them(session: Session) -> None:
+    await assert_all_exchanges_are_called(session)

@@ -1,7 +1,6 @@
 """The file of one region of three: held against the specification, our own command and what a region of ours has."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -20,7 +19,7 @@ from launch.setup.login_rights import ROLES, SUPERVISOR
 from session.logins import login_of
 from session.session import Session
 from store.server.embedded_mongod import ABANDONED, COPYING, LEAVING
-from tests.deploy.described_session import made_by_page
+from tests.deploy.described_session import IMAGE_HOME, made_by_page
 
 DOCKER = Path(__file__).parents[2] / "docker"
 TEXT = (DOCKER / "compose-region.yaml").read_text()
@@ -97,9 +96,8 @@ def test_each_region_starts_its_exchanges_and_no_others(made: Path, region: str)
 
 @pytest.mark.parametrize("region", REGIONS)
 def test_each_part_has_its_own_login_and_no_other(made: Path, region: str) -> None:
-    session = session_of(made, region)
     for name, service in parts_of(region).items():
-        found, home, kind = mounts(service), session.home, kind_of(name)
+        found, home, kind = mounts(service), IMAGE_HOME, kind_of(name)
         assert found[str(home / "run.json")] == f"./regions/{region}/run.json"
         own = {str(home / FOLDER / f"{kind}.json"): f"./regions/{region}/{FOLDER}/{kind}.json"} if kind in ROLES else {}
         if kind == "prepare":
@@ -119,8 +117,8 @@ def test_servers_are_where_the_session_says_with_its_certificates_and_logins(mad
     kafka, mongodb, mirror = (services[name] for name in SERVERS)
     advertised = kafka["environment"]["KAFKA_ADVERTISED_LISTENERS"].split(",")[0]
     assert advertised == f"CLIENT://{session.kafka}"
-    mine = with_logins(_at(session, made / region), "feed")
-    feed, owner = login_of(mine.kafka), login_of(with_logins(_at(session, made / region), SUPERVISOR).kafka)
+    mine = with_logins(session, "feed")
+    feed, owner = login_of(mine.kafka), login_of(with_logins(session, SUPERVISOR).kafka)
     assert feed is not None
     assert owner is not None
     assert kafka["environment"]["KAFKA_SASL_ENABLED_MECHANISMS"].split(",") == [owner.mechanism, feed.mechanism]
@@ -150,7 +148,3 @@ def test_secrets_stay_out_of_git_and_of_the_image() -> None:
     for ignored in (".gitignore", ".dockerignore"):
         lines = {line.rstrip("/") for line in (DOCKER.parent / ignored).read_text().splitlines()}
         assert {"docker/regions", "docker/certificates"} <= lines
-
-
-def _at(session: Session, home: Path) -> Session:
-    return replace(session, home=home)

@@ -17,7 +17,6 @@ from launch.setup.data_dir import locked, read_session
 from launch.setup.login_files import own_logins, with_logins
 from launch.setup.login_rights import ROLES, SUPERVISOR
 from session.logins import Address, login_of
-from session.session import Session
 from simulators.simulator_server import EXCHANGES
 from store.errors import StoreError
 from store.mongo.mongo_store import open_store
@@ -40,11 +39,6 @@ def make(folder: Path, text: str = SERVICES, url: str = URL, *words: str) -> int
     return run(["apart", "make", str(folder), "--config", str(file), "--exchanges", url, *words])
 
 
-def described(folder: Path) -> Session:
-    """As parts read it whose data folder this is."""
-    return replace(read_session(folder), home=folder)
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("ARBITRAGE_KAFKA", "ARBITRAGE_MONGODB"):
@@ -53,20 +47,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_each_part_finds_the_session_and_its_own_login(folder: Path) -> None:
-    words = ("--home", "/parts/home", "--kafka-mechanism", "SCRAM-SHA-256", "--owner-mechanism", "PLAIN")
+    words = ("--kafka-mechanism", "SCRAM-SHA-256", "--owner-mechanism", "PLAIN")
     assert make(folder, SERVICES, URL, *words, "--kafka-ca", "/certificates/ca.crt") == 0
     session = read_session(folder)
-    assert (session.home, session.exchanges_url, session.kafka) == (Path("/parts/home"), URL, "kafka:9092")
+    assert (session.home, session.exchanges_url, session.kafka) == (folder, URL, "kafka:9092")
     own = own_logins(folder)
     for role, rights in ROLES.items():
-        mine = with_logins(described(folder), role)
+        mine = with_logins(read_session(folder), role)
         kafka, mongodb = login_of(mine.kafka), login_of(mine.mongodb)
         assert (kafka is None, mongodb is None) == (rights.topics_read is None, rights.collections is None)
         if kafka is not None:
             assert (kafka.user, kafka.password, kafka.mechanism) == (role, own.passwords[role], "SCRAM-SHA-256")
             assert (kafka.protocol, kafka.ca) == ("SASL_SSL", "/certificates/ca.crt")
         assert (folder / "passwords" / role).read_text() == own.passwords[role]
-    owner = login_of(with_logins(described(folder), SUPERVISOR).kafka)
+    owner = login_of(with_logins(read_session(folder), SUPERVISOR).kafka)
     assert owner is not None
     assert owner.mechanism == "PLAIN"
     assert all(load_credentials(folder, name).api_key for name in EXCHANGES)
@@ -142,21 +136,35 @@ def test_a_folder_that_cannot_be_looked_at_gets_one_sentence_too(
 
 async def test_users_are_made_only_where_kafka_keeps_them(folder: Path) -> None:
     assert make(folder, SERVICES, URL, "--kafka-mechanism", "PLAIN") == 0
-    session = replace(described(folder), kafka="127.0.0.1:1")
+    session = replace(read_session(folder), kafka="127.0.0.1:1")
     with pytest.raises(CannotStartError, match="name a --kafka-mechanism of SCRAM"):
         await prepare_log(session, own_logins(folder))
+
+
+def test_users_are_made_with_the_passwords_that_parts_have_and_no_others(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make(folder) == 0
+    (folder / "logins" / "own.json").unlink()
+    monkeypatch.setenv("ARBITRAGE_HOME", str(folder))
+    capsys.readouterr()
+    assert run(["apart", "prepare", "--users"]) == CannotStartError.exit_code
+    said = capsys.readouterr().err
+    assert "own.json is missing, which has the passwords of all parts; copy it" in said
+    assert said.count("\n") == 1
+    assert not (folder / "logins" / "own.json").exists()
 
 
 async def test_parts_change_in_mongodb_what_their_role_may(folder: Path, mongodb_uri: str) -> None:
     assert make(folder) == 0
     database = f"apart_{uuid4().hex}"
-    session = replace(described(folder), mongodb=mongodb_uri, database=database)
+    session = replace(read_session(folder), mongodb=mongodb_uri, database=database)
     owner = connect(mongodb_uri)
     try:
         settings = paper_settings(Configuration())
         for _ in range(2):
             await prepare_store(session, settings, own_logins(folder))
-        feed = login_of(with_logins(described(folder), "feed").mongodb)
+        feed = login_of(with_logins(read_session(folder), "feed").mongodb)
         mine = replace(session, mongodb=Address(mongodb_uri, feed))
         async with await open_store(mine) as store:
             assert await store.settings.current() == settings
@@ -179,10 +187,10 @@ async def test_parts_write_to_kafka_what_their_role_may(folder: Path, tmp_path: 
     assert make(folder, SERVICES, URL, *words) == 0
     with kafka_process(tmp_path / "kafka") as process:
         await wait_ready(process.address, START_SECONDS)
-        session = replace(described(folder), kafka=process.address)
+        session = replace(read_session(folder), kafka=process.address)
         for _ in range(2):
             await prepare_log(session, own_logins(folder))
-        feed = login_of(with_logins(described(folder), "feed").kafka)
+        feed = login_of(with_logins(read_session(folder), "feed").kafka)
         address = Address(process.address, feed)
         await written(address, TICKS)
         with pytest.raises(StreamError):

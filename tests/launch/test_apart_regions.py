@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,7 +63,7 @@ def test_logins_to_kafka_are_each_regions_own_and_those_to_the_store_are_shared(
     for role in (SUPERVISOR, *ROLES):
         logins = [
             (login_of(mine.kafka), login_of(mine.mongodb))
-            for mine in (with_logins(_at(folder / region), role) for region in REGIONS)
+            for mine in (with_logins(read_session(folder / region), role) for region in REGIONS)
         ]
         to_kafka = {kafka.password for kafka, _ in logins if kafka is not None}
         to_mongodb = {mongodb.password for _, mongodb in logins if mongodb is not None}
@@ -72,10 +71,6 @@ def test_logins_to_kafka_are_each_regions_own_and_those_to_the_store_are_shared(
         assert len(to_kafka) == (0 if rights is not None and rights.topics_read is None else len(REGIONS))
         assert len(to_mongodb) == (0 if rights is not None and rights.collections is None else 1)
     assert len({(folder / region / "mongodb.key").read_text() for region in REGIONS}) == 1
-
-
-def _at(home: Path) -> Session:
-    return replace(read_session(home), home=home)
 
 
 @pytest.mark.parametrize("region", REGIONS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launch.sessions.shutdown import finish_trading
+from launch.sessions.shutdown import BALANCE_SECONDS, finish_trading
 from market.trade.leases import UNFENCED
 from session.session import Session
 from store.mongo.mongo_store import MongoTradeStore, open_store
@@ -80,3 +80,23 @@ async def test_a_bot_that_is_late_is_named_and_waited_for(session: Session, stor
         await finish_trading(store, session, echo=answer)
     assert said == ["waiting up to 60 s for the closing balances of beta, to check the ledger"]
     assert (await store.balances.of_session())[1] == {"alpha": AT_END, "beta": AT_END}
+
+
+async def test_a_second_ctrl_c_ends_the_wait_for_one_that_says_nothing(
+    session: Session, store: MongoTradeStore
+) -> None:
+    await store.balances.replace("alpha", OPENING, "before", UNFENCED)
+    await store.balances.replace("alpha", AT_END, "after", UNFENCED)
+    stopped = asyncio.Event()
+    # the first one, which ended the session
+    stopped.set()
+    said: list[str] = []
+
+    def press_again(line: str) -> None:
+        said.append(line)
+        asyncio.get_running_loop().call_soon(stopped.set)
+
+    async with asyncio.timeout(BALANCE_SECONDS):
+        await finish_trading(store, session, echo=press_again, stopped=stopped)
+    assert said == ["waiting up to 60 s for the closing balances of beta, to check the ledger; Ctrl-C ends the wait"]
+    assert (await store.balances.of_session())[1].keys() == {"alpha"}

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import psutil
 
+from launch.setup.data_dir import read_session
 from launch.setup.login_files import with_logins
 from launch.setup.login_rights import SUPERVISOR
 from market.time_units import MICROSECONDS
@@ -40,7 +41,7 @@ class Running:
     @property
     def session(self) -> Session:
         """As its supervisor uses it."""
-        return with_logins(Session.from_json((self.home / "run.json").read_bytes()), SUPERVISOR)
+        return with_logins(read_session(self.home), SUPERVISOR)
 
     @property
     def said(self) -> str:
