@@ -85,7 +85,7 @@ async def test_a_bot_that_is_late_is_named_and_waited_for(session: Session, stor
 async def test_a_second_ctrl_c_ends_the_wait_for_one_that_says_nothing(
     session: Session, store: MongoTradeStore
 ) -> None:
-    await store.balances.replace("alpha", OPENING, "before", UNFENCED)
+    await store.stop_reservations()
     await store.balances.replace("alpha", AT_END, "after", UNFENCED)
     stopped = asyncio.Event()
     # the first one, which ended the session
