@@ -9,6 +9,10 @@ class StoreUnavailableError(StoreError):
     """MongoDB was not reached or changed its primary; the same call may succeed in a moment."""
 
 
+class LoginRefusedError(StoreError):
+    """MongoDB does not know the user, or its password is another."""
+
+
 class FencedOutError(StoreError):
     """Another process has taken over the exchange; this one must stop."""
 

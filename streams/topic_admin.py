@@ -3,10 +3,11 @@
 import asyncio
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from functools import cache
 from ssl import SSLCertVerificationError, SSLContext, SSLError, create_default_context
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -74,18 +75,27 @@ async def check_reachable(address: str, seconds: float = CONNECT_SECONDS) -> Non
     """
     deadline = steady_now() + int(seconds * MICROSECONDS)
     await _connect(address, seconds)
-    client = _client(address)
+    faults: list[KafkaError] = []
+    client = _client(address, faults.append)
     while True:
         try:
             # in slices: a thread cannot be cancelled, and the process must be able to end within 2 s
             await asyncio.to_thread(client.list_topics, timeout=min(seconds, SLICE_SECONDS))
             return
         except KafkaException as error:
+            # the library says a failed login in this call, and goes on trying
+            client.poll(0)
             if steady_now() >= deadline:
-                raise StreamUnavailableError(
-                    f"the server at {address} did not answer as Kafka within {seconds:.0f} s ({reason_of(error)})"
-                    f"{'.' if _asks_for_tls(address) else '; if it asks for TLS, set a login and kafka_ca.'}"
-                ) from None
+                raise StreamUnavailableError(_why_unanswered(address, seconds, reason_of(error), faults)) from None
+
+
+def _why_unanswered(address: str, seconds: float, reason: str, faults: Iterable[KafkaError]) -> str:
+    login = login_of(address)
+    if login is not None and any(fault.code() == KafkaError._AUTHENTICATION for fault in faults):
+        # also while a broker is starting that has not read its users yet
+        return f"Kafka at {address} refused the login of {login.user}; check its password and mechanism."
+    said = f"the server at {address} did not answer as Kafka within {seconds:.0f} s ({reason})"
+    return f"{said}{'.' if _asks_for_tls(address) else '; if it asks for TLS, set a login and kafka_ca.'}"
 
 
 async def is_answering(address: str, seconds: float, answer_seconds: float) -> bool:
@@ -266,10 +276,13 @@ async def _gets_answer(
         return await reader.read(1) != b""
 
 
-def _client(address: str) -> AdminClient:
+def _client(address: str, on_error: Callable[[KafkaError], None] | None = None) -> AdminClient:
     """Raises StreamRejectedError where the library takes no such settings, such as certificates that are none."""
+    settings: dict[str, Any] = dict(client_settings(address))
+    if on_error is not None:
+        settings["error_cb"] = on_error
     try:
-        return AdminClient(client_settings(address))
+        return AdminClient(settings)
     except KafkaException as error:
         raise StreamRejectedError(f"no client for Kafka at {address} ({reason_of(error)}).") from None
 

@@ -16,6 +16,7 @@ from launch.errors import LaunchError
 from launch.setup.data_dir import process_lock, read_session, ready_file, write_atomically
 from session.clock import region_clock
 from session.clock_shift import CLOCK_FILE
+from store.errors import LoginRefusedError
 
 Ready = Callable[[], None]
 Entry = Callable[[Ready], Coroutine[object, object, None]]
@@ -60,6 +61,8 @@ def run_process(home: Path, name: str, entry: Entry, drain: Callable[[], None] |
             return asyncio.run(_until_cancelled(entry(_ready(home, name)), drain))
     except LaunchError:
         raise
+    except LoginRefusedError as error:
+        raise LaunchError(f"{name}: {error}") from error
     except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
         log.exception("process failed", extra={"part": name, "error": str(error)})
         return 1
@@ -75,6 +78,8 @@ def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) 
             entry(_ready(home, name))
     except LaunchError:
         raise
+    except LoginRefusedError as error:
+        raise LaunchError(f"{name}: {error}") from error
     except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
         log.exception("process failed", extra={"part": name, "error": str(error)})
         return 1

@@ -14,7 +14,7 @@ from pymongo.read_preferences import Nearest
 from pymongo.write_concern import WriteConcern
 
 from session.logins import login_of
-from store.errors import StoreError, StoreUnavailableError
+from store.errors import LoginRefusedError, StoreError, StoreUnavailableError
 
 Document = dict[str, object]
 Client = AsyncIOMotorClient[Document]
@@ -32,6 +32,7 @@ AS_CONFIGURED = WriteConcern("majority")
 """In a replica set of ours: its configuration says whether journals are waited for."""
 KEY_NOT_FOUND = 211
 """A member that has just started has not read yet what it checks cluster times with (mongodb.com, "Error Codes")."""
+LOGIN_REFUSED = 18
 QUICK = WriteConcern(1)
 """For reports that are repeated soon anyway."""
 COMMITTED = ReadConcern("majority")
@@ -80,7 +81,8 @@ def blocking(database: Database) -> BlockingDatabase:
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Translate the driver's errors into StoreError, or StoreUnavailableError where a retry may help."""
+    """Translate the driver's errors into StoreError, or StoreUnavailableError where a retry may help; LoginRefusedError
+    where nothing helps but another login."""
     try:
         yield
     except ConnectionFailure as error:
@@ -90,6 +92,8 @@ def translated_errors() -> Iterator[None]:
     except PyMongoError as error:
         if is_passing(error):
             raise StoreUnavailableError(f"MongoDB is busy: {first_sentence(error)}") from error
+        if isinstance(error, OperationFailure) and error.code == LOGIN_REFUSED:
+            raise LoginRefusedError("MongoDB refused the login; check the user's name and password.") from error
         raise StoreError(f"MongoDB rejected the request: {first_sentence(error)}") from error
     except BSONError as error:
         raise StoreError(f"MongoDB cannot store this value: {error}") from error

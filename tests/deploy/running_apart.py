@@ -38,7 +38,6 @@ START_SECONDS, STOP_SECONDS, POLL_SECONDS = 300, 120, 0.2
 class Part:
     """A process of one region, in the data folder of that region."""
 
-    region: str
     name: str
     process: subprocess.Popen[str]
     log_path: Path
@@ -71,40 +70,43 @@ class RegionsApart:
         return RunningRegions(self.home_of(TRADING[0]), self.session_of(TRADING[0]).web_port, exchanges.process)
 
     def start(self, region: str, name: str, *command: str) -> None:
-        path = self.home_of(region) / f"{name}.out"
-        with path.open("w") as log:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                text=True,
-                cwd=ROOT,
-                env=os.environ | {"ARBITRAGE_HOME": str(self.home_of(region))},
-            )
-        self.parts.append(Part(region, name, process, path))
+        self.parts.append(started(self.home_of(region), name, *command))
 
     def until(self, done: Callable[[], bool], what: str, seconds: float = START_SECONDS) -> None:
         deadline = steady_now() + int(seconds * MICROSECONDS)
         while not done():
             ended = [part for part in self.parts if part.process.poll() is not None]
-            assert not ended, f"{ended[0].region}/{ended[0].name} ended: {ended[0].said[-2_000:]}"
+            assert not ended, f"{ended[0].log_path} ended: {ended[0].said[-2_000:]}"
             assert steady_now() < deadline, f"not within {seconds} s: {what}"
             self.regions.pause(POLL_SECONDS)
 
-    def stop(self, *kinds: str) -> dict[str, int]:
-        """Asks these parts of all regions to end, of no kinds all. Returns their exit codes."""
-        ending = [part for part in self.parts if not kinds or part.name.partition("-")[0] in kinds]
-        for part in ending:
-            part.process.terminate()
-        codes = {f"{part.region}/{part.name}": part.process.wait(STOP_SECONDS) for part in ending}
-        self.parts = [part for part in self.parts if part not in ending]
-        return codes
+    def stop_bots(self) -> list[int]:
+        """Asks those of all regions to end. Returns their exit codes."""
+        bots = [part for part in self.parts if part.name.startswith("bot-")]
+        for bot in bots:
+            bot.process.terminate()
+        self.parts = [part for part in self.parts if part not in bots]
+        return [bot.process.wait(STOP_SECONDS) for bot in bots]
 
     def kill(self) -> None:
         for part in self.parts:
             part.process.kill()
             part.process.wait()
+
+
+def started(home: Path, name: str, *command: str) -> Part:
+    path = home / f"{name}.out"
+    with path.open("w") as log:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | {"ARBITRAGE_HOME": str(home)},
+        )
+    return Part(name, process, path)
 
 
 def parts_of(session: Session) -> dict[str, tuple[str, ...]]:

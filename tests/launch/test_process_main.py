@@ -38,6 +38,21 @@ async def entry(ready):
 leave = None if sys.argv[2] == "plain" else asked.set
 raise SystemExit(run_process(Path(sys.argv[1]), "bot-alpha", entry, leave))
 """
+REFUSED = """
+import sys
+from pathlib import Path
+from launch.errors import LaunchError
+from launch.supervisor.process_main import run_process
+from store.errors import LoginRefusedError
+
+async def entry(ready):
+    raise LoginRefusedError("MongoDB refused the login.")
+
+try:
+    run_process(Path(sys.argv[1]), "bot-alpha", entry)
+except LaunchError as error:
+    print(error)
+"""
 SECONDS = 20
 
 
@@ -99,6 +114,12 @@ def test_a_start_forgets_that_the_process_before_was_ready(tmp_path: Path) -> No
         child.send_signal(signal.SIGTERM)
         assert child.wait(SECONDS) == 0
     assert (tmp_path / "found").read_text() == "False"
+
+
+def test_a_login_that_is_refused_is_the_users_mistake_and_leaves_no_trace(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", REFUSED, str(tmp_path)]
+    done = subprocess.run(words, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("bot-alpha: MongoDB refused the login.\n", "")
 
 
 AN_HOUR = 3_600_000_000

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -12,10 +13,12 @@ from launch.config.configuration import Configuration
 from launch.sessions.paper import paper_settings
 from session.certificate_issuing import SERVER_DAYS, moment_of
 from session.clock import wall_now
-from store.errors import StoreUnavailableError
+from session.logins import Address
+from store.errors import LoginRefusedError, StoreUnavailableError
 from store.mongo.mongo_store import MongoTradeStore
 from store.server.mongo_client import check_reachable, connect
 from tests.secured_services import MONGODB_LOGINS, SecuredMongod, secured_mongod
+from tests.services import LOGIN
 from tests.tls_server import certificate_server, made_certificates
 
 
@@ -32,6 +35,12 @@ async def test_the_store_works_over_tls(secured: SecuredMongod) -> None:
         await store.prepare()
         await store.settings.create(settings)
         assert await store.settings.current() == settings
+
+
+async def test_a_wrong_password_is_refused(secured: SecuredMongod) -> None:
+    guessed = Address(secured.configured(secured.files.ca), replace(LOGIN, password="guessed"))
+    with pytest.raises(LoginRefusedError, match=r"^MongoDB refused the login; check the user's name and password\.$"):
+        await check_reachable(guessed)
 
 
 @pytest.mark.parametrize(
