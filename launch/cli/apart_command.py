@@ -125,7 +125,8 @@ def _write_parts(folder: Path, session: Session, own: OwnLogins, store: OwnLogin
         _write_role(folder, role, own, store, options)
     named = {name: exchange for exchange, names in session.accounts_at.items() for name in names}
     ensure_credentials(folder, {name: name for name in EXCHANGES} | named)
-    write_atomically(folder / RUN_FILE, session.to_json())
+    # whoever reads it is at home there, wherever that is
+    write_atomically(folder / RUN_FILE, replace(session, home=Path()).to_json())
 
 
 def apart_session(options: ApartOptions, config: Configuration) -> Session:

@@ -84,12 +84,11 @@ def _owner_after_locking(lock: TextIO) -> str | None:
 
 
 def read_session(home: Path) -> Session:
-    """The session described in this data folder, which is its home, wherever the description was made.
-
-    Raises CannotStartError if there is none.
-    """
+    """The session described in this data folder. Raises CannotStartError if there is none."""
     try:
-        return replace(Session.from_json((home / RUN_FILE).read_bytes()), home=home)
+        session = Session.from_json((home / RUN_FILE).read_bytes())
+        # a description that is carried to other machines has no absolute path of it
+        return replace(session, home=home / session.home)
     except FileNotFoundError:
         raise CannotStartError(
             f"{home / RUN_FILE} is not there: no session runs; start one with `arbitrage paper`, or name the "

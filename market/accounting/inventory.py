@@ -167,5 +167,8 @@ def exposures_of(
 
 
 def _value(values: Values, currency: str, amount: Decimal) -> Decimal | None:
+    if not amount:
+        # whatever its price is: what is known of the others can be added up
+        return ZERO
     price = values.get(currency)
     return None if price is None else amount * price

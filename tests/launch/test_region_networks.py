@@ -1,5 +1,6 @@
 """Regions on this machine, for real: namespaces, a carrier as a process, sockets on both sides of its links."""
 
+import errno
 import json
 import os
 import signal
@@ -128,12 +129,13 @@ def regions(shared_regions: Regions) -> Regions:
 
 
 @contextmanager
-def connection(regions: Regions) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """From us to eu: both ends."""
+def connection(regions: Regions, patience_ms: int = 1_000 * SECONDS) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """From us to eu: both ends. What the first sends is sent again for so long; 0: as the region's network has it."""
     with (
         regions.inside("eu", lambda: socket.create_server(regions.address("eu"))) as server,
         regions.inside("us", lambda: socket.create_connection(regions.address("eu"), SECONDS)) as client,
     ):
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, patience_ms)
         accepted = server.accept()[0]
         accepted.settimeout(SECONDS)
         with accepted:
@@ -169,6 +171,19 @@ def test_a_round_trip_takes_as_long_as_said_and_a_cut_stops_it_until_it_is_heale
         assert has_nothing(server)
         command_carrier(regions.home, "heal")
         assert server.recv(4) == b"late"
+
+
+@needs_namespaces
+@pytest.mark.slow
+def test_a_connection_over_a_cut_link_is_given_up(tmp_path: Path) -> None:
+    """By the kernel, and not by the quarter of an hour that it waits elsewhere."""
+    with running(tmp_path) as regions, connection(regions, patience_ms=0) as (client, _):
+        command_carrier(regions.home, "cut us eu")
+        client.sendall(b"lost")
+        with pytest.raises(TimeoutError) as given_up:
+            client.recv(1)
+        # one of Python's own, after SECONDS, has no number
+        assert given_up.value.errno == errno.ETIMEDOUT
 
 
 @needs_namespaces

@@ -50,7 +50,7 @@ def test_targets_share_what_there_is_now(target: Target, expected: dict[str, str
 
 def test_what_one_exchange_alone_has_cannot_drift_from_it() -> None:
     euros = inventory_of(ROWS, OPENING, (), VALUES, ("BTC",)).holdings[-1]
-    assert (euros.currency, euros.target, euros.drift, euros.value) == ("EUR", Decimal(1_100), Decimal(0), None)
+    assert (euros.currency, euros.target, euros.drift, euros.value) == ("EUR", Decimal(1_100), Decimal(0), Decimal(0))
 
 
 def test_exposure_is_what_there_is_more_than_at_the_opening() -> None:

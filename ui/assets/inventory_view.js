@@ -69,8 +69,9 @@ export class InventoryView {
     const inventory = model.ledger.inventory;
     if (!inventory) return;
     const { currency, plan } = inventory;
+    const fits = (row) => marketFilter.fits(row.is_base ? row.currency : null, marketFilter.exchange);
     this.exposures.show(
-      withWhole(inventory.exposures.filter((row) => marketFilter.fits(row.is_base ? row.currency : null, marketFilter.exchange))).map((row) => ({ ...row, settled: currency })),
+      withWhole(tradedFirst(model, inventory.exposures.filter(fits))).map((row) => ({ ...row, settled: currency })),
       (row) => row.currency,
       this.noExposure,
     );
@@ -88,6 +89,13 @@ export class InventoryView {
     setText(this.noPlan.firstChild, "No balance has drifted far enough to rebalance.");
     this.plan.show(rows, (row) => `${row.currency} ${row.source} ${row.destination}`, this.noPlan);
   }
+}
+
+// Accounts may hold dozens of others.
+function tradedFirst(model, exposures) {
+  const traded = model.currencies();
+  const place = (row) => (traded.includes(row.currency) ? traded.indexOf(row.currency) : traded.length);
+  return [...exposures].sort((one, other) => place(one) - place(other));
 }
 
 // What all changes together are worth; unknown where one of them is.

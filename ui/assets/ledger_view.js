@@ -96,7 +96,7 @@ export class BalancesView {
     const known = (names, name) => names.filter((one) => balances.some((row) => row[name] === one));
     const unique = (names, name) => known([...new Set([...names, ...balances.map((row) => row[name])])], name);
     const exchanges = unique(quoted.map((one) => one.exchange), "exchange");
-    const currencies = unique([...quoted.map((one) => one.base), ...quoted.map((one) => one.quote_currency)], "currency");
+    const currencies = unique(model.currencies(), "currency");
     const byPlace = new Map(balances.map((row) => [`${row.exchange} ${row.currency}`, row]));
     const cellOf = (exchange, currency) => balanceCell(byPlace.get(`${exchange} ${currency}`));
     const regions = new Map(quoted.map((one) => [one.exchange, one.region]));

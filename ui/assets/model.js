@@ -92,6 +92,12 @@ export class Model {
     return this.marketNames().byBase.has(currency);
   }
 
+  // Of the markets: assets first, then what they are priced in.
+  currencies() {
+    const quoted = [...this.series.values()];
+    return [...new Set([...quoted.map((one) => one.base), ...quoted.map((one) => one.quote_currency)])];
+  }
+
   exchangesOf(base) {
     return this.marketNames().byBase.get(base) ?? [];
   }
