@@ -37,6 +37,7 @@ class Session:
     session_id: str
     mode: Mode
     home: Path
+    """The data folder; in a description for other machines relative to where it is read."""
     kafka: str
     mongodb: str
     database: str

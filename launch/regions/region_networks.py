@@ -40,9 +40,15 @@ DEVICE = "wan0"
 ROUTES = Path("/proc/net/route")
 OBSERVER_NUMBER = 1
 FIRST_REGION_NUMBER = 11
-RETRIES, MOST_RETRIES = Path("/proc/sys/net/ipv4/tcp_retries2"), "3"
-"""A connection whose other end says nothing is given up after 3 s and the retransmission that is due then (kernel.org,
-"IP Sysctl"); Linux's default of 15 is a quarter of an hour. A namespace has its own."""
+SETTINGS = Path("/proc/sys/net/ipv4")
+"""Of the namespace of the process that opens it (kernel.org, "IP Sysctl")."""
+IMPATIENT = {
+    # a connection whose other end says nothing is given up after 3 s and the retransmission that is due then; Linux's
+    # default of 15 is a quarter of an hour
+    "tcp_retries2": "3",
+    # one that nobody answers, after 3 s; the default of 6 is two minutes
+    "tcp_syn_retries": "1",
+}
 
 
 @contextmanager
@@ -127,7 +133,7 @@ def _new_namespace(address: str) -> int:
     namespace = enter_new_namespace()
     try:
         switch_on("lo")
-        _give_up_dead_connections_soon()
+        _make_impatient()
         device = open_tun(DEVICE)
         try:
             keep_device(device)
@@ -140,12 +146,14 @@ def _new_namespace(address: str) -> int:
     return namespace
 
 
-def _give_up_dead_connections_soon() -> None:
-    """In the namespace of this thread. A member of MongoDB that copies from another one reports to the lost one, over a
-    connection that waits for 30 s, before it reports to the new one; until then each commit waits for a heartbeat."""
+def _make_impatient() -> None:
+    """The namespace of this thread. A member of MongoDB asks a lost one for 20 s whether it can copy from it, and
+    reports to it for 30 s how far it is; meanwhile no majority has what another writes, or that one hears of it
+    late."""
     # where the system's settings are read-only, as in some containers, another region decides some seconds later
     with suppress(OSError):
-        RETRIES.write_text(MOST_RETRIES)
+        for name, value in IMPATIENT.items():
+            (SETTINGS / name).write_text(value)
 
 
 def _tried() -> str | None:

@@ -51,13 +51,9 @@ POLL_SECONDS = 0.02
 LEAVING = ("--setParameter", "shutdownTimeoutMillisForSignaledShutdown=1000")
 """How long a member that stops still serves reads once another is primary; mongod's default is 15 s, and our clients
 hear of it within one."""
-COPYING = (
-    # how long a member still waits for an answer that is due from the one that it copies from; mongod's default is 5 s,
-    # in which no majority has what a new primary writes
-    *("--setParameter", "oplogNetworkTimeoutBufferSeconds=1"),
-    # then it looks for the new primary at once, without one more attempt at the lost one, which takes 3 s
-    *("--setParameter", "oplogFetcherSteadyStateMaxFetcherRestarts=0"),
-)
+COPYING = ("--setParameter", "oplogNetworkTimeoutBufferSeconds=1")
+"""How long a member still waits for an answer that is due from the one that it copies from; mongod's default is 5 s, in
+which no majority has what a new primary writes."""
 
 ALREADY_INITIALIZED = 23
 WHEEL_PACKAGE = "fiftyone"

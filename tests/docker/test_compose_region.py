@@ -12,7 +12,7 @@ import yaml
 from exchanges.exchange_credentials import credentials_path
 from launch.cli.apart_command import MIRROR_FILE, STORE
 from launch.cli.commands import parser_of_commands
-from launch.regions.region_networks import MOST_RETRIES, RETRIES
+from launch.regions.region_networks import IMPATIENT
 from launch.regions.regions_apart import store_of
 from launch.setup.data_dir import read_session
 from launch.setup.login_files import FOLDER, with_logins
@@ -127,10 +127,9 @@ def test_servers_are_where_the_session_says_with_its_certificates_and_logins(mad
     member = next(one for one in store_of(session).members if one.region == region)
     assert mongodb["ports"] == [f"{member.address.rpartition(':')[2]}:27017"]
     words = mongodb["entrypoint"][2]
-    options = (*ABANDONED, *COPYING, *LEAVING)
-    for name, setting in zip(options[::2], options[1::2], strict=True):
+    for name, setting in (ABANDONED, COPYING, LEAVING):
         assert f"{name} {setting}" in words
-    assert mongodb["sysctls"] == {RETRIES.relative_to("/proc/sys").as_posix().replace("/", "."): MOST_RETRIES}
+    assert mongodb["sysctls"] == {f"net.ipv4.{name}": value for name, value in IMPATIENT.items()}
     assert "--tlsMode requireTLS" in words
     # parts, and MirrorMaker, know both servers by the file that `apart make` names
     for name, service in {**parts_of(region), "mirror": mirror}.items():
