@@ -91,11 +91,16 @@ async def check_reachable(address: str, seconds: float = CONNECT_SECONDS) -> Non
 
 def _why_unanswered(address: str, seconds: float, reason: str, faults: Iterable[KafkaError]) -> str:
     login = login_of(address)
-    if login is not None and any(fault.code() == KafkaError._AUTHENTICATION for fault in faults):
+    if login is not None and any(map(_is_refusal, faults)):
         # also while a broker is starting that has not read its users yet
         return f"Kafka at {address} refused the login of {login.user}; check its password and mechanism."
     said = f"the server at {address} did not answer as Kafka within {seconds:.0f} s ({reason})"
     return f"{said}{'.' if _asks_for_tls(address) else '; if it asks for TLS, set a login and kafka_ca.'}"
+
+
+def _is_refusal(fault: KafkaError) -> bool:
+    """The library has the same code for a broker that closed the connection before it had looked at the login."""
+    return fault.code() == KafkaError._AUTHENTICATION and "handshake failed: Local:" not in fault.str()
 
 
 async def is_answering(address: str, seconds: float, answer_seconds: float) -> bool:

@@ -125,15 +125,15 @@ def _write_parts(folder: Path, session: Session, own: OwnLogins, store: OwnLogin
         _write_role(folder, role, own, store, options)
     named = {name: exchange for exchange, names in session.accounts_at.items() for name in names}
     ensure_credentials(folder, {name: name for name in EXCHANGES} | named)
-    # whoever reads it is at home there, wherever that is
-    write_atomically(folder / RUN_FILE, replace(session, home=Path()).to_json())
+    write_atomically(folder / RUN_FILE, session.to_json())
 
 
 def apart_session(options: ApartOptions, config: Configuration) -> Session:
     """Raises CannotStartError for what a session without a supervisor does not have."""
     check_paper(config)
     _check_apart(config)
-    made = paper_session(options.folder.resolve(), PaperOptions(None, None, None, None), config)
+    # whoever reads the description is at home where it is
+    made = paper_session(Path(), PaperOptions(None, None, None, None), config)
     if without_login(made.mongodb)[1] is not None:
         raise CannotStartError("mongodb: holds a password; each part has its own here, so name the address alone.")
     mongodb = with_authority(made.mongodb, options.mongodb_ca) if options.mongodb_ca else made.mongodb
@@ -187,6 +187,9 @@ async def prepare_apart(session: Session, config: Configuration, with_users: boo
     """
     settings = paper_settings(config)
     users = _made_logins(session.home, has_regions=bool(session.regions)) if with_users else None
+    if users is not None and _makes_the_store(session):
+        # before anything is made in Kafka
+        _made_logins(session.home / STORE)
     try:
         await prepare_log(session, users)
         echo(f"Kafka at {session.kafka}: topics are there")
@@ -200,7 +203,11 @@ async def prepare_apart(session: Session, config: Configuration, with_users: boo
 def _made_logins(folder: Path, *, has_regions: bool = False) -> OwnLogins:
     """Those that `make` made. Raises CannotStartError where they are missing: of new ones no part would know."""
     path = folder / FOLDER / OWN
-    if not path.exists():
+    try:
+        is_there = path.exists()
+    except OSError as error:
+        raise CannotStartError(f"{path}: cannot be read ({error.strerror}); give it to this user.") from error
+    if not is_there:
         raise CannotStartError(
             f"{path} is missing, which has the passwords of all parts; copy it from where `arbitrage apart make` wrote "
             "it, or leave out --users."
@@ -235,7 +242,7 @@ async def prepare_store(session: Session, settings: Settings, users: OwnLogins |
     Raises StoreError, CannotStartError.
     """
     if users is not None and session.region is not None:
-        if session.region == session.regions[0]:
+        if _makes_the_store(session):
             await _prepare_members(session, _made_logins(session.home / STORE))
         users = None
     await prepare_database(session, settings)
@@ -243,6 +250,10 @@ async def prepare_store(session: Session, settings: Settings, users: OwnLogins |
         parts = [each for each in users.database_users(session.database) if each.login.user != SUPERVISOR]
         # the owner stays as whoever started the server has made it
         await ensure_users_at(session.mongodb, parts)
+
+
+def _makes_the_store(session: Session) -> bool:
+    return session.region is not None and session.region == session.regions[0]
 
 
 async def _prepare_members(session: Session, store: OwnLogins) -> None:

@@ -12,7 +12,7 @@ from launch.regions.link_commands import LinkCommandError, parsed_change
 from launch.regions.region_clocks import clock_lines, clocks_off, in_milliseconds, set_clocks
 from launch.regions.region_kill import killed_by
 from launch.regions.region_sessions import REGIONS, region_home
-from launch.setup.data_dir import read_session
+from launch.setup.data_dir import RUN_FILE, read_session
 from session.clock_shift import CLOCK_FILE
 
 
@@ -68,5 +68,7 @@ def _session_of(home: Path) -> tuple[Path, bool]:
     except CannotStartError:
         return home, True
     if session.regions and session.home.parent.name == REGIONS:
-        home = session.home.parents[1]
+        # of regions on machines of their own nothing is above
+        whole = session.home.parents[1]
+        home = whole if (whole / RUN_FILE).exists() else home
     return home, session.carrier_home is not None or not session.regions

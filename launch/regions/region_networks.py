@@ -147,9 +147,9 @@ def _new_namespace(address: str) -> int:
 
 
 def _make_impatient() -> None:
-    """The namespace of this thread. A member of MongoDB asks a lost one for 20 s whether it can copy from it, and
-    reports to it for 30 s how far it is; meanwhile no majority has what another writes, or that one hears of it
-    late."""
+    """The namespace of this thread. Else a member of MongoDB waits for a lost one: 20 s for the answer whether it can
+    copy from it, and 30 s for the one to its report of how far it is. Meanwhile a new primary's writes are committed
+    late, or not at all."""
     # where the system's settings are read-only, as in some containers, another region decides some seconds later
     with suppress(OSError):
         for name, value in IMPATIENT.items():

@@ -121,6 +121,8 @@ async def trade(
         for one in recorded:
             echo(f"recording feeds and log in {recordings_folder(one.home) / session.session_id}")
         await with_backtests(session, stopped_or_after(stopped, options.seconds))
+        # from here on it is a second Ctrl-C
+        stopped.clear()
         activity = await _closed(session, meter, supervisor, started, echo, stopped)
         await end_logs(recorded, started, echo)
     finally:

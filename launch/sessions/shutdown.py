@@ -16,7 +16,7 @@ from market.time_units import MICROSECONDS
 from session.backoff import backoff
 from session.clock import SystemClock, steady_now
 from session.session import Session
-from store.errors import StoreError
+from store.errors import LoginRefusedError, StoreError
 from store.mongo.mongo_store import MongoTradeStore
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ async def finish_trading(
     time.
 
     `idle`: exchanges whose bots a user stopped. Their closing balances were fetched then, if they traded at all.
-    `stopped`: set by the user, also while this runs; the long wait for balances, once it is said, ends with it.
+    `stopped`: set where the user stops us again meanwhile; the long wait for balances ends with it.
     """
     traded = {market.exchange for market in session.traded}
     if await store.reservations_open():
@@ -66,9 +66,6 @@ async def finish_trading(
         if names := ", ".join(await without_balances()):
             why = "to check the ledger" if stopped is None else "to check the ledger; Ctrl-C ends the wait"
             echo(f"waiting up to {BALANCE_SECONDS:.0f} s for the closing balances of {names}, {why}")
-        if stopped is not None:
-            # it was what ended the session
-            stopped.clear()
         await until(balances_taken, BALANCE_SECONDS, stopped)
 
 
@@ -83,6 +80,8 @@ async def retry_while_down(
     while True:
         try:
             return await work()
+        except LoginRefusedError as error:
+            raise LaunchError(str(error)) from error
         except outage as error:
             deadline = deadline or steady_now() + int(seconds * MICROSECONDS)
             if steady_now() > deadline:

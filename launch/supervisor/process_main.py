@@ -55,27 +55,31 @@ def run_process(home: Path, name: str, entry: Entry, drain: Callable[[], None] |
     With `drain` the first SIGTERM calls it, and the second one cancels `entry`.
     """
     log_events()
-    try:
-        with process_lock(home, name), followed_clock(home):
-            _forget_last_run(home, name)
-            return asyncio.run(_until_cancelled(entry(_ready(home, name)), drain))
-    except LaunchError:
-        raise
-    except LoginRefusedError as error:
-        raise LaunchError(f"{name}: {error}") from error
-    except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
-        log.exception("process failed", extra={"part": name, "error": str(error)})
-        return 1
+
+    def work() -> int:
+        return asyncio.run(_until_cancelled(entry(_ready(home, name)), drain))
+
+    return _exit_code(home, name, work)
 
 
 def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) -> int:
     """Like `run_process` for a blocking entry (Spark); SIGTERM raises SystemExit in it."""
     log_events()
     signal.signal(signal.SIGTERM, _exit)
+
+    def work() -> int:
+        entry(_ready(home, name))
+        return 0
+
+    return _exit_code(home, name, work)
+
+
+def _exit_code(home: Path, name: str, work: Callable[[], int]) -> int:
+    """Raises LaunchError for what the user can put right."""
     try:
         with process_lock(home, name), followed_clock(home):
             _forget_last_run(home, name)
-            entry(_ready(home, name))
+            return work()
     except LaunchError:
         raise
     except LoginRefusedError as error:
@@ -83,7 +87,6 @@ def run_blocking_process(home: Path, name: str, entry: Callable[[Ready], None]) 
     except Exception as error:  # the outermost loop: one line, then the supervisor restarts us
         log.exception("process failed", extra={"part": name, "error": str(error)})
         return 1
-    return 0
 
 
 def followed_clock(home: Path) -> AbstractContextManager[None]:

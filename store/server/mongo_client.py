@@ -33,6 +33,7 @@ AS_CONFIGURED = WriteConcern("majority")
 KEY_NOT_FOUND = 211
 """A member that has just started has not read yet what it checks cluster times with (mongodb.com, "Error Codes")."""
 LOGIN_REFUSED = 18
+"""By whatever mechanism it was (mongodb.com, "Error Codes")."""
 QUICK = WriteConcern(1)
 """For reports that are repeated soon anyway."""
 COMMITTED = ReadConcern("majority")
@@ -93,7 +94,10 @@ def translated_errors() -> Iterator[None]:
         if is_passing(error):
             raise StoreUnavailableError(f"MongoDB is busy: {first_sentence(error)}") from error
         if isinstance(error, OperationFailure) and error.code == LOGIN_REFUSED:
-            raise LoginRefusedError("MongoDB refused the login; check the user's name and password.") from error
+            reason = first_sentence(error).rstrip(".")
+            raise LoginRefusedError(
+                f"MongoDB refused the login ({reason}); check its user and password, or certificate."
+            ) from error
         raise StoreError(f"MongoDB rejected the request: {first_sentence(error)}") from error
     except BSONError as error:
         raise StoreError(f"MongoDB cannot store this value: {error}") from error

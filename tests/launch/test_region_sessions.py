@@ -203,6 +203,15 @@ def test_links_without_delays_are_not_changed_and_one_sentence_says_so(tmp_path:
 
 def test_a_regions_own_data_folder_means_the_whole_session(tmp_path: Path) -> None:
     first = sessions(tmp_path, LAYOUT)[0].session
-    write_atomically(first.home / "run.json", first.to_json())
+    for folder in (tmp_path, first.home):
+        write_atomically(folder / "run.json", first.to_json())
     with pytest.raises(CannotStartError, match=f"{tmp_path}: no session with regions runs here"):
+        run_region(first.home, ("cut", "eu"), False, print)
+
+
+def test_above_a_region_on_a_machine_of_its_own_there_is_no_whole_session(tmp_path: Path) -> None:
+    """Its folder may be called as in a session on one machine."""
+    first = sessions(tmp_path, LAYOUT)[0].session
+    write_atomically(first.home / "run.json", first.to_json())
+    with pytest.raises(CannotStartError, match=f"{first.home}: no session with regions runs here"):
         run_region(first.home, ("cut", "eu"), False, print)

@@ -88,8 +88,6 @@ async def test_a_second_ctrl_c_ends_the_wait_for_one_that_says_nothing(
     await store.stop_reservations()
     await store.balances.replace("alpha", AT_END, "after", UNFENCED)
     stopped = asyncio.Event()
-    # the first one, which ended the session
-    stopped.set()
     said: list[str] = []
 
     def press_again(line: str) -> None:

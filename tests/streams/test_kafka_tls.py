@@ -44,7 +44,7 @@ async def test_our_clients_work_over_tls_with_their_rights_and_no_others(secured
         async with TopicReader(as_feed, ("app-input-tls",), "earliest") as reader:
             [record async for record in reader.records_to_end()]
     with pytest.raises(StreamUnavailableError, match="refused the login of feed; check its password"):
-        await check_reachable(secured.configured(login=Login("feed", "wrong")), 2.0)
+        await check_reachable(secured.configured(login=Login("feed", "wrong")), 10.0)
 
 
 @pytest.mark.parametrize(

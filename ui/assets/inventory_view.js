@@ -93,8 +93,8 @@ export class InventoryView {
 
 // Accounts may hold dozens of others.
 function tradedFirst(model, exposures) {
-  const traded = model.currencies();
-  const place = (row) => (traded.includes(row.currency) ? traded.indexOf(row.currency) : traded.length);
+  const places = new Map(model.currencies().map((currency, place) => [currency, place]));
+  const place = (row) => places.get(row.currency) ?? places.size;
   return [...exposures].sort((one, other) => place(one) - place(other));
 }
 
