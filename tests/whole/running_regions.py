@@ -63,6 +63,14 @@ class RunningRegions(Running):
         """The exchange whose bot decides now; None where nobody does."""
         return asyncio.run(self._decider())
 
+    def make_leader(self, region: str) -> None:
+        """Cuts another one off that is it, and heals all links."""
+        while (leader := self.leader()) != region:
+            if leader is not None:
+                self.region("cut", leader)
+            self.until(lambda: self.leader() not in (None, leader), 60, "no other region became the leader")
+            self.region("heal")
+
     def arbitrages(self) -> list[Arbitrage]:
         return asyncio.run(self._arbitrages())
 

@@ -91,7 +91,9 @@ def test_where_the_leaders_region_is_cut_off_another_decides(regions: RunningReg
 
 @pytest.mark.usefixtures("trades_everywhere")
 def test_a_cut_in_one_direction_alone_leaves_one_leader(regions: RunningRegions) -> None:
-    """us and eu both reach jp, so either could have a majority: one has, and trading goes on with it."""
+    """us and eu both reach jp, so either could have a majority: one has, and trading goes on with it. It is us, which
+    has the rates of EUR and JPY: without them eu has nothing to trade with jp."""
+    regions.make_leader("us")
     regions.region("cut", "us>eu")
     cut_at = wall_now()
     regions.until(lambda: wall_now() - cut_at > 5 * SETTLED, 60, "the clock stood still")
