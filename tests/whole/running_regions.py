@@ -140,14 +140,17 @@ def skip_without_regions(home: Path) -> None:
 
 
 @contextmanager
-def running_regions(folder: Path, exchanges: tuple[str, ...], *words: str) -> Iterator[RunningRegions]:
+def running_regions(
+    folder: Path, exchanges: tuple[str, ...], *words: str, market: str = "storm"
+) -> Iterator[RunningRegions]:
     """`arbitrage paper --regions us,eu,jp --wan` with these exchanges, trading. More arbitrages may be open than the
     legs that a cut region holds up, so that the others have something left to open."""
     home = new_home(folder)
     skip_without_regions(home)
     configuration = home / "arbitrage.toml"
     configuration.write_text(f"exchanges = {list(exchanges)}\n[settings]\nmax_open_arbitrages = 12\n")
-    with running_paper(home, "--regions", "us,eu,jp", "--wan", "--config", str(configuration), *words) as paper:
-        regions = RunningRegions(paper.home, paper.port, paper.process)
-        regions.wait_for("trading on paper", START_SECONDS)
-        yield regions
+    regions = ("--regions", "us,eu,jp", "--wan", "--config", str(configuration))
+    with running_paper(home, *regions, *words, market=market) as paper:
+        running = RunningRegions(paper.home, paper.port, paper.process)
+        running.wait_for("trading on paper", START_SECONDS)
+        yield running
