@@ -72,7 +72,8 @@ async def finish_trading(
 async def retry_while_down(
     work: Callable[[], Awaitable[Result]], outage: type[Exception] = StoreError, seconds: float = OUTAGE_SECONDS
 ) -> Result:
-    """Retry `work` for that long while MongoDB is unavailable, or Kafka. Raises LaunchError if it stays so.
+    """Retry `work` for that long while MongoDB is unavailable, or Kafka. Raises LaunchError if it stays so, and at
+    once for a login that is refused.
 
     The time begins with the first failure: before it the work may have waited for longer than that.
     """

@@ -93,7 +93,7 @@ export class InventoryView {
 
 // Accounts may hold dozens of others.
 function tradedFirst(model, exposures) {
-  const places = new Map(model.currencies().map((currency, place) => [currency, place]));
+  const places = new Map(model.currencies().map((currency, index) => [currency, index]));
   const place = (row) => places.get(row.currency) ?? places.size;
   return [...exposures].sort((one, other) => place(one) - place(other));
 }
