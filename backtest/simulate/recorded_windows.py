@@ -45,7 +45,7 @@ def _windows_of(tick_set: TickSet, base: str, own: Layout, settings: Settings | 
 
 def _log_rows(table: pa.Table, base: str, own: Layout, *, follows: bool) -> Iterable[LogRow]:
     """Settings rows only where the log's are followed."""
-    slots = {(slot.exchange, base + slot.suffix): number for number, slot in enumerate(own.slots)}
+    slots = own.slot_numbers(base)
     routes = {route.symbol: number for number, route in enumerate(own.routes)}
     columns = (table[name].to_pylist() for name in _COLUMNS)
     for offset, kind, exchange, symbol, received_time, bid, ask, document in zip(*columns, strict=True):

@@ -24,13 +24,17 @@ QUOTE_FIELDS = (
     "received_time",
 )
 FX_FIELDS = ("symbol", "bid", "ask", "quote_id")
+_BETWEEN = "\n"
+"""In no name of a base or symbol."""
 
 
 def with_slot(rows_df: DataFrame, layout: Layout) -> DataFrame:
     """Adds `slot` (of a quote's market), `route` (of an FX symbol) and `quote_id`; null where there is none."""
+    # one set of words for each slot: Spark looks a word up in it by its hash, however many bases there are
+    market = F.concat_ws(_BETWEEN, "base", "symbol")
     slot = position_of(
         [
-            (F.col("exchange") == slot.exchange) & (F.col("symbol") == F.concat(F.col("base"), F.lit(slot.suffix)))
+            (F.col("exchange") == slot.exchange) & market.isin([_BETWEEN.join(one) for one in slot.symbols])
             for slot in layout.slots
         ]
     )

@@ -174,7 +174,7 @@ class KernelLog:
         return np.flatnonzero(kinds[0] == kinds[1].index("settings"))
 
     def _words(self, kinds: list[str | None], exchanges: list[str | None], symbols: list[str | None]) -> Words:
-        slots = {(slot.exchange, self._base + slot.suffix): n for n, slot in enumerate(self._layout.slots)}
+        slots = self._layout.slot_numbers(self._base)
         routes = {route.symbol: n for n, route in enumerate(self._layout.routes)}
         passed_over = () if self._follows else ("settings",)
         numbers = [

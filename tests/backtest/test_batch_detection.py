@@ -18,14 +18,18 @@ from cep.detection.latest import with_slot
 from cep.detection.market_layout import layout_of
 from cep.detection.opportunity_messages import opportunities_of_latest
 from cep.detection.spark_schema import tick_rows
-from datasets.ticksets.tick_set import TickSet
+from datasets.rows.imported_markets import MarketWords
+from datasets.ticksets.tick_set import TickSet, open_tick_set
 from market.decide.settings import Settings
+from market.instruments.assets import Assumption
 from tests.backtest.detected_sets import CUTS, Cut, cut_set, messages_found, messages_wanted
 from tests.cep.logs import BASES, MARKETS, LogMaker, session, settings
 from tests.cep.oracle import Row, expected_output
 from tests.cep.running_latest import latest_at_each_row
 from tests.cep.test_detection_kernel import under
 from tests.cep.tick_tables import tick_table
+from tests.datasets.test_file_import import imported, quote
+from tests.datasets.test_file_import import written as written_file
 
 PIECES = (1, 2, 7)
 
@@ -143,3 +147,18 @@ def test_a_log_without_settings_gives_nothing_by_itself(spark: SparkSession, tmp
     own: Settings = settings(1, emit_net_bps=-30.0)
     assert detection_summary(spark, tick_set, None).messages == 0
     assert detection_summary(spark, tick_set, own).messages > 0
+
+
+def test_markets_whose_code_is_another_than_their_asset_are_compared(spark: SparkSession, tmp_path: Path) -> None:
+    """MATIC/USDT counts as POL: three quotes a market, a millisecond apart."""
+    binance = [quote(second * 10**6, "binance", "MATICUSDT", "0.4", "0.40004") for second in range(3)]
+    kraken = [quote(second * 10**6 + 1_000, "kraken", "POL/USD", "0.41", "0.410041") for second in range(3)]
+    files = written_file(tmp_path, "a.csv", *binance), written_file(tmp_path, "b.csv", *kraken)
+    alike = (Assumption("USDT", "USD", ""), Assumption("MATIC", "POL", ""))
+    folder = tmp_path / "ticks" / "pol"
+    imported(folder, *files, words=MarketWords(alike=alike))
+    own = settings(enabled_exchanges=("binance", "kraken"), taker_fees={"binance": "0.001", "kraken": "0.001"})
+    (messages,) = messages_found(detected(spark, open_tick_set(folder), own)).values()
+    seen = [(one["base"], one["buy"]["exchange"], one["buy"]["symbol"], one["sell"]["exchange"]) for one in messages]
+    assert seen == [("POL", "binance", "MATIC/USDT", "kraken")] * 5
+    assert [round(one["net_bps"], 2) for one in messages] == [228.73] * 5

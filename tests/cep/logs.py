@@ -17,9 +17,10 @@ RATES = {"EUR/USD": Decimal("1.09"), "USD/JPY": Decimal(150)}
 IN_DOLLARS = {"USD": Decimal(1), "EUR": Decimal("1.09"), "JPY": 1 / Decimal(150)}
 
 
-def market(exchange: str, base: str, quote_currency: str, is_fx: bool = False) -> Market:
+def market(exchange: str, base: str, quote_currency: str, is_fx: bool = False, code: str | None = None) -> Market:
+    """`code`: the exchange's of `base`, where it has another one."""
     small = Decimal("0.0001")
-    symbol = f"{base}/{quote_currency}"
+    symbol = f"{code or base}/{quote_currency}"
     return Market(exchange, "us", symbol, base, quote_currency, small, small, small, Decimal(1), "quote", is_fx)
 
 
@@ -31,6 +32,8 @@ MARKETS = (
     market("kraken", "BTC", "EUR"),
     market("kraken", "ETH", "USD"),
     market("bitstamp", "ETH", "EUR"),
+    market("coinbaseexchange", "ETH", "USD", code="WETH"),
+    market("kraken", "ETH", "USD", code="WETH"),
     market("kraken", "EUR", "USD", is_fx=True),
     market("kraken", "USD", "JPY", is_fx=True),
 )

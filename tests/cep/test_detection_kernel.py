@@ -78,8 +78,8 @@ def _seen(hit: "dict[str, int]", in_force: SettingsInForce, read: "list[dict[str
     assert isinstance(offset, int)
     return Seen(
         offset=offset,
-        buy=f"{LAYOUT.slots[buy].exchange} {base}{LAYOUT.slots[buy].suffix}",
-        sell=f"{LAYOUT.slots[sell].exchange} {base}{LAYOUT.slots[sell].suffix}",
+        buy=f"{LAYOUT.slots[buy].exchange} {dict(LAYOUT.slots[buy].symbols)[base]}",
+        sell=f"{LAYOUT.slots[sell].exchange} {dict(LAYOUT.slots[sell].symbols)[base]}",
         buy_id=_id_of(read[hit["buy_quote_row"]]),
         sell_id=_id_of(read[hit["sell_quote_row"]]),
         rates=tuple(_id_of(rate) for rate in rates),

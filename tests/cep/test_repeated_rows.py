@@ -81,7 +81,7 @@ def test_taken_as_they_came_they_would_matter() -> None:
 def spreads(messages: Sequence[bytes], region: str | None, step: int = 3) -> list[PairSpread]:
     """As the query of spread windows has them, in batches of `step` messages; of what Spark reads a few columns."""
     unrepeated, state, found_spreads = unrepeated_rows(region), BaseSpreads(LAYOUT, None), list[PairSpread]()
-    slots = {(slot.exchange, BASE + slot.suffix): number for number, slot in enumerate(LAYOUT.slots)}
+    slots = LAYOUT.slot_numbers(BASE)
     routes = {route.symbol: number for number, route in enumerate(LAYOUT.routes)}
     read = [(offset, row_of(message)) for offset, message in enumerate(messages)]
     mine = [(offset, row) for offset, row in read if BASE in (row.get("bases") or [row["base"]])]

@@ -8,9 +8,10 @@ from pyspark.sql import SparkSession
 
 from cep.detection.latest import with_slot
 from cep.detection.latest_counted import counted_by_state, rate_sources
-from cep.detection.market_layout import layout_of
+from cep.detection.market_layout import Layout, layout_of
 from cep.detection.opportunity_messages import opportunities_of_latest
 from cep.detection.spark_schema import tick_rows
+from market.instruments.markets import Market
 from streams.message_format import row_of
 from tests.cep.logs import MARKETS, LogMaker, market, session
 from tests.cep.oracle import Row, Spread, as_written, expected_output, written
@@ -25,13 +26,13 @@ LAYOUT = layout_of(SESSION)
 RATES = rate_sources(SESSION, LAYOUT) or ()
 
 
-def found(spark: SparkSession, messages: Sequence[bytes]) -> list[Row]:
+def found(spark: SparkSession, messages: Sequence[bytes], own: Layout = LAYOUT) -> list[Row]:
     messages_df = (
         messages_frame(spark, list(messages))
         .transform(tick_rows)
-        .transform(with_slot, LAYOUT)
-        .transform(counted_at_each_row, LAYOUT, RATES)
-        .transform(opportunities_of_latest, LAYOUT)
+        .transform(with_slot, own)
+        .transform(counted_at_each_row, own, RATES)
+        .transform(opportunities_of_latest, own)
     )
     return [written(row["value"]) for row in messages_df.toArrow().to_pylist()]
 
@@ -50,7 +51,7 @@ def for_base(messages: Sequence[bytes], base: str) -> list[bytes]:
 def test_the_table_of_cases(spark: SparkSession) -> None:
     log: list[bytes] = []
     wanted: list[Row] = []
-    markets = SESSION.markets
+    markets, traded = SESSION.markets, list[Market]()
     for number, case in enumerate(CASES):
         base, start = f"C{number}X", len(log)
         log += for_base(messages_of(case), base)
@@ -58,11 +59,13 @@ def test_the_table_of_cases(spark: SparkSession) -> None:
         mine = tuple(
             replace(one, base=base, symbol=one.symbol.replace("BTC", base)) for one in markets if one.base == "BTC"
         )
+        traded += mine
         own = replace(SESSION, markets=(*mine, *(one for one in markets if one.is_fx)))
         once = expected_output(for_base(counted_messages(case), base), own)
         wanted += [as_written(one) | {"offset": places[one.offset]} for one in once if isinstance(one, Spread)]
     assert len(wanted) > len(CASES)
-    assert by_base(found(spark, log)) == by_base(wanted)
+    all_bases = replace(SESSION, markets=(*traded, *(one for one in markets if one.is_fx)))
+    assert by_base(found(spark, log, layout_of(all_bases))) == by_base(wanted)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
