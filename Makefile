@@ -14,7 +14,7 @@ WORKERS := $(shell cores=$$(getconf _NPROCESSORS_ONLN); [ $$cores -gt 2 ] && ech
 IS_NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup regions paper test quick whole soak screenshots bench bench-backtest lint format clean
+.PHONY: help setup regions paper test quick whole soak screenshots bench bench-backtest findings lint format clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -62,6 +62,10 @@ bench: setup ## feeds, simulator, two legs, trades a second, detection, dashboar
 bench-backtest: setup ## detection over 10 and 100 million quotes beside other engines
 	$(BIN)/python -m benchmarks.backtests --rows 10000000
 	$(BIN)/python -m benchmarks.backtests --rows 100000000
+
+findings: ## what surprised in real libraries, each run again without this project (needs Maven for Siddhi's)
+	@failed=; for script in findings/*.sh; do echo "== $$script"; bash "$$script" || failed="$$failed $$script"; done; \
+	if [ -n "$$failed" ]; then echo "no longer as described:$$failed" >&2; exit 1; fi
 
 lint: setup ## format, style, types, import rules, our own rules
 	$(BIN)/ruff format --check
