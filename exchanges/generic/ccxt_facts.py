@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from exchanges.requests.time_synced_signing import client_class
 
-_CLIENT_ID = "clientOrderId"
 _CALL = re.compile(r"self\.(\w+)\(")
 _OF_AN_ORDER = re.compile(r"(create|fetch)_\w*(order|trade)")
 
@@ -16,8 +15,6 @@ _OF_AN_ORDER = re.compile(r"(create|fetch)_\w*(order|trade)")
 class CcxtFacts:
     has: Mapping[str, object]
     rate_limit_ms: float
-    passes_client_ids: bool
-    """Whether what places orders there has a word of our ids; ccxt says it nowhere else."""
     leg_units: float
     """What an order, a read of its state and one of its fills cost there, in ccxt's units of the rate limit."""
 
@@ -26,17 +23,9 @@ def ccxt_facts(ccxt_id: str) -> CcxtFacts:
     """Raises AccountRejectedError where ccxt has no such exchange."""
     kind = client_class(ccxt_id)
     client = kind()
-    own = [one for one in kind.__mro__ if one.__module__.startswith("ccxt.") and ".base." not in one.__module__]
-    places = [
-        method
-        for one in own
-        for name, method in vars(one).items()
-        if ("create" in name or name.startswith("order")) and "order" in name and inspect.isfunction(method)
-    ]
-    passes = any(_CLIENT_ID in inspect.getsource(method) for method in places)
     fills = "fetch_order_trades" if client.has.get("fetchOrderTrades") is True else "fetch_my_trades"
     units = sum(_units(kind, method, frozenset()) for method in ("create_order", "fetch_order", fills))
-    return CcxtFacts(client.has, float(client.rateLimit), passes, units)
+    return CcxtFacts(client.has, float(client.rateLimit), units)
 
 
 def _units(kind: type, method: str, asked: frozenset[str]) -> float:

@@ -70,8 +70,8 @@ class GenericOrderApi:
     async def post(self, order: LimitOrder, market: Market) -> str:
         # ccxt takes floats; one prints the digits that it was made from, up to fifteen
         parameters = dict(self._quirks.parameters)
-        if self._quirks.has_client_ids:
-            parameters["clientOrderId"] = order.client_order_id
+        if self._quirks.client_id_parameter is not None:
+            parameters[self._quirks.client_id_parameter] = order.client_order_id
         numbers = float(order.amount), float(order.price)
         return text_in(await self._row("create_order", order.symbol, "limit", order.side, *numbers, parameters), "id")
 
@@ -130,7 +130,7 @@ class GenericOrderApi:
 
     async def _order_row(self, market: Market, name: str, key: dict[str, str]) -> Mapping[str, Any] | None:
         try:
-            return await self._row("fetch_order", name, market.symbol, key)
+            return await self._row("fetch_order", name, market.symbol, {**self._quirks.order_parameters, **key})
         except ccxt.BaseError as error:
             if is_not_found(error):
                 return None

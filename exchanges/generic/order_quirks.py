@@ -28,8 +28,10 @@ class OrderQuirks:
     is_immediate: bool = False
     """Whether the exchange is known to end the order by itself. Otherwise one that still rests is cancelled: some
     exchanges of ccxt ignore `timeInForce`, whatever its `features` say."""
-    has_client_ids: bool = True
-    """Whether ccxt passes ours to the exchange."""
+    client_id_parameter: str | None = "clientOrderId"
+    """The parameter in which ccxt takes ours and sends it as it is; None where the exchange knows none."""
+    order_parameters: Mapping[str, object] = field(default_factory=dict)
+    """What ccxt's `fetch_order` needs besides."""
     finds_by_client_id: bool = False
     """Whether ccxt's `fetch_order` takes ours. Otherwise the order is searched for among the account's orders."""
     fee_field: str | None = None
@@ -52,7 +54,7 @@ ORDER_QUIRKS: Mapping[str, OrderQuirks] = {
     "bitflyer": OrderQuirks(
         {"time_in_force": "IOC"},
         is_immediate=True,
-        has_client_ids=False,
+        client_id_parameter=None,
         fee_field="commission",
         cost_steps={"JPY": Decimal(1)},
         earlier_fills=EarlierPage("before", "ids"),
@@ -63,12 +65,11 @@ ORDER_QUIRKS: Mapping[str, OrderQuirks] = {
         {**_IOC, "oflags": "fciq"}, is_immediate=True, earlier_fills=EarlierPage("ofs", "account rows")
     ),
     "binance": OrderQuirks(is_immediate=True, finds_by_client_id=True),
+    # ccxt drops `clientOrderId` and sends an id of its own, unless the exchange's own field overwrites that
+    "coinbase": OrderQuirks(client_id_parameter="client_order_id"),
+    # of unified accounts, ccxt reads an order only where one knows that older ones than the last 500 are not found
+    "bybit": OrderQuirks(order_parameters={"acknowledged": True}),
 }
-
-KEEPS_UUIDS = frozenset({"binanceus", "bybit", "coinbase", "kucoin"})
-"""Exchanges without an adapter of our own that take a UUID as the client's order id and show it again, by their
-documents and ccxt's code. Others cut it, reject it or drop it, so that an order without an answer could not be
-found."""
 
 
 def order_quirks(ccxt_id: str) -> OrderQuirks:

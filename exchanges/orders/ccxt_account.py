@@ -12,14 +12,11 @@ from exchanges.ccxt_client import ExchangeConfig, limit_rules, make_exchange, se
 from exchanges.error_mapping import is_clock_fault, is_past_deadline, post_error, read_error
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.exchange_credentials import Credentials
-from exchanges.generic.generic_orders import GenericOrderApi, SharedMarkets
-from exchanges.generic.order_quirks import order_quirks
+from exchanges.generic.generic_orders import SharedMarkets
 from exchanges.order_port import AnswerNotUnderstoodError, OrderApi
-from exchanges.orders.binance import BinanceOrderApi
-from exchanges.orders.bitflyer import BitflyerOrderApi
-from exchanges.orders.bitstamp import BitstampOrderApi
-from exchanges.orders.coinbaseexchange import CoinbaseExchangeOrderApi
 from exchanges.orders.kraken import KrakenOrderApi
+from exchanges.orders.order_apis import order_api
+from exchanges.orders.wire_check import request_check
 from exchanges.requests.measured_clock import MeasuredClock
 from exchanges.requests.order_permits import ALWAYS_PERMITTED, Permit, posting
 from exchanges.requests.rate_budget import RateBudget, account_budget, requests_for
@@ -28,15 +25,9 @@ from market.instruments.order_rules import rule_broken
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport
 from market.money import ZERO, Amount
 from session.clock import SystemClock, steady_now
+from session.exchange_entries import ExchangeEntry
 from session.session import Session
 
-_ORDER_APIS: dict[str, Callable[[Any], OrderApi]] = {
-    "coinbaseexchange": CoinbaseExchangeOrderApi,
-    "bitstamp": BitstampOrderApi,
-    "bitflyer": BitflyerOrderApi,
-    "kraken": KrakenOrderApi,
-    "binance": BinanceOrderApi,
-}
 # Pauses after each read of a new order; an IOC order is mostly final at the first.
 _POLL_DELAYS = (0.02, 0.1, 0.5)
 
@@ -117,8 +108,9 @@ class CcxtAccount:
 
     async def _post(self, order: LimitOrder, market: Market, permit: Permit) -> str:
         """Post the order; returns the exchange's order id."""
+        check = request_check(self._orders.entry, order, self._orders.client.markets)
         try:
-            with posting(permit):
+            with posting(permit, check):
                 return await self._orders.api.post(order, market)
         except ccxt.BaseError as error:
             if is_clock_fault(error) or is_past_deadline(error):
@@ -210,6 +202,7 @@ class CcxtAccount:
 class AccountConnection:
     """One connection to an exchange, and the order API on it."""
 
+    entry: ExchangeEntry
     client: Any
     api: OrderApi
 
@@ -226,16 +219,11 @@ def open_account(
     orders, reads = (make_exchange(config, environment, budget, posts_only=posts) for posts in (True, False))
     # it loads its certificates now, for tens of milliseconds, and not when the first order is due
     orders.open()
-    posting_one, reading_one = (AccountConnection(one, _order_api(config, one)) for one in (orders, reads))
+    posting_one, reading_one = (
+        AccountConnection(config.entry, one, order_api(config.entry, one)) for one in (orders, reads)
+    )
     prepare = SharedMarkets(reads, orders).load if config.entry.is_generic else _nothing
     return CcxtAccount(config.exchange, posting_one, reading_one, markets, config.credentials, reads.budget, prepare)
-
-
-def _order_api(config: ExchangeConfig, client: Any) -> OrderApi:
-    """Our own one of that exchange, or the generic one."""
-    if config.entry.is_generic:
-        return GenericOrderApi(client, order_quirks(config.entry.ccxt))
-    return _ORDER_APIS[config.entry.ccxt](client)
 
 
 def open_session_account(session: Session, exchange: str, environment: Mapping[str, str]) -> CcxtAccount:

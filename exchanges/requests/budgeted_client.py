@@ -52,6 +52,13 @@ class BudgetedClient:
         else:
             order.spend = lambda: budget.spend(weights)
 
+    async def fetch(self, url: str, method: str = "GET", headers: Any = None, body: Any = None) -> Any:
+        """Like ccxt's, which sends what was signed; the request of an order is read once more before."""
+        order = outgoing_order()
+        if order is not None:
+            order.check_request(method, url, body)
+        return await super().fetch(url, method, headers, body)  # type: ignore[misc]
+
     def open(self, lazy: bool = False) -> None:
         """Like ccxt's, with an HTTP session whose requests check the order's permit before they are sent."""
         client: Any = self

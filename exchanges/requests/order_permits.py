@@ -13,7 +13,16 @@ PermitCheck = Callable[[], None]
 """Raises `exchanges.errors.NotPostedError` where the order must no longer be sent."""
 
 
+RequestCheck = Callable[[str, str, str | None], None]
+"""Of an order's request, before it is sent: method, address, body. Raises `exchanges.errors.AccountRejectedError` where
+that is not what was ordered."""
+
+
 def _always() -> None:
+    """No check, for tools and tests."""
+
+
+def _any_request(_method: str, _url: str, _body: str | None) -> None:
     """No check, for tools and tests."""
 
 
@@ -35,6 +44,7 @@ class OutgoingOrder:
     permit: Permit
     spend: PermitCheck = field(default=_always)
     """Spends the order's weights; raises NotPostedError where a rate limit is used up."""
+    check_request: RequestCheck = field(default=_any_request)
 
     def check(self) -> None:
         """Raises NotPostedError; then nothing was sent."""
@@ -51,9 +61,9 @@ def outgoing_order() -> OutgoingOrder | None:
 
 
 @contextmanager
-def posting(permit: Permit) -> Iterator[None]:
+def posting(permit: Permit, check_request: RequestCheck = _any_request) -> Iterator[None]:
     """Requests of this task within the block post one order."""
-    token = _OUTGOING.set(OutgoingOrder(permit))
+    token = _OUTGOING.set(OutgoingOrder(permit, check_request=check_request))
     try:
         yield
     finally:

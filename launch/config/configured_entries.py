@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from exchanges.errors import AccountRejectedError
-from exchanges.generic.ccxt_facts import CcxtFacts, ccxt_facts
+from exchanges.generic.ccxt_facts import ccxt_facts
 from exchanges.generic.exchange_fitness import VERIFIED, fitness_of
-from exchanges.generic.order_quirks import KEEPS_UUIDS
+from exchanges.orders.wire_check import wire_fault
 from launch.config.configuration import Configuration, ExchangeConfiguration
 from launch.errors import CannotStartError
 from market.instruments.assets import SessionCodes
@@ -64,6 +64,8 @@ def _entry(config: Configuration, name: str, mode: Mode) -> ExchangeEntry:
     entry = replace(entry, said_codes=_said_codes(config, name))
     if ccxt in WITHOUT_CLIENT_IDS and name != ccxt:
         raise CannotStartError(f"[exchange.{name}]: {ccxt} has no client order ids, and must be named {ccxt}.")
+    if mode in ("live", "sandbox"):
+        _check_wire(name, entry)
     return entry
 
 
@@ -84,15 +86,14 @@ def _generic_entry(config: Configuration, name: str, ccxt: str, mode: Mode) -> E
         )
     if mode == "live" and fitness.no_live_because is not None:
         raise CannotStartError(f"{name} cannot be traded on: {fitness.no_live_because}.")
-    if mode == "live" and not _finds_orders(ccxt, facts):
-        raise CannotStartError(
-            f"{name} cannot be traded on: it is not known to keep our order ids, by which an order is found again."
-        )
     return ExchangeEntry(ccxt, "generic", facts.rate_limit_ms, facts.leg_units)
 
 
-def _finds_orders(ccxt: str, facts: CcxtFacts) -> bool:
-    return ccxt in WITHOUT_CLIENT_IDS or (facts.passes_client_ids and ccxt in (*VERIFIED, *KEEPS_UUIDS))
+def _check_wire(name: str, entry: ExchangeEntry) -> None:
+    """Raises CannotStartError where an order would not leave as the exchange's documents want it."""
+    fault = wire_fault(entry)
+    if fault is not None:
+        raise CannotStartError(f"{name} cannot be traded on: {fault}.")
 
 
 def _check_opt_in(config: Configuration, generic: Collection[str]) -> None:

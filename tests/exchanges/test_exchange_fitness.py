@@ -82,13 +82,6 @@ def test_well_known_exchanges_can_be_traded_on(name: str) -> None:
     assert fitness_of(name, getattr(ccxt.pro, name)().has) == Fitness("generic")
 
 
-@pytest.mark.parametrize(
-    ("name", "passes"), [("okx", True), ("kraken", True), ("gemini", True), ("bitstamp", True), ("bitflyer", False)]
-)
-def test_whether_ccxt_passes_our_ids(name: str, passes: bool) -> None:
-    assert ccxt_facts(name).passes_client_ids is passes
-
-
 @pytest.mark.parametrize(("name", "units"), [("kraken", 9), ("bitflyer", 3), ("okx", 4), ("htx", 2.4)])
 def test_what_a_leg_costs_by_the_requests_in_ccxts_code(name: str, units: float) -> None:
     assert ccxt_facts(name).leg_units == pytest.approx(units)

@@ -122,7 +122,7 @@ async def test_an_order_has_our_id_and_rests_nowhere() -> None:
     client = PlayedCcxt()
     assert await api(client).post(ORDER, MARKET) == "1"
     assert client.placed == [("BTC/USD", "limit", "buy", 0.3, 100.5, {"timeInForce": "IOC", "clientOrderId": "ours"})]
-    await api(client, OrderQuirks({"tif": 3}, has_client_ids=False)).post(ORDER, MARKET)
+    await api(client, OrderQuirks({"tif": 3}, client_id_parameter=None)).post(ORDER, MARKET)
     assert client.placed[-1][-1] == {"tif": 3}
 
 

@@ -1,6 +1,7 @@
 """How the exchanges of a configuration are reached, and what no session may have."""
 
 from decimal import Decimal
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -52,11 +53,12 @@ def test_any_other_exchange_goes_through_ccxt() -> None:
     assert session_entries(config, "public") == {"okx": ExchangeEntry("okx", "generic", 110, 4)}
 
 
-def test_money_is_traded_through_ccxt_only_where_the_exchange_is_named() -> None:
-    bybit = {"bybit": {"mode": "live"}}
-    with pytest.raises(CannotStartError, match=r'set generic_live = \["bybit"\]'):
-        session_entries(configured(exchange=bybit), "live")
-    assert "bybit" in session_entries(configured(exchange=bybit, generic_live=["bybit"]), "live")
+@pytest.mark.parametrize("name", ["binanceus", "bybit", "coinbase", "kucoin"])
+def test_money_is_traded_through_ccxt_only_where_the_exchange_is_named(name: str) -> None:
+    live = {name: {"mode": "live"}}
+    with pytest.raises(CannotStartError, match=rf'set generic_live = \["{name}"\]'):
+        session_entries(configured(exchange=live), "live")
+    assert name in session_entries(configured(exchange=live, generic_live=[name]), "live")
 
 
 REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
@@ -83,6 +85,12 @@ REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
         "okx",
         "live",
         "okx cannot be traded on: it is not known to keep our order ids",
+    ),
+    "ccxt does not send our ids": (
+        {"exchange": {"cryptocom": {"mode": "live"}}, "generic_live": ["cryptocom"]},
+        "cryptocom",
+        "live",
+        f"cryptocom cannot be traded on: ccxt {version('ccxt')} sends no params.client_oid, where our order id must",
     ),
     "ended orders cannot be listed": (
         {"exchange": {"gemini": {"mode": "live"}}, "generic_live": ["gemini"]},
