@@ -14,6 +14,7 @@ from datasets.errors import ImportRejectedError
 from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions, Format, Need
 from datasets.rows.imported_markets import MarketWords
+from datasets.rows.packed_files import is_passed_over
 from datasets.ticksets.file_import import Imported, ImportRequest, import_files
 from datasets.ticksets.manifest import REJECTED
 from datasets.ticksets.tick_set_assumptions import assumed_alike
@@ -87,7 +88,7 @@ def named_files(paths: tuple[Path, ...], echo: Echo) -> tuple[Path, ...]:
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            some = [one for one in sorted(path.rglob("*")) if not _is_hidden(one.relative_to(path))]
+            some = [one for one in sorted(path.rglob("*")) if not is_passed_over(one.relative_to(path))]
             what = "folder"
         elif not path.exists() and not path.is_symlink() and set(str(path)) & set("*?["):
             some = [Path(one) for one in sorted(glob(str(path), recursive=True))]
@@ -101,10 +102,6 @@ def named_files(paths: tuple[Path, ...], echo: Echo) -> tuple[Path, ...]:
         echo(f"{path}: {len(some):,} {'file' if len(some) == 1 else 'files'}")
         found += some
     return tuple(found)
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 def _show(bar: "tqdm[Never]", what: str, rows: int) -> None:
