@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_DOWN, Decimal
+from decimal import Decimal
 
 import pyarrow.compute as pc
 from pydantic import ValidationError
@@ -18,7 +18,7 @@ from datasets.ticksets.tick_set import TickSet, batches
 from datasets.ticksets.tick_set_problems import nothing_to_compare
 from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
-from market.money import BPS, decimal_of
+from market.money import BPS, decimal_of, floor_to_step
 from market.validation_messages import error_text
 
 AGE = "max_quote_age_ms"
@@ -162,7 +162,7 @@ def opening_balances(tick_set: TickSet) -> Balances:
         rows[market.quote_currency] = cash
         bid = first[market.base].get((market.exchange, market.symbol))
         if bid is not None:
-            rows[market.base] = (cash / bid).quantize(HOLDING, ROUND_DOWN)
+            rows[market.base] = floor_to_step(cash / bid, HOLDING)
     return balances
 
 

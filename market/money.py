@@ -17,7 +17,7 @@ ADVICE = f"write at most {MAX_DIGITS} digits, with an exponent from {MIN_EXPONEN
 
 _MAX_TEXT = MAX_DIGITS - MIN_EXPONENT + 10
 """Characters: a number with its zeros, its sign and point, and spaces around it."""
-_SHORT_TEXT = 30
+SHORT_TEXT = 30
 """Characters that cannot leave the bounds without an exponent: fewer digits than any bound counts."""
 _SHOWN = 40
 _is_written = re.compile(
@@ -37,7 +37,7 @@ def decimal_of(value: str | float | Decimal) -> Decimal:
     text = value if isinstance(value, str) else _text(value)
     # nearly all that feeds bring: digits and a point, in bounds by their count alone, and none of the other things that
     # Decimal reads (NaN, exponents, underscores, digits of other scripts)
-    if len(text) > _SHORT_TEXT or text.strip("0123456789.-"):
+    if len(text) > SHORT_TEXT or text.strip("0123456789.-"):
         return _checked(text)
     try:
         return Decimal(text)

@@ -76,7 +76,8 @@ class LogCounts:
             bits = np.ascontiguousarray(hits["net_bps"]).view(np.uint64).sum(dtype=np.uint64)
             counts.net_bits = (counts.net_bits + int(bits)) % BITS
             new = hits[new_ids(hits, self._last)]
-            floors = np.floor(new["net_bps"]).astype(np.int64)
+            # whole doubles: as Python's integers they have no bound, and a price may be far from any other
+            floors = np.floor(new["net_bps"])
             pairs, first, numbers = np.unique(new["pair"], return_index=True, return_counts=True)
             for pair, place, number in zip(pairs.tolist(), first.tolist(), numbers.tolist(), strict=True):
                 counts.by_pair[pair] += number

@@ -12,13 +12,15 @@ import pyarrow.compute as pc
 from datasets.mapped.mapped_bars import BAR_ASSUMPTION
 from datasets.mapped.mapped_columns import Column, chunk_of_columns, headerless_parts
 from datasets.mapped.mapped_file import ColumnName, Mapping, PriceColumns, TimeMapping, read_mapping
-from datasets.mapped.mapped_levels import level_columns, names_of_levels
+from datasets.mapped.mapped_levels import level_columns
+from datasets.mapped.mapped_numbers import number_columns, our_numbers
+from datasets.mapped.mapped_order import oldest_first
 from datasets.mapped.mapped_prints import half_spread_of, print_columns
-from datasets.mapped.mapped_times import Cells, epoch_times, text_times
+from datasets.mapped.mapped_times import Cells, Lines, epoch_times, text_times, times_by_size
 from datasets.mapped.mapped_where import rows_where
 from datasets.rows.arrow_columns import renamed
 from datasets.rows.csv_columns import FilePart, csv_parts, demand_columns, header_names, whole_numbers
-from datasets.rows.file_blocks import blocks, start_of
+from datasets.rows.file_blocks import blocks_behind, start_of
 from datasets.rows.import_format import OTHER_MARKET, Chunk, FileOptions, Format
 from datasets.rows.parquet_columns import is_parquet
 from datasets.rows.quote_rows import reject, whole_number
@@ -68,9 +70,14 @@ def _parts(file: _MappedFile) -> Iterator[tuple[FilePart, int]]:
 
 
 def _whole_parts(file: _MappedFile) -> Iterator[FilePart]:
-    names, delimiter = named_columns(file.mapping), file.mapping.delimiter
+    parts = _parts_as_written(file)
+    return oldest_first(file.path, parts) if file.mapping.newest_first else parts
+
+
+def _parts_as_written(file: _MappedFile) -> Iterator[FilePart]:
+    names, delimiter, skipped = named_columns(file.mapping), file.mapping.delimiter, file.mapping.skip_lines
     if file.mapping.header:
-        for part in csv_parts(file.path, delimiter=delimiter):
+        for part in csv_parts(file.path, delimiter=delimiter, skip_lines=skipped):
             demand_columns(file.path, part.cells.column_names, names)
             yield part
         return
@@ -79,10 +86,11 @@ def _whole_parts(file: _MappedFile) -> Iterator[FilePart]:
     numbers = [whole_number(name) or 0 for name in names]
     if min(numbers) < 1:
         reject(file.path, None, "has no header by its mapping; so call its columns by number, 1 the first")
-    count = _columns_of(file.path, delimiter)
+    first = next(blocks_behind(file.path, skipped)).data.partition(b"\n")[0]
+    count = len(header_names(first, delimiter))
     if max(numbers) > count:
         reject(file.path, 1, f"has {count} columns, while its mapping names number {max(numbers)}")
-    yield from headerless_parts(file.path, tuple(str(number) for number in range(1, count + 1)), delimiter)
+    yield from headerless_parts(file.path, tuple(str(number) for number in range(1, count + 1)), delimiter, skipped)
 
 
 def named_columns(mapping: Mapping) -> tuple[str, ...]:
@@ -93,27 +101,22 @@ def named_columns(mapping: Mapping) -> tuple[str, ...]:
     names += [one.column for one in (mapping.exchange, mapping.symbol) if isinstance(one, ColumnName)]
     if mapping.sequence is not None:
         names.append(mapping.sequence)
-    for prices in (mapping.print, mapping.bar):
-        if prices is not None:
-            names += [prices.price, *([prices.amount] if prices.amount else [])]
-    if mapping.quote is not None:
-        names += [mapping.quote.bid, mapping.quote.bid_amount, mapping.quote.ask, mapping.quote.ask_amount]
-    if mapping.levels is not None:
-        names += names_of_levels(mapping.levels)
-    return (*names, *mapping.where)
+    prices, amounts = number_columns(mapping)
+    return (*names, *prices, *amounts, *mapping.where)
 
 
 def _chunk(file: _MappedFile, part: FilePart, other_rows: int) -> Chunk:
     mapping = file.mapping
     if not part.cells.num_rows:
         return chunk_of_columns(part, {}, other_rows)
-    given = _market_columns(file, part) | _price_columns(file, part.cells)
-    times, faults = _times(file, part, mapping.time)
+    cells = our_numbers(part.cells, mapping)
+    given = _market_columns(file, part) | _price_columns(file, cells)
+    times, faults = _times(file, cells, part.lines, mapping.time)
     if mapping.bar_seconds is not None:
         times = pc.add(times, pa.scalar(mapping.bar_seconds * MICROSECONDS, pa.int64()))
     given["received_time"] = times
     if mapping.exchange_time is not None:
-        given["exchange_time"], _ = _times(file, part, mapping.exchange_time)
+        given["exchange_time"], _ = _times(file, cells, part.lines, mapping.exchange_time)
     if mapping.sequence is not None:
         given["sequence"] = whole_numbers(part.cells[mapping.sequence])
     if faults is not None:
@@ -121,12 +124,13 @@ def _chunk(file: _MappedFile, part: FilePart, other_rows: int) -> Chunk:
     return chunk_of_columns(part, given, other_rows)
 
 
-def _times(file: _MappedFile, part: FilePart, time: TimeMapping) -> tuple[Cells, Column]:
+def _times(file: _MappedFile, cells: pa.Table, lines: Lines, time: TimeMapping) -> tuple[Cells, Column]:
     """Microseconds, and why a local time is none; None where times are numbers."""
-    cells = part.cells[time.column]
     if time.unit == "text":
-        return text_times(cells, time.zone_info, time.format, time.fold)
-    return epoch_times(file.path, cells, part.lines, time.unit), None
+        return text_times(cells[time.column], time.zone_info, time.format, time.fold)
+    if time.unit == "auto":
+        return times_by_size(file.path, cells[time.column], lines), None
+    return epoch_times(file.path, cells[time.column], lines, time.unit), None
 
 
 def _price_columns(file: _MappedFile, cells: pa.Table) -> dict[str, Column]:
@@ -189,11 +193,6 @@ def _words(file: _MappedFile, part: FilePart, name: str, rename: Callable[[str],
     if word is None:
         reject(file.path, None, f"does not say its {name}; set it with --{name}, or in the mapping")
     return word
-
-
-def _columns_of(path: Path, delimiter: str) -> int:
-    first = next(blocks(path)).data.partition(b"\n")[0]
-    return len(header_names(first, delimiter))
 
 
 CSV_FORMATS = (

@@ -35,9 +35,11 @@ def _column(values: Column, kind: pa.DataType, rows: int) -> Column:
     return values
 
 
-def headerless_parts(path: Path, columns: tuple[str, ...], delimiter: str = ",") -> Iterator[FilePart]:
+def headerless_parts(
+    path: Path, columns: tuple[str, ...], delimiter: str = ",", skip_lines: int = 0
+) -> Iterator[FilePart]:
     """The parts of a CSV file without a header. Raises ImportRejectedError where its first lines have other columns."""
-    for part in csv_parts(path, columns, delimiter):
+    for part in csv_parts(path, columns, delimiter, skip_lines):
         if not part.cells.num_rows:
             reject(path, None, f"has no line of {len(columns)} columns ({','.join(columns)})")
         yield part

@@ -2,6 +2,7 @@
 
 import tomllib
 from datetime import UTC, tzinfo
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -26,6 +27,7 @@ from market.prices.quotes import MAX_LEVELS
 from market.validation_messages import error_text
 
 Name = Annotated[str, Field(min_length=1)]
+Scale = Annotated[BoundedDecimal, Field(gt=0)]
 Word = StrictStr | StrictInt | StrictBool
 Wanted = Word | Annotated[list[Word], Field(min_length=1)]
 
@@ -35,10 +37,10 @@ class _Strict(BaseModel):
 
 
 class TimeMapping(_Strict):
-    """A column of times: numbers since 1970 in `unit`, or text."""
+    """A column of times: numbers since 1970 in `unit` (`auto`: each by its own size), or text."""
 
     column: Name
-    unit: Literal["s", "ms", "us", "ns", "text"]
+    unit: Literal["s", "ms", "us", "ns", "auto", "text"]
     format: str | None = None
     """For text: a format of strptime; without one, ISO 8601."""
     zone: str = "UTC"
@@ -109,6 +111,15 @@ class Mapping(_Strict):
     exchange_time: TimeMapping | None = None
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     header: bool = True
+    skip_lines: int = Field(default=0, ge=0, le=10_000)
+    """Lines before the header, or before the first row, that are no part of the table."""
+    newest_first: bool = False
+    """The rows go back in time, and are read from the last to the first."""
+    decimal: Literal[".", ","] = "."
+    """What stands before the decimals of prices, amounts and times."""
+    price_scale: Scale = Decimal(1)
+    amount_scale: Scale = Decimal(1)
+    """What a number of the file is worth: 1e-9 where prices are whole numbers of billionths."""
     exchange: Name | ColumnName | None = None
     symbol: Name | ColumnName | None = None
     sequence: Name | None = None

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from datasets.rows.csv_columns import UNREADABLE, FilePart
-from datasets.rows.packed_files import opened
 from datasets.rows.import_format import RejectedRow
+from datasets.rows.packed_files import opened
 from datasets.rows.quote_rows import reject
 
 

@@ -1,5 +1,6 @@
 """Times of third-party files as microseconds UTC: numbers since 1970, in a known or a detected unit, or text."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -11,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasets.rows.arrow_columns import plain_numbers
+from datasets.rows.arrow_columns import plain_numbers, without_exponents
 from datasets.rows.csv_columns import whole_numbers
 from datasets.rows.quote_rows import reject
 from market.time_units import MICROSECONDS
@@ -34,24 +35,52 @@ class TextTimes(NamedTuple):
 _MILLISECONDS, _MICROSECONDS = (10**12, 10**13), (10**15, 10**16)
 """From 2001 to 2286: no number is a time in both units."""
 _NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+_PER_SECOND: dict[Unit, int] = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _EARLIEST, _LATEST = 631_152_000, 4_102_444_800
 """1990 and 2100, in seconds: a number outside is of another unit."""
-_SECONDS = r"^[0-9]{1,18}(\.[0-9]{1,9})?$"
+_DECIMALS = {"s": 6, "ms": 3, "us": 0}
+"""Digits behind the point of a number in this unit that are microseconds."""
+_NUMBER = r"^[0-9]{1,19}(\.[0-9]*)?$"
+_UTC = re.compile(r" ?(UTC|GMT)$")
+
+
+def times_by_size(path: Path, cells: Cells, lines: Lines) -> Cells:
+    """As `epoch_times`, each number in the unit that its size says: years from 1990 to 2100 are apart in all units."""
+    text = _decimal_texts(cells)
+    whole = whole_numbers(pc.replace_substring_regex(text, r"\..*$", ""))
+    found: Cells = pa.chunked_array([pa.nulls(len(cells), pa.int64())])
+    for unit, per_second in _PER_SECOND.items():
+        is_one = pc.and_(
+            pc.greater_equal(whole, pa.scalar(_EARLIEST * per_second, pa.int64())),
+            pc.less(whole, pa.scalar(_LATEST * per_second, pa.int64())),
+        )
+        found = pc.coalesce(
+            found, epoch_times(path, pc.if_else(is_one, text, pa.scalar(None, pa.string())), lines, unit)
+        )
+    is_none = np.flatnonzero(pc.and_(whole.is_valid(), found.is_null()).to_numpy())
+    if len(is_none):
+        place = int(is_none[0])
+        reject(path, int(lines[place]), f"its time {cells[place].as_py()} is in no unit since 1970 (s, ms, us, ns)")
+    return found
 
 
 def epoch_times(path: Path, cells: Cells, lines: Lines, unit: Unit) -> Cells:
-    """Null where a cell is no number. Raises ImportRejectedError for the first number of another unit."""
-    if unit == "s":
-        whole, fractions = _seconds(cells)
-        _check(path, cells, whole, lines, (unit, _EARLIEST, _LATEST))
-        return pc.add(pc.multiply(whole, pa.scalar(MICROSECONDS, pa.int64())), fractions)
-    numbers = whole_numbers(cells)
+    """Microseconds; what is less than one is cut off. Null where a cell is no number.
+
+    Raises ImportRejectedError for the first number of another unit.
+    """
+    text = _decimal_texts(cells)
+    whole = whole_numbers(pc.replace_substring_regex(text, r"\..*$", ""))
     per_second = _PER_SECOND[unit]
-    _check(path, cells, numbers, lines, (unit, _EARLIEST * per_second, _LATEST * per_second))
+    _check(path, cells, whole, lines, (unit, _EARLIEST * per_second, _LATEST * per_second))
     if unit == "ns":
-        return pc.divide(numbers, pa.scalar(1_000, pa.int64()))
-    return pc.multiply(numbers, pa.scalar(MICROSECONDS // per_second, pa.int64()))
+        return pc.divide(whole, pa.scalar(1_000, pa.int64()))
+    times = pc.multiply(whole, pa.scalar(MICROSECONDS // per_second, pa.int64()))
+    decimals = _DECIMALS[unit]
+    if not decimals or not pc.any(pc.match_substring(text, ".")).as_py():
+        return times
+    behind = pc.replace_substring_regex(text, r"^[0-9]+\.?", "")
+    return pc.add(times, pc.utf8_slice_codeunits(pc.utf8_rpad(behind, decimals, "0"), 0, decimals).cast(pa.int64()))
 
 
 @dataclass(slots=True)
@@ -114,12 +143,18 @@ def text_times(cells: Cells, zone: tzinfo = UTC, form: str | None = None, fold: 
     cells = pc.utf8_trim_whitespace(cells)
     coded = cells.combine_chunks().dictionary_encode()
     read: Callable[[str], datetime] = (
-        datetime.fromisoformat if form is None else lambda text: datetime.strptime(text, form)  # noqa: DTZ007 - a zone follows
+        _of_iso if form is None else lambda text: datetime.strptime(text, form)  # noqa: DTZ007 - a zone follows
     )
     found = [_microseconds(str(text), read, zone, fold) for text in coded.dictionary.to_pylist()]
     moments = pa.array([None if isinstance(one, str) else one for one in found], pa.int64())
     faults = pa.array([one if isinstance(one, str) else None for one in found], pa.string())
     return TextTimes(pa.chunked_array([moments.take(coded.indices)]), faults.take(coded.indices))
+
+
+def _of_iso(text: str) -> datetime:
+    """As people write it, too: `2024-05-06t07:08:09z`, `2024-05-06 07:08:09 UTC` (RFC 3339, 5.6: letters may be small).
+    Raises ValueError."""
+    return datetime.fromisoformat(_UTC.sub("Z", text.upper()))
 
 
 def _microseconds(text: str, read: Callable[[str], datetime], zone: tzinfo, fold: Fold) -> int | str | None:
@@ -148,15 +183,11 @@ def _fault_of(moment: datetime, fold: Fold) -> str | None:
     return REPEATED_TIME if fold == "reject" else None
 
 
-def _seconds(cells: Cells) -> tuple[Cells, Cells]:
-    """Whole ones, and microseconds of what is behind the point; more decimals than six are cut off."""
-    cells = plain_numbers(cells)
-    is_one = pc.match_substring_regex(cells, _SECONDS)
-    text = pc.if_else(is_one, cells, pa.scalar(None, pa.string()))
-    whole = pc.replace_substring_regex(text, r"\..*$", "")
-    decimals = pc.replace_substring_regex(text, r"^[0-9]+\.?", "")
-    padded = pc.utf8_slice_codeunits(pc.utf8_rpad(decimals, 6, "0"), 0, 6)
-    return whole.cast(pa.int64()), padded.cast(pa.int64())
+def _decimal_texts(cells: Cells) -> Cells:
+    """Plain digits with or without decimals; null where a cell is none."""
+    text = without_exponents(plain_numbers(cells))
+    numbers: Cells = pc.if_else(pc.match_substring_regex(text, _NUMBER), text, pa.scalar(None, pa.string()))
+    return numbers
 
 
 def _check(
@@ -170,7 +201,11 @@ def _check(
     found = np.flatnonzero(_is_other(numbers, least, most))
     if len(found):
         place = int(found[0])
-        reject(path, int(lines[place]), f"its time {cells[place].as_py()} is not in {_NAMES[unit]} since 1970")
+        number = int(numbers[place].as_py())
+        others = (other for other, factor in _PER_SECOND.items() if _EARLIEST * factor <= number < _LATEST * factor)
+        hint = "".join(f"; it would be one in {_NAMES[other]}" for other in others)
+        shown = cells[place].as_py()
+        reject(path, int(lines[place]), f"its time {shown} is not in {_NAMES[unit]} since 1970{hint}")
 
 
 def _is_other(numbers: Cells, least: int, most: int) -> npt.NDArray[np.bool_]:

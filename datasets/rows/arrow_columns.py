@@ -8,6 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from market.money import decimal_of, text_of
+
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -68,6 +70,26 @@ def plain_numbers(cells: Any) -> Any:
     if not pc.any(is_padded).as_py():
         return cells
     return pc.replace_substring_regex(pc.utf8_trim_whitespace(cells), pattern=r"^\+([0-9])", replacement=r"\1")
+
+
+def without_exponents(cells: Any) -> Any:
+    """1e-7 as 0.0000001, each distinct cell once; what is no number of ours stays as it is."""
+    has_one = pc.match_substring_regex(cells, r"^-?[0-9]+(\.[0-9]*)?[eE][+-]?[0-9]{1,3}$")
+    if not pc.any(has_one).as_py():
+        return cells
+    whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    coded = whole.dictionary_encode()
+    plain = pa.array([_plain(text) for text in coded.dictionary.to_pylist()], pa.string()).take(coded.indices)
+    return pa.chunked_array([plain]) if isinstance(cells, pa.ChunkedArray) else plain
+
+
+def _plain(text: str | None) -> str | None:
+    if text is None or "e" not in text.lower():
+        return text
+    try:
+        return text_of(decimal_of(text))
+    except ValueError:
+        return text
 
 
 def matching(words: "pa.StringArray", pattern: str) -> Flags:

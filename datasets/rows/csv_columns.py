@@ -16,13 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from datasets.rows.arrow_columns import plain_numbers
-from datasets.rows.file_blocks import Block, blocks, start_of
+from datasets.rows.arrow_columns import plain_numbers, without_exponents
+from datasets.rows.file_blocks import Block, blocks_behind, start_of
 from datasets.rows.import_format import RejectedRow
 from datasets.rows.parquet_columns import is_parquet, parquet_parts
 from datasets.rows.quote_rows import reject
 
 UNREADABLE = "unreadable"
+_WHOLE = r"^-?([0-9]{1,18}|[1-8][0-9]{18})$"
+"""Nineteen digits are a time in nanoseconds; what begins with a 9 may leave 63 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,15 @@ class _BadLines:
         return "skip"
 
 
-def csv_parts(path: Path, columns: tuple[str, ...] | None = None, delimiter: str = ",") -> Iterator[FilePart]:
-    """`columns`: the names, where the file has no header. Of Parquet its own names hold.
+def csv_parts(
+    path: Path, columns: tuple[str, ...] | None = None, delimiter: str = ",", skip_lines: int = 0
+) -> Iterator[FilePart]:
+    """`columns`: the names, where the file has no header. Of Parquet its own names hold. `skip_lines`: lines before it.
 
     Raises ImportRejectedError; a lone header is rejected, too.
     """
     is_empty, is_table = True, is_parquet(start_of(path))
-    for part in _parquet_parts(path, columns) if is_table else _text_parts(path, columns, delimiter):
+    for part in _parquet_parts(path, columns) if is_table else _text_parts(path, columns, delimiter, skip_lines):
         is_empty = False
         yield part
     if is_empty:
@@ -67,9 +71,9 @@ def _parquet_parts(path: Path, columns: tuple[str, ...] | None) -> Iterator[File
         yield FilePart(cells.rename_columns(names), lines, ())
 
 
-def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str) -> Iterator[FilePart]:
+def _text_parts(path: Path, columns: tuple[str, ...] | None, delimiter: str, skip_lines: int) -> Iterator[FilePart]:
     names = list(columns) if columns else None
-    for block in blocks(path):
+    for block in blocks_behind(path, skip_lines):
         if b"\0" in block.data:
             line = block.line + block.data.count(b"\n", 0, block.data.index(b"\0"))
             reason = "it has NUL bytes; if it is UTF-16 without its mark at the start, save it as UTF-8"
@@ -153,9 +157,13 @@ def _lines(first: int, rows: int, rejected_rows: list[RejectedRow]) -> npt.NDArr
 
 
 def whole_numbers(cells: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
-    """int64; null where a cell is no whole number of up to 18 digits."""
+    """int64; null where a cell is no whole number of 63 bits. 1725000000000.0 and 1.725e12 are whole numbers."""
     cells = plain_numbers(cells)
-    return _cast_where(cells, pc.match_substring_regex(cells, r"^-?[0-9]{1,18}$"), pa.int64())
+    is_one: Any = pc.match_substring_regex(cells, _WHOLE)
+    if not pc.all(is_one).as_py():
+        cells = pc.replace_substring_regex(without_exponents(cells), pattern=r"^(-?[0-9]+)\.0*$", replacement=r"\1")
+        is_one = pc.match_substring_regex(cells, _WHOLE)
+    return _cast_where(cells, is_one, pa.int64())
 
 
 def _cast_where(cells: "pa.ChunkedArray[Any]", is_one: Any, to: pa.DataType) -> "pa.ChunkedArray[Any]":

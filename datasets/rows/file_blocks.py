@@ -44,6 +44,21 @@ def blocks(path: Path, size: int = BLOCK_BYTES) -> Iterator[Block]:
         reject(path, None, "is empty")
 
 
+def blocks_behind(path: Path, lines: int) -> Iterator[Block]:
+    """The blocks behind the first `lines` of the file. Raises ImportRejectedError, also where it has no more."""
+    is_empty = True
+    for block in blocks(path):
+        data, line = block.data, block.line
+        while line <= lines and data:
+            _, _, data = data.partition(b"\n")
+            line += 1
+        if data:
+            is_empty = False
+            yield Block(line, data)
+    if is_empty:
+        reject(path, None, f"has no line behind the {lines} that are to be skipped")
+
+
 def _ends_in_cr(start: bytes) -> bool:
     """Whether lines end as on old Macs, and as some spreadsheets still write them."""
     return b"\r" in start and b"\n" not in start

@@ -30,6 +30,7 @@ _MARKS = (
 XZ_MEMORY = 256_000_000
 """Bytes. `xz -9` takes 65 million; a file may ask for four gigabytes, whatever its size."""
 _XZ_BLOCK = 65_536
+_DAMAGED = (zlib.error, zipfile.BadZipFile, lzma.LZMAError)
 
 
 @contextmanager
@@ -42,34 +43,35 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
         with path.open("rb") as file:
             kind = _kind_of(file.read(_KIND_BYTES))
             file.seek(0)
-            if kind == "zip":
-                with zipfile.ZipFile(file) as archive, archive.open(_only_member(path, archive)) as member:
-                    yield _in_utf8(member)
-            elif kind is not None:
-                with _UNPACKED[kind](file) as unpacked:
-                    yield _in_utf8(unpacked)
-            else:
-                yield _in_utf8(file)
-    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
-        raise _damaged(path, str(kind), error) from error
+            with _unpacked(path, kind, file) as content:
+                yield _in_utf8(content)
     except UnicodeError as error:
         raise ImportRejectedError(f"{path}: is damaged as text ({error})") from error
-    except lzma.LZMAError as error:
-        if kind != "zip":
-            raise _damaged(path, str(kind), error) from error
-        raise ImportRejectedError(f"{path}: is a zip file that cannot be unpacked ({error})") from error
-    except RuntimeError as error:
-        # zipfile's words for a password that it lacks, and for a way of packing that it does not know
-        raise ImportRejectedError(f"{path}: is a zip file that cannot be unpacked ({error})") from error
-    except OSError as error:
-        # bz2 and Arrow have no error of their own; one of the system has a number
-        if kind in ("bz2", "zst") and error.errno is None:
-            raise _damaged(path, kind, error) from error
-        raise ImportRejectedError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except (EOFError, OSError, RuntimeError, *_DAMAGED) as error:
+        raise ImportRejectedError(f"{path}: {_why(kind, error)}") from error
 
 
-def _damaged(path: Path, kind: str, error: Exception) -> ImportRejectedError:
-    return ImportRejectedError(f"{path}: is not a valid {kind} file; it is damaged or was cut off ({error})")
+@contextmanager
+def _unpacked(path: Path, kind: str | None, file: IO[bytes]) -> Iterator[IO[bytes]]:
+    if kind == "zip":
+        with zipfile.ZipFile(file) as archive, archive.open(_only_member(path, archive)) as member:
+            yield member
+    elif kind is not None:
+        with _UNPACKED[kind](file) as content:
+            yield content
+    else:
+        yield file
+
+
+def _why(kind: str | None, error: Exception) -> str:
+    # zipfile's words for a password that it lacks, and for a way of packing that it does not know
+    if isinstance(error, RuntimeError) or (kind == "zip" and isinstance(error, lzma.LZMAError)):
+        return f"is a zip file that cannot be unpacked ({error})"
+    # bz2 and Arrow have no error of their own; one of the system has a number
+    is_of_system = isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile)
+    if is_of_system and (kind not in ("bz2", "zst") or getattr(error, "errno", None) is not None):
+        return f"cannot be read ({getattr(error, 'strerror', None) or error})"
+    return f"is not a valid {kind} file; it is damaged or was cut off ({error})"
 
 
 def _kind_of(start: bytes) -> str | None:
@@ -82,7 +84,7 @@ def _kind_of(start: bytes) -> str | None:
 
 def _zst(file: IO[bytes]) -> IO[bytes]:
     """Arrow rejects a window above 128 MiB, so no file decides how much memory it takes."""
-    stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+    stream = pa.CompressedInputStream(pa.PythonFile(cast("io.IOBase", file), mode="r"), "zstd")
     return io.BufferedReader(cast("io.RawIOBase", stream))
 
 
@@ -123,8 +125,8 @@ _MAGIC = {
     b"\x28\xb5\x2f\xfd": "zst",
 }
 _UNPACKED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
-    "gzip": lambda file: io.BufferedReader(cast("io.RawIOBase", gzip.open(file))),
-    "bz2": lambda file: io.BufferedReader(cast("io.RawIOBase", bz2.open(file))),
+    "gzip": lambda file: io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=file))),
+    "bz2": lambda file: io.BufferedReader(cast("io.RawIOBase", bz2.BZ2File(file))),
     "xz": lambda file: io.BufferedReader(_Xz(file)),
     "zst": _zst,
 }

@@ -3,8 +3,12 @@
 Rejected rows are stored with their reason: nothing is dropped silently.
 """
 
-from collections.abc import Callable, Iterator
+import csv
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from io import StringIO
+from math import isnan
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -24,22 +28,27 @@ from datasets.rows.arrow_columns import (
     plain_numbers,
     taken,
     with_column,
+    without_exponents,
     words_of,
 )
 from datasets.rows.contract_amounts import in_base
 from datasets.rows.csv_columns import UNREADABLE
 from datasets.rows.import_format import OTHER_MARKET, Chunk, RejectedRow
+from datasets.rows.quote_rows import reject
 from market.instruments.markets import Market
-from market.money import decimal_of, text_of
+from market.money import SHORT_TEXT, decimal_of
 
 Reasons: TypeAlias = npt.NDArray[np.object_]
 
 NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
+_DOUBTFUL = f"[eE]|.{{{SHORT_TEXT + 1}}}"
 SIDES = ("bid", "bid_amount", "ask", "ask_amount")
 EARLIEST, LATEST = 1_230_768_000_000_000, 4_102_444_800_000_000
 """2009 and 2100: a time outside is a number in another unit, or damaged."""
 HARMLESS = ("", "backwards", "repeated", "outdated", OTHER_MARKET)
 """Reasons that leave the quote before valid."""
+MOST_SHOWN, SHOWN = 3, 80
+"""Unreadable rows named in a message, and characters of each."""
 MAX_TEXT = 4_000
 """Characters of a rejected row that are kept."""
 
@@ -85,6 +94,50 @@ class Judged(NamedTuple):
     lost: list[Lost]
 
 
+@dataclass(slots=True)
+class UnreadableRows:
+    """How many rows of one file cannot be read, and the first of them in words."""
+
+    rows: int = 0
+    """All rows that were asked for, readable or not."""
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def note_lines(self, rejected: Iterable[RejectedRow]) -> None:
+        """Those that could not even become a row."""
+        for row in rejected:
+            self.rows += 1
+            self._note(row.line, f"has another form ({row.text[:SHOWN]})")
+
+    def note_rows(self, rows: pa.Table, prices: dict[str, Floats], reasons: Reasons) -> None:
+        """Those of one market with their reasons."""
+        self.rows += int((reasons != OTHER_MARKET).sum())
+        places = np.flatnonzero(reasons == UNREADABLE).tolist()
+        for place in places[:MOST_SHOWN]:
+            cells = (
+                f"has a {name} that is no number, {str(rows[name][place])[:SHOWN]!r}"
+                for name in SIDES
+                if isnan(prices[name][place])
+            )
+            is_timed = rows["received_time"][place].is_valid
+            self._note(
+                rows["line"][place].as_py(),
+                next(cells, "has a cell that cannot be read") if is_timed else "has no time",
+            )
+        self.count += max(0, len(places) - MOST_SHOWN)
+
+    def _note(self, line: int, why: str) -> None:
+        self.count += 1
+        if len(self.first) < MOST_SHOWN:
+            self.first.append(f"line {line} {why}")
+
+    def check(self, path: Path) -> None:
+        """Raises ImportRejectedError where more than half of the rows cannot be read: the file is of another kind."""
+        if 2 * self.count > self.rows:
+            counted = f"{self.count:,} of its {self.rows:,} rows cannot be read, so nothing of it is imported"
+            reject(path, None, f"{counted}: {'; '.join(self.first)}")
+
+
 class Judge:
     """Checks the rows of one file, chunk by chunk."""
 
@@ -94,17 +147,20 @@ class Judge:
         self.seen: dict[MarketKey, SeenMarket] = {}
         self.passed_over = 0
         """Rows of markets that were not requested."""
+        self.unreadable = UnreadableRows()
 
     def judged(self, chunk: Chunk) -> Iterator[Judged]:
         """Per market that the chunk has rows of."""
         rows, originals = chunk.rows.combine_chunks(), chunk.originals
         self.passed_over += chunk.other_rows
+        self.unreadable.note_lines(chunk.rejected)
         for key, places in places_of_markets(rows):
             market = self._market_of(key)
             mine = in_base(rows if places is None else taken(rows, places), market)
             seen = self.seen.setdefault(key, SeenMarket())
-            exact, prices = _numbers_of(mine)
-            reasons = _reasons(exact, prices, market.is_fx)
+            exact, prices, is_out = _numbers_of(mine)
+            reasons = _reasons(exact, prices, is_out, market.is_fx)
+            self.unreadable.note_rows(exact, prices, reasons)
             last_time, stood = seen.last_time, seen.has_quote
             usable = self._in_order(seen, exact, reasons)
             lost = _lost(integers_of(exact, "received_time"), reasons, last_time, stood)
@@ -193,37 +249,39 @@ def _max_before(values: Integers, counts: Flags, start: int) -> Integers:
     return np.maximum(np.concatenate(([start], maximum[:-1])), start)
 
 
-def _numbers_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Floats]]:
-    """The rows with plain digits in place of exponents, and the doubles of their cells; NaN for no number."""
+def _numbers_of(rows: pa.Table) -> tuple[pa.Table, dict[str, Floats], Flags]:
+    """The rows with plain digits in place of exponents, the doubles of their cells (NaN for no number), and which rows
+    have a number that money cannot be made of, since it has too many digits or is out of bounds."""
     prices: dict[str, Floats] = {}
+    is_out = np.zeros(len(rows), dtype=np.bool_)
     for name in SIDES:
-        cells = plain_numbers(words_of(rows, name))
+        cells = without_exponents(plain_numbers(words_of(rows, name)))
         rows = with_column(rows, name, cells)
         is_number = matching(cells, NUMBER)
-        if (is_number & matching(cells, "[eE]")).any():
-            cells = pa.array([_plain(str(text)) for text in cells.to_pylist()], pa.string())
-            rows = with_column(rows, name, cells)
         prices[name] = floats_of(cells, is_number)
-    return rows, prices
+        is_out |= is_number & _out_of_money(cells)
+    return rows, prices, is_out
 
 
-def _plain(text: str) -> str:
-    """1e-7 as 0.0000001."""
-    if "e" not in text.lower():
-        return text
-    try:
-        return text_of(decimal_of(text))
-    except ValueError:
-        return text
+def _out_of_money(cells: "pa.StringArray") -> Flags:
+    """Which numbers `decimal_of` rejects: short ones never, those that kept their exponent always."""
+    doubtful = matching(cells, _DOUBTFUL)
+    for place in np.flatnonzero(doubtful).tolist():
+        try:
+            decimal_of(str(cells[place]))
+            doubtful[place] = False
+        except ValueError:
+            continue
+    return doubtful
 
 
-def _reasons(rows: pa.Table, prices: dict[str, Floats], is_fx: bool) -> Reasons:
+def _reasons(rows: pa.Table, prices: dict[str, Floats], is_out: Flags, is_fx: bool) -> Reasons:
     """Per row why it must stay out, "" where nothing speaks against it; the order in time is not looked at here."""
     times = integers_of(rows, "received_time")
     reasons: Reasons = words_of(rows, "fault").to_numpy(zero_copy_only=False).astype(object)
     is_empty = matching(words_of(rows, "bid"), "^$") | matching(words_of(rows, "ask"), "^$")
-    is_number = np.logical_and.reduce([np.isfinite(prices[name]) for name in SIDES])
-    is_out = (times < EARLIEST) | (times >= LATEST) | (prices["bid"] <= 0) | (prices["ask"] <= 0)
+    is_number = np.logical_and.reduce([~np.isnan(prices[name]) for name in SIDES])
+    is_out = is_out | (times < EARLIEST) | (times >= LATEST) | (prices["bid"] <= 0) | (prices["ask"] <= 0)
     for name in ("bid_amount", "ask_amount"):
         is_out |= (prices[name] < 0) if is_fx else (prices[name] <= 0)
     for reason, fits in (
@@ -244,5 +302,14 @@ def _rejected(rows: pa.Table, reasons: Reasons, originals: pa.Table) -> Iterator
     lines = integers_of(rows, "line")[places]
     texts = taken(originals, places).to_pylist()
     for line, reason, cells in zip(lines.tolist(), reasons[places], texts, strict=True):
-        text = ",".join("" if cell is None else str(cell) for cell in cells.values())
-        yield RejectedRow(line, str(reason), text[:MAX_TEXT])
+        yield RejectedRow(line, str(reason), _as_written(cells)[:MAX_TEXT])
+
+
+def _as_written(cells: dict[str, object]) -> str:
+    """A row of a table, with quotes around cells that need them; the line of a format that is read line by line."""
+    words = ["" if cell is None else str(cell) for cell in cells.values()]
+    if len(words) == 1:
+        return words[0]
+    text = StringIO()
+    csv.writer(text, lineterminator="").writerow(words)
+    return text.getvalue()

@@ -116,6 +116,7 @@ class _Import:
                 for rows in source_rows(judged, market, self.ranks, request.format):
                     self._builder.add(rows)
             self._progress(path.name, len(chunk.rows))
+        judge.unreadable.check(path)
         others = _others_of(path, judge)
         for (known, _, _), name in self._known.items():
             # of one market alone it has nothing to add, whatever that is called now
@@ -219,10 +220,7 @@ def _sources(
     requested = ", ".join(f"{rows} {reason}" for reason, rows in rejected.items() if rows)
     if not any(market.rows for market in seen.values()):
         reject(path, None, f"contains no usable row ({requested or 'none at all'})")
-    for key, market in seen.items():
-        if market.backwards > max(1, market.rows // UNORDERED_SHARE):
-            why = f"times of {key[0]} {key[1]} go backwards from here, {market.backwards} times in all"
-            reject(path, market.first_backwards_line, f"{why}; sort the file by time first")
+    _check_order(path, seen)
     sources = []
     for (exchange, symbol), market in seen.items():
         source = ImportedSource(
@@ -245,6 +243,17 @@ def _sources(
         first["unreadable"] = first.get("unreadable", 0) + rejected_rows
         sources[0] = replace(sources[0], rejected=first)
     return sources
+
+
+def _check_order(path: Path, seen: dict[MarketKey, SeenMarket]) -> None:
+    """Raises ImportRejectedError where a market's rows are not sorted by time."""
+    for key, market in seen.items():
+        if market.backwards > max(1, market.rows // UNORDERED_SHARE):
+            why = f"times of {key[0]} {key[1]} go backwards from here, {market.backwards} times in all"
+            remedy = "sort the file by time first"
+            if market.rows == 1:
+                remedy += ", or map its columns with newest_first = true"
+            reject(path, market.first_backwards_line, f"{why}; {remedy}")
 
 
 def _check_overlaps(sources: tuple[ImportedSource, ...]) -> None:

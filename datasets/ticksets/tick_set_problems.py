@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 
 from datasets.ticksets.manifest import Manifest
 from datasets.ticksets.tick_set import uncounted
+from market.instruments.assets import may_count_as
 from market.instruments.markets import Market, fx_route
 
 
@@ -46,7 +47,8 @@ def _problems(manifest: Manifest) -> Iterator[str]:
         try:
             fx_route(currency, settlement, manifest.markets)
         except LookupError:
+            alike = f", or let it count 1:1 with --alike {currency}={settlement}"
             yield (
                 f"nothing converts the {currency} of {market.exchange} {market.symbol} to {settlement}: import rates "
-                f"of {currency}/{settlement}, or let it count 1:1 with --alike {currency}={settlement}"
+                f"of {currency}/{settlement}{alike if may_count_as(currency, settlement) else ''}"
             )

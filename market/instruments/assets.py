@@ -168,6 +168,16 @@ def meanings(code: str) -> frozenset[str]:
     return frozenset(codes[code] for codes in lists if code in codes)
 
 
+def may_count_as(asset_id: str, other: str) -> bool:
+    """Whether one means to have the other's price, as USDT and USDC that of USD. Of an asset that nobody has listed its
+    name says so (FDUSD)."""
+    mine, theirs = _ASSETS.get(asset_id), _ASSETS.get(other)
+    if mine is None:
+        return asset_id not in _FIATS and other in asset_id
+    prices = {other} if theirs is None else {theirs.asset_id, theirs.follows}
+    return bool({mine.asset_id, mine.follows} & prices - {None})
+
+
 def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:
     """Base and quote of what really trades there, by its symbol. A contract on a coin is not the coin."""
     pair, _, settled_in = market.symbol.partition(":")

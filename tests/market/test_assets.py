@@ -6,7 +6,15 @@ import pytest
 
 from backtest.replay_profiles import PROFILES, ReplayProfile
 from exchanges.simulated_markets import paper_markets, simulated_markets
-from market.instruments.assets import Assumption, SessionCodes, asset_of, assets_of, identity_fault, said_fault
+from market.instruments.assets import (
+    Assumption,
+    SessionCodes,
+    asset_of,
+    assets_of,
+    identity_fault,
+    may_count_as,
+    said_fault,
+)
 from market.instruments.markets import Market
 from tests.market.samples import USD_MARKET
 
@@ -146,3 +154,25 @@ def test_what_our_lists_know_to_be_two_assets_is_not_said_to_be_one() -> None:
     )
     assert said_fault(markets[:1], said) is None
     assert said_fault(markets, codes(bybit="NEIRO")) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "other", "may"),
+    [
+        ("USDT", "USD", True),
+        ("USDC", "USDT", True),
+        ("USD", "USDT", True),
+        ("WBTC", "BTC", True),
+        ("FDUSD", "USD", True),
+        ("BTC", "USD", False),
+        ("BTC", "WBTC", True),
+        ("JPY", "USD", False),
+        ("EUR", "USD", False),
+        ("KRW", "USD", False),
+        ("TRY", "USD", False),
+        ("SHIB", "USD", False),
+        ("EUR", "USDT", False),
+    ],
+)
+def test_only_what_means_to_have_one_price_may_count_as_another(code: str, other: str, may: bool) -> None:
+    assert may_count_as(code, other) == may

@@ -1,10 +1,13 @@
 from decimal import Decimal
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from datasets.rows.import_format import ReadRow, chunks_of
+from datasets.errors import ImportRejectedError
+from datasets.rows.import_format import Chunk, ReadRow, RejectedRow, chunks_of
 from datasets.rows.row_checks import Judge
 from market.money import Amount, Price, decimal_of
 from market.prices.quotes import Level, Quote, rejection_of
@@ -133,3 +136,72 @@ def test_a_time_in_another_unit_is_out_of_bounds(time: int) -> None:
     (judged,) = Judge(lambda key: market_of(*key)).judged(chunk)
     assert [row.reason for row in judged.rejected] == ["out_of_bounds"]
     assert judged.lost == []
+
+
+BOUNDS = {
+    "1e30": True,
+    "1e31": False,
+    "1e300": False,
+    "1e999": False,
+    "1e-30": True,
+    "9e-31": False,
+    "1e-300": False,
+    "1" + "0" * 30: True,
+    "1" + "0" * 31: False,
+    "0." + "1" * 38: True,
+    "0." + "1" * 41: False,
+    "1" * 300: False,
+}
+
+
+@pytest.mark.parametrize("text", BOUNDS)
+@pytest.mark.parametrize("side", ["bid", "bid_amount", "ask", "ask_amount"])
+def test_what_comes_in_is_what_money_can_be_made_of(text: str, side: str) -> None:
+    """One bound for both: a backtest makes money of each cell that an import lets pass."""
+    cells = {"bid": "1e-30", "bid_amount": "1", "ask": "9e30", "ask_amount": "1"} | {side: text}
+    bid, bid_amount, ask, ask_amount = cells.values()
+    (chunk,) = chunks_of([ReadRow(1, "kraken", "BTC/USD", START, bid, bid_amount, ask, ask_amount, "")])
+    (judged,) = Judge(lambda key: market_of(*key)).judged(chunk)
+    assert BOUNDS[text] == is_money(text)
+    is_crossed = (side == "bid" and not float(text) < 9e30) or (side == "ask" and float(text) <= 1e-30)
+    if BOUNDS[text] and not is_crossed:
+        (row,) = judged.rows.to_pylist()
+        assert [decimal_of(row[name]) for name in cells] == [decimal_of(cell) for cell in cells.values()]
+    else:
+        assert [row.reason for row in judged.rejected] == ["out_of_bounds" if not BOUNDS[text] else "crossed"]
+
+
+def is_money(text: str) -> bool:
+    try:
+        decimal_of(text)
+    except ValueError:
+        return False
+    return True
+
+
+def test_a_rejected_row_of_a_table_keeps_its_quotes() -> None:
+    (chunk,) = chunks_of([ReadRow(1, "kraken", "BTC/USD", START, "2", "1", "1", "1", "")])
+    cells: dict[str, list[str | None]] = {"name": ['a "b", c'], "bid": ["2"], "ask": ["1"], "none": [None]}
+    (judged,) = Judge(lambda key: market_of(*key)).judged(Chunk(chunk.rows, pa.table(cells)))
+    assert [row.text for row in judged.rejected] == ['"a ""b"", c",2,1,']
+
+
+def test_a_file_of_which_most_rows_are_unreadable_is_none_of_its_format() -> None:
+    """Its first three are named, those of another form among them; half is not yet most."""
+    good = ("1", "1", "2", "1")
+    rows = [ReadRow(line, "kraken", "BTC/USD", START, *good, "") for line in (1, 2, 3)]
+    rows += [
+        ReadRow(4, "kraken", "BTC/USD", None, *good, ""),
+        ReadRow(5, "kraken", "BTC/USD", START, "1", "x", "2", "1", ""),
+    ]
+    (chunk,) = chunks_of(rows)
+    judge, lines = Judge(lambda key: market_of(*key)), (RejectedRow(6, "unreadable", "a,b"),)
+    list(judge.judged(Chunk(chunk.rows, chunk.originals, lines)))
+    judge.unreadable.check(Path("a.csv"))
+    list(judge.judged(Chunk(chunk.rows.slice(3, 1), chunk.originals.slice(3, 1))))
+    with pytest.raises(ImportRejectedError) as rejected:
+        judge.unreadable.check(Path("a.csv"))
+    assert str(rejected.value) == (
+        "a.csv: 4 of its 7 rows cannot be read, so nothing of it is imported: line 6 has another form (a,b); "
+        "line 4 has no time; line 5 has a bid_amount that is no number, 'x'"
+    )

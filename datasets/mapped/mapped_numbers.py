@@ -1,0 +1,58 @@
+"""Numbers of a mapped file as ours: with a point before the decimals, and in whole units."""
+
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datasets.mapped.mapped_file import Mapping, PriceColumns
+from datasets.mapped.mapped_levels import names_of_levels
+from datasets.rows.arrow_columns import plain_numbers, with_column
+from market.money import EXACT, decimal_of, text_of
+
+ONE = Decimal(1)
+
+
+def number_columns(mapping: Mapping) -> tuple[list[str], list[str]]:
+    """The names of the columns of prices, and of amounts."""
+    prices: list[str] = []
+    amounts: list[str] = []
+    for one in (mapping.print, mapping.bar):
+        if isinstance(one, PriceColumns):
+            prices.append(one.price)
+            amounts += [one.amount] if one.amount else []
+    if mapping.quote is not None:
+        prices += [mapping.quote.bid, mapping.quote.ask]
+        amounts += [mapping.quote.bid_amount, mapping.quote.ask_amount]
+    if mapping.levels is not None:
+        names = names_of_levels(mapping.levels)
+        prices, amounts = [*prices, *names[::2]], [*amounts, *names[1::2]]
+    return prices, amounts
+
+
+def our_numbers(cells: pa.Table, mapping: Mapping) -> pa.Table:
+    """`cells` with prices, amounts and times as ours; what is no number stays as it is."""
+    prices, amounts = number_columns(mapping)
+    if mapping.decimal == ",":
+        times = (one.column for one in (mapping.time, mapping.exchange_time) if one is not None and one.unit != "text")
+        for name in dict.fromkeys((*prices, *amounts, *times)):
+            cells = with_column(cells, name, pc.replace_substring(cells[name], ",", "."))
+    for names, scale in ((prices, mapping.price_scale), (amounts, mapping.amount_scale)):
+        for name in dict.fromkeys(names) if scale != ONE else ():
+            cells = with_column(cells, name, _scaled(cells[name], scale))
+    return cells
+
+
+def _scaled(column: "pa.ChunkedArray[Any]", scale: Decimal) -> "pa.ChunkedArray[Any]":
+    """Each distinct number once, exactly."""
+    coded: Any = plain_numbers(column).combine_chunks().dictionary_encode()
+    texts = pa.array([_scaled_text(str(text), scale) for text in coded.dictionary.to_pylist()], pa.string())
+    return pa.chunked_array([texts.take(coded.indices)])
+
+
+def _scaled_text(text: str, scale: Decimal) -> str:
+    try:
+        return text_of(EXACT.multiply(decimal_of(text), scale))
+    except ValueError:
+        return text
