@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 from datasets.rows.import_format import FileOptions
+from datasets.rows.pair_names import UnclearPairError, pair_of
 from datasets.rows.quote_rows import reject
+from exchanges.common_codes import common_code
 from market.instruments.assets import asset_of
 
 _EXCHANGES = {
@@ -19,13 +21,16 @@ _EXCHANGES = {
     "binance-futures": "binanceusdm",
     "binance-delivery": "binancecoinm",
     "okex": "okx",
+    "binance-us": "binanceus",
     "bybit-spot": "bybit",
     "huobi": "htx",
+    "gate-io": "gate",
+    "crypto-com": "cryptocom",
+    "upbt": "upbit",
 }
-_CODES = {"XBT": "BTC", "XXBT": "BTC", "XDG": "DOGE", "XXDG": "DOGE"}
-"""Kraken's and BitMEX's old codes of coins whose common name is another."""
-_QUOTED_IN = ("USDT", "USDC", "FDUSD", "BUSD", "TUSD", "USD", "EUR", "GBP", "JPY", "KRW", "BTC", "ETH", "BNB")
-"""Quote currencies of symbols without a separator; the longer ones first."""
+_UNIFIED = re.compile(r"[A-Z0-9.]+/[A-Z0-9.]+:[A-Z0-9.]+(-[0-9]{6})?")
+"""A contract under its name here, which is ccxt's."""
+_DELIVERED = re.compile(r"(.+)_([0-9]{6})")
 
 
 def our_exchange(name: str) -> str:
@@ -34,31 +39,23 @@ def our_exchange(name: str) -> str:
 
 
 def our_symbol(path: Path, exchange: str, name: str) -> str:
-    """BTCUSDT, btc-usdt, BTC_USDT or XBT/USD as BTC/USDT or BTC/USD; a contract as BTC/USDT:USDT, BTC/USD:BTC.
+    """BTCUSDT, btc-usdt, BTC_USDT or XBT/USD as BTC/USDT or BTC/USD; a contract as BTC/USDT:USDT, BTC/USD:BTC, and with
+    its day of delivery BTC/USDT:USDT-240927.
 
     Raises ImportRejectedError where it is not plain what the name means.
     """
     text = name.strip().upper()
-    if exchange == "binancecoinm":
-        text = text.removesuffix("_PERP")
-    base, quote = _parts(text)
-    if not base or not quote:
-        reject(path, None, f"it is not plain which pair {name} is; set it, for example --symbol BTC/USD")
-    pair = f"{_CODES.get(base, base)}/{_CODES.get(quote, quote)}"
-    if exchange == "binanceusdm":
-        return f"{pair}:{quote}"
-    return f"{pair}:{base}" if exchange == "binancecoinm" else pair
-
-
-def _parts(text: str) -> tuple[str, str]:
-    words = re.split(r"[-_/]", text)
-    if len(words) == 2:
-        return words[0], words[1]
-    if len(words) == 1:
-        for quote in _QUOTED_IN:
-            if text.endswith(quote) and len(text) > len(quote):
-                return text.removesuffix(quote), quote
-    return "", ""
+    if _UNIFIED.fullmatch(text):
+        return text
+    settles_in_base, settles = exchange == "binancecoinm", exchange in ("binanceusdm", "binancecoinm")
+    dated = _DELIVERED.fullmatch(text) if settles else None
+    plain = dated[1] if dated else text.removesuffix("_PERP") if settles_in_base else text
+    try:
+        base, quote = (common_code(exchange, code) for code in pair_of(exchange, plain))
+    except UnclearPairError as unclear:
+        reject(path, None, f"{name} of {exchange} {unclear}")
+    settled_in = f":{base if settles_in_base else quote}" if settles else ""
+    return f"{base}/{quote}{settled_in}{f'-{dated[2]}' if dated else ''}"
 
 
 def named_market(path: Path, options: FileOptions) -> tuple[str, str]:

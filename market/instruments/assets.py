@@ -101,6 +101,7 @@ _ASSETS = {
         Asset("NEIROCTO", "coin", "ethereum"),
         Asset("NEIROETH", "coin", "ethereum"),
         Asset("EPIK (Solana)", "coin", "solana"),
+        Asset("XBT (MEXC)", "coin"),
         Asset("EPIK (Ethereum)", "coin", "ethereum"),
     )
 }
@@ -132,12 +133,15 @@ _SINGLE_CODES = {
     "bitget": {"EPIK": "EPIK (Solana)"},
     "kucoin": {"EPIK": "EPIK (Ethereum)"},
     "bitfinex": {"UST": "USDT", "LUNA": "LUNC", "LUNA2": "LUNA"},
+    # not bitcoin, as it is elsewhere (ccxt's mexc: commonCurrencies)
+    "mexc": {"XBT": "XBT (MEXC)"},
 }
 """Exchanges of which only these codes were looked at."""
 
 _FIATS = frozenset(
     {"AUD", "BRL", "CAD", "CHF", "CZK", "DKK", "HKD", "IDR", "INR", "KRW", "MXN", "NOK", "NZD", "PLN", "SEK", "SGD"}
-    | {"THB", "TRY", "TWD", "UAH", "VND", "ZAR"}
+    | {"THB", "TRY", "TWD", "UAH", "VND", "ZAR", "RUB", "CNY", "ARS", "COP", "CLP", "PEN", "NGN", "KES", "EGP", "ILS"}
+    | {"AED", "SAR", "HUF", "RON", "BGN", "MYR", "PHP", "PKR", "KZT"}
 )
 """Codes of ISO 4217 beside those above; they mean one currency everywhere."""
 
@@ -176,6 +180,12 @@ def may_count_as(asset_id: str, other: str) -> bool:
         return asset_id not in _FIATS and other in asset_id
     prices = {other} if theirs is None else {theirs.asset_id, theirs.follows}
     return bool({mine.asset_id, mine.follows} & prices - {None})
+
+
+def is_currency(code: str) -> bool:
+    """Whether it is the code of a fiat currency or of a stable coin, under its common name."""
+    asset = _ASSETS.get(code)
+    return code in _FIATS or (asset is not None and asset.kind in ("fiat", "stable coin"))
 
 
 def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:

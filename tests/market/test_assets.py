@@ -39,6 +39,7 @@ def market(exchange: str, symbol: str, base: str = "", quote: str = "") -> Marke
         (("kraken", "LUNA"), ("binance", "LUNA"), False),
         (("kraken", "LUNA2"), ("binance", "LUNA"), True),
         (("kraken", "LUNA"), ("binance", "LUNC"), True),
+        (("kraken", "XBT"), ("mexc", "XBT"), False),
         (("bitfinex", "UST"), ("bitstamp", "UST"), False),
         (("binance", "NEIRO"), ("bybit", "NEIRO"), False),
         (("binance", "NEIRO"), ("bybit", "NEIROCTO"), True),
@@ -55,7 +56,7 @@ def test_what_is_the_same_asset(one: tuple[str, str], other: tuple[str, str], ar
 
 
 @pytest.mark.parametrize(
-    ("exchange", "code"), [("kraken", "xbt"), ("gate", "BTC"), ("bitflyer", "USDT"), ("mexc", "XBT"), ("", "")]
+    ("exchange", "code"), [("kraken", "xbt"), ("gate", "BTC"), ("bitflyer", "USDT"), ("mexc", "BTC"), ("", "")]
 )
 def test_what_nobody_has_looked_at_is_not_known(exchange: str, code: str) -> None:
     assert asset_of(exchange, code) is None

@@ -93,7 +93,7 @@ def test_names_are_those_used_here(tmp_path: Path) -> None:
     found = read_as("tardis-quotes", written(tmp_path, QUOTES + row(0, "1,2,1,1", "okex,XYZ")), reported)
     assert (found.usable[0]["exchange"], found.usable[0]["symbol"]) == ("okx", "BTC/USDT")
     text = QUOTES + row(0, "1,2,1,1", "okex,XYZ")
-    assert "it is not plain which pair XYZ is" in rejection("tardis-quotes", written(tmp_path, text), FileOptions())
+    assert "XYZ of okx ends in no currency" in rejection("tardis-quotes", written(tmp_path, text), FileOptions())
     text += row(1, "1,2,1,1", "okex,ABC")
     assert "holds XYZ, ABC" in rejection("tardis-quotes", written(tmp_path, text), reported)
 

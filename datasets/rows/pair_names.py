@@ -1,0 +1,88 @@
+"""Takes an exchange's name of a pair apart: which code is the base, and which the quote.
+
+A name that may be read in two ways is refused, for a wrong reading is another market. Pure.
+"""
+
+import re
+from collections.abc import Iterable
+
+from exchanges.symbol_spelling import QUOTED_BEFORE, STABLE_COINS, USUAL_QUOTES, WELL_KNOWN, First, spelling_of
+from market.instruments.assets import asset_of, is_currency, meanings
+
+_SEPARATORS = re.compile(r"[-_/:]")
+_OF_A_CONTRACT = re.compile(
+    r"PERP|PERPETUAL|SWAP|FUTURES?|[0-9]{6}|[0-9]{1,2}[A-Z]{3}[0-9]{2}|[FGHJKMNQUVXZ][0-9]{1,2}"
+)
+"""What stands in a contract's name beside its pair: its kind, or its day of delivery."""
+
+
+class UnclearPairError(Exception):
+    """Why a name is no pair, in words that go on after the name."""
+
+
+def pair_of(exchange: str, name: str) -> tuple[str, str]:
+    """(base, quote) in the exchange's own codes, of a name in capitals. Raises UnclearPairError."""
+    words = [word for word in _SEPARATORS.split(name) if word]
+    if any(_OF_A_CONTRACT.fullmatch(word) for word in words[1:]):
+        raise UnclearPairError("is a contract; say what it is on and settled in, as in --symbol BTC/USDT:USDT")
+    if len(words) == 2:
+        return _in_order(spelling_of(exchange).first, words[0], words[1])
+    if len(words) == 1:
+        return _split(exchange, words[0])
+    raise UnclearPairError("is no name of a pair; set it, for example --symbol BTC/USD")
+
+
+def _in_order(first: First, one: str, other: str) -> tuple[str, str]:
+    if first == "quote":
+        return other, one
+    if first == "either":
+        ranks = [_rank(one), _rank(other)]
+        if ranks[0] == ranks[1]:
+            raise UnclearPairError(_may_be((one, other), (other, one)))
+        return (other, one) if ranks[0] < ranks[1] else (one, other)
+    if _is_money(one) and not _is_money(other):
+        raise UnclearPairError(f"would be {one} priced in {other}; set it, for example --symbol {other}/{one}")
+    return one, other
+
+
+def _rank(code: str) -> int:
+    """Its place among what is quoted in; behind all of them where it is no such currency."""
+    return next((place for place, codes in enumerate(QUOTED_BEFORE) if code in codes), len(QUOTED_BEFORE))
+
+
+def _split(exchange: str, name: str) -> tuple[str, str]:
+    """Of a name without a separator."""
+    quotes = spelling_of(exchange).quotes
+    usual = _readings(name, USUAL_QUOTES)
+    readings = _readings(name, quotes) or usual
+    known = [reading for reading in readings if _is_known(exchange, reading[0])]
+    # what an exchange may quote in is a guess where nobody has listed it: then only the plainest reading is taken
+    if len(known) == 1 and (quotes or known[0] == readings[0]):
+        return known[0]
+    # DOTUSD of an exchange that quotes in TUSD is rather DOT/USD of another one than a coin DO
+    others = [reading for reading in usual if reading not in readings and _is_known(exchange, reading[0])]
+    possible = [*readings, *others]
+    if len(possible) == 1 and readings:
+        return readings[0]
+    if not readings:
+        raise UnclearPairError("ends in no currency that it may be priced in; set it, for example --symbol BTC/USD")
+    raise UnclearPairError(_may_be(*possible))
+
+
+def _readings(name: str, quotes: Iterable[str]) -> list[tuple[str, str]]:
+    """The plainest first: that with the shortest quote."""
+    ending = [quote for quote in quotes if name.endswith(quote) and name != quote]
+    return [(name.removesuffix(quote), quote) for quote in sorted(ending, key=len)]
+
+
+def _is_known(exchange: str, code: str) -> bool:
+    return asset_of(exchange, code) is not None or bool(meanings(code)) or code in WELL_KNOWN | STABLE_COINS
+
+
+def _is_money(code: str) -> bool:
+    return is_currency(code) or code in STABLE_COINS
+
+
+def _may_be(*readings: tuple[str, str]) -> str:
+    pairs = [f"{base}/{quote}" for base, quote in readings]
+    return f"may be {' or '.join(pairs)}; set it, for example --symbol {pairs[0]}"
