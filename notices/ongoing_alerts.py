@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from market.time_units import MICROSECONDS
 from notices.notice_format import exchange_name
+from session.disk_space import megabytes
 from session.notices import Notice, NoticeKind
 from session.session import Session
 from store.queries.notice_events import CurrentState
@@ -31,9 +32,23 @@ class Alert:
     """A user stopped it: no notice, but not healthy either."""
 
 
-def faults_now(present: CurrentState, session: Session, now: int) -> list[Alert]:
-    """Alerts of the session's exchanges; `now` by this machine's clock, as for feeds."""
-    return [*_feed_faults(present, session, now), *_bot_faults(present, session)]
+def faults_now(present: CurrentState, session: Session, now: int, free: int | None = None) -> list[Alert]:
+    """Alerts of the session's exchanges, and of its disk; `now` by this machine's clock, as for feeds. `free`: bytes;
+    None where it is not known."""
+    return [*_feed_faults(present, session, now), *_bot_faults(present, session), *_disk_fault(session, free)]
+
+
+def _disk_fault(session: Session, free: int | None) -> Iterable[Alert]:
+    level = "enough" if free is None else session.disk.level(free)
+    if free is not None and level != "enough":
+        yield Alert(
+            key="disk:",
+            kind="limits",
+            event="disk_low",
+            exchange="",
+            line=f"DISK LOW: {megabytes(free)} free; below {megabytes(session.disk.reduce)} nothing new is traded",
+            facts={"free": str(free), "level": level},
+        )
 
 
 def _feed_faults(present: CurrentState, session: Session, now: int) -> Iterable[Alert]:
@@ -87,6 +102,8 @@ class AlertWatch:
         holding = {fault.key: fault for fault in faults}
         for exchange in exchanges:
             self._seen_healthy |= {f"feed:{exchange}", f"bot:{exchange}"} - set(holding)
+        # it does not start with the session
+        self._seen_healthy.add("disk:")
         self._first_seen = {
             key: now if fault.is_meant else self._first_seen.get(key, now) for key, fault in holding.items()
         }
@@ -104,6 +121,8 @@ class AlertWatch:
     def _ended(self, key: str, now: int) -> Notice:
         since = self.ongoing.pop(key)
         what, _, exchange = key.partition(":")
+        if what == "disk":
+            return Notice(f"{key}:{since}:back", "limits", "disk_back", now, "DISK: there is room again")
         kind: NoticeKind = "exchanges" if what == "feed" else "bots"
         line = "prices again" if what == "feed" else "its bot is back"
         return Notice(

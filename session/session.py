@@ -11,6 +11,7 @@ from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.money import BoundedDecimal
 from session.clock import Clock, ReplayClock, SystemClock
+from session.disk_space import DiskBounds
 from session.exchange_entries import ExchangeEntry
 from session.notices import Destination
 from session.roles import AccessTerms
@@ -84,6 +85,8 @@ class Session:
     """Which of `regions` this process runs in, where there are any; an exchange's own stands with its markets."""
     carrier_home: Path | None = None
     """Where the carrier of links between regions takes commands; None: links are as they are."""
+    disk: DiskBounds = field(default_factory=DiskBounds)
+    """How much room the data folder's disk must have."""
     started_at: int = 0
     """By the wall clock, microseconds UTC; 0 if unknown. The log and the store also hold earlier data."""
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 
+from launch.backup.backup_arguments import backup_commands
 from launch.cli.command_arguments import (
     add_apart,
     add_app,
@@ -90,6 +91,7 @@ def _commands() -> tuple[Command, ...]:
         ("apart", "describe and prepare a session whose parts are started one by one", add_apart, _apart),
         ("markets", "list what can be compared with what, and why something is not", add_markets, _markets),
         ("doctor", "check every prerequisite", add_nothing, _doctor),
+        *backup_commands(echo),
         ("keys", "add, list and revoke API keys for REST and the dashboard", add_keys, _keys),
         (
             "certificates",
@@ -112,6 +114,7 @@ def _commands() -> tuple[Command, ...]:
 
 
 def _paper(arguments: argparse.Namespace) -> int:
+    from launch.backup.migration import migrate_folder
     from launch.regions.user_network import run_in_own_network
     from launch.sessions.paper import PaperOptions, check_paper, run_paper
     from launch.sessions.public_paper import check_public, run_public
@@ -139,17 +142,21 @@ def _paper(arguments: argparse.Namespace) -> int:
         run_session = partial(run_regional, listeners=listeners)
     check_public(home, config) if config.is_public else check_paper(config)
     with locked(home):
+        if not options.regions:
+            migrate_folder(home, "public" if config.is_public else "paper", echo)
         return asyncio.run(run_session(home, options, config, echo))
 
 
 def _live(arguments: argparse.Namespace) -> int:
-    from launch.sessions.live import check_live, run_live
+    from launch.backup.migration import migrate_folder
+    from launch.sessions.live import check_live, real_mode, run_live
     from launch.sessions.paper import PaperOptions
 
     options = PaperOptions(arguments.seconds, arguments.json, arguments.port, None, arguments.record)
     home, config = home_folder(), read_configuration(arguments.config, os.environ)
     check_live(home, config, os.environ)
     with locked(home):
+        migrate_folder(home, real_mode(config), echo)
         return asyncio.run(run_live(home, options, config, os.environ, echo))
 
 

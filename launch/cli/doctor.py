@@ -1,7 +1,6 @@
 """`arbitrage doctor`: checks every prerequisite, port and version; each is ok, or says what to do."""
 
 import asyncio
-import fcntl
 import os
 import platform
 import shutil
@@ -26,7 +25,7 @@ from launch.regions.region_clocks import Clocks, clock_lines, clocks_off, in_mil
 from launch.regions.region_networks import regions_fault
 from launch.regions.user_network import user_network_fault
 from launch.sessions.paper import check_paper, named_markets
-from launch.setup.data_dir import CERTIFICATES, RUN_FILE, is_private, read_session
+from launch.setup.data_dir import CERTIFICATES, RUN_FILE, is_private, read_session, session_runs
 from launch.setup.environment import PINS
 from launch.setup.jar_pins import JAR_SETS
 from launch.setup.jars import jar_faults
@@ -343,18 +342,6 @@ def served_finding(server: TlsServer, now: int) -> CheckResult:
     if until - RENEWED_BEFORE <= moment_of(now):
         return CheckResult("advice", subject, f"{place} has one until {until:%Y-%m-%d}; renew it there.")
     return CheckResult("ok", subject, f"{place} has one until {until:%Y-%m-%d}")
-
-
-def session_runs(home: Path) -> bool:
-    """Whether a process holds the data folder's lock."""
-    try:
-        with (home / "lock").open() as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return True
-    return False
 
 
 def running_findings(session: Session) -> Iterator[CheckResult]:

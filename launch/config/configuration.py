@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from launch.config.access_config import LimitConfiguration, OidcConfiguration, access_terms
 from launch.config.apps_config import AppsConfiguration
+from launch.config.disk_config import DiskConfiguration
 from launch.config.notice_destinations import NoticesConfiguration
 from launch.config.transfer_config import TransferConfiguration
 from launch.errors import CannotStartError
@@ -158,6 +159,7 @@ class Configuration(BaseModel):
     """Of all recordings in the data folder. Nothing is deleted: with so many megabytes, recording stops."""
     transfers: dict[str, dict[str, TransferConfiguration]] = Field(default_factory=dict)
     """Exchange → currency → what sending it away costs, where that is not as `transfer_terms` knows it."""
+    disk: DiskConfiguration = DiskConfiguration()
     apps: AppsConfiguration = AppsConfiguration()
     """`[apps]`: what stream apps may use and take."""
     notices: tuple[NoticesConfiguration, ...] = ()

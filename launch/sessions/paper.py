@@ -24,6 +24,7 @@ from launch.sessions.summary import Activity
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import database_name, set_aside_other_layout
 from launch.setup.login_files import session_logins
+from launch.supervisor.disk_watch import DiskWatch, check_room
 from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import own_processes, service_processes
@@ -81,7 +82,9 @@ async def run_session(
     session: Session, settings: Settings, options: PaperOptions, config: Configuration, echo: Echo
 ) -> int:
     """Start everything, trade until stopped, check the ledger. Exit code 0 only if it reconciles."""
-    session = replace(session, notices=configured_destinations(config.notices, os.environ))
+    notices = configured_destinations(config.notices, os.environ)
+    session = replace(session, notices=notices, disk=config.disk.bounds)
+    check_room(session)
     if options.json is not None:
         check_writable(options.json)
     claim_web_port(session.web_host, session.web_port)
@@ -114,7 +117,9 @@ async def trade(
     home, key_file = session.home, ensure_api_key(session.home)
     recorded = [] if session.recordings_mb is None else list(regions) or [session]
     meter, stopped = SessionCounters(session), stop_event()
+    disk = DiskWatch(session, stopped.set, echo)
     await supervisor.start()
+    watching = asyncio.create_task(disk.run())
     try:
         await unless_stopped(_all_ready(session, supervisor, meter, echo), stopped)
         echo(f"{TRADING[session.mode]}: {session.page_url}   (API key: {key_file}; Ctrl-C stops everything)")
@@ -126,13 +131,15 @@ async def trade(
         activity = await _closed(session, meter, supervisor, started, echo, stopped)
         await end_logs(recorded, started, echo)
     finally:
+        watching.cancel()
         await meter.stop()
         await supervisor.stop()
         (home / RUN_FILE).unlink(missing_ok=True)
     finished = [finish_recording(one, echo) for one in recorded]
     if finished and all(finished):
         echo(f"verify this session with: arbitrage replay --verify {session.session_id}")
-    return report(activity, options.json, echo)
+    code = report(activity, options.json, echo)
+    return max(code, int(disk.has_stopped))
 
 
 async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCounters, echo: Echo) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from launch.errors import CannotStartError
+from launch.setup.unfinished_restore import finish_restore
 from session.session import Session
 
 RUN_FILE = "run.json"
@@ -37,7 +38,20 @@ def locked(home: Path) -> Iterator[None]:
             raise CannotStartError(
                 f"{home} is in use by a running session (process {owner}); stop that one, or set ARBITRAGE_HOME."
             )
+        finish_restore(home)
         yield
+
+
+def session_runs(home: Path) -> bool:
+    """Whether a process holds the data folder's lock."""
+    try:
+        with (home / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 def is_private(folder: Path) -> bool:

@@ -1,4 +1,7 @@
-"""How a session's data lie in the data folder and in MongoDB, by number; what another version wrote is set aside."""
+"""How a session's data lie in the data folder and in MongoDB, by number.
+
+Steps lead from some earlier layouts to this one (`launch.backup.migration`); all else is set aside.
+"""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,9 +19,23 @@ SESSION_DATA = ("mongodb", "mongodb.key", "kafka", "checkpoints", "exchanges", "
 """What sessions leave behind and go on with; keys, jars, tick sets, recordings and logs are read by any version."""
 
 
-def database_name(mode: Mode) -> str:
+def database_name(mode: Mode, layout: int = LAYOUT) -> str:
     """The database of a session's mode; another layout has another, so that nobody misreads it on a shared server."""
-    return f"arbitrage_{mode}_{LAYOUT}"
+    return f"arbitrage_{mode}_{layout}"
+
+
+def stored_layout(home: Path) -> int | None:
+    """That of the session data in `home`; None where there are none, or nobody wrote down which."""
+    marker = home / LAYOUT_FILE
+    if not _session_data(home) or not marker.is_file():
+        return None
+    text = marker.read_text().strip()
+    return int(text) if text.isdecimal() else None
+
+
+def mark_layout(home: Path) -> None:
+    """Write down that the session data are of this layout."""
+    write_atomically(home / LAYOUT_FILE, f"{LAYOUT}\n".encode())
 
 
 def set_aside_other_layout(home: Path) -> str | None:
@@ -26,17 +43,19 @@ def set_aside_other_layout(home: Path) -> str | None:
 
     The caller holds the lock of the data folder. Raises CannotStartError where it cannot be moved.
     """
-    marker = home / LAYOUT_FILE
-    left = [home / name for name in SESSION_DATA if (home / name).exists()]
+    left = _session_data(home)
     try:
-        is_ours = not left or (marker.exists() and marker.read_text().strip() == str(LAYOUT))
-        target = None if is_ours else _moved(home, left)
-        write_atomically(marker, f"{LAYOUT}\n".encode())
+        target = None if not left or stored_layout(home) == LAYOUT else _moved(home, left)
+        mark_layout(home)
     except OSError as error:
         raise CannotStartError(f"{home}: data of an earlier version cannot be set aside ({error.strerror}).") from error
     if target is None:
         return None
     return f"the sessions in {home} are of an earlier version; they were moved to {target}, and this one starts empty"
+
+
+def _session_data(home: Path) -> list[Path]:
+    return [home / name for name in SESSION_DATA if (home / name).exists()]
 
 
 def _moved(home: Path, paths: list[Path]) -> Path:

@@ -2,11 +2,19 @@
 
 from motor.motor_asyncio import AsyncIOMotorClient
 
+from session.logins import Address, Login
 from store.server.mongo_client import Document
 
 SELECTION_MS = 500
+USER, SOURCE, MECHANISM = "__system", "local", "SCRAM-SHA-256"
+"""Whose password is the key of the replica set."""
 NOT_YET_INITIALIZED = 94
 """The answer of a node that is in no replica set yet."""
+
+
+def node_address(uri: str, key: str) -> Address:
+    """`uri`, which has options, with the login of the node itself."""
+    return Address(f"{uri}&authSource={SOURCE}&authMechanism={MECHANISM}", Login(USER, key))
 
 
 def system_client(address: str, options: str, key: str) -> AsyncIOMotorClient[Document]:
@@ -14,8 +22,8 @@ def system_client(address: str, options: str, key: str) -> AsyncIOMotorClient[Do
     return AsyncIOMotorClient(
         f"mongodb://{address}/?{options}",
         serverSelectionTimeoutMS=SELECTION_MS,
-        username="__system",
+        username=USER,
         password=key,
-        authSource="local",
-        authMechanism="SCRAM-SHA-256",
+        authSource=SOURCE,
+        authMechanism=MECHANISM,
     )

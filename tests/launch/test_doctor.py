@@ -25,10 +25,10 @@ from launch.cli.doctor import (
     regions_finding,
     room_finding,
     session_findings,
-    session_runs,
     system_finding,
 )
 from launch.config.configuration import Configuration
+from launch.setup.data_dir import session_runs
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from market.decide.risk_checks import CLOCKS_MAY_DIFFER
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
+from session.disk_space import megabytes
 from session.labels import part_name
 from session.lag import WINDOW_BATCH_SECONDS
 from session.number_format import count_text
@@ -72,11 +73,16 @@ class RegionsSeen:
 
 
 def with_findings(
-    report: HealthReportRow, session: Session, settings: Settings | None, regions: RegionsSeen | None = None
+    report: HealthReportRow,
+    session: Session,
+    settings: Settings | None,
+    regions: RegionsSeen | None = None,
+    free: int | None = None,
 ) -> list[FindingRow]:
-    """What is failing first. `regions`: in a session of regions."""
+    """What is failing first. `regions`: in a session of regions. `free`: bytes on the data folder's disk; None where
+    that is not known."""
     sources, has_kafka = report["sources"], _has_kafka(report)
-    found = [*_sources(report)]
+    found = [*_sources(report), *_disk(session, free)]
     if sources["mongodb"] and regions is not None:
         found += _regions(regions)
     if has_kafka and regions is not None:
@@ -118,6 +124,19 @@ def _sources(report: HealthReportRow) -> Iterator[FindingRow]:
     if not report["sources"]["mongodb"]:
         what = "It does not answer: bots cannot reserve, and trades, balances and settings are not updated on any page."
         yield _finding("failing", "mongodb", what, STARTED_AGAIN)
+
+
+def _disk(session: Session, free: int | None) -> Iterator[FindingRow]:
+    level = "enough" if free is None else session.disk.level(free)
+    if free is None or level == "enough":
+        return
+    what = f"The data folder's disk has {megabytes(free)} free."
+    if level == "low":
+        todo = f"Make room: below {megabytes(session.disk.reduce)} nothing new is traded."
+        yield _finding("warning", "disk", what, todo)
+    else:
+        todo = "Make room, then resume trading on the page Bots & thresholds."
+        yield _finding("failing", "disk", f"{what} Nothing new is traded.", todo)
 
 
 def _has_kafka(report: HealthReportRow) -> bool:

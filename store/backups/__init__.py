@@ -1,0 +1,1 @@
+"""A database copied out at one moment, and put back byte by byte."""

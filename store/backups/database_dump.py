@@ -1,0 +1,122 @@
+"""Copies a database as it was at one moment of the server's, while others write to it.
+
+All reads of a snapshot session are of one cluster time (mongodb.com, "Read Concern snapshot"). The server keeps the
+history for that for five minutes (`minSnapshotHistoryWindowInSeconds`, 300), so that the reads must be done by then.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Any, Protocol
+
+from bson.raw_bson import RawBSONDocument
+from pymongo.client_session import ClientSession
+from pymongo.errors import OperationFailure
+
+from store.errors import StoreError
+from store.server.documents import ARBITRAGES
+from store.server.mongo_client import BlockingDatabase, Document, blocking, connect, database_of, translated_errors
+
+SNAPSHOT_LOST = (239, 246)
+"""SnapshotTooOld, SnapshotUnavailable (mongodb.com, "Error Codes")."""
+BATCH_BYTES = 8_000_000
+LENGTH_BYTES = 4
+
+
+class Target(Protocol):
+    def write(self, chunk: bytes, /) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSnapshot:
+    """One database at one moment; its reads block."""
+
+    database: BlockingDatabase
+    session: ClientSession
+    """Of whatever kind; by itself a moment only where it is a snapshot's."""
+
+    def collections(self) -> list[str]:
+        """By name; of those that the database has now, since which there are is not part of the moment."""
+        with translated_errors():
+            names: list[str] = self.database.list_collection_names()
+        return sorted(name for name in names if not name.startswith("system."))
+
+    def copy(self, collection: str, target: Target) -> int:
+        """Write its documents one after the other, as BSON; how many. Raises StoreError, OSError of `target`."""
+        count = 0
+        with _told_if_lost(), translated_errors():
+            found: Iterator[Any] = self.database[collection].find_raw_batches({}, session=self.session)
+            for batch in found:
+                target.write(batch)
+                count += _documents_in(batch)
+        return count
+
+    def granted_since(self, moment: int) -> frozenset[tuple[str, str]]:
+        """(exchange, id) of orders that were granted at `moment` (the server's time) or later; ours and theirs."""
+        return granted_orders(self.database, moment, self.session)
+
+
+@contextmanager
+def database_snapshot(uri: str, name: str) -> Iterator[DatabaseSnapshot]:
+    """The database as it is at the first read. Raises StoreUnavailableError where MongoDB is not reached."""
+    with blocking_database(uri, name) as database, database.client.start_session(snapshot=True) as session:
+        yield DatabaseSnapshot(database, session)
+
+
+@contextmanager
+def blocking_database(uri: str, name: str) -> Iterator[BlockingDatabase]:
+    """For a command that has nothing else to do meanwhile."""
+    client = connect(uri)
+    try:
+        yield blocking(database_of(client, name))
+    finally:
+        client.close()
+
+
+def granted_orders(
+    database: BlockingDatabase, moment: int, session: ClientSession | None = None
+) -> frozenset[tuple[str, str]]:
+    """As `DatabaseSnapshot.granted_since`; without a session as it is now."""
+    fields = {f"legs.{name}": 1 for name in ("exchange", "client_order_id", "exchange_order_id", "times.granted")}
+    wanted: Document = {"legs.times.granted": {"$gte": moment}}
+    found: set[tuple[str, str]] = set()
+    with _told_if_lost(), translated_errors():
+        for document in database[ARBITRAGES].find(wanted, fields, session=session):
+            legs = document["legs"]
+            for leg in legs if isinstance(legs, list) else ():
+                if leg.get("times", {}).get("granted", 0) >= moment:
+                    ids = (leg.get("client_order_id"), leg.get("exchange_order_id"))
+                    found.update((leg["exchange"], each) for each in ids if each is not None)
+    return frozenset(found)
+
+
+def documents_of(source: IO[bytes]) -> Iterator[RawBSONDocument]:
+    """What `copy` wrote. Raises StoreError where it is no BSON, or is cut off."""
+    while head := source.read(LENGTH_BYTES):
+        length = int.from_bytes(head, "little")
+        rest = source.read(max(0, length - LENGTH_BYTES))
+        if len(head) + len(rest) != length:
+            raise StoreError("a collection of the backup is cut off")
+        with translated_errors():
+            yield RawBSONDocument(head + rest)
+
+
+@contextmanager
+def _told_if_lost() -> Iterator[None]:
+    try:
+        yield
+    except StoreError as error:
+        cause = error.__cause__
+        if isinstance(cause, OperationFailure) and cause.code in SNAPSHOT_LOST:
+            raise StoreError(
+                "MongoDB keeps the past for five minutes only, and copying took longer; try again while less trades"
+            ) from error
+        raise
+
+
+def _documents_in(batch: bytes) -> int:
+    count = offset = 0
+    while offset < len(batch):
+        offset += int.from_bytes(batch[offset : offset + LENGTH_BYTES], "little")
+        count += 1
+    return count

@@ -1,0 +1,110 @@
+"""Data of an earlier layout are brought to this one with their ledger; what is open there is not touched.
+
+`layouts/layout-3.json` is what that version itself wrote: one arbitrage that closed, one that waited for its second leg
+in vain.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bson import json_util
+
+from launch.backup.migration import migrate_folder
+from launch.backup.restore_command import run_restore
+from launch.backup.temporary_mongod import temporary_mongod
+from launch.errors import CannotStartError
+from launch.setup.data_layout import LAYOUT, LAYOUT_FILE, database_name, stored_layout
+from market.trade.arbitrages import Arbitrage
+from store.backups.database_dump import blocking_database
+from store.backups.layout_steps import migrated
+from store.errors import StoreError
+from store.mongo.mongo_store import MongoTradeStore
+from store.server.embedded_mongod import mongod_program
+from store.server.mongo_client import connect
+
+LAYOUT_3 = Path(__file__).parent / "layouts" / "layout-3.json"
+
+Documents = dict[str, list[dict[str, Any]]]
+
+
+def documents_of_3() -> Documents:
+    found: Documents = json_util.loads(LAYOUT_3.read_text())
+    return found
+
+
+def folder_of_3(home: Path, documents: Documents) -> Path:
+    try:
+        mongod_program()
+    except StoreError as reason:
+        pytest.skip(str(reason))
+    name = database_name("paper", 3)
+    with temporary_mongod(home, name) as address, blocking_database(address, name) as database:
+        for collection, rows in documents.items():
+            database[collection].insert_many(rows)
+    (home / "kafka").mkdir()
+    (home / LAYOUT_FILE).write_text("3\n")
+    return home
+
+
+async def stored_arbitrages(address: str) -> list[Arbitrage]:
+    async with MongoTradeStore(connect(address), database_name("paper"), "session-1") as store:
+        assert {row.currency: row.free for row in await store.balances.rows() if row.exchange == "alpha"}
+        assert len(await store.fills()) == 2
+        assert await store.settings.current() is not None
+        return await store.session_arbitrages()
+
+
+def test_layout_3_goes_on_with_its_ledger(tmp_path: Path) -> None:
+    home, lines = folder_of_3(tmp_path / "home", documents_of_3()), list[str]()
+    migrate_folder(home, "paper", lines.append)
+    assert "from layout 3 to 4: 2 arbitrages, 2 fills" in lines[-1]
+    assert "ledger reconciled" in lines[-1]
+    assert stored_layout(home) == LAYOUT
+    assert not (home / "kafka").exists()
+    with temporary_mongod(home, database_name("paper")) as address:
+        closed, unfilled = asyncio.run(stored_arbitrages(address))
+    assert (closed.state, unfilled.state, unfilled.reason) == ("closed", "unfilled", "no_counterpart")
+    assert {leg.state for leg in (*closed.legs, *unfilled.legs)} == {"done", "not_sent"}
+    assert "buy granted" in [step.what for step in closed.history]
+    migrate_folder(home, "paper", lines.append)
+    assert len(lines) == 1
+    (backup,) = home.glob("before-layout-4-paper-*.tar.gz")
+    assert run_restore(tmp_path / "before", backup, lines.append) == 0
+    assert stored_layout(tmp_path / "before") == 3
+
+
+@pytest.mark.parametrize(
+    ("collection", "changed", "why"),
+    [
+        ("arbitrages", {"state": "single_leg"}, "1 arbitrages of the earlier version .* are open"),
+        ("fills", {"amount": "1"}, "its ledger would not reconcile: fill .* says something else"),
+    ],
+)
+def test_what_cannot_be_migrated_stays_as_it_was(
+    tmp_path: Path, collection: str, changed: dict[str, str], why: str
+) -> None:
+    documents = documents_of_3()
+    documents[collection][0] |= changed
+    home = folder_of_3(tmp_path / "home", documents)
+    with pytest.raises(CannotStartError, match=why):
+        migrate_folder(home, "paper", print)
+    assert stored_layout(home) == 3
+    with temporary_mongod(home, "admin", as_node=True) as address, blocking_database(address, "admin") as database:
+        names = database.client.list_database_names()
+    assert database_name("paper", 3) in names
+    assert database_name("paper") not in names
+
+
+@pytest.mark.parametrize(
+    ("collection", "before", "after"),
+    [
+        ("claims", {"_id": "half|alpha|USD|alpha|beta", "arbitrage_id": None}, None),
+        ("claims", {"_id": "session", "open_arbitrages": 0}, {"_id": "session", "open_arbitrages": 0}),
+        ("leases", {"_id": "alpha", "token": 3}, None),
+        ("audit", {"_id": "one"}, {"_id": "one"}),
+    ],
+)
+def test_documents_of_layout_3(collection: str, before: dict[str, object], after: dict[str, object] | None) -> None:
+    assert migrated(collection, before, 3, 4) == after

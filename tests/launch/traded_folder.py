@@ -1,0 +1,39 @@
+"""A data folder in which something was traded, and one arbitrage is still open."""
+
+import asyncio
+from pathlib import Path
+
+from launch.backup.temporary_mongod import temporary_mongod
+from launch.setup.data_layout import LAYOUT, LAYOUT_FILE, database_name
+from store.mongo.mongo_store import MongoTradeStore
+from store.server.mongo_client import connect
+from tests.store.reservation_requests import opportunity, reserved
+from tests.store.traded_session import traded
+
+DATABASE = database_name("paper")
+SESSION = "session-1"
+
+
+def make_traded_folder(home: Path) -> Path:
+    """With its database, records, keys and a recording; no session runs in it."""
+    home.mkdir(mode=0o700, exist_ok=True)
+    with temporary_mongod(home, DATABASE) as address:
+        asyncio.run(_trade(address))
+    for name, text in {
+        "api_key": "secret\n",
+        "api_keys.json": "[]",
+        "exchange_accounts.json": "{}",
+        "exchanges/kraken.jsonl": "{}\n",
+        "recordings/feed.zst": "recorded",
+        LAYOUT_FILE: f"{LAYOUT}\n",
+    }.items():
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(text)
+    return home
+
+
+async def _trade(address: str) -> None:
+    async with MongoTradeStore(connect(address), DATABASE, SESSION) as store:
+        await store.prepare()
+        await traded(store)
+        await reserved(store, opportunity("opportunity-2", 2), "0.5")
