@@ -26,6 +26,7 @@ from backtest.simulate.quote_history import quote_history_of
 from backtest.simulate.recorded_windows import recorded_windows
 from backtest.simulate.trade_simulation import BacktestError, trade
 from datasets.errors import ImportRejectedError
+from datasets.ticksets.exchange_times import feed_delays
 from datasets.ticksets.manifest import read_manifest
 from datasets.ticksets.tick_set import TickSet
 from market.prices.opportunities import Opportunity
@@ -108,6 +109,7 @@ def _with_quality(
         quality=quality_of(tick_set, parameters.settings.max_quote_age_ms * 1_000),
         without_depth=markets_without_depth(tick_set),
         spacing=spacing_of(tick_set),
+        feed_delays=feed_delays(tick_set),
         performance=performance_of(trading, marks_of(tick_set), markets_by_symbol(tick_set.manifest.markets)),
     )
 

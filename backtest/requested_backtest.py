@@ -13,6 +13,7 @@ from backtest.replay_profiles import FEE_RATE, ReplayProfile, profile_of
 from backtest.result.quote_spacing import default_quote_age_ms, spacing_of
 from backtest.simulate.settings_changes import SettingsChange, logged_settings
 from datasets.errors import ImportRejectedError
+from datasets.ticksets.exchange_times import feed_delays
 from datasets.ticksets.manifest import Manifest
 from datasets.ticksets.tick_set import TickSet, batches
 from datasets.ticksets.tick_set_problems import nothing_to_compare
@@ -38,6 +39,8 @@ class RequestedBacktest:
     """Exchange → milliseconds; `*` for all others."""
     latency_samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Exchange → recorded milliseconds to draw from; `*` for all others. A constant goes before them."""
+    latency_from_feed: bool = False
+    """An order takes as long as a quote of its exchange took to arrive, where nothing else is given for it."""
     fee_tiers: Mapping[str, tuple[FeeTier, ...]] = field(default_factory=dict)
     """Exchange → its fees by volume, in place of its taker fee."""
     failed_share: float = 0.0
@@ -72,7 +75,7 @@ def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
     return Parameters(
         settings=settings,
         balances=opening_balances(tick_set) if profile is None else _balances_of(profile, exchanges),
-        latency=latencies(exchanges, request),
+        latency=latencies(exchanges, _with_feed_latency(tick_set, exchanges, request)),
         fee_tiers=fee_tiers(exchanges, request),
         failed_share=failed_share(request),
         seed=request.seed,
@@ -123,6 +126,25 @@ def latencies(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[st
     if outside:
         raise ImportRejectedError(f"a latency of {outside[0]:g} ms is outside 0 to {LONGEST_LATENCY_MS:,.0f}")
     return {exchange: _latency_of(exchange, request) for exchange in exchanges}
+
+
+def _with_feed_latency(tick_set: TickSet, exchanges: tuple[str, ...], request: RequestedBacktest) -> RequestedBacktest:
+    """The same with recorded delays of quotes as samples. Raises ImportRejectedError where an exchange has none."""
+    if not request.latency_from_feed:
+        return request
+    given = {**request.latency_ms, **request.latency_samples}
+    found: dict[str, list[float]] = {}
+    for one in feed_delays(tick_set):
+        if one.trust == "used":
+            found.setdefault(one.exchange, []).extend(max(sample, 0) / 1_000 for sample in one.samples)
+    lacking = [exchange for exchange in exchanges if exchange not in found.keys() | given.keys() and "*" not in given]
+    if lacking:
+        raise ImportRejectedError(
+            f"{tick_set.manifest.name}: has no recorded latency of {lacking[0]}, whose quotes have no exchange time "
+            f"before their arrival; give one, as in --latency-ms {lacking[0]}=50"
+        )
+    samples = {exchange: tuple(sorted(found[exchange])) for exchange in exchanges if exchange in found}
+    return replace(request, latency_samples={**samples, **request.latency_samples})
 
 
 def fee_tiers(exchanges: tuple[str, ...], request: RequestedBacktest) -> dict[str, tuple[FeeTier, ...]]:

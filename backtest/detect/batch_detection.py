@@ -19,6 +19,7 @@ from cep.detection.market_layout import Layout, layout
 from cep.detection.opportunity_messages import opportunity_json
 from cep.kernel.kernel_hits import HIT_TYPE, spreads_of_hits
 from cep.kernel.kernel_log import SettingsInForce, settings_in_force
+from datasets.ticksets.exchange_times import feed_delays, trusted_markets
 from datasets.ticksets.tick_set import TickSet
 from market.decide.settings import Settings
 from streams.message_format import settings_row
@@ -95,6 +96,7 @@ def _task(spark: SparkSession, tick_set: TickSet, settings: Settings | None, pie
         pieces=tuple(pieces_of(tick_set, wanted)),
         layout=layout_of_set(tick_set),
         settings=None if settings is None else in_force(settings),
+        trusted=trusted_markets(feed_delays(tick_set)),
     )
 
 

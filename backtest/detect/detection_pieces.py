@@ -7,7 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from cep.detection.market_layout import Layout
-from cep.kernel.kernel_log import COLUMNS, DOCUMENT, KernelLog, KernelResult, SettingsInForce
+from cep.kernel.kernel_log import COLUMNS, DOCUMENT, SEEN, KernelLog, KernelResult, SettingsInForce
+from datasets.rows.arrow_columns import MarketKey
+from datasets.ticksets.exchange_times import seen_times
 from datasets.ticksets.manifest import Partition
 from datasets.ticksets.tick_set import TickSet, read_opening, read_ticks
 
@@ -72,19 +74,30 @@ def _piece(tick_set: TickSet, units: list[tuple[Partition, int]]) -> Piece:
     return tuple(groups)
 
 
-def searched_groups(piece: Piece, layout: Layout, settings: SettingsInForce | None) -> Iterator[SearchedGroup]:
-    """The piece's row groups in their order. Raises ImportRejectedError where a file cannot be read."""
+def searched_groups(
+    piece: Piece, layout: Layout, settings: SettingsInForce | None, trusted: frozenset[MarketKey] = frozenset()
+) -> Iterator[SearchedGroup]:
+    """The piece's row groups in their order; `trusted`: markets whose quotes' age counts from the exchange's time.
+
+    Raises ImportRejectedError where a file cannot be read.
+    """
+    columns = [*COLUMNS, "exchange_time"] if trusted else COLUMNS
     log, first = KernelLog(layout, "", settings), 0
     for place in piece:
         opening = None
         if not place.continues:
             log = KernelLog(layout, place.base, settings)
             opening = read_opening(place.opening, place.numbers[0])
-            log.learn(opening)
+            log.learn(_with_seen(opening, trusted))
             first = len(opening)
         for number in place.numbers:
-            rows = read_ticks(place.ticks, [number], COLUMNS)
+            rows = read_ticks(place.ticks, [number], columns)
             if log.has_settings(rows):
-                rows = read_ticks(place.ticks, [number], [*COLUMNS, DOCUMENT])
-            yield SearchedGroup(log, place, number, first, len(rows), log.found(rows), opening)
+                rows = read_ticks(place.ticks, [number], [*columns, DOCUMENT])
+            found = log.found(_with_seen(rows, trusted))
+            yield SearchedGroup(log, place, number, first, len(rows), found, opening)
             first, opening = first + len(rows), None
+
+
+def _with_seen(rows: pa.Table, trusted: frozenset[MarketKey]) -> pa.Table:
+    return rows.append_column(SEEN, pa.array(seen_times(rows, trusted))) if trusted else rows

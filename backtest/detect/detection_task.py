@@ -12,6 +12,7 @@ from backtest.detect.detection_pieces import Piece, SearchedGroup, searched_grou
 from backtest.detect.detection_texts import RowTexts
 from cep.detection.market_layout import Layout
 from cep.kernel.kernel_log import KernelResult, SettingsInForce
+from datasets.rows.arrow_columns import MarketKey
 
 QUOTE_FIELDS = (
     "exchange",
@@ -37,6 +38,8 @@ class DetectionTask:
     layout: Layout
     settings: SettingsInForce | None
     """None: those of the log."""
+    trusted: frozenset[MarketKey] = frozenset()
+    """Markets whose quotes' age counts from the exchange's time."""
 
     def hits(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """For `mapInArrow`: numbers of pieces in, `kernel_hits.HIT_TYPE` out, in the order of each base's log."""
@@ -47,11 +50,11 @@ class DetectionTask:
     def counts(self, numbers: Iterable[int]) -> Iterator[RunCounts]:
         """One per base of each piece; text is not read."""
         for number in numbers:
-            yield from _counted(self.pieces[number], self.layout, self.settings)
+            yield from self._counted(self.pieces[number])
 
     def _hits(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         texts: RowTexts | None = None
-        for look in searched_groups(piece, self.layout, self.settings):
+        for look in self._searched(piece):
             if texts is None or look.opening is not None:
                 texts = RowTexts(look.opening if look.opening is not None else pa.table({}))
             texts.enter(look.place.ticks, look.number, look.first_row, look.rows)
@@ -59,18 +62,20 @@ class DetectionTask:
                 yield _hit_rows(look, found, texts, self.layout)
             texts.leave(look.log.held_rows)
 
-
-def _counted(piece: Piece, layout: Layout, settings: SettingsInForce | None) -> Iterator[RunCounts]:
-    counts: LogCounts | None = None
-    for look in searched_groups(piece, layout, settings):
-        if look.opening is not None:
+    def _counted(self, piece: Piece) -> Iterator[RunCounts]:
+        counts: LogCounts | None = None
+        for look in self._searched(piece):
+            if look.opening is not None:
+                if counts is not None:
+                    yield counts.finished()
+                counts = LogCounts(look.place.base, look.log, self.layout)
             if counts is not None:
-                yield counts.finished()
-            counts = LogCounts(look.place.base, look.log, layout)
+                counts.add(look.rows, look.found)
         if counts is not None:
-            counts.add(look.rows, look.found)
-    if counts is not None:
-        yield counts.finished()
+            yield counts.finished()
+
+    def _searched(self, piece: Piece) -> Iterator[SearchedGroup]:
+        return searched_groups(piece, self.layout, self.settings, self.trusted)
 
 
 def _hit_rows(look: SearchedGroup, found: KernelResult, texts: RowTexts, layout: Layout) -> pa.RecordBatch:

@@ -12,6 +12,7 @@ from backtest.result.performance import MarkedInventory, Performance, Ratio
 from backtest.result.profit_breakdown import BreakdownLine, by_day, by_pair
 from backtest.result.quote_spacing import MarketSpacing
 from backtest.result.trading_outcome import Lifetime, TradingOutcome
+from datasets.ticksets.exchange_times import FeedDelay
 from market.money import BPS, optional_text, text_of
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss
 
@@ -56,6 +57,7 @@ def _data_rows(result: BacktestResult) -> dict[str, object]:
         },
         "is_of_bars": result.is_of_bars,
         "spacing": [_spacing_row(one) for one in result.spacing],
+        "feed_delays": [_delay_row(one) for one in result.feed_delays],
     }
 
 
@@ -168,6 +170,16 @@ def lifetime_row(lifetimes: Sequence[Lifetime]) -> dict[str, float] | None:
     ordered = sorted((one.end - one.start) / 1_000 for one in lifetimes)
     ranks = {f"p{share}": ordered[max(0, -(-share * len(ordered) // 100) - 1)] for share in (50, 90, 99)}
     return {"count": len(ordered), **ranks, "longest": ordered[-1]}
+
+
+def _delay_row(one: FeedDelay) -> dict[str, object]:
+    """Microseconds from the exchange's time to the arrival; `age_from` says whether a quote's age counts from it."""
+    return {
+        "market": f"{one.exchange} {one.symbol}",
+        "median": one.median,
+        "p95": one.p95,
+        "age_from": "exchange_time" if one.trust == "used" else "arrival",
+    }
 
 
 def _spacing_row(one: MarketSpacing) -> dict[str, object]:

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING
 from backtest.backtest_parameters import FeeTier, Latency, Parameters
 from backtest.result.data_quality import MarketQuality
 from backtest.result.performance import Performance, share_of
-from backtest.result.quote_spacing import MarketSpacing, age_words, bars_words, is_of_bars, rate_words
+from backtest.result.quote_ages import quote_age_words
+from backtest.result.quote_spacing import (
+    MarketSpacing,
+    age_words,
+    bars_words,
+    is_of_bars,
+    markets_of_bars,
+    rate_words,
+)
 from backtest.result.trading_outcome import TradingOutcome
+from datasets.ticksets.exchange_times import FeedDelay
 from datasets.ticksets.manifest import Manifest
 from market.accounting.equity_curve import thinned
 from market.money import BPS, text_of
@@ -54,6 +63,7 @@ class BacktestResult:
     command: str = ""
     """That repeats it."""
     spacing: tuple[MarketSpacing, ...] = ()
+    feed_delays: tuple[FeedDelay, ...] = ()
     performance: Performance | None = None
 
     @property
@@ -102,6 +112,9 @@ class BacktestResult:
             *self.manifest.assumptions,
             age_words(self.parameters.settings.max_quote_age_ms, self.spacing),
             *rate_words(self.parameters.settings.max_quote_age_ms, self.spacing),
+            *quote_age_words(
+                self.feed_delays, markets_of_bars(self.manifest), self.parameters.settings.max_quote_age_ms
+            ),
             _depth_words(self.without_depth),
             _fee_words(self.parameters),
             *_latency_words(self.parameters),

@@ -1,7 +1,7 @@
 """One row group of a quote history: when each market was quoted, confirmed or withdrawn. Quotes are made only of the
 rows that are asked for."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from datasets.rows.arrow_columns import MarketKey
+from datasets.ticksets.exchange_times import seen_times
 from datasets.ticksets.tick_set import is_of_market
 from datasets.ticksets.tick_set_schema import TICK_FIELDS
 from market.instruments.markets import Market
@@ -28,7 +30,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class KnownQuote:
-    """A quote, and when its feed last confirmed it, microseconds; `place`: its position in the base's log."""
+    """A quote, and when it was last known to be true, microseconds; `place`: its position in the base's log."""
 
     quote: Quote
     verified: int
@@ -37,25 +39,31 @@ class KnownQuote:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of one market in the order of the log; those known at the start of the row group come first."""
+    """The rows of one market in the order of the log; those known at the start of the row group come first. `times` of
+    arrival; `seen`: when each was known to be true."""
 
     rows: Integers
     """Positions in the row group."""
     offsets: Integers
     times: Integers
+    seen: Integers
     is_quote: npt.NDArray[np.bool_]
     stated: Integers
     """Index of the newest row, up to this one, that is a quote or withdraws one; -1: none."""
 
 
 class HistoryPiece:
-    """`opening`: the rows to learn before `own`; both with COLUMNS."""
+    """`opening`: the rows to learn before `own`; both with COLUMNS.
 
-    def __init__(self, opening: pa.Table, own: pa.Table) -> None:
+    `trusted`: markets whose quotes' age counts from the exchange's time.
+    """
+
+    def __init__(self, opening: pa.Table, own: pa.Table, trusted: Collection[MarketKey] = ()) -> None:
         together = pa.concat_tables([opening.select(COLUMNS), own.select(COLUMNS)])
         self._table = together.unify_dictionaries().combine_chunks()
         self._known_before = len(opening)
         self._times = self._integers("received_time")
+        self._seen = seen_times(self._table, trusted) if trusted else self._times
         self._offsets = self._integers("offset")
         self._markets: dict[tuple[str, str], _Rows] = {}
         self._quotes: dict[int, Quote] = {}
@@ -68,7 +76,7 @@ class HistoryPiece:
         if stated < 0 or not rows.is_quote[stated]:
             return None
         row = int(rows.rows[stated])
-        return KnownQuote(self.quote(market, row), int(rows.times[index]), int(self._offsets[row]))
+        return KnownQuote(self.quote(market, row), int(rows.seen[index]), int(self._offsets[row]))
 
     def begins_later(self, market: Market, time: int) -> bool:
         """Whether what was known of a market before had not all arrived by `time`: only its newest stands here."""
@@ -117,7 +125,8 @@ class HistoryPiece:
         stated = np.where(is_stated[rows], np.arange(len(rows)), -1)
         # a feed's rows never go back in time; a log whose clock was set back is read as if it had stood still
         times = np.maximum.accumulate(self._times[rows])
-        return _Rows(rows, self._offsets[rows], times, is_quote[rows], np.maximum.accumulate(stated))
+        seen = times if self._seen is self._times else self._seen[rows]
+        return _Rows(rows, self._offsets[rows], times, seen, is_quote[rows], np.maximum.accumulate(stated))
 
     def _made(self, market: Market, row: int) -> Quote:
         return Quote(

@@ -16,6 +16,8 @@ import pyarrow as pa
 
 from backtest.simulate.history_piece import COLUMNS, HistoryPiece, KnownQuote, QuotedRow
 from backtest.simulate.settings_changes import SettingsChange, logged_settings
+from datasets.rows.arrow_columns import MarketKey
+from datasets.ticksets.exchange_times import feed_delays, trusted_markets
 from datasets.ticksets.tick_set import RowGroup, TickSet, read_opening, read_ticks, row_groups
 from market.instruments.markets import Market
 
@@ -42,8 +44,11 @@ class QuoteHistory:
         markets: tuple[Market, ...],
         kept: int | None,
         changes: Callable[[], tuple[SettingsChange, ...]] = tuple,
+        trusted: frozenset[MarketKey] = frozenset(),
     ) -> None:
-        """`positions`: base → its row groups in the order of its log; `changes` reads those of the settings."""
+        """`positions`: base → its row groups in the order of its log; `changes` reads those of the settings; `trusted`:
+        markets whose quotes' age counts from the exchange's time."""
+        self._trusted = trusted
         self._changes = changes
         self._positions = positions
         self._since = {base: _from_here_on(rows) for base, rows in positions.items()}
@@ -96,7 +101,7 @@ class QuoteHistory:
         key = (base, number)
         known = self._pieces.get(key)
         if known is None:
-            known = self._pieces[key] = HistoryPiece(*self._positions[base][number].read())
+            known = self._pieces[key] = HistoryPiece(*self._positions[base][number].read(), self._trusted)
             while self._kept is not None and len(self._pieces) > self._kept:
                 self._pieces.popitem(last=False)
         elif self._kept is not None:
@@ -115,7 +120,8 @@ def quote_history_of(tick_set: TickSet, kept: int | None = PIECES) -> QuoteHisto
     """The history of a tick set; `kept` None keeps all that was read, for many runs over one set. Raises
     ImportRejectedError."""
     positions = {base: _positions(tick_set, base) for base in tick_set.manifest.bases}
-    return QuoteHistory(positions, tick_set.manifest.markets, kept, partial(logged_settings, tick_set))
+    trusted = trusted_markets(feed_delays(tick_set))
+    return QuoteHistory(positions, tick_set.manifest.markets, kept, partial(logged_settings, tick_set), trusted)
 
 
 def _positions(tick_set: TickSet, base: str) -> list[HistoryPosition]:

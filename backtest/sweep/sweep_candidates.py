@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from backtest.backtest_parameters import Parameters
+from datasets.rows.arrow_columns import MarketKey, with_column
+from datasets.ticksets.exchange_times import COLUMNS, feed_delays, seen_times, trusted_markets
 from datasets.ticksets.tick_set import TickSet, batches
 from market.decide.settings import Settings
 from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
@@ -112,22 +114,24 @@ class Candidates:
 
 def rate_ages(tick_set: TickSet, opportunities: Sequence[Opportunity]) -> list[int]:
     """Per opportunity the age of the oldest FX rate that it used, which its message does not say; NEVER without one."""
-    seen = {base: _rates_seen(tick_set, base) for base in {one.base for one in opportunities if one.fx}}
+    trusted = trusted_markets(feed_delays(tick_set))
+    seen = {base: _rates_seen(tick_set, base, trusted) for base in {one.base for one in opportunities if one.fx}}
     return [max((_age(seen[one.base][rate.symbol], one) for rate in one.fx), default=NEVER) for one in opportunities]
 
 
-def _rates_seen(tick_set: TickSet, base: str) -> Mapping[str, tuple[Integers, Integers]]:
+def _rates_seen(tick_set: TickSet, base: str, trusted: frozenset[MarketKey]) -> Mapping[str, tuple[Integers, Integers]]:
     """FX symbol → offsets and times at which its rate was last known to be true, in the order of the log."""
     offsets: dict[str, list[Integers]] = {}
     times: dict[str, list[Integers]] = {}
-    for table in batches(tick_set, base, ["offset", "kind", "symbol", "received_time"]):
+    for table in batches(tick_set, base, ["offset", *COLUMNS]):
         is_rate = pc.is_in(table["kind"].cast(pa.string()), pa.array(["fx", "fx_alive"]))
         rates = table.filter(is_rate)
+        rates = with_column(rates, "seen", pa.array(seen_times(rates, trusted)))
         symbols = rates["symbol"].cast(pa.string())
         for symbol in filter(None, symbols.unique().to_pylist()):
             mine = rates.filter(pc.equal(symbols, pa.scalar(symbol)))
             offsets.setdefault(symbol, []).append(mine["offset"].to_numpy())
-            times.setdefault(symbol, []).append(mine["received_time"].to_numpy())
+            times.setdefault(symbol, []).append(mine["seen"].to_numpy())
     return {symbol: (np.concatenate(offsets[symbol]), np.concatenate(times[symbol])) for symbol in offsets}
 
 

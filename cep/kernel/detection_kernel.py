@@ -38,7 +38,7 @@ def scan(rows: KernelRows, start: int, end: int, words: Words, book: KernelState
     Stops before `end` where the next row might have more hits than fit into `hits`.
     """
     # unpacked once: within the loop that would count references
-    kinds, exchanges, symbols, times = rows.kinds, rows.exchanges, rows.symbols, rows.times
+    kinds, exchanges, symbols, times, seen = rows.kinds, rows.exchanges, rows.symbols, rows.times, rows.seen
     sequences, bids, asks = rows.sequences, rows.bids, rows.asks
     kind_of, slot_of, route_of, source_of = words.kind, words.slot, words.route, words.source
     slots, routes, pairs, grouped, first = book.slots, book.routes, book.pairs, book.grouped, book.first
@@ -50,6 +50,7 @@ def scan(rows: KernelRows, start: int, end: int, words: Words, book: KernelState
         if count > room:
             return count, i
         tick["kind"], tick["row"], tick["time"] = kind_of[kinds[i]], rows.first + i, times[i]
+        tick["seen"] = seen[i]
         tick["slot"], tick["route"] = slot_of[exchanges[i], symbols[i]], route_of[symbols[i]]
         tick["source"], tick["sequence"] = source_of[exchanges[i]], sequences[i]
         tick["bid"], tick["ask"] = bids[i], asks[i]
@@ -81,7 +82,7 @@ def _learn_quote(tick: np.void, slot: np.void, routes: Records, rules: np.void) 
     if tick["kind"] == WITHDRAWN:
         slot["row"] = NONE
         return
-    slot["seen"] = tick["time"]
+    slot["seen"] = tick["seen"]
     if tick["kind"] == QUOTE:
         _note_sequence(tick, slot, rules)
         slot["row"] = tick["row"]
@@ -95,7 +96,7 @@ def _learn_rate(tick: np.void, slots: Records, routes: Records, rules: np.void) 
     if tick["kind"] == FX_WITHDRAWN:
         rate["row"] = NONE
         return
-    rate["seen"] = tick["time"]
+    rate["seen"] = tick["seen"]
     if tick["kind"] != FX:
         return
     _note_sequence(tick, rate, rules)

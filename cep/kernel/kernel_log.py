@@ -17,6 +17,8 @@ from cep.kernel.kernel_records import NONE, Codes, Flags, KernelRows, KernelStat
 COLUMNS = ["kind", "exchange", "symbol", "received_time", "sequence", "bid_price", "ask_price"]
 """The columns that detection needs."""
 DOCUMENT = "document"
+SEEN = "seen"
+"""A column that may be given: when each row was known to be true, microseconds. Without it at its `received_time`."""
 KERNEL = "cep.kernel.detection_kernel"
 """Imported on use: the compiler takes half a second to import, which a driver of tasks need not spend."""
 _WORD = pa.dictionary(pa.int32(), pa.string())
@@ -199,6 +201,7 @@ def _rows(first: int, table: pa.Table, kinds: Codes, exchanges: Codes, symbols: 
         exchanges=exchanges,
         symbols=symbols,
         times=_values(table, "received_time", np.int64),
+        seen=_values(table, SEEN if SEEN in table.column_names else "received_time", np.int64),
         sequences=_values(table, "sequence", np.int64),
         bids=_values(table, "bid_price", np.float64),
         asks=_values(table, "ask_price", np.float64),

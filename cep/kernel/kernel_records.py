@@ -51,7 +51,7 @@ ROUTE = np.dtype(
 PAIR = np.dtype([("buy", "i8"), ("sell", "i8")])
 TICK = np.dtype(
     [
-        *[(name, "i8") for name in ("kind", "row", "time", "slot", "route", "source", "sequence")],
+        *[(name, "i8") for name in ("kind", "row", "time", "seen", "slot", "route", "source", "sequence")],
         ("bid", "f8"),
         ("ask", "f8"),
     ]
@@ -84,6 +84,8 @@ class KernelRows(NamedTuple):
     exchanges: Codes
     symbols: Codes
     times: Numbers
+    seen: Numbers
+    """When each row was known to be true: at its time, or earlier where a log says so."""
     sequences: Numbers
     bids: Doubles
     asks: Doubles

@@ -55,6 +55,7 @@ class BacktestOptions:
     latency_ms: tuple[str, ...] = ()
     """Milliseconds, or `exchange=milliseconds`."""
     latency_from: Path | None = None
+    latency_from_feed: bool = False
     fee_tiers: tuple[str, ...] = ()
     """`exchange=volume:bps,volume:bps` each."""
     failed_percent: float = 0.0
@@ -130,6 +131,7 @@ def requested_backtest(options: BacktestOptions) -> RequestedBacktest:
         fee_bps=options.fee_bps,
         latency_ms=dict(_latency(text) for text in options.latency_ms),
         latency_samples={} if options.latency_from is None else recorded_latencies(options.latency_from),
+        latency_from_feed=options.latency_from_feed,
         fee_tiers=fee_tiers_of(options.fee_tiers),
         failed_share=options.failed_percent / 100,
         seed=options.seed,
@@ -175,6 +177,7 @@ def reproducing_command(options: BacktestOptions) -> str:
     words = ["arbitrage", "backtest", *options.names]
     for option, value in given:
         words += [] if value is None else [option, value]
+    words += ["--latency-from-feed"] if options.latency_from_feed else []
     words += ["--follow-settings"] if options.follow_settings else []
     words += ["--seed", str(options.seed)]
     words += [] if options.report is None else ["--report", options.report.name]

@@ -127,6 +127,11 @@ def add_backtest(parser: argparse.ArgumentParser) -> None:
         "--failed-percent", type=float, default=0.0, metavar="N", help="percent of orders that are rejected"
     )
     parser.add_argument("--latency-from", type=Path, metavar="FILE", help="JSON file of latency samples per exchange")
+    parser.add_argument(
+        "--latency-from-feed",
+        action="store_true",
+        help="draw each order's latency from how long quotes of its exchange took to arrive",
+    )
     parser.add_argument("--seed", type=seed, default=1, help="random seed (default 1)")
     parser.add_argument("--follow-settings", action="store_true", help="use the settings of the recorded log")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the result as JSON")

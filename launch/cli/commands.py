@@ -228,6 +228,7 @@ def _backtest(arguments: argparse.Namespace) -> int:
         fee_bps=arguments.fee_bps,
         latency_ms=tuple(arguments.latency_ms),
         latency_from=arguments.latency_from,
+        latency_from_feed=arguments.latency_from_feed,
         fee_tiers=tuple(arguments.fee_tiers),
         failed_percent=arguments.failed_percent,
         seed=arguments.seed,

@@ -1,0 +1,83 @@
+"""How old quotes are when they arrive, and what the age of each row counts from."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from datasets.importers.import_formats import FORMATS
+from datasets.rows.import_format import FileOptions
+from datasets.ticksets.exchange_times import FeedDelay, feed_delays, seen_times, trusted_markets
+from datasets.ticksets.file_import import ImportRequest, import_files
+from datasets.ticksets.tick_set import TickSet, open_tick_set
+
+START = 1_725_000_000_000_000
+SECOND = 1_000_000
+HEADER = "exchange,symbol,timestamp,local_timestamp,ask_amount,ask_price,bid_price,bid_amount\n"
+KRAKEN, BITSTAMP = ("kraken", "SOL/USD"), ("bitstamp", "SOL/USD")
+
+
+def set_with(folder: Path, delays: dict[str, list[int]]) -> TickSet:
+    """A quote each second of each exchange, so many microseconds after the exchange made it."""
+    files = []
+    for exchange, every in delays.items():
+        path = folder / f"{exchange}.csv"
+        arrivals = [START + number * SECOND for number in range(len(every))]
+        rows = (f"{exchange},SOLUSD,{at - late},{at},1,101,100,1\n" for at, late in zip(arrivals, every, strict=True))
+        path.write_text(HEADER + "".join(rows))
+        files.append(path)
+    import_files(folder / "set", ImportRequest(FORMATS["tardis-quotes"], tuple(files)), lambda *_: None)
+    return open_tick_set(folder / "set")
+
+
+@pytest.mark.parametrize(
+    ("delays", "trust", "median"),
+    [
+        ([1_000, 2_000, 3_000], "used", 2_000),
+        ([30 * SECOND] * 3, "used", 30 * SECOND),
+        # one is ahead, which says nothing against the others
+        ([1_000, -240 * SECOND, 3_000], "used", 1_000),
+        ([-240 * SECOND] * 3, "ahead", -240 * SECOND),
+        ([-1_270_000, -1_269_000, 5], "ahead", -1_269_000),
+        ([0, 0, 0], "same", 0),
+    ],
+)
+def test_an_exchanges_time_is_used_where_it_is_before_the_arrival(
+    tmp_path: Path, delays: list[int], trust: str, median: int
+) -> None:
+    found = feed_delays(set_with(tmp_path, {"bitstamp": [7] * 3, "kraken": delays}))
+    assert [(one.exchange, one.trust, one.median) for one in found] == [
+        ("bitstamp", "used", 7),
+        ("kraken", trust, median),
+    ]
+    assert found[1].samples == tuple(sorted(delays))
+    assert trusted_markets(found) == ({BITSTAMP, KRAKEN} if trust == "used" else {BITSTAMP})
+
+
+def test_a_source_without_exchange_time_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("1725000000,100,1\n1725000001,101,1\n")
+    mapping = tmp_path / "a.toml"
+    mapping.write_text('header=false\n[time]\ncolumn="1"\nunit="s"\n[print]\nprice="2"\namount="3"\n')
+    options = FileOptions("kraken", "BTC/USD", Decimal(1), mapping)
+    import_files(tmp_path / "set", ImportRequest(FORMATS["csv"], (path,), options), lambda *_: None)
+    assert feed_delays(open_tick_set(tmp_path / "set")) == (FeedDelay("kraken", "BTC/USD", "absent"),)
+
+
+def test_only_quotes_and_rates_of_trusted_markets_are_seen_earlier() -> None:
+    rows = [
+        ("quote", *KRAKEN, 100, 70, 70),
+        # from the future: as old as it is here
+        ("quote", *KRAKEN, 110, 350, 110),
+        ("quote", *KRAKEN, 120, None, 120),
+        ("quote", *BITSTAMP, 130, 70, 130),
+        ("alive", *KRAKEN, 140, 70, 140),
+        ("withdrawn", *KRAKEN, 150, 70, 150),
+        ("fx", "kraken", "EUR/USD", 160, 150, 150),
+        ("settings", None, None, 170, None, 170),
+    ]
+    names = ("kind", "exchange", "symbol", "received_time", "exchange_time")
+    table = pa.table({name: [row[place] for row in rows] for place, name in enumerate(names)})
+    assert seen_times(table, {KRAKEN, ("kraken", "EUR/USD")}).tolist() == [row[-1] for row in rows]
+    assert seen_times(table, ()).tolist() == [row[3] for row in rows]
