@@ -57,6 +57,7 @@ class ExchangeHealthWatch:
     def observe(self, seen: Overview) -> None:
         """Take over what the other bots have stored."""
         self._cache.paused_until = {one.exchange: one.paused_until for one in seen.health}
+        self._cache.unexplained = tuple(one.exchange for one in seen.health if one.unexplained_since)
         self._cache.update_opening(seen.opening)
         if self._cache.partners.budgets:
             for lease in seen.leases:

@@ -72,6 +72,7 @@ REASONS: Mapping[str, str] = {
     "stopping": "The session is ending",
     "daily_loss": "Daily loss limit reached",
     "exchange_paused": "Exchange paused (circuit breaker)",
+    "unexplained_difference": "Unexplained difference",
     "too_many_open": "Too many open arbitrages",
     "pair_busy": "Pair already has an open arbitrage",
     "cooling_down": "Pair is cooling down",

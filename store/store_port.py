@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, Protocol
 
-from market.accounting.differences import RowCorrection, StoredDifference
+from market.accounting.differences import PersonsVerdict, RowCorrection, StoredDifference
 from market.accounting.episodes import Episode
 from market.decide.circuit_breaker import Failure, Health
 from market.decide.settings import Settings
@@ -69,7 +69,22 @@ class Differences(Protocol):
     """Reconciliation's differences, of all sessions, since all use the same accounts."""
 
     async def store(self, difference: StoredDifference) -> bool:
-        """Store it unless its id is known; True if it was new."""
+        """Store it unless its id is known, or `is_found_again`; True if it was new. An open one makes its exchange
+        reduce-only (`Health.unexplained_since`) in the same transaction."""
+        ...
+
+    async def settle(self, difference_id: str, verdict: PersonsVerdict, who: str) -> StoredDifference | None:
+        """What a person says of a difference; None where there is none of that id. Idempotent.
+
+        In one transaction: what is unexplained in the row of its currency is booked to what is free, and to the
+        session's opening balances, from which exposure is measured; every other open difference of that balance is
+        settled with it; the exchange trades again where that was the last. Raises CannotSettleError.
+        """
+        ...
+
+    async def explain(self, row: BalanceRow, at: int) -> None:
+        """The balance is the exchange's again, as compared at the server's time `at`: its open differences found until
+        then are settled, and nothing is booked."""
         ...
 
     async def stored(self) -> list[StoredDifference]:
@@ -92,11 +107,6 @@ class Differences(Protocol):
 
     async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
         """Our id of an order → the exchange's, of all legs of `arbitrages_since` on `exchange` that have one."""
-        ...
-
-    async def foreign_currencies(self, exchange: str) -> frozenset[str]:
-        """Currencies that may hold what orders of ours moved which no leg has, or orders of others: those of the
-        differences found since the exchange's balances were taken at the beginning of a session."""
         ...
 
     async def correct(self, correction: RowCorrection, by: Actor) -> bool:

@@ -50,7 +50,7 @@ class StateCache:
     partitions: int = 1
     """Of the log."""
     free: dict[tuple[str, str], Decimal] = field(default_factory=dict)
-    """(exchange, currency) → free balance."""
+    """(exchange, currency) → usable balance."""
     open: dict[str, Arbitrage] = field(default_factory=dict)
     is_stopping: bool = False
     """The session is ending: no new reservation from now on, by any bot."""
@@ -62,6 +62,8 @@ class StateCache:
     """Whether the order of a moving average signal is being reserved right now."""
     paused_until: dict[str, int] = field(default_factory=dict)
     """Exchange → until when it is paused, by the store's clock, microseconds."""
+    unexplained: tuple[str, ...] = ()
+    """Exchanges that are reduce-only for an unexplained difference."""
     drift: dict[str, Decimal] = field(default_factory=dict)
     """Currency → change of its total over all exchanges since the session's opening."""
     server_ahead: int = 0
@@ -114,10 +116,10 @@ class StateCache:
         before, self._rows = self._rows, tuple(rows)
         changed = [pair for pair in zip(self._rows, before, strict=False) if pair[0] is not pair[1]]
         if len(before) != len(self._rows) or any(_place_of(row) != _place_of(known) for row, known in changed):
-            self.free, self.drift = {_place_of(row): row.free for row in self._rows}, {}
+            self.free, self.drift = {_place_of(row): row.usable for row in self._rows}, {}
             self._update_drift(self._rows)
             return
-        self.free.update((_place_of(row), row.free) for row, _ in changed)
+        self.free.update((_place_of(row), row.usable) for row, _ in changed)
         currencies = {row.currency for row, _ in changed}
         self._update_drift(row for row in self._rows if row.currency in currencies)
 
@@ -200,6 +202,7 @@ class StateCache:
             open_arbitrages=len(self.open),
             notional=self._notional(),
             paused_until=self.paused_until,
+            unexplained=self.unexplained,
             pair_busy=any(_pair_of(one.opportunity) == pair for one in self.open.values()),
             pair_reserved_at=self._reserved_at.get(pair, 0),
         )

@@ -12,7 +12,14 @@ from bots.execute.order_lookup import order_of
 from exchanges.account_port import TradingAccount
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from market.accounting.differences import HANDLING, Difference, RowCorrection, StoredDifference, confirmed
-from market.accounting.reconciliation import BookedLeg, BookState, ExchangeState, OrderSearch, differences
+from market.accounting.reconciliation import (
+    BookedLeg,
+    BookState,
+    ExchangeState,
+    OrderSearch,
+    balance_marks,
+    differences,
+)
 from market.decide.settings import Settings
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg
@@ -72,6 +79,7 @@ class Reconciliation:
         """Compare once; returns the differences acted on. Raises StoreError, ExchangeError."""
         theirs, before = await self._fetch_exchange_state()
         ours = await self._fetch_book_state(theirs, before)
+        await self._mark_balances(balance_marks(ours, theirs), theirs.asked_at)
         found = differences(ours, theirs)
         acted_on = [one for one in confirmed(found, self._previous) if await self._handle(one, theirs.asked_at)]
         self._previous = frozenset(one.difference_id for one in found)
@@ -109,8 +117,13 @@ class Reconciliation:
             resumable=await self._halted_arbitrages(),
             has_client_ids=self.has_client_ids,
             unconfirmed=_unconfirmed(arbitrages, exchange),
-            foreign=await self.store.differences.foreign_currencies(exchange),
         )
+
+    async def _mark_balances(self, marks: list[RowCorrection], asked_at: int) -> None:
+        """Have the rows say what is unexplained in them; differences that are gone are settled."""
+        for mark in marks:
+            if await self.store.differences.correct(mark, self.by) and not mark.corrected.unexplained:
+                await self.store.differences.explain(mark.corrected, asked_at)
 
     async def _since(self, now: int) -> int:
         compared = await self.store.differences.compared_until(self.account.exchange)
@@ -168,7 +181,6 @@ class Reconciliation:
             theirs=difference.theirs,
             handled=HANDLING[difference.kind].handled,
             found_at=found_at,
-            currencies=difference.currencies,
         )
         if await self.store.differences.store(stored):
             level = logging.ERROR if stored.handled == "reported" else logging.WARNING

@@ -4,10 +4,12 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from hashlib import sha256
 from typing import Literal
 
+from market.money import ZERO, BoundedDecimal, text_of
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 
@@ -28,29 +30,37 @@ DifferenceKind = Literal[
 ]
 Believed = Literal["at once", "when seen twice"]
 Handled = Literal["healed", "reported"]
+Verdict = Literal["acknowledged", "deposit", "withdrawal", "explained"]
+"""What settled a difference: a person, who knows of it or says what it is; or later comparisons, which no longer find
+it (`explained`)."""
+PersonsVerdict = Literal["acknowledged", "deposit", "withdrawal"]
 
 
 @dataclass(frozen=True, slots=True)
 class Handling:
-    """When a kind of difference is confirmed, and whether it is healed or only reported."""
+    """When a kind of difference is confirmed, and whether it is healed or only reported.
+
+    `is_unexplained`: somebody else may trade on the account, so its exchange is reduce-only until a person settles it.
+    """
 
     confirmed: Believed
     handled: Handled
+    is_unexplained: bool = False
 
 
 # Seen twice: exchanges answer from several machines, and one may lag behind another.
 HANDLING: Mapping[DifferenceKind, Handling] = {
     "order_found": Handling("at once", "healed"),
-    "order_ambiguous": Handling("at once", "reported"),
+    "order_ambiguous": Handling("at once", "reported", is_unexplained=True),
     "order_unconfirmed": Handling("at once", "reported"),
-    "order_still_open": Handling("when seen twice", "reported"),
-    "order_foreign": Handling("when seen twice", "reported"),
+    "order_still_open": Handling("when seen twice", "reported", is_unexplained=True),
+    "order_foreign": Handling("when seen twice", "reported", is_unexplained=True),
     "fill_late": Handling("at once", "healed"),
-    "fill_foreign": Handling("when seen twice", "reported"),
-    "fill_not_listed": Handling("when seen twice", "reported"),
-    "fill_differs": Handling("when seen twice", "reported"),
+    "fill_foreign": Handling("when seen twice", "reported", is_unexplained=True),
+    "fill_not_listed": Handling("when seen twice", "reported", is_unexplained=True),
+    "fill_differs": Handling("when seen twice", "reported", is_unexplained=True),
     # a balance that our orders do not explain is reported: healing it would hide it
-    "balance_unexplained": Handling("when seen twice", "reported"),
+    "balance_unexplained": Handling("when seen twice", "reported", is_unexplained=True),
     "balance_differs": Handling("when seen twice", "healed"),
     "hold_left": Handling("when seen twice", "healed"),
     "resumable_after_halt": Handling("when seen twice", "healed"),
@@ -78,10 +88,7 @@ Remedy = OrderResult | RowCorrection | Resumption
 @dataclass(frozen=True, slots=True)
 class Difference:
     """`subject`: the order, fill, currency or arbitrage; `ours` and `theirs` in words. Equal content is one difference,
-    however often it is seen.
-
-    `currencies`: what an order that no leg has moved, or may have.
-    """
+    however often it is seen."""
 
     kind: DifferenceKind
     exchange: str
@@ -89,7 +96,6 @@ class Difference:
     ours: str
     theirs: str
     remedy: Remedy | None = None
-    currencies: tuple[str, ...] = ()
 
     @property
     def difference_id(self) -> str:
@@ -99,7 +105,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class StoredDifference:
-    """As it is stored: once, with when it was first found (the server's time, microseconds) and what was done."""
+    """As it is stored: once, with when it was first found (the server's time, microseconds) and what was done.
+
+    `booked`: what settling it added to our row of the balance, of which `subject` is the currency; 0 for other kinds.
+    """
 
     difference_id: str
     kind: DifferenceKind
@@ -109,7 +118,74 @@ class StoredDifference:
     theirs: str
     handled: Handled
     found_at: int
-    currencies: tuple[str, ...] = ()
+    settled: Verdict | None = None
+    settled_by: str = ""
+    settled_at: int = 0
+    booked: BoundedDecimal = ZERO
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it keeps its exchange reduce-only."""
+        return HANDLING[self.kind].is_unexplained and self.settled is None
+
+
+class CannotSettleError(Exception):
+    """A difference cannot be settled in that way; the text says why in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """A person's word on a difference, at the server's time `at`."""
+
+    verdict: PersonsVerdict
+    who: str
+    at: int
+
+
+def settled_difference(known: StoredDifference, settlement: Settlement, unexplained: Decimal) -> StoredDifference:
+    """`known`, settled; `unexplained` is what the exchange has more (or, negative, less) of its currency than our row
+    says by now. The same where it was settled before.
+
+    Raises CannotSettleError.
+    """
+    if not HANDLING[known.kind].is_unexplained:
+        raise CannotSettleError(f"a difference of kind {known.kind} needs no settlement: it was {known.handled}.")
+    if known.settled is not None:
+        return known
+    is_balance = known.kind == "balance_unexplained"
+    if settlement.verdict != "acknowledged" and not is_balance:
+        raise CannotSettleError(
+            f"only a balance can be adopted as a {settlement.verdict}; acknowledge this {known.kind} instead."
+        )
+    booked = unexplained if is_balance else ZERO
+    if (settlement.verdict == "deposit" and booked < 0) or (settlement.verdict == "withdrawal" and booked > 0):
+        more = "more" if booked > 0 else "less"
+        raise CannotSettleError(
+            f"{known.exchange} has {text_of(abs(booked))} {known.subject} {more} than our books: "
+            f"that is no {settlement.verdict}."
+        )
+    return replace(
+        known, settled=settlement.verdict, settled_by=settlement.who, settled_at=settlement.at, booked=booked
+    )
+
+
+def is_of_balance(one: StoredDifference, settled: StoredDifference) -> bool:
+    """Whether `one` is another open difference of the balance that `settled` is of."""
+    same = (one.kind, one.exchange, one.subject) == ("balance_unexplained", settled.exchange, settled.subject)
+    return same and one.is_open and settled.kind == one.kind and one.difference_id != settled.difference_id
+
+
+def explained(known: StoredDifference, at: int) -> StoredDifference:
+    """`known`, settled where a comparison at the server's time `at` no longer finds the balance to differ."""
+    if known.kind != "balance_unexplained" or not known.is_open or known.found_at >= at:
+        return known
+    return replace(known, settled="explained", settled_at=at)
+
+
+def is_found_again(known: StoredDifference, found: StoredDifference) -> bool:
+    """Whether a difference of the same content is a new one: a balance may differ by the same amount again, whereas an
+    order or a fill is listed for a while after it was settled."""
+    return known.kind == "balance_unexplained" and known.settled is not None and found.found_at > known.settled_at
 
 
 def confirmed(found: list[Difference], seen_before: frozenset[str]) -> list[Difference]:

@@ -1,16 +1,19 @@
 """Compares our books with an exchange: returns every difference except those of orders that may be in flight. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from market.accounting.differences import HANDLING, Difference, Resumption, RowCorrection
 from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
 from market.money import ZERO, Amount, text_of, total
 from market.trade.arbitrages import Leg
-from market.trade.confirmation import currencies_moved
 from market.trade.order_results import result_of
 from market.trade.reservation_state import BalanceRow, fill_key
+
+LARGEST_ROUNDING = Decimal("0.00000001")
+ROUNDING_SHARE = Decimal("0.000001")
+"""A millionth of a balance: what exchanges round of fees, but no deposit that a person would make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,6 @@ class BookState:
     """Arbitrages stopped by a halt, while trading is running again."""
     unconfirmed: tuple[BookedLeg, ...] = ()
     """Legs of residual arbitrages whose orders the exchange does not know although its balances suggest them."""
-    foreign: frozenset[str] = frozenset()
-    """Currencies with balances that our orders do not explain."""
     has_client_ids: bool = True
 
 
@@ -87,10 +88,7 @@ def differences(ours: BookState, theirs: ExchangeState) -> list[Difference]:
         *_changed_fills(ours, theirs),
         *_resumable(ours),
     ]
-    if not late and not any(search.may_move_money for search in theirs.searches):
-        # otherwise what is being booked explains the balances
-        foreign = ours.foreign.union(*(one.currencies for one in compared))
-        compared += _balances(ours, theirs, foreign)
+    compared += _balances(ours, theirs)
     order = list(HANDLING)
     return sorted(compared, key=lambda one: order.index(one.kind))
 
@@ -102,8 +100,7 @@ def _search_differences(ours: BookState, theirs: ExchangeState) -> list[Differen
         subject, denied = f"{search.arbitrage_id}:{leg.role}", "not sent: the exchange did not know the order"
         if search.is_ambiguous:
             there = "more than one order matches"
-            moved = (leg.base, leg.quote_currency)
-            found.append(Difference("order_ambiguous", ours.exchange, subject, denied, there, currencies=moved))
+            found.append(Difference("order_ambiguous", ours.exchange, subject, denied, there))
         elif report is not None and report.is_final and not _is_anothers(report.exchange_order_id, leg, ours):
             there = f"order {report.exchange_order_id}, filled {text_of(report.filled)}"
             booking = result_of(search.arbitrage_id, leg, report)
@@ -119,7 +116,6 @@ def _unconfirmed(ours: BookState) -> list[Difference]:
             f"{own.arbitrage_id}:{own.leg.role}",
             "residual: the order may have been sent",
             "does not find the order, but its balances do not match that",
-            currencies=(own.leg.base, own.leg.quote_currency),
         )
         for own in ours.unconfirmed
     ]
@@ -183,7 +179,6 @@ def _foreign_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
             one.fill.fill_id,
             "unknown",
             f"{_fill_text(one.fill)} of {one.exchange_order_id}",
-            currencies=tuple(sorted(currencies_moved([one]))),
         )
         for one in theirs.fills
         if fill_key(one.fill) not in booked
@@ -223,19 +218,46 @@ def _changed_fills(ours: BookState, theirs: ExchangeState) -> list[Difference]:
     return found
 
 
-def _balances(ours: BookState, theirs: ExchangeState, foreign: frozenset[str]) -> list[Difference]:
-    """Where nothing is open: totals must be equal and nothing be held. What an order that no leg has may have moved is
-    reported and left as it is."""
+def balance_marks(ours: BookState, theirs: ExchangeState) -> list[RowCorrection]:
+    """What each row has to say of what is unexplained in it, one for each row that says something else: from the first
+    comparison on, orders are sized by the smaller of both."""
+    marks = []
+    for row, there in _compared_balances(ours, theirs):
+        apart = there - row.free - row.held
+        unexplained = ZERO if _is_rounding(row, there) else apart
+        if unexplained != row.unexplained:
+            marks.append(RowCorrection(row, replace(row, unexplained=unexplained)))
+    return marks
+
+
+def _compared_balances(ours: BookState, theirs: ExchangeState) -> list[tuple[BalanceRow, Decimal]]:
+    """Our row and their total, by currency; none where anything is open, or what is being booked explains them."""
     if ours.rows is None or theirs.balances is None:
         return []
+    if any(search.may_move_money for search in theirs.searches) or _late_fills(ours, theirs):
+        return []
     rows = {row.currency: row for row in ours.rows}
+    return [
+        (rows.get(name) or BalanceRow(ours.exchange, name, ZERO, ZERO), theirs.balances.get(name, ZERO))
+        for name in sorted(rows.keys() | theirs.balances.keys())
+    ]
+
+
+def _is_rounding(row: BalanceRow, there: Decimal) -> bool:
+    """Whether both are so near that exchanges' rounding explains it."""
+    apart = abs(there - row.free - row.held)
+    return apart <= max(LARGEST_ROUNDING, max(row.free + row.held, there) * ROUNDING_SHARE)
+
+
+def _balances(ours: BookState, theirs: ExchangeState) -> list[Difference]:
+    """Where nothing is open: totals must be equal and nothing be held. More than rounding is reported and left as it
+    is: our orders do not explain it."""
     found = []
-    for currency in sorted(rows.keys() | theirs.balances.keys()):
-        row = rows.get(currency) or BalanceRow(ours.exchange, currency, ZERO, ZERO)
-        there = theirs.balances.get(currency, ZERO)
+    for row, there in _compared_balances(ours, theirs):
+        currency = row.currency
         remedy = RowCorrection(row, BalanceRow(ours.exchange, currency, there, ZERO))
         here = text_of(row.free + row.held)
-        if row.free + row.held != there and currency in foreign:
+        if not _is_rounding(row, there):
             found.append(Difference("balance_unexplained", ours.exchange, currency, here, text_of(there)))
         elif row.free + row.held != there:
             found.append(Difference("balance_differs", ours.exchange, currency, here, text_of(there), remedy))

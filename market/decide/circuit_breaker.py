@@ -34,6 +34,8 @@ class Health:
     """No new arbitrage with a leg there before this time; 0: never paused."""
     pauses: int = 0
     """How often it was paused; an extended pause counts once."""
+    unexplained_since: int = 0
+    """Since when a difference that nobody explained makes it reduce-only; 0: there is none."""
 
     def is_paused(self, now: int) -> bool:
         return now < self.paused_until

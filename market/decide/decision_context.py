@@ -27,6 +27,8 @@ class RiskState:
     pair_reserved_at: int
     day_net: BoundedDecimal = ZERO
     """Known to the store alone."""
+    unexplained: tuple[str, ...] = ()
+    """Exchanges that are reduce-only until a person settles what differs there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,4 +131,5 @@ def _recorded_risk(opportunity: Opportunity, risk: RiskState) -> RiskState:
         risk,
         notional={key: risk.notional[key] for key in notional_keys(opportunity) if key in risk.notional},
         paused_until={name: until for name, until in risk.paused_until.items() if name in exchanges},
+        unexplained=tuple(name for name in risk.unexplained if name in exchanges),
     )

@@ -150,6 +150,12 @@ def _is_paused(context: DecisionContext) -> bool:
     return any(risk.now < risk.paused_until.get(name, 0) for name in _exchanges_of(context))
 
 
+def _is_unexplained(context: DecisionContext) -> bool:
+    """Somebody else may trade on the account of one of both exchanges."""
+    risk = context.risk
+    return risk is not None and any(name in risk.unexplained for name in _exchanges_of(context))
+
+
 def _has_too_many_open(context: DecisionContext) -> bool:
     return context.risk is not None and context.risk.open_arbitrages >= context.settings.max_open_arbitrages
 
@@ -250,6 +256,7 @@ CHECKS: tuple[Check, ...] = (
     Check("stopping", _is_stopping, (), _BEGIN),
     Check("daily_loss", _has_lost_enough, ("max_daily_loss",), ("reservation",)),
     Check("exchange_paused", _is_paused, ("breaker_failures", "breaker_window_ms", "breaker_pause_ms"), _BEGIN),
+    Check("unexplained_difference", _is_unexplained, (), _BEGIN),
     Check("too_many_open", _has_too_many_open, ("max_open_arbitrages",), _BEGIN),
     Check("pair_busy", _is_busy, (), _BEGIN),
     Check("cooling_down", _is_cooling_down, ("cool_down_ms",), _BEGIN),

@@ -224,7 +224,7 @@ def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, adv
 
 
 def _has_balance_for(rows: ReservationState, leg: Leg) -> bool:
-    return rows.balance(leg.exchange, held_currency(leg)).free >= _hold_needed(leg)
+    return rows.balance(leg.exchange, held_currency(leg)).usable >= _hold_needed(leg)
 
 
 def _as_not_sent(leg: Leg, now: int) -> Leg:

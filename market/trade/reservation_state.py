@@ -21,12 +21,26 @@ SIDES: tuple[Side, ...] = ("buy", "sell")
 
 @dataclass(frozen=True, slots=True)
 class BalanceRow:
-    """The balance of one currency on one exchange: `free`, and `held` by open legs."""
+    """The balance of one currency on one exchange: `free`, and `held` by open legs.
+
+    `unexplained`: how much more the exchange had than free and held together when both were last compared; negative
+    where it had less. It stays true while our own orders move both.
+    """
 
     exchange: str
     currency: str
     free: BoundedDecimal
     held: BoundedDecimal
+    unexplained: BoundedDecimal = ZERO
+
+    @property
+    def usable(self) -> Decimal:
+        """What orders may count on: the smaller of what we and the exchange say is free."""
+        return self.free + self.unexplained if self.unexplained < 0 else self.free
+
+    def explained(self) -> "BalanceRow":
+        """The row with what was unexplained booked to what is free."""
+        return replace(self, free=self.free + self.unexplained, unexplained=ZERO)
 
     def holding(self, amount: Decimal) -> "BalanceRow":
         """The row with `amount` more held; negative releases."""
@@ -59,6 +73,8 @@ class ReservationState:
     """Net profit of the arbitrages that ended on the server's day, UTC."""
     paused_until: Mapping[str, int] = field(default_factory=dict)
     """Exchange → until when it takes no part, by the server's clock."""
+    unexplained: tuple[str, ...] = ()
+    """Exchanges with an unexplained difference, which are reduce-only."""
     leases: Mapping[str, Lease] | None = None
     """Exchange → who acts for it; None where nobody needs a lease: in a backtest."""
     arbitrage: Arbitrage | None = None
@@ -169,6 +185,7 @@ class RowsRead:
     notional: dict[str, BoundedDecimal] = field(default_factory=dict)
     day_net: BoundedDecimal = ZERO
     paused_until: dict[str, int] = field(default_factory=dict)
+    unexplained: tuple[str, ...] = ()
     pair: PairRow = field(default_factory=PairRow)
     balances: tuple[BalanceRow, ...] = ()
     liquidity: dict[str, BoundedDecimal] = field(default_factory=dict)
@@ -187,6 +204,7 @@ class RowsRead:
             notional=self.notional,
             day_net=self.day_net,
             paused_until=self.paused_until,
+            unexplained=self.unexplained,
             by=self.by,
             pair=self.pair,
             balances={(row.exchange, row.currency): row for row in self.balances},
@@ -226,6 +244,7 @@ def rows_read_to_reserve(rows: ReservationState) -> RowsRead:
         notional={key: rows.notional[key] for key in notional_keys(opportunity) if key in rows.notional},
         day_net=rows.day_net,
         paused_until={name: until for name, until in rows.paused_until.items() if name in exchanges},
+        unexplained=tuple(name for name in rows.unexplained if name in exchanges),
         pair=rows.pair,
         liquidity={key: rows.liquidity[key] for key in used if key in rows.liquidity},
     )

@@ -157,6 +157,7 @@ def _context(rows: ReservationState, request: Reservation) -> DecisionContext:
         pair_busy=rows.pair.arbitrage_id is not None,
         pair_reserved_at=rows.pair.reserved_at,
         day_net=rows.day_net,
+        unexplained=rows.unexplained,
     )
     return DecisionContext(request.opportunity, rows.settings or request.settings, risk)
 
@@ -181,7 +182,7 @@ def _affordable(rows: ReservationState, request: Reservation) -> tuple[Decimal, 
 
 
 def _free(rows: ReservationState, wanted: LegRequest) -> Decimal:
-    return rows.balance(wanted.leg.exchange, wanted.hold_currency).free
+    return rows.balance(wanted.leg.exchange, wanted.hold_currency).usable
 
 
 def _sized(wanted: LegRequest, matched: Decimal, now: int) -> Leg:

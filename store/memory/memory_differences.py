@@ -1,13 +1,25 @@
 """Reconciliation's differences in memory, under the contract of the MongoDB adapter."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
-from market.accounting.differences import RowCorrection, StoredDifference
+from market.accounting.differences import (
+    PersonsVerdict,
+    RowCorrection,
+    Settlement,
+    StoredDifference,
+    explained,
+    is_found_again,
+    is_of_balance,
+    settled_difference,
+)
+from market.decide.circuit_breaker import Health
 from market.money import ZERO
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
-from market.trade.leases import Actor
+from market.trade.leases import UNFENCED, Actor
+from market.trade.lifecycle import Moment
 from market.trade.reservation_state import BalanceRow
-from store.memory.memory_parts import MemoryBalances
+from store.memory.memory_parts import MemoryBalances, MemoryHealth
 
 
 class MemoryDifferences:
@@ -20,18 +32,54 @@ class MemoryDifferences:
         self,
         arbitrages: Callable[[], Iterable[Arbitrage]],
         balances: MemoryBalances,
-        check: Callable[[Actor], object],
+        health: MemoryHealth,
+        check: Callable[[Actor], Moment],
     ) -> None:
         self._arbitrages = arbitrages
         self._balances = balances
+        self._health = health
         self._check = check
         self._kept: dict[str, StoredDifference] = {}
         self._compared_until: dict[str, int] = {}
 
     async def store(self, difference: StoredDifference) -> bool:
-        is_new = difference.difference_id not in self._kept
-        self._kept.setdefault(difference.difference_id, difference)
-        return is_new
+        known = self._kept.get(difference.difference_id)
+        if known is not None and not is_found_again(known, difference):
+            return False
+        self._kept[difference.difference_id] = difference
+        self._update_health(difference.exchange, difference.found_at)
+        return True
+
+    async def settle(self, difference_id: str, verdict: PersonsVerdict, who: str) -> StoredDifference | None:
+        known = self._kept.get(difference_id)
+        if known is None:
+            return None
+        key = (known.exchange, known.subject)
+        row = self._balances.kept.get(key, BalanceRow(*key, ZERO, ZERO))
+        settlement = Settlement(verdict, who, self._check(UNFENCED).now)
+        settled = settled_difference(known, settlement, row.unexplained)
+        if settled is known:
+            return known
+        self._kept[difference_id] = settled
+        if settled.booked:
+            self._balances.book(row)
+        for one in [one for one in self._kept.values() if is_of_balance(one, settled)]:
+            self._kept[one.difference_id] = settled_difference(one, replace(settlement, verdict="acknowledged"), ZERO)
+        self._update_health(known.exchange, known.found_at)
+        return settled
+
+    async def explain(self, row: BalanceRow, at: int) -> None:
+        for one in list(self._kept.values()):
+            if (one.exchange, one.subject) == (row.exchange, row.currency):
+                self._kept[one.difference_id] = explained(one, at)
+        self._update_health(row.exchange, at)
+
+    def _update_health(self, exchange: str, at: int) -> None:
+        is_open = any(one.exchange == exchange and one.is_open for one in self._kept.values())
+        before = self._health.kept.get(exchange, Health(exchange))
+        since = (before.unexplained_since or at) if is_open else 0
+        if since != before.unexplained_since:
+            self._health.kept[exchange] = replace(before, unexplained_since=since)
 
     async def stored(self) -> list[StoredDifference]:
         return sorted(self._kept.values(), key=lambda one: (one.found_at, one.difference_id), reverse=True)
@@ -57,11 +105,6 @@ class MemoryDifferences:
             for leg in one.legs
             if leg.exchange == exchange and leg.exchange_order_id is not None
         }
-
-    async def foreign_currencies(self, exchange: str) -> frozenset[str]:
-        opened = self._balances.opened.get(exchange, 0)
-        found = (one for one in self._kept.values() if one.exchange == exchange and one.found_at >= opened)
-        return frozenset(currency for one in found for currency in one.currencies)
 
     async def correct(self, correction: RowCorrection, by: Actor) -> bool:
         self._check(by)

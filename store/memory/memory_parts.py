@@ -8,6 +8,7 @@ from typing import Literal
 
 from market.decide.circuit_breaker import Failure, Health, with_failure
 from market.decide.settings import Settings
+from market.money import ZERO
 from market.trade.leases import Actor, Lease, Veto, acquired, released, renewed
 from market.trade.lifecycle import Moment
 from market.trade.moving_average import (
@@ -132,8 +133,6 @@ class MemoryBalances:
         """`moment`: the server's time, for an actor that is not fenced out."""
         self._moment = moment
         self.kept: dict[tuple[str, str], BalanceRow] = {}
-        self.opened: dict[str, int] = {}
-        """Exchange → when its balances were taken at the beginning."""
         self._ordered_places: list[tuple[str, str]] = []  # sorted once: a backtest asks for the rows after every step
         self._before: Balances = {}
         self._after: Balances = {}
@@ -145,14 +144,20 @@ class MemoryBalances:
         moment: Literal["before", "now", "after"],
         by: Actor,
     ) -> None:
-        now = self._moment(by).now
+        self._moment(by)
         for row in reported_rows(self.kept.values(), exchange, balances):
             self.kept[exchange, row.currency] = row
         if moment == "before":
-            self.opened.setdefault(exchange, now)
             self._before.setdefault(exchange, dict(balances))
         elif moment == "after":
             self._after[exchange] = dict(balances)
+
+    def book(self, row: BalanceRow) -> None:
+        """What is unexplained in `row`, to it and to the opening balances."""
+        self.kept[row.exchange, row.currency] = row.explained()
+        opening = self._before.get(row.exchange)
+        if opening is not None:
+            opening[row.currency] = opening.get(row.currency, ZERO) + row.unexplained
 
     async def rows(self) -> list[BalanceRow]:
         if len(self._ordered_places) != len(self.kept):

@@ -80,7 +80,7 @@ class MemoryTradeStore(TradeSteps):
         """Which day, and the net profit of the arbitrages that ended on it."""
         self._reservations_open = True
         self._fills: dict[str, Fill] = {}
-        self.differences = MemoryDifferences(self._arbitrages.values, self.balances, self.moment)
+        self.differences = MemoryDifferences(self._arbitrages.values, self.balances, self.health, self.moment)
         self._results: dict[str, OrderResult] = {}
         """Not booked yet, by their ids."""
         self._watching_grants: set[Queue[Grant]] = set()
@@ -223,6 +223,7 @@ class MemoryTradeStore(TradeSteps):
             notional=self._notional,
             day_net=self._day_net[1] if self._day_net[0] == _day_of(moment.now) else ZERO,
             paused_until={name: health.paused_until for name, health in self.health.kept.items()},
+            unexplained=tuple(name for name, health in self.health.kept.items() if health.unexplained_since),
             arbitrage=self._arbitrages.get(opportunity.opportunity_id),
             leases=self.leases.kept if by.exchange is not None else None,
             pair=self._pairs.get(pair_key(opportunity), PairRow()),

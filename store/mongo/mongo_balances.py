@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
-from pymongo import ASCENDING, DESCENDING
+from pymongo import ASCENDING, UpdateOne
 from pymongo.errors import DuplicateKeyError
 
 from market.money import ZERO
@@ -12,7 +12,7 @@ from market.trade.leases import Actor
 from market.trade.reservation_state import BalanceRow, reported_rows
 from store.mongo.mongo_leases import check_not_fenced_out
 from store.mongo.mongo_unit_of_work import balance_update
-from store.server.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of, balance_of, integer_of
+from store.server.documents import BALANCES, SESSION_BALANCES, amounts_document, amounts_of, balance_of
 from store.server.mongo_client import Database, Document, translated_errors
 from store.server.server_time import server_now
 from store.server.transactions import Transaction, in_transaction
@@ -48,23 +48,28 @@ class MongoBalances:
 
         def step(transaction: Transaction) -> bool:
             check_not_fenced_out(transaction, by)
-            exchange, currency = expected.exchange, expected.currency
-            document = transaction.find_one(BALANCES, {"exchange": exchange, "currency": currency})
-            row = BalanceRow(exchange, currency, ZERO, ZERO) if document is None else balance_of(document)
+            row = self.row_in(transaction, expected.exchange, expected.currency)
             if row == expected:
                 transaction.write(BALANCES, [balance_update(corrected)])
             return row == expected
 
         return await in_transaction(self._database, step)
 
-    async def opened_at(self, exchange: str) -> int:
-        """When its balances were last taken at the beginning of a session, of whichever: since then the rows are what
-        our own orders made of them. 0 where they never were."""
-        with translated_errors():
-            document = await self._database[SESSION_BALANCES].find_one(
-                {"exchange": exchange, "before_at": {"$exists": True}}, sort=[("before_at", DESCENDING)]
+    def row_in(self, transaction: Transaction, exchange: str, currency: str) -> BalanceRow:
+        document = transaction.find_one(BALANCES, {"exchange": exchange, "currency": currency})
+        return BalanceRow(exchange, currency, ZERO, ZERO) if document is None else balance_of(document)
+
+    def book_in(self, transaction: Transaction, row: BalanceRow) -> None:
+        """What is unexplained in `row`, to it and to the opening balances."""
+        transaction.write(BALANCES, [balance_update(row.explained())])
+        key = f"{self._session_id}|{row.exchange}"
+        document = transaction.find_one(SESSION_BALANCES, {"_id": key, "before": {"$exists": True}})
+        if document is not None:
+            opening = amounts_of(document["before"])
+            opening[row.currency] = opening.get(row.currency, ZERO) + row.unexplained
+            transaction.write(
+                SESSION_BALANCES, [UpdateOne({"_id": key}, {"$set": {"before": amounts_document(opening)}})]
             )
-        return 0 if document is None else integer_of(document["before_at"])
 
     async def rows(self) -> list[BalanceRow]:
         """By exchange and currency."""

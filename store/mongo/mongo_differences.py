@@ -1,23 +1,52 @@
 """Reconciliation in MongoDB: each difference once, and the time up to which each exchange was compared."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
-from pymongo import DESCENDING
+from pymongo import DESCENDING, ReplaceOne
 
-from market.accounting.differences import RowCorrection, StoredDifference
+from market.accounting.differences import (
+    HANDLING,
+    PersonsVerdict,
+    RowCorrection,
+    Settlement,
+    StoredDifference,
+    explained,
+    is_found_again,
+    is_of_balance,
+    settled_difference,
+)
+from market.decide.circuit_breaker import Health
+from market.money import ZERO
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import Actor
+from market.trade.reservation_state import BalanceRow
 from store.errors import StoreError
 from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN
 from store.mongo.mongo_balances import MongoBalances
-from store.server.documents import ARBITRAGES, COMPARISONS, DIFFERENCES, arbitrage_of, integer_of
+from store.server.documents import (
+    ARBITRAGES,
+    COMPARISONS,
+    DIFFERENCES,
+    HEALTH,
+    arbitrage_of,
+    health_document,
+    health_of,
+    integer_of,
+    stored_amount,
+)
 from store.server.mongo_client import Database, Document, translated_errors
+from store.server.transactions import Transaction, in_transaction
 
 _DIFFERENCE = TypeAdapter(StoredDifference)
 SIDES = ("buy", "sell")
+OPEN_DIFFERENCES: Document = {
+    "kind": {"$in": [kind for kind, handling in HANDLING.items() if handling.is_unexplained]},
+    "settled": {"$type": "null"},
+}
+"""Those that keep their exchange reduce-only; none of an earlier version, which did not know of that."""
 LEGS_ALONE: Document = {"history": 0, **{f"opportunity.{side}.levels": 0 for side in SIDES}}
 """Without most of each document, which a comparison does not read: a storm has 700 of them in the time it looks at."""
 
@@ -30,12 +59,46 @@ class MongoDifferences:
         self._balances = balances
 
     async def store(self, difference: StoredDifference) -> bool:
-        document = asdict(difference) | {"at": difference.found_at}
-        with translated_errors():
-            written = await self._database[DIFFERENCES].update_one(
-                {"_id": difference.difference_id}, {"$setOnInsert": document}, upsert=True
-            )
-        return written.upserted_id is not None
+        def step(transaction: Transaction) -> bool:
+            known = transaction.find_one(DIFFERENCES, {"_id": difference.difference_id})
+            if known is not None and not is_found_again(difference_of(known), difference):
+                return False
+            _write(transaction, difference)
+            _update_health(transaction, difference.exchange, difference.found_at)
+            return True
+
+        return await in_transaction(self._database, step)
+
+    async def settle(self, difference_id: str, verdict: PersonsVerdict, who: str) -> StoredDifference | None:
+        def step(transaction: Transaction) -> StoredDifference | None:
+            document = transaction.find_one(DIFFERENCES, {"_id": difference_id})
+            if document is None:
+                return None
+            known = difference_of(document)
+            row = self._balances.row_in(transaction, known.exchange, known.subject)
+            settlement = Settlement(verdict, who, transaction.now())
+            settled = settled_difference(known, settlement, row.unexplained)
+            if settled is known:
+                return known
+            if settled.booked:
+                self._balances.book_in(transaction, row)
+            _write(transaction, settled)
+            for one in _open_at(transaction, known.exchange):
+                if is_of_balance(one, settled):
+                    _write(transaction, settled_difference(one, replace(settlement, verdict="acknowledged"), ZERO))
+            _update_health(transaction, known.exchange, settlement.at)
+            return settled
+
+        return await in_transaction(self._database, step)
+
+    async def explain(self, row: BalanceRow, at: int) -> None:
+        def step(transaction: Transaction) -> None:
+            for one in _open_at(transaction, row.exchange):
+                if one.subject == row.currency and explained(one, at) is not one:
+                    _write(transaction, explained(one, at))
+            _update_health(transaction, row.exchange, at)
+
+        await in_transaction(self._database, step)
 
     async def stored(self) -> list[StoredDifference]:
         with translated_errors():
@@ -68,14 +131,6 @@ class MongoDifferences:
             if leg["exchange"] == exchange and leg.get("exchange_order_id") is not None
         }
 
-    async def foreign_currencies(self, exchange: str) -> frozenset[str]:
-        opened = await self._balances.opened_at(exchange)
-        with translated_errors():
-            named = await self._database[DIFFERENCES].distinct(
-                "currencies", {"exchange": exchange, "found_at": {"$gte": opened}}
-            )
-        return frozenset(str(name) for name in named)
-
     async def correct(self, correction: RowCorrection, by: Actor) -> bool:
         return await self._balances.correct(correction.expected, correction.corrected, by)
 
@@ -95,10 +150,36 @@ def _at(exchange: str, since: int) -> Document:
     return {"$or": [there | {"times.ended": {"$gte": since}}, there | OPEN]}
 
 
+def _write(transaction: Transaction, difference: StoredDifference) -> None:
+    document = asdict(difference) | {
+        "_id": difference.difference_id,
+        "at": difference.found_at,
+        "booked": stored_amount(difference.booked),
+    }
+    transaction.write(DIFFERENCES, [ReplaceOne({"_id": difference.difference_id}, document, upsert=True)])
+
+
+def _open_at(transaction: Transaction, exchange: str) -> list[StoredDifference]:
+    """Those of an exchange that keep it reduce-only."""
+    found = transaction.find(DIFFERENCES, {"exchange": exchange, **OPEN_DIFFERENCES})
+    return [difference_of(document) for document in found]
+
+
+def _update_health(transaction: Transaction, exchange: str, at: int) -> None:
+    """`at`, the server's time: since when the exchange is reduce-only where it was not."""
+    found = transaction.find_one(HEALTH, {"_id": exchange})
+    before = Health(exchange) if found is None else health_of(found)
+    since = (before.unexplained_since or at) if _open_at(transaction, exchange) else 0
+    if since != before.unexplained_since:
+        after = health_document(replace(before, unexplained_since=since))
+        transaction.write(HEALTH, [ReplaceOne({"_id": exchange}, after, upsert=True)])
+
+
 def difference_of(document: Mapping[str, object]) -> StoredDifference:
     """Raises StoreError where the document is of another version of this program."""
     try:
-        return _DIFFERENCE.validate_python(document)
+        # earlier versions settled none, and kept nothing from trading for them
+        return _DIFFERENCE.validate_python({"settled": "explained", **document})
     except ValidationError as error:
         raise StoreError(
             f"difference {document.get('_id')!r} was written by another version of this program: {error}"

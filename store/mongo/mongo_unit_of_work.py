@@ -106,6 +106,7 @@ class MongoUnitOfWork:
             notional=counters.notional,
             day_net=counters.day_net,
             paused_until={str(document["_id"]): integer_of(document["paused_until"]) for document in health},
+            unexplained=tuple(str(document["_id"]) for document in health if document.get("unexplained_since")),
             arbitrage=None if begun is None else begun.arbitrage,
             leases=self._leases,
             pair=PairRow(text_or_none(pair.get("arbitrage_id")), integer_of(pair.get("reserved_at"))),
@@ -207,7 +208,7 @@ def _row_reads(opportunity: Opportunity, fill_keys: Iterable[str]) -> list[Batch
 
 
 def balance_update(row: BalanceRow) -> UpdateOne:
-    amounts = {"free": stored_amount(row.free), "held": stored_amount(row.held)}
+    amounts = {name: stored_amount(getattr(row, name)) for name in ("free", "held", "unexplained")}
     names = {"exchange": row.exchange, "currency": row.currency}
     return UpdateOne({"_id": f"{row.exchange}|{row.currency}"}, {"$set": amounts | names}, upsert=True)
 

@@ -26,7 +26,7 @@ from store.errors import HistoryLostError
 from store.mongo.consumer_positions import ConsumerPositions
 from store.mongo.mongo_averages import read_average_trades
 from store.mongo.mongo_balances import MongoBalances
-from store.mongo.mongo_differences import difference_of
+from store.mongo.mongo_differences import OPEN_DIFFERENCES, MongoDifferences, difference_of
 from store.mongo.mongo_health import MongoHealth
 from store.mongo.mongo_leases import MongoLeases
 from store.mongo.mongo_settings import MongoSettings
@@ -113,6 +113,8 @@ class TradeReader:
         """To read what is in force where `watch` then says what changes."""
         self.balances = MongoBalances(self._database, session_id)
         self.health = MongoHealth(self._database)
+        self.difference_book = MongoDifferences(primary, MongoBalances(primary, session_id))
+        """To settle differences."""
         self.audit = MongoAudit(primary)
         self.backtests = MongoBacktests(primary)
         self.notices = MongoNotices(self._database)
@@ -184,10 +186,12 @@ class TradeReader:
         return await read_page(self._database, FILLS, fill_of, self._of_session, cursor, limit)
 
     async def differences(
-        self, kinds: Sequence[DifferenceKind], cursor: str | None, limit: int
+        self, kinds: Sequence[DifferenceKind], cursor: str | None, limit: int, *, open_only: bool = False
     ) -> Page[StoredDifference]:
-        """Of all sessions, since the accounts are the same in each; no kinds: all of them."""
-        wanted: Document = {"kind": {"$in": list(kinds)}} if kinds else {}
+        """Of all sessions, since the accounts are the same in each; no kinds: all of them. `open_only`: those that
+        keep an exchange reduce-only."""
+        of_kinds: Document = {"kind": {"$in": list(kinds)}} if kinds else {}
+        wanted: Document = {"$and": [of_kinds, OPEN_DIFFERENCES]} if open_only else of_kinds
         return await read_page(self._database, DIFFERENCES, difference_of, wanted, cursor, limit)
 
     async def average_trades(self, cursor: str | None, limit: int) -> Page[AverageTrade]:

@@ -148,6 +148,7 @@ def balance_of(document: Document) -> BalanceRow:
         str(document["currency"]),
         amount_of(document["free"]),
         amount_of(document["held"]),
+        amount_of(document.get("unexplained", "0")),
     )
 
 

@@ -131,6 +131,9 @@ class Bench:
         rows = await self.store.balances.rows()
         return next(row for row in rows if (row.exchange, row.currency) == ("alpha", currency))
 
+    async def reduce_only(self) -> list[str]:
+        return [one.exchange for one in await self.store.health.all() if one.unexplained_since]
+
     async def arbitrage(self) -> Arbitrage:
         found = await self.store.arbitrage(ID)
         assert found is not None

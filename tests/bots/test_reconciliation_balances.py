@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from bots.reconcile.reconciler import OVERLAP
-from market.accounting.differences import RowCorrection
+from market.accounting.differences import CannotSettleError, PersonsVerdict, RowCorrection
 from market.prices.opportunities import Opportunity
 from market.trade.leases import UNFENCED
 from market.trade.leg_planning import advancing
@@ -19,12 +19,16 @@ from tests.bots.reconciling_bench import (
     START,
     Bench,
     buy_sent,
+    fill_of_a_stranger,
     finish,
     opened_bench,
 )
 from tests.market.samples import MARKETS
 from tests.store.booking import finish_leg
-from tests.store.reservation_requests import OPENING, SETTINGS, close, filled, granted, opportunity, reserved
+from tests.store.reservation_requests import OPENING, SETTINGS, close, filled, granted, opportunity, request, reserved
+
+CENT = Decimal("0.001")
+"""Little enough to be an exchange's rounding."""
 
 
 @pytest.fixture
@@ -82,13 +86,13 @@ async def test_what_an_arbitrage_moves_while_the_exchange_is_asked_is_not_compar
 
 async def test_what_an_arbitrage_moved_after_the_comparison_is_not_undone(bench: Bench) -> None:
     """Between the second look and the correction: the row is not what was compared any more."""
-    bench.exchange.owned["USD"] += 1
+    bench.exchange.owned["USD"] += CENT
     process = bench.process()
     await bench.rounds(process, 1)
     [differs] = await process.round()
     assert isinstance(differs.remedy, RowCorrection)
     row = await bench.row()
-    assert row.free == OPENING["alpha"]["USD"] + 1
+    assert row.free == OPENING["alpha"]["USD"] + CENT
     moved = replace(row, free=row.free - 100)
     await bench.store.differences.correct(RowCorrection(row, moved), UNFENCED)
     assert not await bench.store.differences.correct(differs.remedy, UNFENCED)
@@ -142,7 +146,7 @@ async def test_who_was_replaced_mends_nothing(bench: Bench) -> None:
     assert lease is not None
     await bench.store.leases.release(lease)
     await bench.store.leases.acquire("alpha", "second")
-    bench.exchange.owned["USD"] += 1
+    bench.exchange.owned["USD"] += CENT
     process = bench.process(lease.actor)
     await bench.rounds(process, 1)
     with pytest.raises(FencedOutError):
@@ -161,3 +165,87 @@ async def test_the_next_process_goes_on_where_the_last_one_was(bench: Bench) -> 
     bench.clock.time += 3 * 24 * 60 * MINUTE
     await bench.process().round()
     assert bench.exchange.since == bench.clock.time - 24 * 60 * MINUTE - OVERLAP
+
+
+async def test_after_a_person_sold_everything_nothing_is_sized_by_what_is_gone(bench: Bench) -> None:
+    """The ledger had kept ten for eight rounds, and a sell was granted."""
+    bench.exchange.owned["USD"] -= 900
+    process = bench.process()
+    await bench.rounds(process, 1)
+    row = await bench.row()
+    assert (row.free, row.usable) == (OPENING["alpha"]["USD"], OPENING["alpha"]["USD"] - 900)
+    assert await bench.reduce_only() == []
+    small = await bench.store.reserve(request("2"), UNFENCED)
+    assert small.arbitrage is not None
+    assert small.arbitrage.legs[0].held <= row.usable
+    for role in SIDES:
+        await finish_leg(bench.store, ID, role, None, close, UNFENCED)
+    assert await bench.rounds(process, 1) == ["balance_unexplained"]
+    assert await bench.reduce_only() == ["alpha"]
+    second = opportunity("opportunity-2", sequence=2)
+    bench.clock.time += MINUTE
+    rejected = await bench.store.reserve(request("2", second), UNFENCED)
+    assert (rejected.arbitrage, rejected.rejection) == (None, "unexplained_difference")
+
+
+@pytest.mark.parametrize("verdict", ["acknowledged", "withdrawal"])
+async def test_settled_it_is_in_the_books_to_the_last_digit_and_trading_goes_on(
+    bench: Bench, verdict: PersonsVerdict
+) -> None:
+    bench.exchange.owned["USD"] -= Decimal("899.99999999")
+    process = bench.process()
+    await bench.rounds(process, 2)
+    [found] = await bench.store.differences.stored()
+    settled = await bench.store.differences.settle(found.difference_id, verdict, "owner")
+    assert settled is not None
+    assert (settled.settled, settled.settled_by, settled.booked) == (verdict, "owner", Decimal("-899.99999999"))
+    assert (await bench.row()).free == bench.exchange.owned["USD"]
+    # exposure is measured from what is left on purpose
+    opening, _ = await bench.store.balances.of_session()
+    assert opening["alpha"]["USD"] == bench.exchange.owned["USD"]
+    assert await bench.reduce_only() == []
+    assert await bench.rounds(process, 3) == []
+    bench.clock.time += MINUTE
+    assert (await bench.store.reserve(request("2"), UNFENCED)).arbitrage is not None
+
+
+async def test_the_same_again_is_another_difference(bench: Bench) -> None:
+    process = bench.process()
+    for change in (-100, 100, -100):
+        bench.exchange.owned["USD"] += change
+        assert await bench.rounds(process, 2) == ["balance_unexplained"]
+        assert await bench.reduce_only() == ["alpha"]
+        [found] = [one for one in await bench.store.differences.stored() if one.is_open]
+        await bench.store.differences.settle(found.difference_id, "acknowledged", "owner")
+        assert (await bench.row()).free == bench.exchange.owned["USD"]
+        assert await bench.reduce_only() == []
+
+
+async def test_a_balance_that_is_ours_again_needs_nobody(bench: Bench) -> None:
+    """A machine of the exchange that lagged behind, or a person who undid what they had done."""
+    bench.exchange.owned["USD"] -= 100
+    process = bench.process()
+    assert await bench.rounds(process, 2) == ["balance_unexplained"]
+    bench.exchange.owned["USD"] += 100
+    await bench.rounds(process, 1)
+    assert await bench.reduce_only() == []
+    [found] = await bench.store.differences.stored()
+    assert (found.settled, found.booked) == ("explained", Decimal(0))
+    assert (await bench.row()).usable == OPENING["alpha"]["USD"]
+
+
+async def test_a_strangers_fill_waits_for_a_person_also_where_its_balances_are_settled(bench: Bench) -> None:
+    bench.exchange.fill(fill_of_a_stranger())
+    process = bench.process()
+    await bench.rounds(process, 2)
+    found = {one.subject: one for one in await bench.store.differences.stored()}
+    for currency in ("BTC", "USD"):
+        await bench.store.differences.settle(found[currency].difference_id, "acknowledged", "owner")
+    assert await bench.reduce_only() == ["alpha"]
+    with pytest.raises(CannotSettleError, match="only a balance can be adopted"):
+        await bench.store.differences.settle(found["strange"].difference_id, "deposit", "owner")
+    await bench.store.differences.settle(found["strange"].difference_id, "acknowledged", "owner")
+    assert await bench.reduce_only() == []
+    # listed for a while yet, and known by now
+    await bench.rounds(process, 3)
+    assert await bench.reduce_only() == []

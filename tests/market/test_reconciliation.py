@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.accounting.differences import HANDLING, DifferenceKind, Resumption, RowCorrection
-from market.accounting.reconciliation import BookedLeg, BookState, ExchangeState, OrderSearch, differences
+from market.accounting.reconciliation import (
+    BookedLeg,
+    BookState,
+    ExchangeState,
+    OrderSearch,
+    balance_marks,
+    differences,
+)
 from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport, Side
 from market.money import Amount, Price
 from market.trade.arbitrages import Leg, LegState
@@ -92,9 +99,13 @@ FOUND = OrderReport("order-9", True, Amount(ONE), (FILL,))
         (ours(leg("done", "order-1", FILL)), theirs(listed(replace(FILL, fee=ONE))), ["fill_differs"]),
         (ours(leg("done", "order-1", FILL)), theirs(listed(replace(FILL, filled_at=99))), []),
         # balances
-        (ours(), theirs(usd="900.01"), ["balance_differs"]),
-        (ours(rows=()), theirs(), ["balance_differs"]),
-        (ours(rows=(USD, BalanceRow("alpha", "BTC", ONE, Decimal(0)))), theirs(), ["balance_differs"]),
+        (ours(), theirs(usd="900.0009"), ["balance_differs"]),
+        (ours(), theirs(usd="899.9991"), ["balance_differs"]),
+        (ours(), theirs(usd="900.001"), ["balance_unexplained"]),
+        (ours(), theirs(usd="0"), ["balance_unexplained"]),
+        (ours(rows=()), theirs(), ["balance_unexplained"]),
+        (ours(rows=(USD, BalanceRow("alpha", "BTC", ONE, Decimal(0)))), theirs(), ["balance_unexplained"]),
+        (ours(rows=(USD, BalanceRow("alpha", "BTC", Decimal("1E-8"), Decimal(0)))), theirs(), ["balance_differs"]),
         (ours(rows=(USD.holding(ONE),)), theirs(), ["hold_left"]),
         (ours(rows=None), theirs(usd="1"), []),
         (ours(), replace(theirs(), balances=None), []),
@@ -150,10 +161,36 @@ def test_an_order_that_was_found_is_booked_by_the_leg_it_was_sought_for() -> Non
 
 
 def test_the_exchanges_word_replaces_the_row_as_it_was_compared() -> None:
-    row = USD.holding(Decimal(5))
-    [differs] = differences(ours(rows=(row,)), theirs(usd="850"))
-    assert differs.remedy == RowCorrection(row, BalanceRow("alpha", "USD", Decimal(850), Decimal(0)))
-    assert (differs.ours, differs.theirs) == ("900", "850")
+    row, there = USD.holding(Decimal(5)), Decimal("899.9999")
+    [differs] = differences(ours(rows=(row,)), theirs(usd=str(there)))
+    assert differs.remedy == RowCorrection(row, BalanceRow("alpha", "USD", there, Decimal(0)))
+    assert (differs.ours, differs.theirs) == ("900", "899.9999")
+
+
+@pytest.mark.parametrize(
+    ("unexplained", "usd", "marked"),
+    [
+        ("0", "900", None),
+        ("0", "899.9999", None),
+        ("0", "100", "-800"),
+        ("0", "1000", "100"),
+        ("-800", "100", None),
+        ("-800", "50", "-850"),
+        ("-800", "900", "0"),
+    ],
+)
+def test_a_row_says_what_is_unexplained_in_it(unexplained: str, usd: str, marked: str | None) -> None:
+    """From the first comparison on: what is usable is the smaller of both."""
+    row = replace(USD, unexplained=Decimal(unexplained))
+    marks = balance_marks(ours(rows=(row,)), theirs(usd=usd))
+    assert [str(one.corrected.unexplained) for one in marks] == ([] if marked is None else [marked])
+    assert all(one.expected == row and one.corrected.usable == min(USD.free, Decimal(usd)) for one in marks)
+
+
+def test_nothing_is_marked_while_fills_are_about_to_be_booked() -> None:
+    assert balance_marks(ours(leg("done", "order-1")), theirs(listed(), usd="800")) == []
+    assert balance_marks(ours(leg("not_sent", None)), theirs(usd="800", searches=(search(FOUND),))) == []
+    assert balance_marks(ours(rows=None), theirs(usd="800")) == []
 
 
 def test_balances_wait_for_what_is_about_to_be_booked() -> None:
@@ -166,10 +203,8 @@ def test_what_an_order_of_nobodys_may_have_moved_is_reported_and_left_as_it_is()
     reported = differences(ours(), theirs(listed(), usd="800"))
     assert [one.kind for one in reported] == ["fill_foreign", "balance_unexplained"]
     assert [one.remedy for one in reported] == [None, None]
-    assert set(reported[0].currencies) == {"BTC", "USD"}
     # also once the fill is too old to be listed, or only suspected
-    assert kinds(replace(ours(), foreign=frozenset({"USD"})), theirs(usd="800")) == ["balance_unexplained"]
-    assert kinds(replace(ours(), foreign=frozenset({"EUR"})), theirs(usd="800")) == ["balance_differs"]
+    assert kinds(ours(), theirs(usd="800")) == ["balance_unexplained"]
     unsure = replace(ours(), unconfirmed=(BookedLeg("arbitrage-1", leg("not_sent", None)),))
     assert kinds(unsure, theirs(usd="800")) == ["order_unconfirmed", "balance_unexplained"]
     assert kinds(unsure, theirs()) == ["order_unconfirmed"]
@@ -187,9 +222,9 @@ def test_what_an_order_of_nobodys_may_have_moved_is_reported_and_left_as_it_is()
 )
 def test_balances_wait_for_an_order_whose_fills_are_not_known_yet(undecided: OrderSearch) -> None:
     moved = theirs(usd="800", searches=(undecided,))
-    assert "balance_differs" not in kinds(ours(leg("not_sent", None)), moved)
+    assert "balance_unexplained" not in kinds(ours(leg("not_sent", None)), moved)
     denied = replace(moved, searches=(search(None),))
-    assert kinds(ours(leg("not_sent", None)), denied) == ["balance_differs"]
+    assert kinds(ours(leg("not_sent", None)), denied) == ["balance_unexplained"]
 
 
 def test_what_a_halt_left_goes_on() -> None:

@@ -73,6 +73,7 @@ REJECTED = [
     ("cooling_down", replace(rows_of(), pair=PairRow(None, NOW - 199_999)), request(settings=COOLING)),
     ("exchange_paused", replace(rows_of(), paused_until={"alpha": NOW + 1}), request()),
     ("exchange_paused", replace(rows_of(), paused_until={"beta": NOW + 1}), request()),
+    ("unexplained_difference", replace(rows_of(), unexplained=("beta",)), request()),
     ("leg_in_flight", in_flight(at_bitflyer("buy")), at_bitflyer("buy")),
     ("leg_in_flight", in_flight(at_bitflyer("sell")), at_bitflyer("sell")),
     ("liquidity_used", used("buy", "5"), request()),

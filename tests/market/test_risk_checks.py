@@ -124,6 +124,7 @@ def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
             context(paused_until={"beta": SERVER_NOW, "gamma": SERVER_NOW + 1}),
             "exchange_paused",
         ),
+        (context(unexplained=("beta",)), context(unexplained=("gamma",)), "unexplained_difference"),
         (context(open_arbitrages=4), context(open_arbitrages=3), "too_many_open"),
         (context(pair_busy=True), context(), "pair_busy"),
         (
@@ -182,12 +183,15 @@ FAILING: dict[str, Callable[[DecisionContext], DecisionContext]] = {
     "below_threshold": lambda one: tuned(one, min_net_bps=60.0),
     "stale": lambda one: tuned(one, max_quote_age_ms=1),
     "clock_ahead": lambda one: replace(one, opportunity=old(-60_000_000)),
-    "crossed": lambda one: replace(one, opportunity=with_asks(("60000", "1"), ("59999", "1"))),
+    "crossed": lambda one: replace(
+        one, opportunity=replace(one.opportunity, buy=with_asks(("60000", "1"), ("59999", "1")).buy)
+    ),
     "quarantined": lambda one: tuned(one, quarantine_ceiling_bps=40.0),
     "not_persistent": lambda one: tuned(one, min_share_above_10s=1.0),
     "stopping": lambda one: at_risk(one, reservations_open=False),
     "daily_loss": lambda one: at_risk(one, day_net=Decimal(-5_000)),
     "exchange_paused": lambda one: at_risk(one, paused_until={"alpha": SERVER_NOW + 1}),
+    "unexplained_difference": lambda one: at_risk(one, unexplained=("alpha",)),
     "too_many_open": lambda one: at_risk(one, open_arbitrages=9),
     "pair_busy": lambda one: at_risk(one, pair_busy=True),
     "cooling_down": lambda one: tuned(at_risk(one, pair_reserved_at=SERVER_NOW), cool_down_ms=1),

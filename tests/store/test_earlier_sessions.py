@@ -89,10 +89,8 @@ async def look_as_bots(store: MongoTradeStore, since: int) -> None:
     """At the start, in each round, and in each reconciliation."""
     await store.overview()
     await store.balances.of_session()
-    await store.balances.opened_at("alpha")
     await store.differences.arbitrages_since("alpha", since)
     await store.differences.orders_since("beta", since)
-    await store.differences.foreign_currencies("alpha")
     await store.unconfirmed_legs("alpha", since)
     await store.running_episodes(wall_now())
     await store.resumable_arbitrages()

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from market.accounting.differences import Difference, RowCorrection, StoredDifference
+from market.accounting.differences import CannotSettleError, Difference, RowCorrection, StoredDifference
 from market.trade.arbitrages import Arbitrage
 from market.trade.leases import UNFENCED
 from market.trade.reservation_state import BalanceRow
@@ -14,7 +14,7 @@ from session.clock import SystemClock
 from store.errors import FencedOutError
 from store.store_port import TradeStore
 from tests.store.booking import finish_leg, record_sent
-from tests.store.reservation_requests import close, filled, granted, open_books, opportunity, reserved
+from tests.store.reservation_requests import close, filled, granted, open_books, opportunity, request, reserved
 
 FOUND = Difference("balance_differs", "alpha", "USD", "900", "901")
 KEPT = StoredDifference(FOUND.difference_id, FOUND.kind, "alpha", "USD", "900", "901", "healed", 1_000_000)
@@ -114,20 +114,6 @@ async def test_orders_of_an_exchange_by_our_own_ids(store: TradeStore) -> None:
     assert await store.differences.orders_since("alpha", ended.times["ended"] + 1) == {}
 
 
-async def test_currencies_that_orders_of_nobodys_moved_since_the_books_were_opened(store: TradeStore) -> None:
-    before = await store.server_now() - 1_000_000
-    await open_books(store)
-    after = await store.server_now() + 1
-    found = replace(KEPT, kind="fill_foreign", currencies=("BTC", "USD"), found_at=before)
-    await store.differences.store(found)
-    assert await store.differences.foreign_currencies("alpha") == frozenset()
-    await store.differences.store(replace(found, difference_id="2", found_at=after))
-    await store.differences.store(replace(KEPT, difference_id="3", found_at=after))
-    assert await store.differences.foreign_currencies("alpha") == {"BTC", "USD"}
-    assert await store.differences.foreign_currencies("beta") == frozenset()
-    assert replace(found, difference_id="2", found_at=after) in await store.differences.stored()
-
-
 async def test_a_row_is_corrected_from_what_was_compared(store: TradeStore) -> None:
     await open_books(store)
     assert await store.differences.correct(RowCorrection(USD, MORE), UNFENCED)
@@ -163,3 +149,100 @@ async def test_who_was_replaced_corrects_nothing(store: TradeStore) -> None:
     with pytest.raises(FencedOutError):
         await store.differences.correct(RowCorrection(USD, MORE), lease.actor)
     assert await row_of(store) == USD
+
+
+SOLD = StoredDifference("sold", "balance_unexplained", "alpha", "USD", "1000", "900", "reported", 2_000_000)
+FOREIGN = StoredDifference("foreign", "fill_foreign", "alpha", "fill-1", "unknown", "sell 1", "reported", 2_000_000)
+UNEXPLAINED = replace(USD, unexplained=Decimal(-100))
+
+
+async def reduce_only(store: TradeStore) -> list[str]:
+    assert [one.exchange for one in (await store.overview()).health] == [
+        one.exchange for one in await store.health.all()
+    ]
+    return [one.exchange for one in await store.health.all() if one.unexplained_since]
+
+
+async def opening_of(store: TradeStore) -> Decimal:
+    before, _ = await store.balances.of_session()
+    return before["alpha"]["USD"]
+
+
+async def test_an_unexplained_difference_makes_its_exchange_reduce_only_until_it_is_settled(store: TradeStore) -> None:
+    await open_books(store)
+    await store.differences.store(KEPT)
+    assert await reduce_only(store) == []
+    assert await store.differences.store(SOLD)
+    assert await store.differences.store(FOREIGN)
+    assert await reduce_only(store) == ["alpha"]
+    assert (await store.reserve(request(), UNFENCED)).rejection == "unexplained_difference"
+    await store.differences.settle("foreign", "acknowledged", "owner")
+    assert await reduce_only(store) == ["alpha"]
+    await store.differences.settle("sold", "acknowledged", "owner")
+    assert await reduce_only(store) == []
+    assert (await store.reserve(request(), UNFENCED)).arbitrage is not None
+
+
+async def test_settling_books_what_is_unexplained_by_now_once(store: TradeStore) -> None:
+    await open_books(store)
+    await store.differences.store(SOLD)
+    assert await store.differences.correct(RowCorrection(USD, UNEXPLAINED), UNFENCED)
+    assert await row_of(store) == UNEXPLAINED
+    for _ in range(2):
+        settled = await store.differences.settle("sold", "withdrawal", "owner")
+        assert settled is not None
+        assert (settled.settled, settled.settled_by, settled.booked) == ("withdrawal", "owner", Decimal(-100))
+        assert await row_of(store) == replace(USD, free=Decimal(900))
+        assert await opening_of(store) == Decimal(900)
+    assert (await store.differences.stored())[0] == settled
+
+
+async def test_what_a_person_says_must_fit(store: TradeStore) -> None:
+    await open_books(store)
+    assert await store.differences.settle("unheard of", "acknowledged", "owner") is None
+    await store.differences.store(KEPT)
+    await store.differences.store(SOLD)
+    await store.differences.correct(RowCorrection(USD, UNEXPLAINED), UNFENCED)
+    with pytest.raises(CannotSettleError, match="alpha has 100 USD less than our books: that is no deposit"):
+        await store.differences.settle("sold", "deposit", "owner")
+    with pytest.raises(CannotSettleError, match="needs no settlement: it was healed"):
+        await store.differences.settle(KEPT.difference_id, "acknowledged", "owner")
+    assert await row_of(store) == UNEXPLAINED
+    assert await reduce_only(store) == ["alpha"]
+
+
+async def test_all_that_was_found_of_one_balance_is_settled_with_the_newest(store: TradeStore) -> None:
+    await open_books(store)
+    later = replace(SOLD, difference_id="later", theirs="800", found_at=3_000_000)
+    for one in (SOLD, later, replace(later, difference_id="beta", exchange="beta")):
+        await store.differences.store(one)
+    await store.differences.settle("later", "acknowledged", "owner")
+    assert [one.difference_id for one in await store.differences.stored() if one.is_open] == ["beta"]
+    assert await reduce_only(store) == ["beta"]
+
+
+async def test_a_balance_that_no_longer_differs_is_explained(store: TradeStore) -> None:
+    await open_books(store)
+    await store.differences.store(SOLD)
+    await store.differences.store(FOREIGN)
+    await store.differences.explain(USD, SOLD.found_at)
+    assert [one.is_open for one in await store.differences.stored()] == [True, True]
+    await store.differences.explain(USD, SOLD.found_at + 1)
+    assert {one.difference_id: one.settled for one in await store.differences.stored()} == {
+        "sold": "explained",
+        "foreign": None,
+    }
+    assert await reduce_only(store) == ["alpha"]
+
+
+async def test_the_same_difference_again_is_new_but_not_the_same_fill(store: TradeStore) -> None:
+    await open_books(store)
+    for one in (SOLD, FOREIGN):
+        await store.differences.store(one)
+        settled = await store.differences.settle(one.difference_id, "acknowledged", "owner")
+        assert settled is not None
+        # a round that began before it was settled
+        assert not await store.differences.store(replace(one, found_at=settled.settled_at))
+        is_new = await store.differences.store(replace(one, found_at=settled.settled_at + 1))
+        assert is_new == (one is SOLD)
+    assert await reduce_only(store) == ["alpha"]

@@ -49,7 +49,13 @@ BOT: dict[str, object] = {
     "open_legs": 1,
     "is_unwatched": False,
     "is_enabled": True,
-    "breaker": {"is_paused": False, "paused_until": None, "failures": {"outcome_unknown": 1}, "pauses": 0},
+    "breaker": {
+        "is_paused": False,
+        "paused_until": None,
+        "failures": {"outcome_unknown": 1},
+        "pauses": 0,
+        "unexplained_since": 0,
+    },
 }
 STOPPING: dict[str, object] = BOT | {
     "state": "stopping",

@@ -7,6 +7,7 @@ from ui.page_parts.kill_switch import render_kill_switch
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.page_parts.page_sign_in import render_signing_in
 from ui.panels.bot_actions import render_bot_actions
+from ui.panels.difference_actions import render_difference_actions
 from ui.panels.preview_panel import render_preview
 from ui.panels.settings_form import render_settings
 from ui.panels.settings_history import render_history
@@ -22,6 +23,7 @@ def render_bots() -> None:
     render_signing_in(dashboard)
     render_asset_form()
     render_bot_actions(dashboard)
+    render_difference_actions(dashboard)
     render_settings(dashboard)
     render_history(dashboard)
     render_preview()

@@ -131,6 +131,8 @@ def _notes(bot: BotRow, zone: tzinfo) -> list[str]:
         notes.append(f"Stopped by {bot['wanted_by'] or 'a user'}{since}; it stays stopped until it is started.")
     if bot["is_unwatched"]:
         notes.append("Orders on this exchange may be in flight and no bot watches them: start one.")
+    if bot["breaker"]["unexplained_since"]:
+        notes.append("Reduce-only: its account differs from our books; settle the differences below.")
     if not bot["is_enabled"]:
         notes.append("Excluded from new arbitrages by the settings.")
     return notes

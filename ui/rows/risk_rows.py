@@ -46,12 +46,14 @@ class CheckRow(TypedDict):
 
 
 class BreakerRow(TypedDict):
-    """How the exchange does; failures by kind, those that still count."""
+    """How the exchange does; failures by kind, those that still count. `unexplained_since`: since when it is
+    reduce-only for an unexplained difference; 0: it is not."""
 
     is_paused: bool
     paused_until: int | None
     failures: dict[str, int]
     pauses: int
+    unexplained_since: int
 
 
 class ExchangeHealthRow(TypedDict):
@@ -62,6 +64,7 @@ class ExchangeHealthRow(TypedDict):
     paused_until: int | None
     failures: dict[str, int]
     pauses: int
+    unexplained_since: int
 
 
 class RiskRow(TypedDict):

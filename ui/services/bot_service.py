@@ -1,4 +1,5 @@
-"""The session's bots: their activity, what is open at their exchange, whether they should run. For REST and page."""
+"""The session's bots: their activity, what is open at their exchange, whether they should run, and the differences that
+keep it reduce-only. For REST and page."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,20 +7,26 @@ from dataclasses import dataclass
 
 from typing_extensions import TypedDict
 
+from market.accounting.differences import PersonsVerdict, StoredDifference
 from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings
+from market.money import text_of
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, Arbitrage
 from market.trade.leases import LEASE_SECONDS, Lease, decided_partition
 from session.processes import Process, ProcessOrder
+from session.roles import Caller
 from session.session import Session
 from ui.rows.attribute_rows import row_from
 from ui.rows.risk_rows import BreakerRow, breaker_row
+from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard
 from ui.services.process_service import NoSuchProcessError, ProcessRow
 
 MAX_OPEN = 500
 """Open arbitrages that are read; the settings allow as many at once, and few sessions have ten."""
+MAX_DIFFERENCES = 100
+"""Open differences that the page shows at once; those that follow come once these are settled."""
 RUNNING = ("starting", "ready", "stopping")
 
 
@@ -178,3 +185,39 @@ def _pid_of(lease: Lease) -> int | None:
     """Of a holder `exchange@host:pid:chance`."""
     parts = lease.holder.rsplit(":", 2)
     return int(parts[1]) if len(parts) == 3 and parts[1].isdecimal() else None
+
+
+@dataclass(slots=True)
+class NoSuchDifferenceError(Exception):
+    """There is no difference of that id."""
+
+    difference_id: str
+
+
+async def settle_difference(
+    dashboard: Dashboard, difference_id: str, verdict: PersonsVerdict, caller: Caller
+) -> StoredDifference:
+    """Acknowledge a difference, or adopt it as a deposit or a withdrawal. Repeating it changes nothing.
+
+    Raises NoSuchDifferenceError, CannotSettleError, StoreError.
+    """
+    async with auditing(dashboard, caller, "difference.settle", difference_id) as note:
+        note.after = {"settled": verdict}
+        settled = await dashboard.reader.difference_book.settle(difference_id, verdict, caller.name)
+        if settled is None:
+            raise NoSuchDifferenceError(difference_id)
+        note.before = {
+            "exchange": settled.exchange,
+            "kind": settled.kind,
+            "subject": settled.subject,
+            "ours": settled.ours,
+            "theirs": settled.theirs,
+        }
+        note.after = {"settled": settled.settled, "booked": text_of(settled.booked)}
+    return settled
+
+
+async def open_differences(dashboard: Dashboard) -> list[StoredDifference]:
+    """Those that keep an exchange reduce-only, oldest first. Raises StoreError."""
+    page = await dashboard.reader.differences((), None, MAX_DIFFERENCES, open_only=True)
+    return list(reversed(page.items))

@@ -52,7 +52,7 @@ def bot(activity: str) -> BotRow:
         open_legs=0,
         is_unwatched=False,
         is_enabled=True,
-        breaker=BreakerRow(is_paused=False, paused_until=None, failures={}, pauses=0),
+        breaker=BreakerRow(is_paused=False, paused_until=None, failures={}, pauses=0, unexplained_since=0),
     )
 
 

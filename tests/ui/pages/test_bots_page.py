@@ -4,6 +4,7 @@ import json
 
 from streamlit.testing.v1 import AppTest
 
+from market.accounting.differences import DifferenceKind, StoredDifference
 from market.decide.settings import Settings
 from session.processes import ProcessOrder
 from tests.ui.pages.tabs import sign_in
@@ -112,3 +113,24 @@ def test_without_a_supervisor_there_are_no_bots(dashboard: Dashboard) -> None:
     app = page()
     assert dashboard.session.exchanges
     assert [info.value for info in app.info] == ["No bot has been reported yet."]
+
+
+def test_what_keeps_an_exchange_reduce_only_is_settled_here(dashboard: Dashboard) -> None:
+    book = dashboard.reader.difference_book
+    kinds: tuple[DifferenceKind, ...] = ("fill_foreign", "balance_unexplained")
+    for number, kind in enumerate(kinds):
+        found = StoredDifference(f"d{number}", kind, "alpha", "BTC", "10", "0", "reported", 1_000_000 + number)
+        dashboard.answer(book.store(found))
+    app = signed_in(dashboard)
+    said = [one.value for one in app.markdown if "reduce-only" in one.value]
+    assert said == [
+        "**alpha is reduce-only**: its account differs from our books. Acknowledge what you know of, such as a trade "
+        "by hand, or adopt it as a deposit or a withdrawal; then it trades again."
+    ]
+    assert any("Fill foreign: BTC. Ours: 10; theirs: 0." in one.value for one in app.text)
+    click(app, "Adopt as withdrawal")
+    assert [one.settled for one in dashboard.answer(book.stored())] == ["withdrawal", None]
+    click(app, "Acknowledge")
+    assert [one.settled for one in dashboard.answer(book.stored())] == ["withdrawal", "acknowledged"]
+    assert not any("reduce-only" in one.value for one in app.run().markdown)
+    assert not app.exception

@@ -1,0 +1,96 @@
+"""What keeps an exchange reduce-only: the unexplained differences, each to be acknowledged or adopted."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import streamlit
+
+from market.accounting.differences import CannotSettleError, PersonsVerdict, StoredDifference
+from session.labels import exchange_name
+from store.errors import StoreError
+from ui.page_parts.page_actions import ActionOutcome, perform, render_outcome, store_outcome
+from ui.page_parts.page_times import moment, shown_zone
+from ui.services.bot_service import NoSuchDifferenceError, open_differences, settle_difference
+from ui.services.dashboard import Dashboard
+
+PLACE = "differences"
+REFRESH_SECONDS = 5.0
+WORDS: dict[PersonsVerdict, str] = {
+    "acknowledged": "Acknowledge",
+    "deposit": "Adopt as deposit",
+    "withdrawal": "Adopt as withdrawal",
+}
+
+
+def render_difference_actions(dashboard: Dashboard) -> None:
+    """A fragment with automatic refresh; nothing where nothing is open."""
+    streamlit.fragment(_render, run_every=REFRESH_SECONDS)(dashboard)
+
+
+def _render(dashboard: Dashboard) -> None:
+    render_outcome(PLACE)
+    try:
+        found = dashboard.answer(open_differences(dashboard))
+    except (StoreError, TimeoutError):
+        # the cards above say that MongoDB does not answer
+        return
+    for exchange, of_exchange in groupby(sorted(found, key=lambda one: one.exchange), key=lambda one: one.exchange):
+        _render_exchange(dashboard, exchange, list(of_exchange))
+
+
+def _render_exchange(dashboard: Dashboard, exchange: str, found: Sequence[StoredDifference]) -> None:
+    with streamlit.container(border=True, key=f"differences.{exchange}"):
+        streamlit.markdown(
+            f"**{exchange_name(exchange)} is reduce-only**: its account differs from our books. Acknowledge what you "
+            "know of, such as a trade by hand, or adopt it as a deposit or a withdrawal; then it trades again."
+        )
+        if len(found) > 1:
+            streamlit.button(
+                f"Acknowledge all {len(found)} of {exchange_name(exchange)}",
+                key=f"settle.{exchange}",
+                on_click=_settle,
+                args=(dashboard, tuple(one.difference_id for one in found), "acknowledged"),
+            )
+        for one in found:
+            _render_difference(dashboard, one)
+
+
+def _render_difference(dashboard: Dashboard, one: StoredDifference) -> None:
+    kind = one.kind.replace("_", " ").capitalize()
+    streamlit.text(
+        f"{kind}: {one.subject}. Ours: {one.ours}; theirs: {one.theirs}. Since {moment(one.found_at, shown_zone())}"
+    )
+    verdicts: list[PersonsVerdict] = ["acknowledged"]
+    if one.kind == "balance_unexplained":
+        verdicts += ["deposit", "withdrawal"]
+    with streamlit.container(horizontal=True, gap="small"):
+        for verdict in verdicts:
+            streamlit.button(
+                WORDS[verdict],
+                key=f"settle.{verdict}.{one.difference_id}",
+                on_click=_settle,
+                args=(dashboard, (one.difference_id,), verdict),
+            )
+
+
+def _settle(dashboard: Dashboard, difference_ids: tuple[str, ...], verdict: PersonsVerdict) -> None:
+    """Callback: runs before the script. The first that cannot be settled ends it."""
+    for difference_id in difference_ids:
+        outcome = _settled(dashboard, difference_id, verdict)
+        store_outcome(PLACE, outcome)
+        if not outcome.is_good:
+            return
+
+
+def _settled(dashboard: Dashboard, difference_id: str, verdict: PersonsVerdict) -> ActionOutcome[StoredDifference]:
+    try:
+        return perform(
+            dashboard,
+            ("difference.settle", difference_id),
+            lambda caller: settle_difference(dashboard, difference_id, verdict, caller),
+            lambda settled: f"{exchange_name(settled.exchange)}: {settled.subject} settled as {settled.settled}.",
+        )
+    except NoSuchDifferenceError:
+        return ActionOutcome(False, "Not done: this difference is not known any more.")
+    except CannotSettleError as refused:
+        return ActionOutcome(False, f"Not done: {refused}")
