@@ -71,6 +71,7 @@ REASONS: Mapping[str, str] = {
     "not_persistent": "Not persistent enough",
     "stopping": "The session is ending",
     "daily_loss": "Daily loss limit reached",
+    "market_closed": "Market closed by the exchange",
     "exchange_paused": "Exchange paused (circuit breaker)",
     "unexplained_difference": "Unexplained difference",
     "too_many_open": "Too many open arbitrages",

@@ -4,7 +4,7 @@ Every write is idempotent by its id. Changes arrive at least once, in the order 
 connection the newest state is delivered again, states in between may be skipped.
 """
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal, Protocol
@@ -226,6 +226,11 @@ class SettingsStore(Protocol):
     async def change(self, changed: Settings, expected_version: int, who: str) -> Settings:
         """Replace them and increment the version; who, when, before and after are stored. Raises
         VersionConflictError."""
+        ...
+
+    async def amend(self, amendment: Callable[[Settings], Settings], who: str) -> Settings | None:
+        """Change whatever version is in force, in one transaction that may ask `amendment` again; None where there are
+        none. An amendment that changes nothing stores nothing."""
         ...
 
     async def halt_exchange(self, exchange: str, entry: AuditEntry, age: int) -> Settings | None:

@@ -5,6 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from market.decide.decision_context import DecisionContext
+from market.decide.market_rules import market_in_force
 from market.decide.risk_checks import first_rejection, forbidden, notional_left
 from market.decide.settings import Settings
 from market.decide.sizing import SizedLeg, SizingSide, net_bps, size
@@ -94,7 +95,8 @@ def _is_consistent(leg: OpportunityLeg, opportunity: Opportunity) -> bool:
 
 
 def _book(side: Side, leg: OpportunityLeg, markets: Markets, context: DecisionContext) -> SizingSide:
-    market, fee_rate = markets[leg.exchange, leg.symbol], context.settings.taker_fees[leg.exchange]
+    settings = context.settings
+    market, fee_rate = market_in_force(markets[leg.exchange, leg.symbol], settings), settings.taker_fees[leg.exchange]
     free = context.free.get((leg.exchange, market.quote_currency if side == "buy" else market.base))
     return SizingSide(side, market, leg.levels, fee_rate, context.opportunity.rate(leg.quote_currency), free)
 

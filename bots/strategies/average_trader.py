@@ -12,6 +12,7 @@ from bots.decide.newest_quotes import LatestQuote, MarketKey
 from bots.decide.order_decision import Rejected
 from bots.decide.state_cache import StateCache
 from bots.strategies.single_order import OrderContext, single_order_request
+from market.decide.market_rules import market_in_force
 from market.instruments.markets import FxRoute, Market, fx_route
 from market.money import Price
 from market.time_units import MICROSECONDS
@@ -145,7 +146,7 @@ class AverageTrader:
         fx_key = None if route is None else _fx_key(route, session.markets)
         quotes = await self.quotes.fetch([key] if fx_key is None else [key, fx_key])
         return OrderContext(
-            market=market,
+            market=market_in_force(market, self.cache.settings),
             quote=quotes.get(key),
             route=route,
             fx_quote=None if fx_key is None else quotes.get(fx_key),

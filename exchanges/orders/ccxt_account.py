@@ -62,6 +62,8 @@ class CcxtAccount:
         self._budget = budget
         self._clock = MeasuredClock(reads.client, orders.client)
         self._markets = {market.symbol: market for market in markets if market.exchange == self._exchange}
+        self.in_force: Callable[[Market], Market] = lambda market: market
+        """The rules of a market now, by which orders are checked and printed."""
 
     @property
     def exchange(self) -> str:
@@ -192,7 +194,8 @@ class CcxtAccount:
             raise ExchangeUnavailableError(f"{self._exchange} gave an answer that cannot be read: {error}") from error
 
     def _market(self, order: LimitOrder) -> Market | None:
-        return self._markets.get(order.symbol) if order.exchange == self._exchange else None
+        market = self._markets.get(order.symbol) if order.exchange == self._exchange else None
+        return None if market is None else self.in_force(market)
 
     def _not_traded(self, order: LimitOrder) -> str:
         return f"{self._exchange} does not trade {order.symbol} on {order.exchange}"

@@ -15,6 +15,8 @@ from exchanges.exchange_symbols import bitflyer_product, bitstamp_pair
 from exchanges.order_port import AnswerNotUnderstoodError, number_in, row_of, rows_of, understood
 from exchanges.orders.stated_contracts import stated_tokens
 from exchanges.requests.measured_clock import MeasuredClock
+from market.decide.market_rules import rules_of
+from market.decide.settings import MarketRules
 from market.instruments.assets import asset_of, assets_of, has_codes
 from market.instruments.markets import FeeSide, Market
 from market.instruments.token_contracts import Token
@@ -56,6 +58,68 @@ async def exchange_rules(
         raise ExchangeUnavailableError(_hidden(config.credentials, f"{config.exchange}: {error}")) from None
     finally:
         await client.close()
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRules:
+    """What an exchange says of our account during a session, whatever it is: our taker fee (None where it does not
+    say), and the rules of each symbol, `closed` for those that take no orders now."""
+
+    taker_rate: Decimal | None
+    markets: Mapping[str, MarketRules]
+
+
+async def account_rules(
+    config: ExchangeConfig, markets: Sequence[Market], environment: Mapping[str, str] | None = None
+) -> AccountRules:
+    """Fee, steps, minima and state of `markets`, by a signed request. A market that is gone or renamed is closed.
+
+    Raises AccountRejectedError where keys are rejected, ExchangeUnavailableError."""
+    client = make_exchange(config, environment)
+    try:
+        await MeasuredClock(client).measure()
+        listed: Mapping[str, Any] = await understood(client.load_markets())
+        rules = {market.symbol: await _rules_now(client, config, market, listed) for market in markets}
+        open_ones = [market for market in markets if market.symbol in listed]
+        rate = await _taker_rate(client, open_ones) if open_ones else None
+        return AccountRules(rate, rules)
+    except ccxt.BaseError as error:
+        raise read_error(config.exchange, error, config.credentials) from None
+    except AnswerNotUnderstoodError as error:
+        raise ExchangeUnavailableError(_hidden(config.credentials, f"{config.exchange}: {error}")) from None
+    finally:
+        await client.close()
+
+
+async def _rules_now(client: Any, config: ExchangeConfig, market: Market, listed: Mapping[str, Any]) -> MarketRules:
+    row, entry = listed.get(market.symbol), config.entry
+    why = closed_by(entry.ccxt, row)
+    if not why and entry.ccxt == "bitflyer":
+        # its list of markets does not say
+        state = row_of(await client.publicGetGetboardstate({"product_code": bitflyer_product(market)})).get("state")
+        why = "" if state == "RUNNING" else str(state)
+    try:
+        return rules_of(market_as_listed(market, row, entry.ccxt, entry.said_codes), why)
+    except AccountRejectedError as error:
+        return rules_of(market, why or str(error))
+
+
+_NO_ORDERS = {
+    "coinbaseexchange": ("cancel_only", "post_only", "trading_disabled", "auction_mode"),
+}
+"""Fields of an exchange's own row, by ccxt's name of it, that keep immediate-or-cancel orders out although ccxt calls
+the market active (Coinbase Exchange, GET /products)."""
+
+
+def closed_by(ccxt_id: str, row: Mapping[str, Any] | None) -> str:
+    """Why a market takes no immediate-or-cancel orders, in the exchange's own word; empty where it does."""
+    if row is None:
+        return "not listed"
+    info = row.get("info")
+    own = info if isinstance(info, Mapping) else {}
+    if row.get("active") is False:
+        return str(own.get("status") or own.get("trading") or "inactive")[:200]
+    return next((name for name in _NO_ORDERS.get(ccxt_id, ()) if own.get(name) is True), "")
 
 
 @dataclass(frozen=True, slots=True)

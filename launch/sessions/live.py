@@ -2,7 +2,7 @@
 that changes anything."""
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -27,7 +27,9 @@ from launch.sessions.paper import (
 from launch.setup.data_dir import check_writable
 from launch.setup.data_layout import database_name
 from launch.setup.nested_home import make_nested_home
+from market.decide.market_rules import rule_key, rules_of
 from market.decide.settings import Settings
+from market.instruments.markets import Market
 from market.instruments.token_contracts import Token
 from session.clock import wall_now
 from session.session import Mode, Session
@@ -52,7 +54,7 @@ async def run_live(
     session, fees = await with_exchange_rules(session, environment)
     make_nested_home(home, session.home)
     echo("trading_state starts as halted: switch trading on in the settings, unless this database has it on already")
-    return await run_session(session, live_settings(config, fees), options, config, echo)
+    return await run_session(session, live_settings(config, fees, session.traded), options, config, echo)
 
 
 def check_live(home: Path, config: Configuration, environment: Mapping[str, str]) -> Session:
@@ -173,10 +175,18 @@ async def with_exchange_rules(session: Session, environment: Mapping[str, str]) 
     return replace(session, markets=tuple(markets)), fees
 
 
-def live_settings(config: Configuration, fees: Mapping[str, Decimal]) -> Settings:
-    """The settings of a new database: trading is halted until a user switches it on. Raises CannotStartError."""
+def live_settings(config: Configuration, fees: Mapping[str, Decimal], markets: Sequence[Market] = ()) -> Settings:
+    """The settings of a new database: trading is halted until a user switches it on. Raises CannotStartError.
+
+    Fees and market rules are the exchanges' own whatever is configured; of a database that is not new they replace
+    those stored (`of_next_session`). `markets`: with the rules in force.
+    """
+    rules = {rule_key(market.exchange, market.symbol): rules_of(market) for market in markets}
     first = {"enabled_exchanges": tuple(fees), "taker_fees": dict(fees), "trading_state": "halted"}
-    return first_settings(config, first)
+    configured = first_settings(config, first)
+    return configured.model_copy(
+        update={"taker_fees": {**configured.taker_fees, **fees}, "market_rules": {**configured.market_rules, **rules}}
+    )
 
 
 def _traded(session: Session) -> tuple[str, ...]:

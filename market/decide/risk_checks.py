@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from market.decide.decision_context import DecisionContext, notional_keys
+from market.decide.market_rules import is_closed
 from market.decide.quarantine import is_absurd
 from market.decide.settings import Settings
 from market.money import ZERO
@@ -83,6 +84,11 @@ def _has_a_disabled_exchange(context: DecisionContext) -> bool:
 
 def _has_a_disabled_asset(context: DecisionContext) -> bool:
     return context.opportunity.base in context.settings.disabled_assets
+
+
+def _has_a_closed_market(context: DecisionContext) -> bool:
+    legs = (context.opportunity.buy, context.opportunity.sell)
+    return any(is_closed(leg.exchange, leg.symbol, context.settings) for leg in legs)
 
 
 def _is_below_threshold(context: DecisionContext) -> bool:
@@ -247,6 +253,7 @@ CHECKS: tuple[Check, ...] = (
     Check("reduce_only", _is_reduce_only, ("trading_state",), _BEGIN),
     Check("exchange_disabled", _has_a_disabled_exchange, ("enabled_exchanges",), _BEGIN),
     Check("asset_disabled", _has_a_disabled_asset, ("disabled_assets",), _BEGIN),
+    Check("market_closed", _has_a_closed_market, ("market_rules",), _BEGIN),
     Check("below_threshold", _is_below_threshold, ("min_net_bps",), _BEGIN),
     Check("stale", _is_stale, ("max_quote_age_ms",), _DECIDER),
     Check("clock_ahead", _is_ahead, (), _DECIDER),

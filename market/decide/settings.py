@@ -19,6 +19,18 @@ Money = Annotated[BoundedDecimal, Field(gt=0, le=Decimal(10_000_000))]
 TradingState = Literal["running", "reduce_only", "halted"]
 
 
+class MarketRules(BaseModel):
+    """What an exchange says of one market: its steps and minima, and why it takes no orders now, if it does not."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tick_size: Annotated[BoundedDecimal, Field(gt=0)]
+    lot_step: Annotated[BoundedDecimal, Field(gt=0)]
+    minimum_amount: Annotated[BoundedDecimal, Field(ge=0)]
+    minimum_notional: Annotated[BoundedDecimal, Field(ge=0)]
+    closed: str = Field(default="", max_length=200)
+
+
 class Settings(BaseModel):
     """Settings that can be changed at run time. Money is in the settlement currency; rates are fractions of one."""
 
@@ -89,6 +101,8 @@ class Settings(BaseModel):
     """Between two closes of an exchange."""
     taker_fees: dict[str, Rate]
     """Per exchange, as a fraction of the notional."""
+    market_rules: dict[str, MarketRules] = Field(default_factory=dict)
+    """By `exchange|symbol`: what real exchanges said last, in place of what the session began with. Set by the bots."""
 
     @model_validator(mode="after")
     def _thresholds_in_order(self) -> "Settings":
@@ -106,20 +120,22 @@ class Settings(BaseModel):
         return self.asset_limits.get(base, self.max_asset_notional)
 
 
-def of_next_session(stored: Settings, first: Settings) -> Settings | None:
+def of_next_session(stored: Settings, first: Settings, *, is_asked: bool = False) -> Settings | None:
     """`stored`, with the exchanges of `first` that it has never heard of: enabled, at their fees. An asset on standby
     that was taken off again needs no feeds any more. None where nothing of it changes `stored`.
 
-    What people chose stays: an exchange that was switched off has a fee in `stored`, so it is not new.
+    What people chose stays: an exchange that was switched off has a fee in `stored`, so it is not new. `is_asked`: the
+    fees and market rules of `first` are what the exchanges just said, and replace those stored.
     """
     new = tuple(name for name in first.enabled_exchanges if name not in stored.taker_fees)
-    fees = {name: first.taker_fees[name] for name in new}
+    fees = {name: first.taker_fees[name] for name in (first.taker_fees if is_asked else new)}
     enabled = tuple(name for name in stored.enabled_assets if name not in stored.disabled_assets)
     changed = stored.model_copy(
         update={
             "enabled_exchanges": (*stored.enabled_exchanges, *new),
             "taker_fees": {**stored.taker_fees, **fees},
             "enabled_assets": enabled,
+            "market_rules": {**stored.market_rules, **(first.market_rules if is_asked else {})},
         }
     )
     return None if changed == stored else changed

@@ -176,10 +176,10 @@ class Rejection:
     """An opportunity not traded, with the first reason; `count` has the like of the same pair, reason and second.
 
     Reasons, in the order in which they are looked for (docs/risk.md): halted, reduce_only, exchange_disabled,
-    asset_disabled, below_threshold, stale, clock_ahead, crossed, quarantined, not_persistent, stopping, daily_loss,
-    exchange_paused, unexplained_difference, too_many_open, pair_busy, cooling_down, total_limit, asset_limit,
-    exchange_limit, exposure, currency_drift, rate_budget, recheck_failed, no_decider, no_bot, bot_draining,
-    account_rejected, leg_in_flight, too_small, insufficient_balance, liquidity_used.
+    asset_disabled, market_closed, below_threshold, stale, clock_ahead, crossed, quarantined, not_persistent,
+    stopping, daily_loss, exchange_paused, unexplained_difference, too_many_open, pair_busy, cooling_down,
+    total_limit, asset_limit, exchange_limit, exposure, currency_drift, rate_budget, recheck_failed, no_decider,
+    no_bot, bot_draining, account_rejected, leg_in_flight, too_small, insufficient_balance, liquidity_used.
     """
 
     rejection_id: str

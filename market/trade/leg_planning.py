@@ -6,6 +6,7 @@ from decimal import Decimal
 from functools import partial
 from uuid import UUID, uuid5
 
+from market.decide.market_rules import is_closed, market_in_force
 from market.decide.settings import Settings
 from market.instruments.fees import base_rate, hold_of
 from market.instruments.markets import Market
@@ -82,6 +83,8 @@ def advance(arbitrage: Arbitrage, settings: Settings, now: int, markets: Markets
     """
     if arbitrage.state not in ("reserved", "single_leg") or not all(leg.is_final for leg in arbitrage.legs):
         return arbitrage
+    if settings.market_rules:
+        markets = {key: market_in_force(market, settings) for key, market in markets.items()}
     outcome = outcome_of(arbitrage)
     if arbitrage.strategy == "ma":
         return _position_taken(arbitrage, outcome, now)
@@ -175,7 +178,7 @@ def _unwinding_leg(
     market = markets[seen.exchange, seen.symbol]
     fee_rate = settings.taker_fees.get(seen.exchange, ZERO)
     amount = _order_amount(market, side, abs(left), fee_rate)
-    if not _is_tradable(market, seen, amount):
+    if not _is_tradable(market, seen, amount) or is_closed(seen.exchange, seen.symbol, settings):
         return None
     slack = settings.flatten_limit_bps if role == "flatten" else settings.single_leg_limit_bps
     limit = limit_price(market, side, seen.price, slack)

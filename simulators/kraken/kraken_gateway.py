@@ -38,7 +38,7 @@ class KrakenGateway:
         self._last_nonce = 0
         self._days = {symbol: KrakenDay(exchange, listing) for symbol, listing in exchange.listings.items()}
         self._tokens = StreamTokens(exchange.clock, _TOKEN_SECONDS, 32)
-        pairs = KrakenPairs(exchange.listings.values())
+        pairs = KrakenPairs(exchange.listings)
         self._public = KrakenPublic(exchange, pairs, self._days).calls()
         self._orders = KrakenOrders(exchange, pairs)
         orders = self._orders.calls()

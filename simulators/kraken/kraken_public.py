@@ -1,6 +1,6 @@
 """Kraken's public calls: time and status, assets and pairs, tickers, depth, trades and candles."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -132,20 +132,22 @@ def _numbers(texts: dict[str, str]) -> dict[str, orjson.Fragment]:
 
 
 class KrakenPairs:
-    """The exchange's listings by any of the names that Kraken takes."""
+    """The exchange's listings as they are now, by any of the names that Kraken takes."""
 
-    def __init__(self, listings: Iterable[Listing]) -> None:
-        self.listings = tuple(listings)
-        self._by_name = {name: row for row in self.listings for name in (row.market_id, altname(row), wsname(row))}
+    def __init__(self, listings: Mapping[str, Listing]) -> None:
+        self._listings = listings
+        self._symbols = {
+            name: symbol for symbol, row in listings.items() for name in (row.market_id, altname(row), wsname(row))
+        }
 
     def one(self, name: str) -> Listing:
         """Raises RequestRejectedError."""
-        return listing_named(self._by_name, name)
+        return listing_named(self._listings, self._symbols.get(name, name))
 
     def all_in(self, fields: Fields) -> list[Listing]:
         """Those that `pair` lists, all where it is missing. Raises RequestRejectedError."""
         names = str(fields.get("pair") or "")
-        return [self.one(name) for name in names.split(",")] if names else list(self.listings)
+        return [self.one(name) for name in names.split(",")] if names else list(self._listings.values())
 
 
 class KrakenPublic:

@@ -21,6 +21,7 @@ _ERRORS: dict[Reason, str] = {
     "rate_limited": "EAPI:Rate limit exceeded",
     "banned": "EGeneral:Temporary lockout",
     "maintenance": "EService:Unavailable",
+    "market_closed": "EService:Market in {detail} mode",
     "unavailable": "EService:Busy",
     "too_late": "EService:Deadline elapsed",
 }

@@ -86,7 +86,7 @@ def pair_row(listing: Listing) -> dict[str, object]:
         "ordermin": format(market.minimum_amount, "f"),
         "costmin": format(market.minimum_notional, "f"),
         "tick_size": format(market.tick_size, "f"),
-        "status": "online",
+        "status": listing.status,
     }
 
 

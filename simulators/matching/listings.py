@@ -38,6 +38,8 @@ class Listing:
     cost_step: Decimal
     fee_step: Decimal
     start_price: float
+    status: str = "online"
+    """`cancel_only` or another word of the exchange's: it takes no orders then."""
 
     @property
     def price_decimals(self) -> int:

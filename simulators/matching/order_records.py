@@ -31,6 +31,7 @@ Reason = Literal[
     "rate_limited",
     "banned",
     "maintenance",
+    "market_closed",
     "unavailable",
     "order_rejected",
     "too_late",

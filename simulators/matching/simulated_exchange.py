@@ -278,6 +278,8 @@ class SimulatedExchange:
         listing = self.listings.get(request.symbol)
         if listing is None:
             raise RequestRejectedError("unknown_market", request.symbol)
+        if listing.status != "online":
+            raise RequestRejectedError("market_closed", listing.status)
         check_size(listing, request)
         used = self.customer.orders_by_client_id(request.client_order_id or "")
         check_client_id(request.client_order_id, used, self.venue.names.client_ids_reusable)

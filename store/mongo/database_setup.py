@@ -15,5 +15,11 @@ async def prepare_database(session: Session, settings: Settings) -> Settings:
     await check_reachable(session.mongodb)
     async with await open_store(session) as store:
         stored = await store.settings.create(settings)
+        is_asked = session.mode in ("sandbox", "live")
         # from those in force: each region's start does this at the same time
-        return await store.settings.amend(lambda known: of_next_session(known, settings) or known, "start") or stored
+        return (
+            await store.settings.amend(
+                lambda known: of_next_session(known, settings, is_asked=is_asked) or known, "start"
+            )
+            or stored
+        )

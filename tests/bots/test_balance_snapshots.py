@@ -31,8 +31,8 @@ async def test_a_bot_that_comes_back_leaves_what_differs_to_reconciliation(bench
     bench.exchange.owned["USD"] -= 7
     assert await books(bench).ensure_opening()
     assert (await bench.row()).free == USD
-    assert await bench.rounds(bench.process(), 2) == ["balance_differs"]
-    assert (await bench.row()).free == USD - 7
+    assert await bench.rounds(bench.process(), 2) == ["balance_unexplained"]
+    assert (await bench.row()).usable == USD - 7
 
 
 async def test_what_comes_after_the_closing_is_in_it_in_the_end(bench: Bench) -> None:

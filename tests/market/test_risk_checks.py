@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from market.decide import risk_checks as risk
 from market.decide.decision_context import DecisionContext, RiskState, notional_keys
+from market.decide.market_rules import rules_of
 from market.decide.risk_checks import CHECKS, REASONS, first_rejection, notional_left
 from market.decide.settings import Settings
 from market.instruments.orders import Side
@@ -56,6 +57,10 @@ def context(
     """`seen`: of the context; `risks`: of its risk state."""
     quiet = DecisionContext(of or opportunity(), settings_of(**(settings or {})), risk_state(**risks), NOW)
     return replace(quiet, **(seen or {}))  # type: ignore[arg-type]  # of DecisionContext, from tables of cases
+
+
+OPEN = {"alpha|BTC/USD": rules_of(USD_MARKET).model_dump(), "beta|ETH/EUR": rules_of(USD_MARKET, "halt").model_dump()}
+CLOSED = {"beta|BTC/EUR": rules_of(EUR_MARKET, "cancel_only").model_dump()}
 
 
 def drifted(**drift: str) -> dict[str, object]:
@@ -124,6 +129,7 @@ def test_nothing_stands_in_the_way_of_an_ordinary_one() -> None:
             context(paused_until={"beta": SERVER_NOW, "gamma": SERVER_NOW + 1}),
             "exchange_paused",
         ),
+        (context({"market_rules": CLOSED}), context({"market_rules": OPEN}), "market_closed"),
         (context(unexplained=("beta",)), context(unexplained=("gamma",)), "unexplained_difference"),
         (context(open_arbitrages=4), context(open_arbitrages=3), "too_many_open"),
         (context(pair_busy=True), context(), "pair_busy"),
@@ -181,6 +187,7 @@ FAILING: dict[str, Callable[[DecisionContext], DecisionContext]] = {
     "exchange_disabled": lambda one: tuned(one, enabled_exchanges=("alpha",)),
     "asset_disabled": lambda one: tuned(one, disabled_assets=("BTC",)),
     "below_threshold": lambda one: tuned(one, min_net_bps=60.0),
+    "market_closed": lambda one: tuned(one, market_rules=CLOSED),
     "stale": lambda one: tuned(one, max_quote_age_ms=1),
     "clock_ahead": lambda one: replace(one, opportunity=old(-60_000_000)),
     "crossed": lambda one: replace(
