@@ -22,11 +22,14 @@ from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import Chunk, FileOptions, Format, ReadRow, RejectedRow, chunks_with
 from datasets.rows.quote_rows import level_of, reject
 from datasets.rows.symbol_names import named_market, our_exchange, our_symbol
+from market.instruments.contracts import kind_of
 from market.prices.book_top import BookTop
 from market.prices.order_book import OrderBook, top_of
 from market.prices.quotes import Level
 
 TOPS = ("ts_exchange", "ts_collection", "exchange", "class", "symbol", "type", "price", "size")
+OF_CONTRACTS = ("perpetual-future", "future", "option")
+"""Classes whose symbols are those of spot (docs.kaiko.com: instrument classes)."""
 BOOKS = ("timestamp", "type", "asks", "bids")
 SNAPSHOTS = ("date", "type", "price", "amount")
 BARS = ("timestamp", "open", "high", "low", "close", "volume")
@@ -84,10 +87,10 @@ def _cells(path: Path, columns: tuple[str, ...], delimiter: str, rejected_rows: 
 def _tops(path: Path, options: FileOptions, rows: Iterator[Cells]) -> Iterator[ReadRow]:
     moments, names = Moments(path), _Names(path, options)
     sides: dict[tuple[str, str], dict[str, Level]] = {}
-    for (collected, exchange, symbol), grouped in groupby(rows, lambda row: itemgetter(1, 2, 4)(row[1])):
+    for (collected, exchange, kind, symbol), grouped in groupby(rows, lambda row: itemgetter(1, 2, 3, 4)(row[1])):
         message = list(grouped)
         line, first = message[0]
-        market = names.market_of(exchange, symbol)
+        market = names.market_of(exchange, kind, symbol)
         received = moments.microseconds(collected or first[0], line)
         place = LevelPlace(line, market, received, ",".join(first))
         known = sides.setdefault(market, {})
@@ -106,14 +109,16 @@ class _Names:
 
     def __init__(self, path: Path, options: FileOptions) -> None:
         self._path, self._options = path, options
-        self._known: dict[tuple[str, str], tuple[str, str]] = {}
+        self._known: dict[tuple[str, str, str], tuple[str, str]] = {}
 
-    def market_of(self, exchange: str, symbol: str) -> tuple[str, str]:
-        """Raises ImportRejectedError."""
-        key = exchange, symbol
+    def market_of(self, exchange: str, kind: str, symbol: str) -> tuple[str, str]:
+        """`kind`: Kaiko's class of it. Raises ImportRejectedError."""
+        key = exchange, kind, symbol
         if key not in self._known:
             if self._options.symbol is not None and self._known:
                 reject(self._path, None, "holds several symbols; omit --symbol, or cut the file")
+            if kind in OF_CONTRACTS and kind_of(self._options.symbol or "") == "spot":
+                reject(self._path, None, f"{symbol} of {exchange} is a {kind}; say which, as in --symbol BTC/USDT:USDT")
             name = self._options.exchange or our_exchange(exchange)
             self._known[key] = name, self._options.symbol or our_symbol(self._path, name, symbol)
         return self._known[key]

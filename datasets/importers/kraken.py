@@ -12,7 +12,7 @@ from datasets.mapped.mapped_columns import chunk_of_market, headerless_parts
 from datasets.mapped.mapped_prints import half_spread_of, print_columns
 from datasets.mapped.mapped_times import epoch_times
 from datasets.rows.import_format import Chunk, FileOptions, Format
-from datasets.rows.symbol_names import named_market
+from datasets.rows.symbol_names import check_file_name, named_market
 from market.time_units import MICROSECONDS
 
 TRADES = ("unixtime", "price", "volume")
@@ -28,6 +28,7 @@ _MINUTES_IN_NAME = re.compile(r"_(\d{1,5})\.")
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """Time and sales: each print's price with the assumed half-spread. Raises ImportRejectedError."""
     market, half_spread = named_market(path, options), half_spread_of(path, options)
+    check_file_name(path, *market)
     for part in headerless_parts(path, TRADES):
         times = epoch_times(path, part.cells["unixtime"], part.lines, "s")
         prices = print_columns(part.cells["price"], part.cells["volume"], half_spread)
@@ -36,6 +37,7 @@ def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
     """OHLCVT: the close of each bar, at its end. Raises ImportRejectedError."""
+    check_file_name(path, *named_market(path, options))
     minutes = _MINUTES_IN_NAME.search(path.name)
     parts = (
         (part, epoch_times(path, part.cells["unixtime"], part.lines, "s")) for part in headerless_parts(path, BARS)

@@ -1,4 +1,5 @@
-"""Amounts that count contracts, as amounts in base: once for all formats, after a format has read its rows."""
+"""Amounts that count contracts, and prices of many coins at once, as amounts in base and prices of one coin: once for
+all formats, after a format has read its rows."""
 
 import json
 from collections.abc import Iterable
@@ -10,18 +11,21 @@ import pyarrow as pa
 from datasets.rows.arrow_columns import with_column, words_of
 from market.instruments.contracts import Contract
 from market.instruments.markets import Market
-from market.money import ZERO, Amount, decimal_of, text_of
+from market.money import EXACT, ZERO, Amount, Price, decimal_of, text_of
 from market.prices.quotes import Level
 
 _SIDES = ("bid", "ask")
 
 
 def in_base(rows: pa.Table, market: Market) -> pa.Table:
-    """`rows` of READ_SCHEMA, all of `market`: each amount at its own price, rounded down to the market's lot.
+    """`rows` of READ_SCHEMA, all of `market`: prices of one coin, and each amount at its own price, rounded down to the
+    market's lot.
 
     Invalid numbers stay as they are and are rejected later.
     """
     contract = market.contract
+    if market.coins_per_unit != 1:
+        rows = _of_one_coin(rows, market)
     if contract is None or contract.counts_base:
         return rows
     for side in _SIDES:
@@ -36,6 +40,9 @@ def in_base(rows: pa.Table, market: Market) -> pa.Table:
 
 def level_in_base(level: Level, market: Market) -> Level:
     """The same of one level of a quote. Raises ValueError for a price of 0 or less."""
+    if market.coins_per_unit != 1:
+        price, amount = _one_coin(level.price, level.amount, market)
+        level = Level(Price(price), Amount(amount))
     if market.contract is None or market.contract.counts_base:
         return level
     return Level(level.price, Amount(market.contract.base_amount(level.amount, level.price, market.lot_step)))
@@ -54,6 +61,43 @@ def amount_note(market: Market) -> str | None:
         f"amounts of {place} count contracts of {text_of(contract.size)} {currency}: they became base amounts{at}, "
         f"rounded down to {text_of(market.lot_step)}"
     )
+
+
+def _of_one_coin(rows: pa.Table, market: Market) -> pa.Table:
+    for side in _SIDES:
+        prices, amounts = words_of(rows, side).to_pylist(), words_of(rows, f"{side}_amount").to_pylist()
+        pairs = [
+            _one_coin_texts(str(price), str(amount), market) for price, amount in zip(prices, amounts, strict=True)
+        ]
+        for place, name in enumerate((side, f"{side}_amount")):
+            rows = with_column(rows, name, pa.array([pair[place] for pair in pairs], pa.string()))
+        books = [_one_coin_levels(text, market) for text in rows[f"{side}s"].to_pylist()]
+        rows = with_column(rows, f"{side}s", pa.array(books, pa.string()))
+    return rows
+
+
+def _one_coin_levels(text: str | None, market: Market) -> str | None:
+    if text is None:
+        return None
+    levels: Iterable[tuple[Any, Any]] = json.loads(text)
+    pairs = [_one_coin_texts(str(price), str(amount), market) for price, amount in levels]
+    return json.dumps(pairs, separators=(",", ":"))
+
+
+def _one_coin_texts(price: str, amount: str, market: Market) -> tuple[str, str]:
+    """As they are where one of them is no number."""
+    try:
+        one_price, one_amount = _one_coin(decimal_of(price), decimal_of(amount), market)
+    except ValueError:
+        return price, amount
+    return text_of(one_price), text_of(one_amount)
+
+
+def _one_coin(price: Decimal, amount: Decimal, market: Market) -> tuple[Decimal, Decimal]:
+    """Exact: a unit is a power of ten. The amount of an inverse contract counts contracts, whatever its price is of."""
+    unit = market.coins_per_unit
+    is_of_quote = market.contract is not None and market.contract.kind == "inverse"
+    return EXACT.divide(price, unit), amount if is_of_quote else EXACT.multiply(amount, unit)
 
 
 def _amount_text(contract: Contract, amount: str, price: str, step: Decimal) -> str:

@@ -12,11 +12,12 @@ from datasets.errors import ImportRejectedError
 from datasets.rows.arrow_columns import MarketKey
 from datasets.rows.contract_amounts import amount_note
 from datasets.rows.symbol_names import is_currency_pair
+from exchanges.dated_codes import counted_coins, power_of_ten
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.assets import Asset, Assumption, assets_of, meanings
-from market.instruments.contracts import ALONE, Contract, kind_of, known_contract
+from market.instruments.contracts import ALONE, Contract, contract_name, kind_of, known_contract
 from market.instruments.markets import Market
-from market.money import text_of
+from market.money import EXACT, decimal_of_whole, text_of
 
 UNKNOWN_REGION = "unknown"
 LONGEST_WORD = 100
@@ -48,7 +49,7 @@ class ImportedMarkets:
         self._assets: dict[str, tuple[str, Market]] = {}
         """Ticker of a base → what it means, and the first market that says so."""
         self.assumptions: dict[str, None] = {}
-        self._markets = {(market.exchange, market.symbol): self._compared(market) for market in known}
+        self._markets = {(market.exchange, market.symbol): self._as_before(market) for market in known}
         for market in self._markets.values():
             self._learn_asset(market)
 
@@ -90,7 +91,20 @@ class ImportedMarkets:
         if self._words.region is not None:
             market = replace(market, region=self._words.region)
         is_fx = market.is_fx or self._words.is_fx or is_currency_pair(exchange, symbol)
-        return self._compared(replace(market, is_fx=is_fx, contract=self._contract_of(exchange, symbol)))
+        market = self._compared(replace(market, is_fx=is_fx, contract=self._contract_of(exchange, symbol)))
+        # a step of the unit's price is a thousandth of it in the price of one
+        return replace(market, tick_size=EXACT.divide(market.tick_size, market.coins_per_unit))
+
+    def _as_before(self, market: Market) -> Market:
+        """Of the set, whose rows are there already. Raises ImportRejectedError."""
+        compared = self._compared(market)
+        if compared.coins_per_unit != market.coins_per_unit:
+            unit = text_of(max(compared.coins_per_unit, market.coins_per_unit))
+            raise ImportRejectedError(
+                f"{market.exchange} {market.symbol}: its prices are of {unit} coins, by which its rows in this set "
+                f"would have to be converted; import its files into another set"
+            )
+        return compared
 
     def _contract_of(self, exchange: str, symbol: str) -> Contract | None:
         """Raises ImportRejectedError where only the user can know."""
@@ -127,23 +141,28 @@ class ImportedMarkets:
         if not market.is_fx and place not in _known_places():
             self._assume(f"size rules of {place} are not known: any amount in steps of 0.00000001")
         assets = assets_of(market)
-        return replace(
+        compared = replace(
             market,
             base=self._compared_as(market, base, assets[0]),
             quote_currency=self._compared_as(market, quote, assets[1]),
         )
+        unit = _coins_per_unit(market.exchange, base, compared.base)
+        if unit != 1:
+            self._assume(f"prices and amounts of {place} are of {unit} {compared.base}: they became those of one")
+        return replace(compared, coins_per_unit=decimal_of_whole(unit))
 
     def _compared_as(self, market: Market, ticker: str, asset: Asset | None) -> str:
         """Raises ImportRejectedError where only the user can know."""
         place = f"{market.exchange} {market.symbol}"
-        asset_id = ticker if asset is None else asset.asset_id
+        coin, _ = counted_coins(market.exchange, ticker)
+        asset_id = coin if asset is None else asset.asset_id
         is_contract = ":" in market.symbol and ticker == market.symbol.partition("/")[0]
         if asset is None and is_contract:
-            asset_id = f"{ticker} contract"
+            asset_id = contract_name(coin, market.symbol)
         if asset_id in self._counts_as:
             return self._counts_as[asset_id]
         if is_contract:
-            coin = asset_id.removesuffix(" contract")
+            coin = asset_id.partition(" contract")[0]
             raise ImportRejectedError(
                 f"{place}: is a contract on {coin}, which is not {coin} itself; "
                 f"to compare both say --alike '{asset_id}={coin}'"
@@ -170,6 +189,13 @@ class ImportedMarkets:
 
     def _assume(self, said: str) -> None:
         self.assumptions[said] = None
+
+
+def _coins_per_unit(exchange: str, code: str, compared_as: str) -> int:
+    """By the list of its exchange, or by the user's word that a code such as 1000PEPE is PEPE."""
+    _, listed = counted_coins(exchange, code)
+    said = power_of_ten(code)
+    return said[1] if listed == 1 and said is not None and said[0] == compared_as else listed
 
 
 def _known_places() -> frozenset[str]:

@@ -33,6 +33,7 @@ from datasets.rows.arrow_columns import (
 )
 from datasets.rows.contract_amounts import in_base
 from datasets.rows.csv_columns import UNREADABLE
+from datasets.rows.dated_rows import as_of_then
 from datasets.rows.import_format import OTHER_MARKET, Chunk, RejectedRow
 from datasets.rows.quote_rows import reject
 from market.instruments.markets import Market
@@ -151,7 +152,7 @@ class Judge:
 
     def judged(self, chunk: Chunk) -> Iterator[Judged]:
         """Per market that the chunk has rows of."""
-        rows, originals = chunk.rows.combine_chunks(), chunk.originals
+        rows, originals = as_of_then(chunk.rows.combine_chunks()).combine_chunks(), chunk.originals
         self.passed_over += chunk.other_rows
         self.unreadable.note_lines(chunk.rejected)
         for key, places in places_of_markets(rows):

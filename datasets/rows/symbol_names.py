@@ -67,6 +67,19 @@ def named_market(path: Path, options: FileOptions) -> tuple[str, str]:
     return options.exchange, options.symbol
 
 
+def check_file_name(path: Path, exchange: str, symbol: str) -> None:
+    """Raises ImportRejectedError where the file is named after a code that is another coin there than the one that the
+    symbol names: Kraken's LUNAUSD.csv has prices of LUNC."""
+    named, _, quote = symbol.partition(":")[0].partition("/")
+    meant, pair = common_code(exchange, named), path.name.upper().partition(".")[0].partition("_")[0]
+    if meant != named and pair == named + quote:
+        reject(
+            path,
+            None,
+            f"is named {pair}, and {named} on {exchange} is {meant}; say --symbol {meant}/{quote}, or rename it",
+        )
+
+
 def is_currency_pair(exchange: str, symbol: str) -> bool:
     """Do both sides settle trades? Then it is an FX rate."""
     base, _, quote = symbol.partition(":")[0].partition("/")

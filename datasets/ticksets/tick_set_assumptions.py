@@ -7,6 +7,7 @@ from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions, Format
 from datasets.ticksets.manifest import ImportedSource, Manifest
 from market.instruments.assets import Assumption, assets_of
+from market.instruments.contracts import contract_name
 from market.money import text_of
 
 _NO_SIDES = "has no bid and ask: they are assumed"
@@ -23,7 +24,7 @@ def alike_of(manifest: Manifest) -> tuple[Assumption, ...]:
         for ticker, asset, counts_as in zip(tickers, assets_of(market), compared, strict=False):
             asset_id = ticker if asset is None else asset.asset_id
             if asset is None and ticker == tickers[0] and ":" in market.symbol:
-                asset_id = f"{ticker} contract"
+                asset_id = contract_name(ticker, market.symbol)
             if asset_id != counts_as:
                 found.setdefault(asset_id, assumed_alike(asset_id, counts_as))
     return tuple(found.values())

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 
 from datasets.ticksets.manifest import Manifest
 from datasets.ticksets.tick_set import uncounted
+from exchanges.dated_codes import SUCCESSORS
 from market.instruments.assets import may_count_as
 from market.instruments.markets import Market, fx_route
 
@@ -23,7 +24,7 @@ def nothing_to_compare(markets: Collection[Market], enabled: Collection[str] | N
             exchanges.setdefault(market.base, set()).add(market.exchange)
     listed = ", ".join(f"{base} on {' and '.join(sorted(names))}" for base, names in sorted(exchanges.items()))
     if all(len(names) < 2 for names in exchanges.values()):
-        return f"there is nothing to compare: it has {listed} alone; import the same asset of another exchange into it"
+        return f"there is nothing to compare: it has {listed} alone; {_remedy(exchanges)}"
     if enabled is not None and all(len(names & set(enabled)) < 2 for names in exchanges.values()):
         named = ",".join(sorted(set().union(*exchanges.values())))
         return (
@@ -31,6 +32,13 @@ def nothing_to_compare(markets: Collection[Market], enabled: Collection[str] | N
             f"--set-value enabled_exchanges={named}"
         )
     return None
+
+
+def _remedy(bases: Collection[str]) -> str:
+    for old, new in SUCCESSORS.items():
+        if old in bases and new in bases:
+            return f"{old} was exchanged one for one for {new}: to compare both say --alike {old}={new}"
+    return "import the same asset of another exchange into it"
 
 
 def _problems(manifest: Manifest) -> Iterator[str]:

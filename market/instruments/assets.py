@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from market.instruments.contracts import contract_name
 from market.instruments.markets import Market
 from market.instruments.token_contracts import Token, known_contracts
 
@@ -195,7 +196,8 @@ def assets_of(market: Market) -> tuple[Asset | None, Asset | None]:
     codes = _SYMBOL_CODES.get(market.exchange, {})
     base_asset, quote_asset = (asset_of(market.exchange, codes.get(code, code)) for code in (base, quote))
     if base_asset is not None and settled_in:
-        base_asset = Asset(f"{base_asset.asset_id} contract", "contract", follows=base_asset.asset_id)
+        named = contract_name(base_asset.asset_id, market.symbol)
+        base_asset = Asset(named, "contract", follows=base_asset.asset_id)
     return base_asset, quote_asset
 
 

@@ -49,6 +49,12 @@ def kind_of(symbol: str) -> MarketKind:
     return "inverse" if settled_in == base else "linear"
 
 
+def contract_name(coin: str, symbol: str) -> str:
+    """What a contract on `coin` is called as an asset: with a day of delivery it is another one than without."""
+    delivery = symbol.partition(":")[2].partition("-")[2]
+    return f"{coin} contract {delivery}".rstrip()
+
+
 _EXCHANGES = {
     "okx-swap": "okx",
     "okx-futures": "okx",

@@ -1,6 +1,7 @@
 """What is traded where: one row per (exchange, symbol) with the exchange's size rules."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
 from market.instruments.contracts import Contract
@@ -28,6 +29,9 @@ class Market:
     """Feeds an FX rate only; never traded."""
     contract: Contract | None = None
     """What amounts count at their source, before they become base amounts; None: base, as on every spot market."""
+    coins_per_unit: BoundedDecimal = Decimal(1)
+    """How much of the base one of the exchange's own code is, a power of ten: 1000 of 1000SHIB. Prices and amounts
+    count such units at their source."""
 
 
 @dataclass(frozen=True, slots=True)

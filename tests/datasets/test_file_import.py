@@ -18,6 +18,7 @@ from datasets.rows.imported_markets import MarketWords
 from datasets.ticksets.file_import import Imported, ImportRequest, import_files
 from datasets.ticksets.manifest import REJECTED, Manifest, Partition
 from datasets.ticksets.tick_set import batches, open_tick_set
+from datasets.ticksets.tick_set_problems import problems_of
 from market.instruments.assets import Assumption
 from tests.datasets.importers.read_files import cut, gzipped
 from tests.datasets.ticksets.samples import LoggedRow, log_of
@@ -32,6 +33,10 @@ DOLLARS = Assumption("USDT", "USD", "USDT = USD")
 
 def quote(time: int, exchange: str = "bitstamp", symbol: str = "btceur", bid: str = "1", ask: str = "2") -> str:
     return f"{exchange},{symbol},{START + time},{START + time},1,{ask},{bid},1\n"
+
+
+LUNA_ENDS = 1_653_976_800_000_000
+"""2022-05-31 06:00 UTC: Binance opens the new coin under the old one's code."""
 
 
 def written(folder: Path, name: str, *rows: str) -> Path:
@@ -355,3 +360,121 @@ def test_a_shared_recording_is_imported_whole(folder: Path) -> None:
     log = log_of(folder, "BTC")
     assert [row.offset for row in log] == list(range(source.rows))
     assert all(later.sequence > earlier.sequence for earlier, later in pairwise(log))
+
+
+def dated(time: int, exchange: str, symbol: str, price: str) -> str:
+    return f"{exchange},{symbol},{time},{time},1,{price}1,{price},1\n"
+
+
+def compared(manifest: Manifest) -> dict[str, str]:
+    """Market → what it is compared as."""
+    return {f"{one.exchange} {one.symbol}": one.base for one in manifest.markets}
+
+
+def test_a_code_is_what_it_stood_for_at_the_time_of_each_row(tmp_path: Path, folder: Path) -> None:
+    day = 86_400_000_000
+    binance = [dated(LUNA_ENDS + place * day, "binance", "LUNAUSDT", "0.5") for place in (-30, -1, 0, 1)]
+    classic = [dated(LUNA_ENDS + place * day, "binance", "LUNCUSDT", "0.5") for place in (0, 1)]
+    kraken = [dated(LUNA_ENDS + place * day, "kraken", "LUNA/USD", "0.5") for place in (-30, 1)]
+    ftx = [dated(LUNA_ENDS - 30 * day, "ftx-us", "LUNA/USD", "0.5")]
+    files = [
+        written(tmp_path, f"{name}.csv", *rows)
+        for name, rows in {"binance": binance, "classic": classic, "kraken": kraken, "ftx": ftx}.items()
+    ]
+    manifest = imported(folder, *files, words=MarketWords(alike=(DOLLARS,))).manifest
+    assert compared(manifest) == {
+        "binance LUNA/USDT": "LUNA",
+        "binance LUNC/USDT": "LUNC",
+        "ftx-us LUNC/USD": "LUNC",
+        "kraken LUNC/USD": "LUNC",
+    }
+    assert [(row.exchange, row.symbol) for row in log_of(folder, "LUNA")] == [("binance", "LUNA/USDT")] * 2
+    assert len(log_of(folder, "LUNC")) == 2 + 2 + 2 + 1
+
+
+def test_it_is_so_too_where_the_user_names_the_symbol(tmp_path: Path, folder: Path) -> None:
+    rows = [f"{LUNA_ENDS + offset},80,81,1,1\n" for offset in (-9, -1, 0)]
+    path = tmp_path / "luna.csv"
+    path.write_text("at,b,a,bq,aq\n" + "".join(rows))
+    mapping = tmp_path / "luna.toml"
+    mapping.write_text(
+        'time = { column = "at", unit = "us" }\n[quote]\nbid = "b"\nask = "a"\nbid_amount = "bq"\nask_amount = "aq"\n'
+    )
+    options = FileOptions("binance", "LUNA/USDT", mapping=mapping)
+    manifest = imported(folder, path, of="csv", options=options).manifest
+    assert compared(manifest) == {"binance LUNA/USDT": "LUNA", "binance LUNC/USDT": "LUNC"}
+    assert {one.symbol: one.rows for one in manifest.sources} == {"LUNA/USDT": 1, "LUNC/USDT": 2}
+
+
+def test_bitcoin_is_not_what_mexc_calls_xbt(tmp_path: Path, folder: Path) -> None:
+    files = [
+        written(tmp_path, "a.csv", dated(LUNA_ENDS, "kraken", "XBT/USD", "9")),
+        written(tmp_path, "b.csv", dated(LUNA_ENDS, "mexc", "XBTUSDT", "9")),
+    ]
+    manifest = imported(folder, *files).manifest
+    assert compared(manifest) == {"kraken BTC/USD": "BTC", "mexc XBT/USDT": "XBT (MEXC)"}
+
+
+def prices_of(folder: Path, base: str) -> list[tuple[str | None, ...]]:
+    rows = [row for table in batches(open_tick_set(folder), base) for row in table.to_pylist()]
+    return [(row["symbol"], row["bid"], row["bid_amount"], row["ask"], row["ask_amount"]) for row in rows]
+
+
+UNITS = {
+    "a contract of 1000, listed": ("binance-futures", "1000SHIBUSDT", "SHIB contract=SHIB"),
+    "the same, the other way round": ("bybit", "SHIB1000USDT", "SHIB contract=SHIB"),
+    "as the user says, not listed": ("okx", "1000SHIB-USDT", "1000SHIB=SHIB"),
+}
+
+
+@pytest.mark.parametrize(("exchange", "symbol", "alike"), UNITS.values(), ids=UNITS.keys())
+def test_prices_of_a_thousand_coins_become_prices_of_one(
+    tmp_path: Path, folder: Path, exchange: str, symbol: str, alike: str
+) -> None:
+    path = written(tmp_path, "a.csv", f"{exchange},{symbol},{START},{START},7,0.0251,0.025,3\n")
+    asset, _, coin = alike.partition("=")
+    words = MarketWords(alike=(DOLLARS, Assumption(asset, coin, alike)))
+    options = FileOptions(symbol="SHIB1000/USDT:USDT") if exchange == "bybit" else None
+    manifest = imported(folder, path, words=words, options=options).manifest
+    (market,) = manifest.markets
+    assert (market.base, market.coins_per_unit, market.tick_size) == ("SHIB", Decimal(1000), Decimal("1e-11"))
+    assert prices_of(folder, "SHIB") == [(market.symbol, "0.000025", "3000", "0.0000251", "7000")]
+    assert any("are of 1000 SHIB: they became those of one" in line for line in manifest.assumptions)
+
+
+def test_a_unit_is_not_compared_with_one_coin_of_it_by_a_slip(tmp_path: Path, folder: Path) -> None:
+    row = f"binance-futures,1000SHIBUSDT,{START},{START},7,0.0251,0.025,3\n"
+    words = MarketWords(alike=(DOLLARS, Assumption("1000SHIB contract", "SHIB", "")))
+    folder.mkdir(parents=True)
+    why = rejection(folder, written(tmp_path, "a.csv", row), words=words)
+    assert "is a contract on SHIB, which is not SHIB itself; to compare both say --alike 'SHIB contract=SHIB'" in why
+
+
+def test_rows_that_are_there_in_units_stay_in_units(tmp_path: Path, folder: Path) -> None:
+    """1000FOO is a coin of its own, until the user says otherwise: then its files are needed again."""
+    one, two = (
+        written(tmp_path, name, f"okx,1000FOO-USDT,{START + place},{START + place},7,0.0251,0.025,3\n")
+        for place, name in enumerate(("a.csv", "b.csv"))
+    )
+    manifest = imported(folder, one, words=MarketWords(alike=(DOLLARS,))).manifest
+    assert (manifest.bases, manifest.markets[0].coins_per_unit) == (("1000FOO",), Decimal(1))
+    words = MarketWords(alike=(DOLLARS, Assumption("1000FOO", "FOO", "")))
+    assert "its prices are of 1000 coins" in rejection(folder, two, words=words)
+
+
+def test_a_future_with_a_day_of_delivery_is_an_asset_of_its_own(tmp_path: Path, folder: Path) -> None:
+    path = written(tmp_path, "a.csv", quote(1, "binance-futures", "BTCUSDT_240927"))
+    folder.mkdir(parents=True)
+    why = rejection(folder, path, words=MarketWords(alike=(DOLLARS, CONTRACT)))
+    assert why.endswith("to compare both say --alike 'BTC contract 240927=BTC'")
+    said = MarketWords(alike=(DOLLARS, Assumption("BTC contract 240927", "BTC", "")))
+    assert compared(imported(folder, path, words=said).manifest) == {"binanceusdm BTC/USDT:USDT-240927": "BTC"}
+
+
+def test_a_coin_that_was_exchanged_for_another_is_named(tmp_path: Path, folder: Path) -> None:
+    files = [
+        written(tmp_path, "a.csv", quote(1, "binance", "MATICUSDT")),
+        written(tmp_path, "b.csv", quote(1, "kraken", "POL/USD")),
+    ]
+    problems = problems_of(imported(folder, *files, words=MarketWords(alike=(DOLLARS,))).manifest)
+    assert problems[0].endswith("MATIC was exchanged one for one for POL: to compare both say --alike MATIC=POL")

@@ -166,7 +166,7 @@ WRITERS: dict[str, Writer] = {
         "x.csv",
         "ts_exchange,ts_collection,exchange,class,symbol,type,price,size",
         lambda time, row: [
-            f"{time},{time},somewhere,future,x,{side[0]},{','.join(level)}"
+            f"{time},{time},somewhere,spot,x,{side[0]},{','.join(level)}"
             for side, level in (("bid", row.bids[0]), ("ask", row.asks[0]))
         ],
     ),

@@ -23,7 +23,10 @@ from tests.datasets.importers.file_samples import WRITERS, Shown, imported_sampl
 from tests.datasets.importers.read_files import gzipped
 from tests.pricefeeds.samples import MARKET
 
-ALIKE = (Assumption("BTC contract", "BTC", "a contract counts as its coin"),)
+ALIKE = tuple(
+    Assumption(contract, "BTC", "a contract counts as its coin")
+    for contract in ("BTC contract", "BTC contract 240628", "BTC contract 241227")
+)
 STEP = Decimal("0.00000001")
 AWKWARD = [
     Shown((("16500.1", "1"), ("16500", "7")), (("16500.3", "3"), ("16500.7", "11"))),
@@ -156,3 +159,11 @@ def test_the_raw_replay_reckons_the_same(tmp_path: Path, size: str) -> None:
                 assert level.price == Decimal(price)
                 assert level.amount * level.price <= worth < (level.amount + STEP) * level.price
     assert rejections == Rejections()
+
+
+def test_the_raw_replay_has_prices_of_one_coin_too(tmp_path: Path) -> None:
+    market = replace(MARKET, symbol="1000SHIB/USDT:USDT", coins_per_unit=Decimal(1000))
+    bars = WRITERS["lean-quotes"](tmp_path, "BTCUSD", AWKWARD)
+    for quote, shown in zip(quote_bars(bars, market, 0, Counter[str]()), AWKWARD, strict=True):
+        (price, amount) = shown.bids[0]
+        assert (quote.bids[0].price * 1000, quote.bids[0].amount) == (Decimal(price), Decimal(amount) * 1000)

@@ -113,3 +113,14 @@ def test_each_kind_is_recognised_by_its_header(tmp_path: Path) -> None:
     }.items():
         assert [one.name for one in FORMATS.values() if one.fits(tmp_path / "a.csv", head.encode())] == [name]
     assert FORMATS["kaiko-ohlcv"].fits(tmp_path / "a.csv", bar.encode())
+
+
+def test_a_contract_is_not_read_as_its_coin(tmp_path: Path) -> None:
+    text = (
+        TOPS + top(0, "b,100,1", "okex,perpetual-future,btc-usdt") + top(0, "a,101,2", "okex,perpetual-future,btc-usdt")
+    )
+    why = rejection("kaiko-tob", written(tmp_path, text), FileOptions())
+    assert "btc-usdt of okex is a perpetual-future; say which, as in --symbol BTC/USDT:USDT" in why
+    named = FileOptions(symbol="BTC/USDT:USDT")
+    found = read_as("kaiko-tob", written(tmp_path, text), named)
+    assert [(one["exchange"], one["symbol"]) for one in found.usable] == [("okx", "BTC/USDT:USDT")]

@@ -111,3 +111,13 @@ def test_a_truncated_gzip_is_rejected(tmp_path: Path) -> None:
     lines = "".join(f"{1_672_531_436 + number},{number * 7919 % 997 + 1},1\n" for number in range(500))
     why = rejection("kraken-trades", cut(gzipped(tmp_path / "XBTUSD.csv.gz", lines)), OPTIONS)
     assert "is not a valid gzip file; it is damaged or was cut off" in why
+
+
+@pytest.mark.parametrize("name", ["LUNAUSD.csv", "LUNAUSD_1.csv"])
+def test_a_file_of_another_coin_than_the_named_one_is_refused(tmp_path: Path, name: str) -> None:
+    luna = replace(OPTIONS, symbol="LUNA/USD")
+    for of, text in (("kraken-trades", TRADES), ("kraken-ohlcvt", BARS)):
+        why = rejection(of, written(tmp_path, text, name), luna)
+        assert "is named LUNAUSD, and LUNA on kraken is LUNC; say --symbol LUNC/USD, or rename it" in why
+        assert read_as(of, written(tmp_path, text, name), replace(OPTIONS, symbol="LUNC/USD")).usable
+        assert read_as(of, written(tmp_path, text, name.replace("LUNA", "LUNA2")), luna).usable
