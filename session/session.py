@@ -85,6 +85,8 @@ class Session:
     """Which of `regions` this process runs in, where there are any; an exchange's own stands with its markets."""
     carrier_home: Path | None = None
     """Where the carrier of links between regions takes commands; None: links are as they are."""
+    keep_trades_days: int = 0
+    """Ended arbitrages older than that are removed but for their sums; 0: none are."""
     disk: DiskBounds = field(default_factory=DiskBounds)
     """How much room the data folder's disk must have."""
     started_at: int = 0

@@ -14,6 +14,7 @@ from launch.setup.data_dir import write_atomically
 from launch.setup.data_layout import LAYOUT, LAYOUT_FILE
 from session.session import Mode
 from simulators.matching.exchange_journal import read_journal
+from store.aggregates.month_sums import read_removed_changes
 from store.backups.database_dump import blocking_database
 from store.backups.database_load import load_database, make_indexes
 from store.backups.restored_books import read_all_arbitrages, read_ledger, read_stored_books
@@ -72,6 +73,7 @@ def check_ledger(address: str, name: str, home: Path) -> BooksCheck:
             check.add_entry(session_id, entry)
         for arbitrage in read_all_arbitrages(database):
             check.add(arbitrage)
+        check.add_sums(read_removed_changes(database))
         books = read_stored_books(database)
     journals = {file.stem: _recorded_fills(file) for file in (home / RECORDS[0]).glob("*.jsonl")}
     check.findings = check.finish(books, journals)

@@ -28,6 +28,7 @@ DEFAULT_FILE = "arbitrage.toml"
 _KAFKA_PLACE = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?:(\d{1,5})", re.ASCII)
 """A host with its port, without any sign that a client of Kafka may take for the end of one."""
 LAST_PORT = 65_535
+FEWEST_KEPT_DAYS = 30
 
 
 class FeedConfiguration(BaseModel):
@@ -159,6 +160,8 @@ class Configuration(BaseModel):
     """Of all recordings in the data folder. Nothing is deleted: with so many megabytes, recording stops."""
     transfers: dict[str, dict[str, TransferConfiguration]] = Field(default_factory=dict)
     """Exchange → currency → what sending it away costs, where that is not as `transfer_terms` knows it."""
+    keep_trades_days: int = Field(default=0, ge=0, le=36_500)
+    """Ended arbitrages older than that are removed but for their sums by month; 0: none are."""
     disk: DiskConfiguration = DiskConfiguration()
     apps: AppsConfiguration = AppsConfiguration()
     """`[apps]`: what stream apps may use and take."""
@@ -166,6 +169,14 @@ class Configuration(BaseModel):
     """`[[notices]]`: notification destinations."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """First values of the tunable settings; later ones are changed through REST."""
+
+    @field_validator("keep_trades_days")
+    @classmethod
+    def _keeps_a_month(cls, days: int) -> int:
+        """Late fills, signals and opportunities refer to what is younger."""
+        if 0 < days < FEWEST_KEPT_DAYS:
+            raise ValueError(f"must be 0, which keeps all, or at least {FEWEST_KEPT_DAYS}")
+        return days
 
     @field_validator("kafka")
     @classmethod

@@ -29,6 +29,7 @@ from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, u
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import own_processes, service_processes
 from launch.supervisor.supervisor import Supervised, Supervisor
+from launch.supervisor.trade_retention import run_retention
 from market.decide.settings import Settings
 from market.instruments.markets import Market
 from pricefeeds.recording.feed_recorder import MEGABYTE, recorded_bytes, recordings_folder
@@ -83,7 +84,7 @@ async def run_session(
 ) -> int:
     """Start everything, trade until stopped, check the ledger. Exit code 0 only if it reconciles."""
     notices = configured_destinations(config.notices, os.environ)
-    session = replace(session, notices=notices, disk=config.disk.bounds)
+    session = replace(session, notices=notices, disk=config.disk.bounds, keep_trades_days=config.keep_trades_days)
     check_room(session)
     if options.json is not None:
         check_writable(options.json)
@@ -119,19 +120,22 @@ async def trade(
     meter, stopped = SessionCounters(session), stop_event()
     disk = DiskWatch(session, stopped.set, echo)
     await supervisor.start()
-    watching = asyncio.create_task(disk.run())
+    beside = [asyncio.create_task(disk.run()), asyncio.create_task(run_retention(session, echo))]
     try:
         await unless_stopped(_all_ready(session, supervisor, meter, echo), stopped)
         echo(f"{TRADING[session.mode]}: {session.page_url}   (API key: {key_file}; Ctrl-C stops everything)")
         for one in recorded:
             echo(f"recording feeds and log in {recordings_folder(one.home) / session.session_id}")
         await with_backtests(session, stopped_or_after(stopped, options.seconds))
+        # what is summed at the end stays where it is
+        beside[1].cancel()
         # from here on it is a second Ctrl-C
         stopped.clear()
         activity = await _closed(session, meter, supervisor, started, echo, stopped)
         await end_logs(recorded, started, echo)
     finally:
-        watching.cancel()
+        for task in beside:
+            task.cancel()
         await meter.stop()
         await supervisor.stop()
         (home / RUN_FILE).unlink(missing_ok=True)

@@ -112,6 +112,7 @@ async def activity_of(
         seconds_to_first_opportunity=seconds_since(started, meter.first_opportunity_at),
         restarts=restarts,
         seed=session.seed,
+        removed=await store.removed_trades(),
     )
 
 

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from types import MappingProxyType
 
 from market.accounting.episodes import EpisodeOutcome
-from market.accounting.profit_groups import profit_of
+from market.accounting.profit_groups import added, profit_of
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, changes_of
 from market.money import ZERO, text_of
-from market.trade.arbitrages import Arbitrage
+from market.trade.arbitrages import Arbitrage, ProfitAndLoss
+from store.aggregates.month_sums import RemovedTrades
 
 Balances = Mapping[str, Mapping[str, Decimal]]
 
@@ -48,22 +50,27 @@ class Activity:
     """Outcome → how many episodes of opportunities."""
     restarts: Mapping[str, int] = field(default_factory=dict)
     seed: int | None = None
+    removed: RemovedTrades = field(default_factory=RemovedTrades)
+    """What of the session is kept as sums alone."""
 
 
 def summary_of(activity: Activity) -> dict[str, object]:
     """The document of `--json`: money as decimal strings, null for a latency that was not measured."""
-    differences = balance_differences(activity.before, activity.after, activity.fills, activity.markets)
+    removed = activity.removed
+    differences = balance_differences(
+        activity.before, activity.after, activity.fills, activity.markets, removed.changes
+    )
     return {
         "quotes": dict(activity.quotes),
         "opportunities": activity.opportunities,
         "episodes": dict(activity.episodes),
-        "arbitrages": _counted(arbitrage.state for arbitrage in activity.arbitrages),
+        "arbitrages": _counted((arbitrage.state for arbitrage in activity.arbitrages), removed.arbitrages),
         "rejections": dict(activity.rejections),
         "rejected_profit": {
             reason: text_of(missed_profit) for reason, missed_profit in activity.rejected_profit.items()
         },
         "fills": [fill_row(fill) for fill in activity.fills],
-        "pnl": profit_row(activity.arbitrages, activity.currency),
+        "pnl": profit_row(activity.arbitrages, activity.currency, removed.profits.get(activity.currency)),
         "balances_before": _balance_rows(activity.before),
         "balances_after": _balance_rows(activity.after),
         "balanced": bool(activity.before) and activity.before.keys() == activity.after.keys() and not differences,
@@ -82,9 +89,14 @@ def summary_of(activity: Activity) -> dict[str, object]:
 
 
 def balance_differences(
-    before: Balances, after: Balances, fills: Iterable[Fill], markets: Iterable[Market]
+    before: Balances,
+    after: Balances,
+    fills: Iterable[Fill],
+    markets: Iterable[Market],
+    removed: Mapping[tuple[str, str], Decimal] = MappingProxyType({}),
 ) -> list[dict[str, str]]:
-    """Where `before` + fills − fees is not `after`, to the last digit; both are as the exchanges reported them.
+    """Where `before` + fills − fees + what `removed` fills changed is not `after`, to the last digit; both are as the
+    exchanges reported them.
 
     A currency that an exchange does not name counts as zero. An exchange of which one of the two is unknown is left
     out: it is not checked at all. `markets` say which currencies a symbol moves: a replay
@@ -96,6 +108,8 @@ def balance_differences(
         for currency, change in changes_of(fill, *currencies[fill.exchange, fill.symbol]):
             key = (fill.exchange, currency)
             expected[key] = expected.get(key, ZERO) + change
+    for key, change in removed.items():
+        expected[key] = expected.get(key, ZERO) + change
     reported = {(exchange, currency): amount for exchange, row in after.items() for currency, amount in row.items()}
     unchecked = before.keys() ^ after.keys()
     return [
@@ -141,11 +155,11 @@ def latencies_of(
     )
 
 
-def profit_row(arbitrages: Iterable[Arbitrage], currency: str) -> dict[str, str]:
-    """The sum of each part over all arbitrages that have a profit."""
-    return {"currency": currency} | {
-        part: text_of(amount) for part, amount in profit_of(arbitrages, currency).parts.items()
-    }
+def profit_row(arbitrages: Iterable[Arbitrage], currency: str, removed: ProfitAndLoss | None = None) -> dict[str, str]:
+    """The sum of each part over all arbitrages that have a profit, and of what was `removed`."""
+    profit = profit_of(arbitrages, currency)
+    profit = profit if removed is None else added(profit, removed)
+    return {"currency": currency} | {part: text_of(amount) for part, amount in profit.parts.items()}
 
 
 def fill_row(fill: Fill) -> dict[str, str | int]:
@@ -167,8 +181,8 @@ def _rank(share: int, count: int) -> int:
     return max(0, -(-share * count // 100) - 1)
 
 
-def _counted(names: Iterable[str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
+def _counted(names: Iterable[str], before: Mapping[str, int]) -> dict[str, int]:
+    counts = dict(before)
     for name in names:
         counts[name] = counts.get(name, 0) + 1
     return counts

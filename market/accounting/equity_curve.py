@@ -31,6 +31,18 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
+class EquitySum:
+    """Endings of which only the sum is known; `last_at`: of the last one. `results`: wins, losses, even ones;
+    `largest`: win, loss."""
+
+    last_at: int
+    endings: int
+    net: Decimal
+    results: tuple[int, int, int]
+    largest: tuple[Decimal, Decimal]
+
+
+@dataclass(frozen=True, slots=True)
 class EquityPoint:
     """The sum after the `number`th ending."""
 
@@ -184,6 +196,17 @@ class EquityCurve:
         if ending.state in TRADED_STATES:
             self._count(ending.net)
         self._drawdowns.add(ending.at, self._net)
+
+    def add_sum(self, known: EquitySum) -> None:
+        """As one point, at the last of them; `known.last_at` never before the time of the call before."""
+        self._endings += known.endings
+        self._net += known.net
+        self._last_at = known.last_at
+        self._line.add(known.last_at, self._net)
+        wins, losses, even = (a + b for a, b in zip(self._results, known.results, strict=True))
+        self._results = (wins, losses, even)
+        self._largest = (max(self._largest[0], known.largest[0]), min(self._largest[1], known.largest[1]))
+        self._drawdowns.add(known.last_at, self._net)
 
     def equity(self) -> Equity:
         wins, losses, even = self._results

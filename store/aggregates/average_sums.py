@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from market.instruments.orders import Side
-from store.aggregates.session_totals import RunningSums
+from store.aggregates.month_sums import MonthSums
+from store.aggregates.session_totals import KeptSums, RunningSums
 from store.server.documents import ARBITRAGES
 from store.server.mongo_client import Database, Document
 
@@ -31,7 +32,8 @@ class RunningAverageSums:
     """Of one session, cheap enough to be read every few seconds."""
 
     def __init__(self, database: Database, wanted: Document) -> None:
-        self._sums = RunningSums(database, ARBITRAGES, wanted | {"strategy": "ma"}, _LEG, [1, *_AMOUNTS], _FILLS)
+        sums = RunningSums(database, ARBITRAGES, wanted | {"strategy": "ma"}, _LEG, [1, *_AMOUNTS], _FILLS)
+        self._sums = KeptSums(sums, MonthSums(database, wanted, "average"))
 
     async def read(self) -> tuple[AverageSum, ...]:
         """By market, side and fee currency. Raises StoreUnavailableError."""

@@ -2,7 +2,8 @@
 
 from market.accounting.profit_groups import NOT_SPLIT, ProfitGroup, pair_name, profit_from
 from market.trade.arbitrages import PROFIT_PARTS
-from store.aggregates.session_totals import RunningSums
+from store.aggregates.month_sums import MonthSums
+from store.aggregates.session_totals import KeptSums, RunningSums
 from store.server.documents import ARBITRAGES
 from store.server.mongo_client import Database, Document
 
@@ -29,17 +30,13 @@ class RunningProfits:
 
     def __init__(self, database: Database, wanted: Document) -> None:
         parts = [{"$toDecimal": {"$ifNull": [f"$profit.shares.{part}", f"$profit.{part}"]}} for part in PROFIT_PARTS]
-        self._sums = RunningSums(
-            database,
-            ARBITRAGES,
-            wanted,
-            ("$profit.currency", _EXCHANGE, "$base", DAY_ENDED, *_PAIR, _STRATEGY),
-            [1, _IS_FIRST, *parts],
-            _SHARES,
-        )
+        by = ("$profit.currency", _EXCHANGE, "$base", DAY_ENDED, *_PAIR, _STRATEGY)
+        sums = RunningSums(database, ARBITRAGES, wanted, by, [1, _IS_FIRST, *parts], _SHARES)
+        self._sums = KeptSums(sums, MonthSums(database, wanted, "profits"))
 
     async def read(self, currency: str) -> tuple[ProfitGroup, ...]:
-        """By day, exchange, asset, pair and strategy. Raises StoreUnavailableError."""
+        """By day, exchange, asset, pair and strategy; by month where the arbitrages were removed for their age. Raises
+        StoreUnavailableError."""
         groups = []
         for key, (involved, arbitrages, *parts) in (await self._sums.read()).items():
             its_currency, exchange, asset, day, buy, sell, strategy = key

@@ -1,8 +1,11 @@
 """The equity of a session while it grows: what has ended is read once, only what is newer each time."""
 
-from market.accounting.equity_curve import Ending, Equity, EquityCurve
+from collections import deque
+
+from market.accounting.equity_curve import Ending, Equity, EquityCurve, EquitySum
 from market.trade.arbitrages import FINAL_STATES, ArbitrageState
 from session.clock import wall_now
+from store.aggregates.month_sums import MonthSums, equity_sum_of
 from store.aggregates.session_totals import RECOUNT_MICROSECONDS, SETTLING_MICROSECONDS
 from store.server.documents import ARBITRAGES, amount_of, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
@@ -24,9 +27,21 @@ class RunningEquity:
         self._settled: dict[str, tuple[EquityCurve, int]] = {}
         """Currency → the curve of all that ended before that time."""
         self._recount_at = 0
+        self._months = MonthSums(database, wanted, "equity")
+        self._revision = 0
 
     async def read(self, currency: str) -> Equity:
-        """Raises StoreUnavailableError; the next read is unaffected."""
+        """With what was removed for its age, each month as one point. Raises StoreUnavailableError; the next read is
+        unaffected."""
+        while True:
+            revision = await self._months.revision()
+            if revision != self._revision:
+                self._revision, self._recount_at = revision, 0
+            equity = await self._read(currency)
+            if await self._months.revision() == revision:
+                return equity
+
+    async def _read(self, currency: str) -> Equity:
         begun, recount_at = wall_now(), self._recount_at
         is_complete = begun >= recount_at or currency not in self._settled
         settled, since = (EquityCurve(), 0) if is_complete else self._settled[currency]
@@ -34,7 +49,8 @@ class RunningEquity:
         wanted: Document = self._wanted | {"profit.currency": currency, "times.ended": {"$gte": since}}
         with translated_errors():
             until = max(since, await self._newest(wanted) - SETTLING_MICROSECONDS)
-            curve = await self._followed(settled, wanted, until)
+            removed = deque(await self._removed(currency) if is_complete else ())
+            curve = await self._followed(settled, wanted, until, removed)
         if is_complete:
             recount_at = wall_now() + max(RECOUNT_MICROSECONDS, RECOUNT_LIMIT * (wall_now() - begun))
         self._settled[currency] = (settled, until)
@@ -45,14 +61,25 @@ class RunningEquity:
         newest = await self._arbitrages.find_one(wanted, _FIELDS, sort=[(name, -order) for name, order in _BY_END])
         return 0 if newest is None else _ended(newest)
 
-    async def _followed(self, settled: EquityCurve, wanted: Document, until: int) -> EquityCurve:
-        """Add what ended before `until` to `settled`; returns a curve with the rest as well."""
+    async def _removed(self, currency: str) -> list[EquitySum]:
+        return [equity_sum_of(row) for row in await self._months.rows() if row.by == (currency,)]
+
+    async def _followed(
+        self, settled: EquityCurve, wanted: Document, until: int, removed: deque[EquitySum]
+    ) -> EquityCurve:
+        """Add what ended before `until` to `settled`, and all that was `removed`; returns a curve with the rest as
+        well."""
         curve = settled
         async for document in self._arbitrages.find(wanted, _FIELDS).sort(_BY_END):
             ending = _ending_of(document)
-            if curve is settled and ending.at >= until:
+            is_last = curve is settled and ending.at >= until
+            while removed and (is_last or removed[0].last_at <= ending.at):
+                settled.add_sum(removed.popleft())
+            if is_last:
                 curve = settled.copy()
             curve.add(ending)
+        while removed:
+            settled.add_sum(removed.popleft())
         return curve
 
 

@@ -14,6 +14,7 @@ from market.money import ZERO, decimal_of_whole
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, PROFIT_PARTS, ProfitAndLoss
 from session.clock import wall_now
+from store.aggregates.month_sums import MonthSums, Sums
 from store.server.documents import ARBITRAGES, REJECTIONS, integer_of
 from store.server.mongo_client import Database, Document, translated_errors
 
@@ -21,9 +22,6 @@ SETTLING_MICROSECONDS = 60 * MICROSECONDS
 """A document this much older than the newest is taken as final, unless it is an open arbitrage."""
 RECOUNT_MICROSECONDS = 300 * MICROSECONDS
 """Interval of full counts, which correct late changes."""
-
-Sums = dict[tuple[str, ...], tuple[Decimal, ...]]
-"""Values of the fields grouped by → the sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +82,10 @@ class RunningSums:
         self._settled, self._settled_until, self._recount_at = settled, until, recount_at
         return _added(settled, fresh)
 
+    def forget(self) -> None:
+        """Read all of it again with the next read: what was settled has changed."""
+        self._recount_at = 0
+
     async def _settling_time(self) -> int:
         """Documents before it do not change any more. The collection's own times, which in tests are of any year."""
         newest = await self._collection.find_one(self._wanted, {self._time: 1}, sort=[(self._time, DESCENDING)])
@@ -116,12 +118,33 @@ class RunningSums:
         return settled, fresh
 
 
+class KeptSums:
+    """Sums over arbitrages, with those that were removed for their age."""
+
+    def __init__(self, sums: RunningSums, months: MonthSums) -> None:
+        self._sums = sums
+        self._months = months
+        self._revision = 0
+
+    async def read(self) -> Sums:
+        """Each arbitrage once, also while some are removed. Raises StoreUnavailableError."""
+        while True:
+            revision = await self._months.revision()
+            if revision != self._revision:
+                self._revision = revision
+                self._sums.forget()
+            stored, removed = await self._sums.read(), await self._months.sums()
+            if await self._months.revision() == revision:
+                return _added(stored, removed)
+
+
 class RunningTotals:
     """The totals of one session, cheap enough to be read every few seconds."""
 
     def __init__(self, database: Database, wanted: Document) -> None:
         parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
-        self._arbitrages = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
+        sums = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
+        self._arbitrages = KeptSums(sums, MonthSums(database, wanted, "states"))
         self._rejections = RunningSums(database, REJECTIONS, wanted, ("$reason",), ["$count"])
 
     async def read(self, currency: str) -> SessionTotals:

@@ -16,9 +16,11 @@ from market.trade.leg_lifecycle import unconfirmed
 from market.trade.order_results import OrderResult
 from session.session import Session as MarketSession
 from store.aggregates.episode_sums import EpisodeSums, episodes_by_outcome, missed_profit
+from store.aggregates.month_sums import RemovedTrades, read_removed
 from store.aggregates.session_totals import rejection_counts
 from store.errors import StoreError
 from store.mongo.consumer_positions import ConsumerPositions
+from store.mongo.ended_arbitrages import remove_ended_before
 from store.mongo.mongo_arbitrages import OLDEST_FIRST, OPEN, RESUMABLE, read_arbitrages
 from store.mongo.mongo_averages import MongoAverages
 from store.mongo.mongo_balances import MongoBalances
@@ -210,6 +212,15 @@ class MongoTradeStore(TradeSteps):
         with translated_errors():
             found = self._database[FILLS].find({"session_id": self._session_id})
             return [fill_of(document) async for document in found.sort(OLDEST_FIRST)]
+
+    async def removed_trades(self) -> RemovedTrades:
+        """What was removed of this session for its age."""
+        return await read_removed(self._database, self._session_id)
+
+    async def remove_ended_before(self, moment: int) -> int:
+        """Remove some arbitrages, of whatever session, that ended before `moment` (the server's time), keeping their
+        sums; how many. 0: there are none."""
+        return await remove_ended_before(self._database, moment)
 
     async def save_feed_state(self, state: FeedState) -> None:
         document = feed_document(state)

@@ -1,7 +1,7 @@
 """The read side for the dashboard: pages, counts and sums of a session, and their changes."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Literal
 
@@ -9,19 +9,18 @@ from pymongo import ASCENDING
 
 from market.accounting.differences import DifferenceKind, StoredDifference
 from market.accounting.episodes import Episode
-from market.accounting.profit_groups import ProfitGroup, profit_from
+from market.accounting.profit_groups import ProfitGroup
 from market.decide.settings import Settings
 from market.instruments.orders import Fill
-from market.money import total
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
-from market.trade.arbitrages import PROFIT_PARTS, Arbitrage, ArbitrageState, ProfitAndLoss, Rejection
+from market.trade.arbitrages import Arbitrage, ArbitrageState, ProfitAndLoss, Rejection
 from market.trade.moving_average import AverageTrade
 from session.session import Session
 from store.aggregates.episode_sums import episodes_by_outcome, missed_episodes, missed_profit
 from store.aggregates.opportunity_sums import OpportunitySums
-from store.aggregates.profit_sums import DAY_ENDED, RunningProfits
-from store.aggregates.session_totals import RunningTotals, SessionTotals, counts_by, decimal_of, rejection_counts
+from store.aggregates.profit_sums import RunningProfits
+from store.aggregates.session_totals import RunningTotals, SessionTotals, rejection_counts
 from store.errors import HistoryLostError
 from store.mongo.consumer_positions import ConsumerPositions
 from store.mongo.mongo_averages import read_average_trades
@@ -53,7 +52,6 @@ from store.server.documents import (
     arbitrage_of,
     feed_of,
     fill_of,
-    integer_of,
     opportunity_of,
     rejection_of,
     settings_of,
@@ -73,17 +71,6 @@ WATCHED: Mapping[Literal["ledger", "rejections"], tuple[str, ...]] = {
     "rejections": (REJECTIONS,),
 }
 ID_ALONE: Document = {"$project": {"_id": 1}}
-
-
-@dataclass(frozen=True, slots=True)
-class ProfitTotal:
-    """Realised P&L of one pair on one day (UTC), `day` as YYYY-MM-DD of the arbitrages' end."""
-
-    day: str
-    buy_exchange: str
-    sell_exchange: str
-    arbitrages: int
-    profit: ProfitAndLoss
 
 
 async def open_reader(session: Session) -> "TradeReader":
@@ -157,7 +144,7 @@ class TradeReader:
 
     async def arbitrage_counts(self) -> dict[str, int]:
         """State → how many."""
-        return await counts_by(self._database, ARBITRAGES, self._of_session, "state")
+        return (await RunningTotals(self._database, self._of_session).read("")).arbitrages
 
     async def rejections(
         self, reason: str | None, cursor: str | None, limit: int, base: str | None = None, exchange: str | None = None
@@ -207,30 +194,9 @@ class TradeReader:
         """What the limits count, over all sessions of the database."""
         return await read_counters(self._database, self._session_id)
 
-    async def profit_totals(self) -> list[ProfitTotal]:
-        """By day, pair and currency, oldest first."""
-        group: Document = {
-            "_id": {
-                "day": DAY_ENDED,
-                "buy": "$opportunity.buy.exchange",
-                "sell": "$opportunity.sell.exchange",
-                "currency": "$profit.currency",
-            },
-            "arbitrages": {"$sum": 1},
-        }
-        sums = {part: {"$sum": {"$toDecimal": f"$profit.{part}"}} for part in PROFIT_PARTS}
-        pipeline: list[Document] = [
-            {"$match": self._of_session | {"profit": {"$ne": None}}},
-            {"$group": group | sums},
-            {"$sort": {"_id": ASCENDING}},
-        ]
-        with translated_errors():
-            return [_profit_total(document) async for document in self._database[ARBITRAGES].aggregate(pipeline)]
-
     async def profit(self, currency: str) -> ProfitAndLoss:
         """All of the session, in its settlement currency."""
-        totals = [each.profit for each in await self.profit_totals() if each.profit.currency == currency]
-        return profit_from(currency, {part: total(getattr(each, part) for each in totals) for part in PROFIT_PARTS})
+        return (await RunningTotals(self._database, self._of_session).read(currency)).profit
 
     async def totals(self, currency: str) -> SessionTotals:
         """`profit`, `arbitrage_counts` and all of the rejections together, for those who ask again and again.
@@ -297,16 +263,3 @@ def _of_market(base: str | None, exchange: str | None) -> Document:
     if exchange is not None:
         wanted["$or"] = [{"buy_exchange": exchange}, {"sell_exchange": exchange}]
     return wanted
-
-
-def _profit_total(document: Document) -> ProfitTotal:
-    group = document["_id"]
-    names = group if isinstance(group, dict) else {}
-    sums = {part: decimal_of(document[part]) for part in PROFIT_PARTS}
-    return ProfitTotal(
-        day=str(names.get("day")),
-        buy_exchange=str(names.get("buy")),
-        sell_exchange=str(names.get("sell")),
-        arbitrages=integer_of(document["arbitrages"]),
-        profit=profit_from(str(names.get("currency")), sums),
-    )

@@ -64,6 +64,8 @@ CONSUMER_POSITIONS = "consumer_positions"
 """Consumer offsets and lag of each bot."""
 APP_TABLES = "app_tables"
 """Rows of stream apps' tables, by app, collection and key."""
+MONTH_SUMS = "month_sums"
+"""Sums of arbitrages that were removed for their age, by month."""
 COLLECTIONS = (
     AUDIT,
     OPPORTUNITIES,
@@ -93,6 +95,7 @@ COLLECTIONS = (
     NOTICES,
     NOTICE_DESTINATIONS,
     APP_TABLES,
+    MONTH_SUMS,
 )
 
 SESSION_CLAIM = "session"

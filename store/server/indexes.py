@@ -14,6 +14,7 @@ from store.server.documents import (
     DIFFERENCES,
     EPISODES,
     FILLS,
+    MONTH_SUMS,
     NOTICES,
     OPPORTUNITIES,
     REJECTIONS,
@@ -92,6 +93,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("state", ASCENDING), ("ended_at", DESCENDING)]),
         _EXPIRY,
     ],
+    MONTH_SUMS: [IndexModel([("name", ASCENDING), _SESSION])],
     SETTINGS_VERSIONS: [IndexModel(_NEWEST_FIRST)],
     AVERAGE_TRADES: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),

@@ -1,13 +1,16 @@
-"""A data folder in which something was traded, and one arbitrage is still open."""
+"""A data folder in which something was traded: one arbitrage was removed since, one has closed, one is still open."""
 
 import asyncio
 from pathlib import Path
 
 from launch.backup.temporary_mongod import temporary_mongod
 from launch.setup.data_layout import LAYOUT, LAYOUT_FILE, database_name
+from market.time_units import MICROSECONDS
+from market.trade.leases import UNFENCED
 from store.mongo.mongo_store import MongoTradeStore
 from store.server.mongo_client import connect
-from tests.store.reservation_requests import opportunity, reserved
+from tests.store.booking import finish_leg
+from tests.store.reservation_requests import close, filled, opportunity, reserved
 from tests.store.traded_session import traded
 
 DATABASE = database_name("paper")
@@ -36,4 +39,9 @@ async def _trade(address: str) -> None:
     async with MongoTradeStore(connect(address), DATABASE, SESSION) as store:
         await store.prepare()
         await traded(store)
-        await reserved(store, opportunity("opportunity-2", 2), "0.5")
+        # of what was removed for its age the sums must do
+        assert await store.remove_ended_before(await store.server_now() + MICROSECONDS) == 1
+        begun = await reserved(store, opportunity("opportunity-2", 2), "1.5")
+        for leg in begun.legs:
+            await finish_leg(store, begun.arbitrage_id, leg.role, filled(leg), close, UNFENCED)
+        await reserved(store, opportunity("opportunity-3", 3), "0.5")
