@@ -1,12 +1,15 @@
-"""LEAN's minute bars by whole columns: quotes with bid and ask, and trades, of coins and of currencies.
+"""LEAN's minute, hour and daily bars by whole columns: quotes with bid and ask, and trades, of coins and of currencies.
 
-Times are milliseconds since midnight of the day in the file's name: of UTC for coins, five hours behind it, all year
-long, for currencies (LEAN's own market-hours database says so of FXCM). A bar is known at its end.
+Minutes have milliseconds since midnight of the day in the file's name; hours and days stand in one file of all days,
+`btcusd_trade.zip`, with times as `20180101 08:00` (the formats' own readme in LEAN's `Data/crypto`). All are of UTC for
+coins, five hours behind it, all year long, for currencies (LEAN's own market-hours database says so of FXCM). A bar is
+known at its end.
 """
 
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from datetime import UTC, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +17,38 @@ import numpy as np
 import pyarrow as pa
 
 from datasets.importers.lean import BAR_MICROSECONDS, DAY_MILLISECONDS, midnight_of
-from datasets.mapped.mapped_bars import BAR_ASSUMPTION
+from datasets.mapped.mapped_bars import BAR_ASSUMPTION, BarEnds
 from datasets.mapped.mapped_columns import chunk_of_market, headerless_parts
 from datasets.mapped.mapped_prints import half_spread_of, print_columns
 from datasets.mapped.mapped_symbols import OneTicker
+from datasets.mapped.mapped_times import text_times
+from datasets.rows.arrow_columns import MarketKey
 from datasets.rows.csv_columns import FilePart, whole_numbers
+from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import Chunk, FileOptions, Format
 from datasets.rows.quote_rows import reject
 from datasets.rows.symbol_names import is_currency_pair, named_market
+from market.time_units import MICROSECONDS
 
+TIME = "time"
 QUOTES = (
-    *("milliseconds", "bid_open", "bid_high", "bid_low", "bid_close", "bid_size"),
+    *(TIME, "bid_open", "bid_high", "bid_low", "bid_close", "bid_size"),
     *("ask_open", "ask_high", "ask_low", "ask_close", "ask_size"),
 )
-TRADES = ("milliseconds", "open", "high", "low", "close", "volume")
+TRADES = (TIME, "open", "high", "low", "close", "volume")
 FX_UTC_OFFSET_HOURS = -5
 
+_HOURS = timezone(timedelta(hours=FX_UTC_OFFSET_HOURS))
+_LENGTHS = {"hour": 3_600 * MICROSECONDS, "daily": 86_400 * MICROSECONDS}
+"""By the folder that LEAN keeps a file in."""
+_MOMENT = re.compile(rb"\d{8} \d{2}:\d{2},")
 _MEMBER = re.compile(r"\d{8}_(.+)_(minute|second|tick)_(quote|trade)\.csv$")
 
 
 def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The closing bid and ask of each minute. Raises ImportRejectedError."""
+    """The closing bid and ask of each bar. Raises ImportRejectedError."""
     exchange, symbol = named_market(path, options)
-    _check_member(path, symbol)
+    times = _times_of(path, (exchange, symbol))
     for part in headerless_parts(path, QUOTES):
         given = {
             "bid": part.cells["bid_close"],
@@ -44,27 +56,43 @@ def read_quotes(path: Path, options: FileOptions) -> Iterator[Chunk]:
             "ask": part.cells["ask_close"],
             "ask_amount": part.cells["ask_size"],
         }
-        yield _chunk(path, part, (exchange, symbol), given)
+        yield chunk_of_market(part, (exchange, symbol), {"received_time": times(part)} | given)
 
 
 def read_trades(path: Path, options: FileOptions) -> Iterator[Chunk]:
-    """The last price of each minute with the assumed half-spread. Raises ImportRejectedError."""
+    """The last price of each bar with the assumed half-spread. Raises ImportRejectedError."""
     exchange, symbol = named_market(path, options)
     half_spread = half_spread_of(path, options)
-    _check_member(path, symbol)
+    times = _times_of(path, (exchange, symbol))
     for part in headerless_parts(path, TRADES):
         prices = print_columns(part.cells["close"], part.cells["volume"], half_spread)
-        yield _chunk(path, part, (exchange, symbol), prices)
+        yield chunk_of_market(part, (exchange, symbol), {"received_time": times(part)} | prices)
 
 
-def _chunk(path: Path, part: FilePart, market: tuple[str, str], given: dict[str, Any]) -> Chunk:
-    midnight = midnight_of(path, FX_UTC_OFFSET_HOURS if is_currency_pair(*market) else 0)
-    numbers = whole_numbers(part.cells["milliseconds"])
+def _times_of(path: Path, market: MarketKey) -> Callable[[FilePart], Any]:
+    """How the end of each bar is read, microseconds UTC. Raises ImportRejectedError, reading too."""
+    is_currency = is_currency_pair(*market)
+    if not path.name[:8].isdigit() and _MOMENT.match(head_of(path)):
+        _check_ticker(path, market[1])
+        ends, zone = BarEnds(path, _LENGTHS.get(path.absolute().parent.name)), _HOURS if is_currency else UTC
+        return lambda part: ends.after(text_times(part.cells[TIME], zone, "%Y%m%d %H:%M").times)
+    _check_member(path, market[1])
+    midnight = midnight_of(path, FX_UTC_OFFSET_HOURS if is_currency else 0)
+    return lambda part: _minute_ends(part, midnight)
+
+
+def _minute_ends(part: FilePart, midnight: int) -> "pa.Int64Array":
+    numbers = whole_numbers(part.cells[TIME])
     milliseconds = numbers.fill_null(pa.scalar(-1, pa.int64())).to_numpy()
     is_of_day = (milliseconds >= 0) & (milliseconds < DAY_MILLISECONDS)
     times = midnight + milliseconds * 1_000 + BAR_MICROSECONDS
-    received = pa.array(times, pa.int64(), mask=np.logical_not(is_of_day))
-    return chunk_of_market(part, market, {"received_time": received} | given)
+    return pa.array(times, pa.int64(), mask=np.logical_not(is_of_day))
+
+
+def _check_ticker(path: Path, symbol: str) -> None:
+    """A file of all days names its ticker. Raises ImportRejectedError where that is another one."""
+    ticker = path.name.partition("_")[0].partition(".")[0]
+    OneTicker(path, symbol).check(ticker, line=None)
 
 
 def _check_member(path: Path, symbol: str) -> None:
@@ -81,7 +109,7 @@ def _check_member(path: Path, symbol: str) -> None:
     if len(found) != 1 or found[0] is None:
         return
     if found[0][2] != "minute":
-        reject(path, None, f"is of resolution {found[0][2]}; bars of a minute are read")
+        reject(path, None, f"is of resolution {found[0][2]}; bars of a minute, an hour or a day are read")
     OneTicker(path, symbol).check(found[0][1], line=None)
 
 
@@ -95,7 +123,7 @@ def _fits(name_end: str, columns: tuple[str, ...]) -> Callable[[Path, bytes], bo
 LEAN_FORMATS = (
     Format(
         name="lean-quotes",
-        description="LEAN zip of minute quote bars (coins in UTC, currencies in UTC-05); its day is in its name",
+        description="LEAN zip of minute, hour or daily quote bars (coins in UTC, currencies in UTC-05)",
         read=read_quotes,
         fits=_fits("_quote.zip", QUOTES),
         needs=("exchange", "symbol"),
@@ -104,7 +132,7 @@ LEAN_FORMATS = (
     ),
     Format(
         name="lean-trades",
-        description="LEAN zip of minute trade bars (coins in UTC, currencies in UTC-05); its day is in its name",
+        description="LEAN zip of minute, hour or daily trade bars (coins in UTC, currencies in UTC-05)",
         read=read_trades,
         fits=_fits("_trade.zip", TRADES),
         needs=("exchange", "symbol", "half_spread_bps"),

@@ -46,7 +46,10 @@ class ImportedSource:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One base on one day, in one file; times in microseconds UTC of its first and last row."""
+    """One base on one day, in one file; days of few rows stand in the file of the first of them, which `day` names.
+
+    Times in microseconds UTC of its first and last row.
+    """
 
     day: str
     base: str

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +16,11 @@ import pyarrow.compute as pc
 
 from datasets.rows.arrow_columns import Flags, Integers, integers_of, taken, with_column
 from datasets.rows.import_format import RejectedRow
+from datasets.ticksets.day_spool import DaySpool
 from datasets.ticksets.manifest import REJECTED, Manifest, Partition, write_manifest
 from datasets.ticksets.partition_writer import PartitionWriter
 from datasets.ticksets.tick_set_place import put_in_place, set_lock, work_folder
-from datasets.ticksets.tick_set_schema import SOURCE_SCHEMA, TICK_SCHEMA
+from datasets.ticksets.tick_set_schema import ROW_GROUP_ROWS, TICK_SCHEMA
 from market.time_units import MICROSECONDS
 
 DAY = 86_400 * MICROSECONDS
@@ -38,15 +38,16 @@ class TickSetBuilder:
     """Use as a context: what was added is gone where it is left before `finish`, and the set before it stays.
 
     `bases`: those that a row for every base is written for; those of the manifest's markets by default.
-    Memory: the rows of one base on one day, and 24 bytes for each other row of the day.
+    Memory: the rows of one base on one day, or of one row group on several, and 24 bytes for each other row of them.
     """
 
-    def __init__(self, folder: Path, bases: tuple[str, ...] = ()) -> None:
+    def __init__(self, folder: Path, bases: tuple[str, ...] = (), part_rows: int = ROW_GROUP_ROWS) -> None:
+        """`part_rows`: so many of consecutive days, of all bases, are written together."""
+        self._part_rows = part_rows
         self.folder = folder
         self._bases = bases
         self._work = work_folder(folder)
         self._locks = ExitStack()
-        self._numbers = count()
         self._numbering = _Numbering()
         self._latest = 0
         """The latest time of rows that came with an offset."""
@@ -55,7 +56,7 @@ class TickSetBuilder:
     def __enter__(self) -> "TickSetBuilder":
         """Raises ImportRejectedError where another process builds this set."""
         self._locks.enter_context(set_lock(self.folder))
-        (self._work / "spool").mkdir(parents=True)
+        self._spool = DaySpool(self._work / "spool")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -64,12 +65,7 @@ class TickSetBuilder:
     def add(self, rows: pa.Table | pa.RecordBatch) -> None:
         """Rows of SOURCE_SCHEMA in their source's order. Rows that have an offset come in its order, base by base."""
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
-        days = self._days(table)
-        for day in np.unique(days):
-            mine = table.filter(pa.array(days == day))
-            path = self._work / "spool" / f"{day:08}-{next(self._numbers):08}.arrow"
-            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, SOURCE_SCHEMA) as writer:
-                writer.write_table(mine.cast(SOURCE_SCHEMA))
+        self._spool.add(table, self._days(table))
 
     def _days(self, rows: pa.Table) -> Integers:
         """By the time of each row; a log keeps its order even where a row's time lies before the last one's."""
@@ -99,21 +95,17 @@ class TickSetBuilder:
         `ranks`: what the rank that a row was added with stands for, where that is known only now.
         """
         partitions: list[Partition] = []
-        spool = self._work / "spool"
         bases = self._bases or manifest.bases
-        for day in sorted({path.name[:8] for path in spool.iterdir()}):
-            paths = sorted(spool.glob(f"{day}-*"))
-            rows = pa.concat_tables([_spooled(path) for path in paths])
-            partitions += self._write_day(int(day), rows, bases, ranks)
-            for path in paths:
-                path.unlink()
+        for day, rows in self._spool.tables(self._part_rows):
+            partitions += self._write_days(day, rows, bases, ranks)
         whole = replace(manifest, partitions=tuple(partitions))
-        spool.rmdir()
         write_manifest(self._work, whole)
         put_in_place(self.folder)
         return whole
 
-    def _write_day(self, day: int, rows: pa.Table, bases: tuple[str, ...], ranks: Sequence[int]) -> Iterator[Partition]:
+    def _write_days(
+        self, day: int, rows: pa.Table, bases: tuple[str, ...], ranks: Sequence[int]
+    ) -> Iterator[Partition]:
         order = _order(rows, ranks)
         rows = self._with_sequences(rows, order)
         name = datetime.fromtimestamp(day * 86_400, UTC).date().isoformat()
@@ -139,11 +131,6 @@ class TickSetBuilder:
         if rows["offset"].null_count == 0:
             return rows
         return with_column(rows, "offset", pa.array(np.arange(first, first + len(rows), dtype=np.int64)))
-
-
-def _spooled(path: Path) -> pa.Table:
-    with pa.memory_map(str(path)) as file:
-        return pa.ipc.open_file(file).read_all()
 
 
 def _is_for(base: str, rows: pa.Table) -> Flags:

@@ -2,7 +2,8 @@
 
     <set>/manifest.json
     <set>/rejected.jsonl                                rows that are no usable quotes, each with its reason
-    <set>/ticks/day=2026-11-21/base=BTC/ticks.parquet   in the order of the base's log
+    <set>/ticks/day=2026-11-21/base=BTC/ticks.parquet   in the order of the base's log;
+                                                        days of few rows stand in the file of the first of them
     <set>/ticks/day=2026-11-21/base=BTC/opening.parquet per row group what was known where it begins
 
 `offset` is the position in the base's log: it grows from row to row, over days too. Whoever starts at a row group

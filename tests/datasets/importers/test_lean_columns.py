@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from datasets.importers.import_formats import FORMATS
 from datasets.importers.lean import quote_bars
+from datasets.rows.file_blocks import head_of
 from datasets.rows.import_format import FileOptions
 from tests.backtest.recorded import LEAN_FILES, recordings_or_skip
 from tests.datasets.importers.read_files import cut, of_version_99, read_as, rejection, zipped
@@ -88,8 +90,48 @@ def test_the_member_names_the_ticker_and_the_resolution(tmp_path: Path) -> None:
     other = written(tmp_path, QUOTE, member="20180404_ethusd_minute_quote.csv")
     assert "is about ethusd, while BTC/USD is named" in rejection("lean-quotes", other, OPTIONS)
     seconds = written(tmp_path, QUOTE, member="20180404_btcusd_second_quote.csv")
-    assert "is of resolution second; bars of a minute are read" in rejection("lean-quotes", seconds, OPTIONS)
+    assert "is of resolution second; bars of a minute, an hour or a day are read" in rejection(
+        "lean-quotes", seconds, OPTIONS
+    )
     assert read_as("lean-quotes", written(tmp_path, QUOTE, member="20180404_btcusd_minute_quote.csv"), OPTIONS).usable
+
+
+HOURS = ("20180404 00:00,1,9,1,100,5", "20180404 01:00,1,9,1,101,6", "20180404 04:00,1,9,1,102,7")
+
+
+@pytest.mark.parametrize(
+    ("folder", "rows", "ends"),
+    [
+        ("hour", HOURS, [1, 2, 5]),
+        ("hour", HOURS[:1], [1]),
+        ("anywhere", HOURS, [1, 2, 5]),
+        ("daily", ("20180404 00:00,1,9,1,100,5", "20180406 00:00,1,9,1,101,6"), [24, 72]),
+    ],
+)
+def test_hours_and_days_stand_in_one_file(tmp_path: Path, folder: str, rows: tuple[str, ...], ends: list[int]) -> None:
+    """How long a bar is says its folder, or the smallest step."""
+    (tmp_path / folder).mkdir()
+    path = written(tmp_path / folder, *rows, name="btcusd_trade.zip", member="btcusd.csv")
+    found = read_as("lean-trades", path, OPTIONS)
+    assert [row["received_time"] - MIDNIGHT for row in found.usable] == [60 * MINUTE * end for end in ends]
+    assert found.usable[0]["bid"] == "99.98"
+    assert FORMATS["lean-trades"].fits(path, head_of(path))
+
+
+def test_an_hour_of_currencies_is_five_hours_behind(tmp_path: Path) -> None:
+    (tmp_path / "hour").mkdir()
+    row = "20180404 00:00,1.2277,1.2277,1.2276,1.22762,0,1.22793,1.22794,1.22784,1.22786,0"
+    path = written(tmp_path / "hour", row, name="eurusd_quote.zip", member="eurusd.csv")
+    assert read_as("lean-quotes", path, FX, fx=("EUR/USD",)).usable[0]["received_time"] == MIDNIGHT + 6 * 60 * MINUTE
+
+
+def test_what_is_wrong_with_hours_is_said(tmp_path: Path) -> None:
+    other = written(tmp_path, *HOURS, name="ethusd_trade.zip", member="ethusd.csv")
+    assert "is about ethusd, while BTC/USD is named" in rejection("lean-trades", other, OPTIONS)
+    alone = written(tmp_path, HOURS[0], name="btcusd_trade.zip", member="btcusd.csv")
+    assert "has too few bars to derive their length" in rejection("lean-trades", alone, OPTIONS)
+    bad = written(tmp_path, *HOURS[:2], "2018-04-05 00:00,1,9,1,1,1", name="btcusd_trade.zip", member="btcusd.csv")
+    assert read_as("lean-trades", bad, OPTIONS).rejected == {"unreadable": 1}
 
 
 def test_whole_columns_and_single_rows_give_the_same_quotes() -> None:

@@ -51,17 +51,19 @@ def plain_log(rows: list[TickRow], base: str) -> list[LoggedRow]:
     return log
 
 
-def built(folder: Path, batches: list[list[TickRow]]) -> None:
-    with TickSetBuilder(folder, BASES) as builder:
+def built(folder: Path, batches: list[list[TickRow]], part_rows: int = 100) -> None:
+    with TickSetBuilder(folder, BASES, part_rows) as builder:
         for rows in batches:
             builder.add(source_table(rows))
         builder.finish(manifest())
 
 
-@given(tick_rows(), st.lists(st.integers(0, 40)), st.booleans())
+@given(tick_rows(), st.lists(st.integers(0, 40)), st.booleans(), st.sampled_from([1, 3, 100]))
 @settings(max_examples=20, deadline=None)
-def test_any_cut_of_the_rows_gives_the_plain_loops_log(rows: list[TickRow], cuts: list[int], by_market: bool) -> None:
-    """Cut into batches anywhere, or a file per market: the same set."""
+def test_any_cut_of_the_rows_gives_the_plain_loops_log(
+    rows: list[TickRow], cuts: list[int], by_market: bool, part_rows: int
+) -> None:
+    """Cut into batches anywhere, or a file per market, days apart or together: the same set."""
     if by_market:
         batches = [[row for row in rows if (row.exchange, row.symbol) == key] for key in MARKETS]
     else:
@@ -69,9 +71,25 @@ def test_any_cut_of_the_rows_gives_the_plain_loops_log(rows: list[TickRow], cuts
         batches = [rows[start:end] for start, end in zip(places, [*places[1:], len(rows)], strict=True)]
     with TemporaryDirectory() as scratch:
         folder = Path(scratch) / "set"
-        built(folder, batches)
+        built(folder, batches, part_rows)
         for base in BASES:
             assert log_of(folder, base) == plain_log(rows, base)
+
+
+def test_days_of_few_rows_share_a_file(tmp_path: Path) -> None:
+    """Years of hourly bars made thousands of files, each of which costs more than its rows."""
+    rows = [TickRow(day * DAY + step, base="BTC") for day in range(7) for step in range(5 if day == 3 else 1)]
+    with TickSetBuilder(tmp_path / "set", ("BTC",), part_rows=3) as builder:
+        builder.add(source_table(rows[::-1]))
+        whole = builder.finish(manifest())
+    days = [(one.day, one.rows, one.first_time // DAY, one.last_time // DAY) for one in whole.partitions]
+    assert days == [
+        ("2024-10-04", 3, 20_000, 20_002),
+        ("2024-10-07", 5, 20_003, 20_003),
+        ("2024-10-08", 3, 20_004, 20_006),
+    ]
+    assert [row.time for row in log_of(tmp_path / "set", "BTC")] == [row.time for row in rows]
+    assert not (tmp_path / "set" / "spool").exists()
 
 
 def test_rows_of_a_log_keep_its_order_where_their_times_go_back(tmp_path: Path) -> None:
