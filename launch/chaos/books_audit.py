@@ -16,6 +16,7 @@ from launch.chaos.audit_states import state_violations, step_violations
 from market.instruments.markets import Market
 from market.money import ZERO, decimal_of_whole, text_of, total
 from market.time_units import MICROSECONDS
+from market.trade.arbitrages import Arbitrage
 from simulators.matching.exchange_journal import Entry
 from simulators.matching.order_records import RejectedOrder, SimulatedFill, SimulatedOrder
 from store.queries.store_snapshot import StoreSnapshot
@@ -109,12 +110,20 @@ def _day_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
     if snapshot.day_net is None:
         return
     day, counted = snapshot.day_net
-    ended = [one for one in snapshot.arbitrages if one.profit is not None and _day_of(one.times["ended"]) == day]
-    realised = total(one.profit.net for one in ended if one.profit is not None)
+    ended = [one for one in snapshot.arbitrages if "ended" in one.times and _day_of(one.times["ended"]) == day]
+    realised = total(_result_of(one) for one in ended)
     if counted != realised:
         yield Violation(
             "day_net_differs", f"{day}: {text_of(counted)} counted, realised P&L of the arbitrages {text_of(realised)}"
         )
+
+
+def _result_of(arbitrage: Arbitrage) -> Decimal:
+    """Lost whole where a fee in a currency without a rate leaves the result unknown."""
+    if arbitrage.profit is not None:
+        return arbitrage.profit.net
+    has_result = arbitrage.strategy == "arbitrage" and any(leg.fills for leg in arbitrage.legs)
+    return -arbitrage.notional if has_result else ZERO
 
 
 def _day_of(moment: int) -> str:

@@ -12,7 +12,7 @@ from market.trade.fast_replace import replace
 from market.trade.leg_planning import HALTED, NOT_POSTED, EndAsResidual
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult
-from market.trade.profit import profit_of
+from market.trade.profit import day_result, profit_of
 from market.trade.reservation_state import ReservationState, fill_key
 from market.trade.reservations import SEND_WITHIN
 
@@ -219,8 +219,7 @@ def _followed(rows: ReservationState, before: Arbitrage, settings: Settings, adv
     if following.state in OPEN_STATES:
         return after
     over = replace(following, times=following.times | {"ended": rows.now})
-    net = ZERO if over.profit is None else over.profit.net
-    return replace(after.ended(), arbitrage=over, day_net=after.day_net + net)
+    return replace(after.ended(), arbitrage=over, day_net=after.day_net + day_result(over))
 
 
 def _has_balance_for(rows: ReservationState, leg: Leg) -> bool:

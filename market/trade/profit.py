@@ -37,6 +37,18 @@ def profit_of(arbitrage: Arbitrage) -> ProfitAndLoss | None:
     return _rounded(arbitrage.opportunity.currency, parts, net)
 
 
+def day_result(arbitrage: Arbitrage) -> Decimal:
+    """What an ended arbitrage adds to the day's result, in the settlement currency.
+
+    One whose result nobody can value, since a fee was taken in a currency without a rate, counts as lost whole: the
+    daily loss limit must not overlook it. A moving average trade keeps what it bought and has no result.
+    """
+    if arbitrage.profit is not None:
+        return arbitrage.profit.net
+    is_valued = arbitrage.strategy == "ma" or not any(leg.fills for leg in arbitrage.legs)
+    return NOTHING if is_valued else -arbitrage.notional
+
+
 def flows_of(legs: Iterable[Leg]) -> dict[str, Fraction]:
     """Signed change of each currency by the fills and fees of these legs, over all exchanges."""
     flows: dict[str, Decimal] = {}

@@ -15,6 +15,7 @@ from market.trade.inflight_orders import allows_one_in_flight, inflight_key, inf
 from market.trade.leases import Actor, Lease
 from market.trade.lifecycle import Moment, with_history
 from market.trade.order_results import OrderResult
+from market.trade.profit import day_result
 
 SIDES: tuple[Side, ...] = ("buy", "sell")
 
@@ -152,8 +153,7 @@ class ReservationState:
 
     def reopened(self) -> "ReservationState":
         """The rows with the arbitrage open again; its P&L counts when it ends again."""
-        profit = None if self.arbitrage is None else self.arbitrage.profit
-        day_net = self.day_net if profit is None else self.day_net - profit.net
+        day_net = self.day_net if self.arbitrage is None else self.day_net - day_result(self.arbitrage)
         return replace(self.with_notional(1), open_arbitrages=self.open_arbitrages + 1, day_net=day_net)
 
     def with_notional(self, sign: int) -> "ReservationState":

@@ -7,11 +7,13 @@ import pytest
 
 from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
+from market.trade.leg_planning import advancing
 from market.trade.reservations import Reservation
 from store.store_port import TradeStore
-from tests.market.samples import settings_of
+from tests.market.samples import MARKETS, settings_of
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import (
+    STEP,
     balances,
     close,
     filled,
@@ -119,3 +121,23 @@ def counted(amount: str, seller: str) -> Reservation:
     """A buy on alpha at 100 a unit, to be sold on `seller`."""
     of = opportunity(f"to-{seller}", sequence=len(seller))
     return replace(request(amount, replace(of, sell=replace(of.sell, exchange=seller))), unit_notional=Decimal(100))
+
+
+async def test_a_result_that_nobody_can_value_counts_as_lost_whole(store: TradeStore) -> None:
+    """A fee of 50 BNB had counted as nothing: no rate says what that is."""
+    await open_books(store, settings_of(max_daily_loss=200))
+    asked = replace(request("2"), unit_notional=Decimal(100))
+    assert (await store.reserve(asked, UNFENCED)).arbitrage is not None
+    buy, sell = await granted(store, ID, "buy"), await granted(store, ID, "sell")
+    report = filled(buy)
+    in_points = replace(report.fills[0], fee=Decimal(50), fee_currency="BNB")
+    await finish_leg(store, ID, "sell", filled(sell), advancing(MARKETS), UNFENCED)
+    ended = await finish_leg(store, ID, "buy", replace(report, fills=(in_points,)), advancing(MARKETS), UNFENCED)
+    assert (ended.state, ended.profit, ended.notional) == ("closed", None, Decimal(200))
+    following = await store.reserve(request("2", opportunity("opportunity-2", sequence=2)), UNFENCED)
+    assert following.rejection == "daily_loss"
+    # a fill that comes late opens it again: what it counted until then does not count twice
+    late = filled(buy, STEP, fill_id="late")
+    again = await finish_leg(store, ID, "buy", replace(report, fills=(in_points, *late.fills)), close, UNFENCED)
+    assert again.profit is not None
+    assert (await store.reserve(request("2", opportunity("opportunity-3", sequence=3)), UNFENCED)).arbitrage is not None
