@@ -5,9 +5,11 @@ import logging
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from market.accounting.differences import StoredDifference
 from market.money import total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
+from notices.difference_notices import notice_of_reduce_only, notices_of_difference, notices_of_terms
 from notices.notice_format import date_and_time, plural, signed_money
 from notices.ongoing_alerts import AlertWatch, faults_now
 from notices.routing import is_wanted
@@ -114,7 +116,8 @@ class EventReader:
         since = max(self._read_at, present.counters.now - LONGEST_LOOK_BACK)
         ended = await read_until_reachable(lambda: self._reader.ended_since(since))
         versions = await read_until_reachable(lambda: self._reader.versions_since(since))
-        found: list[NoticeEvent] = [*ended, *versions, *present.health]
+        differences = await read_until_reachable(lambda: self._reader.differences_since(since))
+        found: list[NoticeEvent] = [*ended, *versions, *present.health, *differences]
         notices = [notice for one in found for notice in notices_of(one, self._min_single_leg)]
         if is_lost:
             notices = [notice for notice in notices if notice.kind != "trades"]
@@ -143,8 +146,13 @@ def notices_of(event: NoticeEvent, min_single_leg: int) -> list[Notice]:
     """The notices of one document. `min_single_leg`, microseconds: a shorter single leg is no alarm."""
     if isinstance(event, Arbitrage):
         return notices_of_arbitrage(event, min_single_leg)
-    notice = notice_of_version(event) if isinstance(event, SettingsVersion) else notice_of_pause(event)
-    return [] if notice is None else [notice]
+    if isinstance(event, StoredDifference):
+        return notices_of_difference(event)
+    if isinstance(event, SettingsVersion):
+        found = [notice_of_version(event), *notices_of_terms(event)]
+    else:
+        found = [notice_of_pause(event), notice_of_reduce_only(event)]
+    return [notice for notice in found if notice is not None]
 
 
 def lost_notice(since: int, present: CurrentState, ended: Sequence[Arbitrage], currency: str) -> Notice:

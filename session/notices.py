@@ -7,9 +7,9 @@ from typing import Literal
 
 from market.money import ZERO, BoundedDecimal
 
-NoticeKind = Literal["trades", "single_legs", "exchanges", "trading", "limits", "bots", "notifier"]
+NoticeKind = Literal["trades", "single_legs", "exchanges", "trading", "limits", "bots", "differences", "notifier"]
 """The kinds that a destination can choose. `notifier`, about the notices themselves, goes to all."""
-KINDS: tuple[NoticeKind, ...] = ("trades", "single_legs", "exchanges", "trading", "limits", "bots")
+KINDS: tuple[NoticeKind, ...] = ("trades", "single_legs", "exchanges", "trading", "limits", "bots", "differences")
 DestinationKind = Literal["webhook", "telegram"]
 
 TELEGRAM_URL = "https://api.telegram.org"

@@ -13,6 +13,7 @@ from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.exchange_credentials import Credentials
 from exchanges.exchange_symbols import bitflyer_product, bitstamp_pair
 from exchanges.order_port import AnswerNotUnderstoodError, number_in, row_of, rows_of, understood
+from exchanges.orders.key_rights import KeyRights, key_rights
 from exchanges.orders.stated_contracts import stated_tokens
 from exchanges.requests.measured_clock import MeasuredClock
 from market.decide.market_rules import rules_of
@@ -30,12 +31,13 @@ _FEE_SIDES: dict[object, FeeSide] = {"get": "received", "base": "base", "quote":
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRules:
-    """Markets with the sizes in force, our account's taker fee as a fraction of the notional, and the tokens whose
-    contracts the exchange states."""
+    """Markets with the sizes in force, our account's taker fee as a fraction of the notional, the tokens whose
+    contracts the exchange states, and what our key may do."""
 
     markets: tuple[Market, ...]
     taker_rate: Decimal
     tokens: tuple[Token, ...]
+    rights: KeyRights
 
 
 async def exchange_rules(
@@ -51,7 +53,8 @@ async def exchange_rules(
         listed: Mapping[str, Any] = await understood(client.load_markets())
         _check_precision(client)
         own = _as_listed(config, markets, listed)
-        return ExchangeRules(own, await _taker_rate(client, markets), stated_tokens(own, client.currencies))
+        rate, rights = await _taker_rate(client, markets), await key_rights(client, markets[0])
+        return ExchangeRules(own, rate, stated_tokens(own, client.currencies), rights)
     except ccxt.BaseError as error:
         raise read_error(config.exchange, error, config.credentials) from None
     except AnswerNotUnderstoodError as error:

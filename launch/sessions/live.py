@@ -11,6 +11,7 @@ from typing import Literal
 from exchanges.ccxt_client import SANDBOXES, make_exchange, session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from exchanges.orders.exchange_rules import exchange_rules
+from exchanges.orders.key_rights import refusal
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.transfer_config import session_transfers
@@ -167,6 +168,9 @@ async def with_exchange_rules(session: Session, environment: Mapping[str, str]) 
             rules = await exchange_rules(session_config(session, exchange, environment), traded, environment)
         except (AccountRejectedError, ExchangeUnavailableError) as error:
             raise CannotStartError(f"{error}.") from None
+        against = refusal(exchange, rules.rights)
+        if against is not None:
+            raise CannotStartError(f"{against}.")
         stated = {market.symbol: market for market in rules.markets}
         markets = [stated.get(one.symbol, one) if one.exchange == exchange else one for one in markets]
         fees[exchange] = rules.taker_rate

@@ -22,6 +22,7 @@ class BinanceAccount:
             Endpoint("GET", "/api/v3/account", 20, self._account, frozenset(("omitZeroBalances",))),
             Endpoint("GET", "/api/v3/account/commission", 20, self._commission, of_symbol),
             Endpoint("GET", "/sapi/v1/asset/tradeFee", 1, self._fees, of_symbol),
+            Endpoint("GET", "/sapi/v1/account/apiRestrictions", 1, self._restrictions),
             Endpoint("GET", "/sapi/v1/capital/config/getall", 10, self._currencies),
             # nothing is withdrawn; no fiat account is there beside
             Endpoint("GET", "/sapi/v1/capital/deposit/hisrec", 1, self._deposits, _TRANSFERS | {"includeSource"}),
@@ -73,11 +74,26 @@ class BinanceAccount:
             "specialCommission": nothing,
             "taxCommission": nothing,
             "discount": {
-                "enabledForAccount": False,
-                "enabledForSymbol": False,
+                "enabledForAccount": self._exchange.pays_in_points,
+                "enabledForSymbol": self._exchange.pays_in_points,
                 "discountAsset": "BNB",
                 "discount": eight(ZERO),
             },
+        }
+
+    def _restrictions(self, _: Fields) -> object:
+        return {
+            "ipRestrict": False,
+            "createTime": milliseconds(self._exchange.customer.opened_at),
+            "enableReading": True,
+            "enableSpotAndMarginTrading": True,
+            "enableWithdrawals": self._exchange.may_withdraw,
+            "enableInternalTransfer": False,
+            "permitsUniversalTransfer": False,
+            "enableMargin": False,
+            "enableFutures": False,
+            "enableVanillaOptions": False,
+            "enablePortfolioMarginTrading": False,
         }
 
     def _fees(self, fields: Fields) -> object:

@@ -56,7 +56,8 @@ class BitflyerAccount:
         }
 
     def _permissions(self) -> object:
-        return [f"/v1/me/{name}" for name in (*self.reads(), *self.changes())]
+        moving = ("withdraw",) if self._exchange.may_withdraw else ()
+        return [f"/v1/me/{name}" for name in (*self.reads(), *self.changes(), *moving)]
 
     def _balance(self, _fields: Fields) -> object:
         held = self._customer.held()

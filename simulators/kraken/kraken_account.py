@@ -60,10 +60,29 @@ class KrakenAccount:
             "WithdrawStatus": Call(_no_withdrawals, funding),
             "TradeVolume": Call(self._trade_volume, known("nonce", "pair", "fee-info")),
             "GetWebSocketsToken": Call(self._token, known("nonce")),
+            "GetApiKeyInfo": Call(self._key_info, known("nonce")),
         }
 
     def _token(self, _fields: Fields) -> object:
         return {"token": self._tokens.issue(), "expires": self._tokens.seconds}
+
+    def _key_info(self, fields: Fields) -> object:
+        """https://docs.kraken.com/api-reference/account-data/get-api-key-info, read 2026-11-29."""
+        trading = ["query-funds", "query-open-trades", "query-closed-trades", "modify-trades", "close-trades"]
+        seconds = str(self._customer.opened_at // 1_000_000)
+        return {
+            "apiKeyName": "simulated",
+            "nonce": str(fields.get("nonce", "")),
+            "nonceWindow": 0,
+            "permissions": [*trading, *(["withdraw-funds"] if self._exchange.may_withdraw else [])],
+            "validUntil": "0",
+            "queryFrom": "0",
+            "queryTo": "0",
+            "createdTime": seconds,
+            "modifiedTime": seconds,
+            "ipAllowlist": [],
+            "lastUsed": seconds,
+        }
 
     def _balance(self, _fields: Fields) -> object:
         return {kraken_asset(name): ledger_text(name, amount) for name, amount in self._customer.balances.items()}

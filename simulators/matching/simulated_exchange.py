@@ -59,6 +59,10 @@ class SimulatedExchange:
         self.clock = venue.clock
         self.customer = FundedAccount(self.listings)
         self.order_faults: OrderFaultPort | None = None
+        self.may_withdraw = False
+        """What is said of the API key's rights; nothing can be withdrawn here."""
+        self.pays_in_points = False
+        """Whether fees are said to be taken in the exchange's own coin, where it has one."""
         self.volume_30d = assumed_volume(self.name)
         self.tier = tier_at(self.name, self.volume_30d)
         self._owner = owner

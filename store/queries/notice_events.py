@@ -10,6 +10,7 @@ from typing import Self
 
 from pymongo import ASCENDING
 
+from market.accounting.differences import StoredDifference
 from market.decide.circuit_breaker import Health
 from market.decide.settings import Settings
 from market.prices.feed_state import FeedState
@@ -18,12 +19,14 @@ from market.trade.leases import Lease
 from session.processes import Process
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
+from store.mongo.mongo_differences import difference_of
 from store.mongo.risk_counters import RiskCounters, read_counters
 from store.operations.mongo_notices import MongoNotices
 from store.operations.mongo_processes import MongoProcesses
 from store.server.change_streams import ChangeFollower
 from store.server.documents import (
     ARBITRAGES,
+    DIFFERENCES,
     FEEDS,
     HEALTH,
     LEASES,
@@ -42,13 +45,13 @@ from store.server.mongo_client import Database, Document, connect, database_of, 
 
 REPORTED_STATES = ("single_leg", "closed", "unwound", "residual")
 
-NoticeEvent = Arbitrage | SettingsVersion | Health
+NoticeEvent = Arbitrage | SettingsVersion | Health | StoredDifference
 
 PIPELINE: list[Document] = [
     {
         "$match": {
             "$or": [
-                {"ns.coll": {"$in": [SETTINGS_VERSIONS, HEALTH]}},
+                {"ns.coll": {"$in": [SETTINGS_VERSIONS, HEALTH, DIFFERENCES]}},
                 {"ns.coll": ARBITRAGES, "fullDocument.state": {"$in": list(REPORTED_STATES)}},
             ]
         }
@@ -73,8 +76,8 @@ class CurrentState:
 
 
 class NoticeEventFollower:
-    """Follows arbitrages that end or have a single leg, versions of the settings, and failures of exchanges: each at
-    least once, after the token."""
+    """Follows arbitrages that end or have a single leg, versions of the settings, failures of exchanges, and
+    differences that are found or settled: each at least once, after the token."""
 
     def __init__(self, database: Database, token: str | None) -> None:
         self._changes = ChangeFollower(database, PIPELINE, None if token is None else {"_data": token})
@@ -158,6 +161,13 @@ class NoticeEventReader:
             found = self._database[SETTINGS_VERSIONS].find({"at": {"$gte": since}}).sort("_id", ASCENDING)
             return [version_of(document) async for document in found]
 
+    async def differences_since(self, since: int) -> list[StoredDifference]:
+        """Found or settled since, oldest first."""
+        wanted: Document = {"$or": [{"found_at": {"$gte": since}}, {"settled_at": {"$gte": since}}]}
+        with translated_errors():
+            found = self._database[DIFFERENCES].find(wanted).sort("found_at", ASCENDING)
+            return [difference_of(document) async for document in found]
+
     async def _all(self, collection: str, wanted: Document | None = None) -> list[Document]:
         return [document async for document in self._database[collection].find(wanted or {}).sort("_id", ASCENDING)]
 
@@ -185,6 +195,8 @@ def _event_of(change: Mapping[str, object]) -> NoticeEvent | None:
     try:
         if names["coll"] == SETTINGS_VERSIONS:
             return version_of(document)
+        if names["coll"] == DIFFERENCES:
+            return difference_of(document)
         return health_of(document) if names["coll"] == HEALTH else arbitrage_of(document)
     except StoreUnavailableError:
         raise

@@ -221,6 +221,23 @@ async def test_what_the_exchanges_say_goes_into_the_session(tmp_path: Path) -> N
     assert fees == {"bitstamp": Decimal("0.0012"), "kraken": Decimal("0.001")}
 
 
+async def test_a_key_that_may_withdraw_ends_the_start(tmp_path: Path) -> None:
+    async with served(tmp_path, only=BOTH) as outside:
+        outside.world.gateways["kraken"].exchange.may_withdraw = True
+        session = replace(live_session(tmp_path, OPTIONS, LIVE), mode="paper", exchanges_url=outside.url, home=tmp_path)
+        with pytest.raises(CannotStartError, match="the API key for kraken may withdraw") as refused:
+            await with_exchange_rules(session, {})
+    assert "\n" not in str(refused.value)
+
+
+def test_fees_as_asked_are_in_force_whatever_is_configured() -> None:
+    """Also in a database that is not new: `of_next_session`."""
+    fees = {name: Decimal("0.0026") for name in BOTH}
+    configured = reported({}, settings={"taker_fees": dict.fromkeys(BOTH, "0.0001"), "min_net_bps": 9})
+    settings = live_settings(configured, fees)
+    assert (settings.taker_fees, settings.min_net_bps) == (fees, 9)
+
+
 def test_two_coins_with_one_ticker_end_the_start(tmp_path: Path) -> None:
     session = live_session(tmp_path, OPTIONS, LIVE)
     stated = [

@@ -7,7 +7,9 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+from market.accounting.differences import StoredDifference
 from market.decide.circuit_breaker import Failure
+from market.decide.market_rules import rules_of
 from notices.event_reader import EventReader
 from session.clock import wall_now
 from session.notices import Destination
@@ -63,6 +65,31 @@ async def test_trades_switches_and_pauses(reader: NoticeEventReader, session: Se
     assert await events(reader) == ["trade_closed", "trading_halted", "breaker_opened"], "the first trade is history"
     closed = (await reader.notices.waiting("desk"))[0].notice
     assert closed.line == "Closed BTC alpha → beta 0.01: +1.00 USD net"
+
+
+async def test_differences_and_what_follows_from_them(
+    reader: NoticeEventReader, session: Session, store: MongoTradeStore
+) -> None:
+    now = wall_now() + 1_000_000
+    foreign = StoredDifference("1", "fill_foreign", "beta", "fill-1", "unknown", "sell 1", "reported", now)
+    async with followed(reader, session):
+        await store.differences.store(foreign)
+        await store.differences.store(replace(foreign, difference_id="2", kind="fill_late", handled="healed"))
+        await store.differences.settle("1", "acknowledged", "erika")
+        closing = {"alpha|BTC/USD": rules_of(USD_MARKET, "cancel_only")}
+        await store.settings.amend(lambda now: now.model_copy(update={"market_rules": closing}), "alpha")
+
+        async def are_put() -> bool:
+            return "market_closed" in await events(reader)
+
+        await until(are_put)
+    assert sorted(await events(reader)) == [
+        "difference_found",
+        "difference_found",
+        "difference_settled",
+        "exchange_reduce_only",
+        "market_closed",
+    ]
 
 
 async def test_what_happens_while_it_is_away_is_reported_and_nothing_twice(
