@@ -21,6 +21,7 @@ from launch.sessions.session_counters import SessionCounters
 from launch.sessions.session_recording import end_logs, finish_recording
 from launch.sessions.shutdown import activity_of, finish_trading, report, retry_while_down
 from launch.sessions.summary import Activity
+from launch.setup.account_users import check_accounts_alone
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import database_name, set_aside_other_layout
 from launch.setup.login_files import session_logins
@@ -162,12 +163,19 @@ async def _all_ready(session: Session, supervisor: Supervised, meter: SessionCou
         await supervisor.ready_of(tuple({"mongodb"} & set(supervisor.names)))
         await publish_tick_sets(session)
 
+    async def check_accounts() -> None:
+        """Before anything is traded, which waits for Spark; our own orders are known once the books are."""
+        if session.mode in ("sandbox", "live"):
+            await supervisor.ready_of(tuple({"mongodb"} & set(supervisor.names)))
+            await check_accounts_alone(session, os.environ, echo)
+
     # not a TaskGroup: a failed start must raise one error, not a group of one
     await run_all(
         count(),
         supervisor.all_ready(exchange_seconds=EXCHANGE_SECONDS),
         report_address(),
         publish_known_tick_sets(),
+        check_accounts(),
     )
     meter.reset()
 

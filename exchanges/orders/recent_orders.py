@@ -1,0 +1,56 @@
+"""Our own ids of an account's latest orders, whoever placed them: they show another session of this program."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import ccxt
+
+from exchanges.ccxt_client import ExchangeConfig, make_exchange
+from exchanges.error_mapping import read_error
+from exchanges.errors import ExchangeUnavailableError
+from exchanges.order_port import AnswerNotUnderstoodError, rows_of, understood
+from exchanges.requests.measured_clock import MeasuredClock
+from market.instruments.markets import Market
+
+OUR_VERSION = 5
+"""Of the UUIDs that `market.trade.leg_planning.client_order_id` makes; programs otherwise draw version 4."""
+
+
+def is_session_order(client_order_id: str | None) -> bool:
+    """Whether an order has an id as this program's sessions give it."""
+    try:
+        return UUID(client_order_id or "").version == OUR_VERSION
+    except ValueError:
+        return False
+
+
+async def recent_session_orders(
+    config: ExchangeConfig, markets: Sequence[Market], since: int, environment: Mapping[str, str] | None = None
+) -> frozenset[str]:
+    """Client ids of this program's sessions among the orders that ended since `since`, microseconds, by ccxt's unified
+    lists; none where it has no such list (Bitstamp) or the exchange no client ids (bitFlyer).
+
+    Raises AccountRejectedError, ExchangeUnavailableError."""
+    client = make_exchange(config, environment)
+    try:
+        await MeasuredClock(client).measure()
+        await understood(client.load_markets())
+        rows = [row for market in markets for row in await _ended(client, market.symbol, since // 1_000)]
+        found = (row.get("clientOrderId") for row in rows)
+        return frozenset(one for one in found if isinstance(one, str) and is_session_order(one))
+    except ccxt.BaseError as error:
+        raise read_error(config.exchange, error, config.credentials) from None
+    except AnswerNotUnderstoodError as error:
+        raise ExchangeUnavailableError(f"{config.exchange}: {error}") from None
+    finally:
+        await client.close()
+
+
+async def _ended(client: Any, symbol: str, since_ms: int) -> Sequence[Mapping[str, Any]]:
+    # what ccxt calls emulated is the other list, filtered
+    if client.has.get("fetchClosedOrders") is True:
+        return rows_of(await understood(client.fetch_closed_orders(symbol, since_ms)))
+    if client.has.get("fetchOrders") is True:
+        return rows_of(await understood(client.fetch_orders(symbol, since_ms)))
+    return ()
