@@ -5,12 +5,13 @@ common ticker means two assets are rejected, and so is a contract on a coin, unt
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from datasets.errors import ImportRejectedError
 from datasets.rows.arrow_columns import MarketKey
 from datasets.rows.contract_amounts import amount_note
+from datasets.rows.size_rules import ANY_STEP, SizeRules, size_note
 from datasets.rows.symbol_names import is_currency_pair
 from exchanges.dated_codes import counted_coins, power_of_ten
 from exchanges.simulated_markets import simulated_markets
@@ -22,7 +23,6 @@ from market.money import EXACT, decimal_of_whole, text_of
 UNKNOWN_REGION = "unknown"
 LONGEST_WORD = 100
 """Bytes of a name."""
-_EIGHT_DIGITS = Decimal("0.00000001")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class MarketWords:
     alike: tuple[Assumption, ...] = ()
     contract_size: Decimal | None = None
     """The contract size of derivatives: in quote currency of an inverse one, in base of a linear one."""
+    size_rules: SizeRules = field(default_factory=SizeRules)
 
 
 class ImportedMarkets:
@@ -69,6 +70,7 @@ class ImportedMarkets:
             self._learn_asset(market)
             self._markets[key] = market
         market = self._markets[key]
+        self._words.size_rules.check(market)
         note = self._words.contract_size
         if market.contract is not None and note not in (None, market.contract.size):
             size = text_of(market.contract.size)
@@ -87,7 +89,9 @@ class ImportedMarkets:
         for word in (exchange, base, quote):
             _check_word(word)
         known = {(one.exchange, one.symbol): one for one in simulated_markets()}
-        market = known.get((exchange, symbol)) or _plain_market(exchange, symbol, base, quote)
+        market = known.get((exchange, symbol))
+        if market is None:
+            market = self._words.size_rules.applied(_plain_market(exchange, symbol, base, quote))
         if self._words.region is not None:
             market = replace(market, region=self._words.region)
         is_fx = market.is_fx or self._words.is_fx or is_currency_pair(exchange, symbol)
@@ -135,11 +139,9 @@ class ImportedMarkets:
         """With what its two currencies count as; what is taken for granted is noted. Raises ImportRejectedError."""
         place = f"{market.exchange} {market.symbol}"
         base, _, quote = market.symbol.partition(":")[0].partition("/")
-        note = amount_note(market)
-        if note is not None:
-            self._assume(note)
-        if not market.is_fx and place not in _known_places():
-            self._assume(f"size rules of {place} are not known: any amount in steps of 0.00000001")
+        for note in (amount_note(market), size_note(market)):
+            if note is not None:
+                self._assume(note)
         assets = assets_of(market)
         compared = replace(
             market,
@@ -198,10 +200,6 @@ def _coins_per_unit(exchange: str, code: str, compared_as: str) -> int:
     return said[1] if listed == 1 and said is not None and said[0] == compared_as else listed
 
 
-def _known_places() -> frozenset[str]:
-    return frozenset(f"{one.exchange} {one.symbol}" for one in simulated_markets())
-
-
 def _check_word(word: str) -> None:
     """Folders are named after assets. Raises ImportRejectedError."""
     if not word.isprintable() or set(word) & set("/\\") or len(word.encode()) > LONGEST_WORD:
@@ -216,9 +214,9 @@ def _plain_market(exchange: str, symbol: str, base: str, quote: str) -> Market:
         symbol=symbol,
         base=base,
         quote_currency=quote,
-        tick_size=_EIGHT_DIGITS,
-        lot_step=_EIGHT_DIGITS,
-        minimum_amount=_EIGHT_DIGITS,
+        tick_size=ANY_STEP,
+        lot_step=ANY_STEP,
+        minimum_amount=ANY_STEP,
         minimum_notional=Decimal(0),
         fee_side="quote",
     )

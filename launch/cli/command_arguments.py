@@ -206,6 +206,12 @@ def add_import(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="derivatives: size of one contract, in dollars (inverse) or coins (linear), if it is not known",
     )
+    parser.add_argument(
+        "--step", type=size, metavar="N", help="step of amounts in base, and their minimum, if it is not known"
+    )
+    parser.add_argument(
+        "--min-notional", type=size, metavar="N", help="minimum of price × amount in quote currency, if it is not known"
+    )
     parser.add_argument("--mapping", type=Path, metavar="FILE", help="column mapping, for FORMAT csv")
     parser.add_argument(
         "--alike",

@@ -31,6 +31,7 @@ def add_imports(parser: argparse.ArgumentParser) -> None:
 
 def run_imports(arguments: argparse.Namespace, echo: Echo) -> int:
     from datasets.rows.import_format import FileOptions
+    from datasets.rows.size_rules import SizeRules
     from launch.cli.import_command import ImportOptions, run_import
 
     spread = arguments.half_spread_bps
@@ -44,6 +45,7 @@ def run_imports(arguments: argparse.Namespace, echo: Echo) -> int:
         name=arguments.set,
         settlement_currency=arguments.settlement,
         contract_size=arguments.contract_size,
+        size_rules=SizeRules(arguments.step, arguments.min_notional),
     )
     return run_import(home_folder(), options, echo)
 

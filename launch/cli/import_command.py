@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from glob import glob
 from pathlib import Path
@@ -15,6 +15,7 @@ from datasets.importers.import_formats import FORMATS
 from datasets.rows.import_format import FileOptions, Format, Need
 from datasets.rows.imported_markets import MarketWords
 from datasets.rows.packed_files import is_passed_over
+from datasets.rows.size_rules import SizeRules
 from datasets.ticksets.file_import import Imported, ImportRequest, import_files
 from datasets.ticksets.manifest import REJECTED
 from datasets.ticksets.tick_set_assumptions import assumed_alike
@@ -45,6 +46,7 @@ class ImportOptions:
     name: str
     settlement_currency: str | None
     contract_size: Decimal | None = None
+    size_rules: SizeRules = field(default_factory=SizeRules)
 
 
 def list_formats(echo: Echo) -> int:
@@ -67,6 +69,7 @@ def run_import(home: Path, options: ImportOptions, echo: Echo) -> int:
             options.is_fx,
             tuple(alike_of_text(text) for text in options.alike),
             options.contract_size,
+            options.size_rules,
         ),
         settlement_currency=options.settlement_currency,
     )

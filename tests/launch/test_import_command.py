@@ -1,6 +1,7 @@
 """`arbitrage import` as it is typed: what it says, and its exit codes."""
 
 import shlex
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,32 @@ def test_what_a_contract_is_worth_is_said_or_asked_for(
     with pytest.raises(SystemExit) as ended:
         run([*words, "--contract-size", "0"])
     assert ended.value.code == 2
+
+
+def test_size_rules_that_nobody_knows_are_given(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, later = tmp_path / "a.csv", tmp_path / "b.csv"
+    for number, one in enumerate((path, later)):
+        one.write_text(f"{HEADER}okx,SOL-USDT,{TIME},{TIME + number},1,101,100,1\n")
+    words = ["import", "tardis-quotes", "--set", "mine"]
+    assert run([*words, str(path), "--step", "0.001", "--min-notional", "10"]) == 0
+    given = "size rules of okx SOL/USDT are those that were given: amounts in steps of 0.001, at least 10 USDT"
+    assert f"assumed: {given}\n" in capsys.readouterr().out
+    (market,) = open_tick_set(home / "ticks" / "mine").manifest.markets
+    rules = market.lot_step, market.minimum_amount, market.minimum_notional
+    assert rules == (Decimal("0.001"), Decimal("0.001"), Decimal(10))
+    # what the set has is not changed by what a later import says, and holds for it
+    assert run([*words, str(later), "--step", "0.01"]) == 2
+    assert "okx SOL/USDT: has other size rules in this set (amounts in steps of 0.001, at least 10 USDT)" in (
+        capsys.readouterr().err
+    )
+    assert run([*words, str(later)]) == 0
+    assert open_tick_set(home / "ticks" / "mine").manifest.markets == (market,)
+    assert given in capsys.readouterr().out
+
+
+def test_size_rules_that_are_known_are_not_given(home: Path, quotes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["import", "tardis-quotes", str(quotes), "--min-notional", "10"]) == 2
+    assert "kraken BTC/USD: its size rules are known (amounts in steps of " in capsys.readouterr().err
 
 
 def test_the_list_names_every_format_and_its_needs(capsys: pytest.CaptureFixture[str]) -> None:
