@@ -1,7 +1,7 @@
 """Data of an earlier layout are brought to this one with their ledger; what is open there is not touched.
 
-`layouts/layout-3.json` is what that version itself wrote: one arbitrage that closed, one that waited for its second leg
-in vain.
+`layouts/layout-2.json` and `layout-3.json` are what those versions wrote themselves: one arbitrage that closed, one
+that waited for its second leg in vain.
 """
 
 import asyncio
@@ -24,47 +24,50 @@ from store.mongo.mongo_store import MongoTradeStore
 from store.server.embedded_mongod import mongod_program
 from store.server.mongo_client import connect
 
-LAYOUT_3 = Path(__file__).parent / "layouts" / "layout-3.json"
+LAYOUTS = Path(__file__).parent / "layouts"
 
 Documents = dict[str, list[dict[str, Any]]]
 
 
-def documents_of_3() -> Documents:
-    found: Documents = json_util.loads(LAYOUT_3.read_text())
+def documents_of(layout: int) -> Documents:
+    found: Documents = json_util.loads((LAYOUTS / f"layout-{layout}.json").read_text())
     return found
 
 
-def folder_of_3(home: Path, documents: Documents) -> Path:
+def folder_of(layout: int, home: Path, documents: Documents) -> Path:
     try:
         mongod_program()
     except StoreError as reason:
         pytest.skip(str(reason))
-    name = database_name("paper", 3)
+    name = database_name("paper", layout)
     with temporary_mongod(home, name) as address, blocking_database(address, name) as database:
         for collection, rows in documents.items():
             database[collection].insert_many(rows)
     (home / "kafka").mkdir()
-    (home / LAYOUT_FILE).write_text("3\n")
+    (home / LAYOUT_FILE).write_text(f"{layout}\n")
     return home
 
 
-async def stored_arbitrages(address: str) -> list[Arbitrage]:
+async def stored_arbitrages(address: str, state: str) -> list[Arbitrage]:
     async with MongoTradeStore(connect(address), database_name("paper"), "session-1") as store:
         assert {row.currency: row.free for row in await store.balances.rows() if row.exchange == "alpha"}
         assert len(await store.fills()) == 2
-        assert await store.settings.current() is not None
+        settings = await store.settings.current()
+        assert settings is not None
+        assert settings.trading_state == state
         return await store.session_arbitrages()
 
 
-def test_layout_3_goes_on_with_its_ledger(tmp_path: Path) -> None:
-    home, lines = folder_of_3(tmp_path / "home", documents_of_3()), list[str]()
+@pytest.mark.parametrize(("layout", "state"), [(2, "reduce_only"), (3, "running")])
+def test_an_earlier_layout_goes_on_with_its_ledger(tmp_path: Path, layout: int, state: str) -> None:
+    home, lines = folder_of(layout, tmp_path / "home", documents_of(layout)), list[str]()
     migrate_folder(home, "paper", lines.append)
-    assert "from layout 3 to 4: 2 arbitrages, 2 fills" in lines[-1]
+    assert f"from layout {layout} to 4: 2 arbitrages, 2 fills" in lines[-1]
     assert "ledger reconciled" in lines[-1]
     assert stored_layout(home) == LAYOUT
     assert not (home / "kafka").exists()
     with temporary_mongod(home, database_name("paper")) as address:
-        closed, unfilled = asyncio.run(stored_arbitrages(address))
+        closed, unfilled = asyncio.run(stored_arbitrages(address, state))
     assert (closed.state, unfilled.state, unfilled.reason) == ("closed", "unfilled", "no_counterpart")
     assert {leg.state for leg in (*closed.legs, *unfilled.legs)} == {"done", "not_sent"}
     assert "buy granted" in [step.what for step in closed.history]
@@ -72,7 +75,7 @@ def test_layout_3_goes_on_with_its_ledger(tmp_path: Path) -> None:
     assert len(lines) == 1
     (backup,) = home.glob("before-layout-4-paper-*.tar.gz")
     assert run_restore(tmp_path / "before", backup, lines.append) == 0
-    assert stored_layout(tmp_path / "before") == 3
+    assert stored_layout(tmp_path / "before") == layout
 
 
 @pytest.mark.parametrize(
@@ -85,9 +88,9 @@ def test_layout_3_goes_on_with_its_ledger(tmp_path: Path) -> None:
 def test_what_cannot_be_migrated_stays_as_it_was(
     tmp_path: Path, collection: str, changed: dict[str, str], why: str
 ) -> None:
-    documents = documents_of_3()
+    documents = documents_of(3)
     documents[collection][0] |= changed
-    home = folder_of_3(tmp_path / "home", documents)
+    home = folder_of(3, tmp_path / "home", documents)
     with pytest.raises(CannotStartError, match=why):
         migrate_folder(home, "paper", print)
     assert stored_layout(home) == 3
@@ -108,3 +111,26 @@ def test_what_cannot_be_migrated_stays_as_it_was(
 )
 def test_documents_of_layout_3(collection: str, before: dict[str, object], after: dict[str, object] | None) -> None:
     assert migrated(collection, before, 3, 4) == after
+
+
+@pytest.mark.parametrize(
+    ("collection", "before", "after"),
+    [
+        ("settings", {"trading_state": "reducing"}, {"trading_state": "reduce_only"}),
+        (
+            "settings_versions",
+            {"before": None, "after": {"trading_state": "reducing"}},
+            {"before": None, "after": {"trading_state": "reduce_only"}},
+        ),
+        ("audit", {"outcome": "begun"}, {"outcome": "started"}),
+        ("differences", {"kind": "halt_outlived"}, {"kind": "resumable_after_halt"}),
+        (
+            "rejections",
+            {"reason": "reducing", "grounds": "g", "noted_at": 7},
+            {"reason": "reduce_only", "record": "g", "recorded_at": 7},
+        ),
+        ("notices", {"_id": "one"}, None),
+    ],
+)
+def test_documents_of_layout_2(collection: str, before: dict[str, object], after: dict[str, object] | None) -> None:
+    assert migrated(collection, before, 2, 3) == after
