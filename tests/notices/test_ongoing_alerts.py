@@ -75,6 +75,17 @@ def test_what_passes_by_itself_is_not_reported() -> None:
     assert notices_at(AlertWatch(AT), *looks) == []
 
 
+def test_little_room_on_the_disk_is_reported_and_its_end_too() -> None:
+    assert faults_now(present(), SESSION, AT, SESSION.disk.warn) == []
+    watch, reported = AlertWatch(AT), list[tuple[int, str]]()
+    for second, free in ((1, 1_234_000_000), (1 + DOWN_SECONDS, 1_234_000_000), (60, 99_000_000), (90, 5_000_000_000)):
+        faults = faults_now(present(), SESSION, AT, free)
+        reported += [(second, one.event) for one in watch.update(faults, EXCHANGES, AT + second * SECOND)]
+    assert reported == [(1 + DOWN_SECONDS, "disk_low"), (90, "disk_back")]
+    (fault,) = faults_now(present(), SESSION, AT, 1_234_000_000)
+    assert fault.line == "DISK LOW: 1,234 MB free; below 600 MB nothing new is traded"
+
+
 def test_a_start_is_no_fault() -> None:
     looks = [(second, True) for second in range(STARTING_SECONDS)]
     assert notices_at(AlertWatch(AT), *looks) == []

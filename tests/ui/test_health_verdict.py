@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from session.disk_space import DiskBounds
 from tests.market.samples import MARKETS
 from tests.ui.health_reports import detection, feed, part, partition, query, report
 from tests.ui.samples import session_of
@@ -24,6 +25,21 @@ def found(tmp_path: Path, **changes: Any) -> list[tuple[str, str]]:
 def test_of_a_session_that_is_well_nothing_is_said(tmp_path: Path) -> None:
     assert found(tmp_path) == []
     assert (summary_of([]), verdict_of([])) == ("All healthy", "well")
+
+
+@pytest.mark.parametrize(
+    ("free", "expected"),
+    [
+        (None, []),
+        (DiskBounds().warn, []),
+        (DiskBounds().warn - 1, [("warning", "disk")]),
+        (DiskBounds().reduce - 1, [("failing", "disk")]),
+        (0, [("failing", "disk")]),
+    ],
+)
+def test_little_room_on_the_disk(tmp_path: Path, free: int | None, expected: list[tuple[str, str]]) -> None:
+    findings = with_findings(report(), session_of(tmp_path), None, free=free)
+    assert [(finding["severity"], finding["part"]) for finding in findings] == expected
 
 
 ALL_LIVE = [feed("alpha", "BTC/USD"), feed("beta", "BTC/EUR"), feed("fx", "EUR/USD")]
