@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 
 from bots.bot_process import run_bot
+from exchanges.orders.ccxt_account import open_account
 from exchanges.simulated_markets import taker_fees
 from market.decide.settings import Settings
 from market.money import ZERO
@@ -24,7 +25,7 @@ from tests.bots.exchange_floor import WAIT_SECONDS, until
 from tests.bots.ledger import balances_by_fills
 from tests.bots.opportunity_rows import opportunity_row
 from tests.bots.served_opportunity import MARKETS, TRADED, served_opportunity
-from tests.exchanges.served import Served, served
+from tests.exchanges.served import Served, order_on, served
 from tests.market.average_rules import app_rule
 
 ROUND = (
@@ -127,6 +128,46 @@ async def test_every_exchange_buys_and_sells_and_the_books_balance(stage: Stage)
         (name, side) for name in TRADED for side in ("buy", "sell")
     }
     assert balances_by_fills(before, fills) == after
+
+
+async def test_what_a_person_sells_in_the_middle_is_not_sold_again_until_they_say_so(stage: Stage) -> None:
+    """By hand over the exchange's own API, while whole bots trade on the account."""
+    assert (await stage.trade("coinbaseexchange", "kraken")).state == "closed"
+    await stage.store.settings.amend(lambda now: now.model_copy(update={"reconcile_ms": 1_000}), "test")
+    hand = open_account(stage.world.config("kraken"), MARKETS)
+    owned = (await hand.balances())["BTC"]
+    await hand.place(order_on(TRADED["kraken"], "sell", owned, TRADED["kraken"].tick_size))
+    left = (await hand.balances())["BTC"]
+    await hand.close()
+    assert left < owned
+
+    async def reduce_only() -> list[str]:
+        return [one.exchange for one in await stage.store.health.all() if one.unexplained_since]
+
+    await until(reduce_only, lambda names: names == ["kraken"])
+    asked = uuid4().hex
+    row = opportunity_row(served_opportunity(stage.world, asked, "coinbaseexchange", "kraken"))
+    stage.writer.write(OPPORTUNITIES, row, "BTC")
+    await stage.writer.flush()
+    assert (await stage.trade("bitstamp", "bitflyer")).state == "closed", "the others trade on"
+    assert await stage.store.arbitrage(asked) is None
+
+    # the last of those found: each fill and each balance is one
+    await until(stage.store.differences.stored, lambda known: any(one.subject == "USD" for one in known))
+
+    async def acknowledged() -> list[str]:
+        for one in await stage.store.differences.stored():
+            if one.is_open:
+                await stage.store.differences.settle(one.difference_id, "acknowledged", "owner")
+        return await reduce_only()
+
+    await until(acknowledged, lambda names: names == [])
+    assert (await stage.trade("kraken", "coinbaseexchange")).state == "closed"
+    rows = {(one.exchange, one.currency): one for one in await stage.store.balances.rows()}
+    theirs = stage.world.world.gateways["kraken"].exchange.balances
+    assert {name: rows["kraken", name].free for name in ("BTC", "USD")} == {
+        name: theirs[name] for name in ("BTC", "USD")
+    }
 
 
 async def test_a_bot_begins_with_what_its_exchange_counted_before_and_leaves_what_it_counts(

@@ -66,6 +66,15 @@ async def test_a_change_is_a_version_of_the_settings_and_in_force_at_once(tmp_pa
         await account.close()
 
 
+@pytest.mark.parametrize("exchange", sorted({market.exchange for market in TRADED}))
+async def test_every_exchange_says_what_our_table_says(exchange: str, tmp_path: Path) -> None:
+    markets = [market for market in TRADED if market.exchange == exchange]
+    async with served(tmp_path, only=(exchange,)) as world:
+        said = await account_rules(world.config(exchange), markets)
+    assert said.taker_rate == simulated_taker_fees()[exchange]
+    assert said.markets == {market.symbol: rules_of(market) for market in markets}
+
+
 async def test_what_goes_to_cancel_only_is_closed_and_what_is_sent_there_did_not_happen(tmp_path: Path) -> None:
     async with served(tmp_path, only=("kraken",)) as world:
         config = world.config("kraken")
