@@ -108,9 +108,10 @@ def write_archive(
 def _add_database(archive: ArchiveWriter, home: Path, source: SourceDatabase) -> None:
     since = wall_now() - OVERLAP
     with database_snapshot(source.address, source.name) as snapshot:
-        # its first read fixes the moment
+        collections = snapshot.collections()
+        # the first read fixes the moment
         known = snapshot.granted_since(since)
-        for collection in snapshot.collections():
+        for collection in collections:
             with TemporaryFile(dir=archive.folder) as staged:
                 count = snapshot.copy(collection, staged)
                 size = staged.tell()

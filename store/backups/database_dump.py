@@ -17,8 +17,12 @@ from store.errors import StoreError
 from store.server.documents import ARBITRAGES
 from store.server.mongo_client import BlockingDatabase, Document, blocking, connect, database_of, translated_errors
 
-SNAPSHOT_LOST = (239, 246)
-"""SnapshotTooOld, SnapshotUnavailable (mongodb.com, "Error Codes")."""
+SNAPSHOT_LOST = {
+    239: "MongoDB keeps the past for five minutes only, and copying took longer; try again while less trades",
+    246: "a collection was made while the database was copied; try again",
+}
+"""SnapshotTooOld, SnapshotUnavailable (mongodb.com, "Error Codes"): a collection that is younger than the moment is no
+empty one there."""
 BATCH_BYTES = 8_000_000
 LENGTH_BYTES = 4
 
@@ -36,7 +40,7 @@ class DatabaseSnapshot:
     """Of whatever kind; by itself a moment only where it is a snapshot's."""
 
     def collections(self) -> list[str]:
-        """By name; of those that the database has now, since which there are is not part of the moment."""
+        """By name; asked for before the first read, since those that are younger than it cannot be read."""
         with translated_errors():
             names: list[str] = self.database.list_collection_names()
         return sorted(name for name in names if not name.startswith("system."))
@@ -58,7 +62,8 @@ class DatabaseSnapshot:
 
 @contextmanager
 def database_snapshot(uri: str, name: str) -> Iterator[DatabaseSnapshot]:
-    """The database as it is at the first read. Raises StoreUnavailableError where MongoDB is not reached."""
+    """The database as it is at the first read of a collection that there is. Raises StoreUnavailableError where MongoDB
+    is not reached."""
     with blocking_database(uri, name) as database, database.client.start_session(snapshot=True) as session:
         yield DatabaseSnapshot(database, session)
 
@@ -108,9 +113,7 @@ def _told_if_lost() -> Iterator[None]:
     except StoreError as error:
         cause = error.__cause__
         if isinstance(cause, OperationFailure) and cause.code in SNAPSHOT_LOST:
-            raise StoreError(
-                "MongoDB keeps the past for five minutes only, and copying took longer; try again while less trades"
-            ) from error
+            raise StoreError(SNAPSHOT_LOST[cause.code]) from error
         raise
 
 
