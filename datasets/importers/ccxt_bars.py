@@ -19,8 +19,8 @@ def read_bars(path: Path, options: FileOptions) -> Iterator[Chunk]:
 
 def json_bars(path: Path) -> Iterator[tuple[FilePart, Cells]]:
     """The bars of the file, and when each begins, in microseconds. Raises ImportRejectedError."""
-    part = json_rows(path, BARS)
-    yield part, epoch_times(path, part.cells["timestamp"], part.lines, "ms")
+    for part in json_rows(path, BARS):
+        yield part, epoch_times(path, part.cells["timestamp"], part.lines, "ms")
 
 
 def looks_like_bars(_: Path, head: bytes) -> bool:
