@@ -112,15 +112,17 @@ def differences(
     text: str | None = None,
     parse: Callable[[str], App] = parse_app,
     terms: OperatorTerms | None = None,
+    begin: Callable[[], None] = lambda: None,
 ) -> list[str]:
     """What differs from the expected rows, a sentence for each stream; nothing where all is equal. `text`: of the app,
-    where the case has none. `parse`: as the app's host reads it. `terms`: what it may use and take.
+    where the case has none. `parse`: as the app's host reads it. `terms`: what it may use and take. `begin`: called
+    before each event.
 
     Raises AppTextError, AppUnsupportedError, AppCaseError.
     """
     app = parse(case.app if case.app is not None else text or "")
     engine = StreamEngine(app, _begins(case), case.variables, terms)
-    watched = _Watched(engine, app, case)
+    watched = _Watched(engine, app, case, begin)
     watched.run()
     return [*_of_streams(case, watched), *_of_queries(case, watched), *_of_answers(case, engine)]
 
@@ -132,10 +134,10 @@ def _begins(case: AppCase) -> int:
 
 
 class _Watched:
-    """What came out of an engine."""
+    """What came out of an engine. `begin`: called before each event."""
 
-    def __init__(self, engine: StreamEngine, app: App, case: AppCase) -> None:
-        self._engine, self._case = engine, case
+    def __init__(self, engine: StreamEngine, app: App, case: AppCase, begin: Callable[[], None]) -> None:
+        self._engine, self._case, self._begin = engine, case, begin
         self._triggers = {one.name for one in app.definitions if isinstance(one, TriggerDefinition)}
         self.rows: dict[str, list[Any]] = {}
         self.chunks: dict[str, list[Any]] = {}
@@ -157,6 +159,7 @@ class _Watched:
 
     def run(self) -> None:
         for event in self._case.events:
+            self._begin()
             match event:
                 case (at, str() as stream, list() as values):
                     self._send(stream, self._engine.now if at is None else at, values)

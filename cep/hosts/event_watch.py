@@ -4,17 +4,27 @@ The system's timer of CPU time interrupts Python between two steps of its code, 
 is not Python's, and does not come back, is beyond it: `worker_watch.py` ends the process then.
 """
 
+import resource
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
+
+import psutil
 
 from cep.hosts.hosted_app import HostedApp
-from cep.parts.app_limits import AppLimitError
+from cep.parts.app_limits import AppLimitError, AppLimits
 
 LOOK_SECONDS = 0.25
 """CPU of this process between two looks."""
+
+
+class Watch(Protocol):
+    def look(self) -> None:
+        """Raises AppLimitError where what runs has to end."""
+        ...
 
 
 class EventWatch:
@@ -40,8 +50,48 @@ class EventWatch:
             raise AppLimitError(f"it took more than {most:g} s of CPU with all that comes of it (event.seconds)")
 
 
+class CaseWatch:
+    """Of an app's cases, which run in the process of the command: CPU of each event, and memory of the process."""
+
+    def __init__(self, limits: AppLimits) -> None:
+        self._limits = limits
+        self._process = psutil.Process()
+        self._looks = 0
+
+    def begin(self) -> None:
+        """To be called before each event."""
+        self._looks = 0
+
+    def look(self) -> None:
+        """Raises AppLimitError where the event takes too long, or the process too much memory."""
+        self._looks += 1
+        if self._process.memory_info().rss > self._limits.worker_bytes:
+            raise AppLimitError(memory_problem(self._limits))
+        if self._looks * LOOK_SECONDS >= self._limits.event_seconds:
+            seconds = self._limits.event_seconds
+            raise AppLimitError(f"it took more than {seconds:g} s of CPU with all that comes of it (event.seconds)")
+
+
+def memory_problem(limits: AppLimits) -> str:
+    return f"it took more than {limits.worker_bytes:,} bytes of memory (worker_bytes)"
+
+
 @contextmanager
-def watched(watch: EventWatch) -> Iterator[None]:
+def bounded_memory(most: int) -> Iterator[None]:
+    """While it lasts, this process gets so many bytes of address space more, and beyond that a MemoryError: one step of
+    Python's code may take gigabytes, before any watch looks."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    allowed = psutil.Process().memory_info().vms + most
+    known = [one for one in (allowed, *before) if one != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min(known), before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@contextmanager
+def watched(watch: Watch) -> Iterator[None]:
     """While it lasts, the watch looks. Elsewhere than in a process's first thread it does not: no signal gets there."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from cep.engine.app_cases import AppCaseError, differences, read_case
@@ -12,12 +13,14 @@ from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
 from cep.hosts.app_outside import app_outside
 from cep.hosts.call_addresses import address_of
+from cep.hosts.event_watch import CaseWatch, bounded_memory, memory_problem, watched
 from cep.hosts.hosted_app import AppSource, output_streams
 from cep.hosts.input_log import CALLS, TABLES
 from cep.hosts.kafka_addresses import SESSION, denial
 from cep.hosts.kafka_ends import KAFKA, KafkaSource
 from cep.hosts.product_streams import STORE, parse_with_product_streams, read_streams
 from cep.language.language_errors import AppTextError
+from cep.parts.app_limits import AppLimitError, AppLimits
 from launch.apps.app_files import app_in, app_text, apps_in, in_file
 from launch.config.apps_config import operator_terms
 from launch.config.configuration import read_configuration
@@ -63,7 +66,9 @@ def run_app(arguments: argparse.Namespace, echo: Echo) -> int:
         for line in engine.explained():
             echo(f"  {line}")
         return 0
-    return _test(text, arguments.cases, terms, echo)
+    limits = engine.limits
+    with bounded_memory(limits.worker_bytes):
+        return _test(text, arguments.cases, CaseBounds(terms, limits), echo)
 
 
 def _words_in_regions(arguments: argparse.Namespace) -> list[str]:
@@ -177,11 +182,19 @@ def _checked(path: Path, text: str, terms: OperatorTerms, *, with_ends: bool) ->
         raise CannotStartError(in_file(path, error)) from error
 
 
-def _test(text: str, cases: Path, terms: OperatorTerms, echo: Echo) -> int:
+@dataclass(frozen=True, slots=True)
+class CaseBounds:
+    """What an app's cases may use, and take."""
+
+    terms: OperatorTerms
+    limits: AppLimits
+
+
+def _test(text: str, cases: Path, bounds: CaseBounds, echo: Echo) -> int:
     """Exit code 1 where a case differs."""
     ran = failed = 0
     for number, line in _lines(cases):
-        name, found = _outcome(f"{cases}, line {number}", line, text, terms)
+        name, found = _outcome(f"{cases}, line {number}", line, text, bounds)
         ran += 1
         failed += bool(found)
         for problem in found:
@@ -198,10 +211,14 @@ def _lines(cases: Path) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _outcome(place: str, line: str, text: str, terms: OperatorTerms) -> tuple[str, list[str]]:
+def _outcome(place: str, line: str, text: str, bounds: CaseBounds) -> tuple[str, list[str]]:
     """The case's name, and what differs."""
+    watch = CaseWatch(bounds.limits)
     try:
         case = read_case(line)
-        return case.id, differences(case, text, parse_with_product_streams, terms)
-    except (AppCaseError, AppTextError) as error:
+        with watched(watch):
+            return case.id, differences(case, text, parse_with_product_streams, bounds.terms, watch.begin)
+    except (AppCaseError, AppTextError, AppLimitError) as error:
         raise CannotStartError(f"{place}: {error}.") from error
+    except MemoryError:
+        raise CannotStartError(f"{place}: {memory_problem(bounds.limits)}.") from None

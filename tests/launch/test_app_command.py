@@ -291,6 +291,21 @@ def test_an_event_that_cannot_be_computed_is_one_sentence(tmp_path: Path) -> Non
         run(tmp_path, "test", app, case())
 
 
+DOUBLING = "define stream S0 (a int); " + "".join(
+    f"from S{number} select a insert into S{number + 1}; " * 2 for number in range(80)
+)
+FLOOD = json.dumps({"id": "flood", "events": [[1, "S0", [1]]], "expected": {}})
+
+
+# the signal may come while Python runs a callback that cannot raise; the next one comes a quarter of a second later
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_event_that_takes_too_long_is_ended_with_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(LaunchError) as found:
+        run(tmp_path, "test", f"@App:limits(event.seconds = '0.5') {DOUBLING}", FLOOD)
+    why = "it took more than 0.5 s of CPU with all that comes of it (event.seconds)"
+    assert str(found.value).endswith(f"a.jsonl, line 1: the event of 'S0' at 1 cannot be computed: {why}.")
+
+
 def test_a_file_that_is_not_there_or_is_no_text(tmp_path: Path) -> None:
     with pytest.raises(LaunchError, match="cannot be read"):
         run_app(Namespace(work="check", file=tmp_path / "none"), print)

@@ -1,5 +1,7 @@
 """Bad apps are ended with one sentence that names the limit and what reached it."""
 
+import resource
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +9,11 @@ import pytest
 
 from cep.engine.stream_engine import StreamEngine
 from cep.functions.operator_terms import OperatorTerms
-from cep.hosts.event_watch import EventWatch, watched
+from cep.hosts.event_watch import CaseWatch, EventWatch, bounded_memory, watched
 from cep.hosts.hosted_app import ROWS_BETWEEN_LOOKS, AppFailedError, AppSource, HostedApp, app_source
 from cep.hosts.product_streams import parse_with_product_streams
 from cep.language.language_errors import AppTextError
-from cep.parts.app_limits import AppLimits
+from cep.parts.app_limits import AppLimitError, AppLimits
 
 SMALL = AppLimits(window_rows=50, partial_matches=50, keys=50, table_rows=50, event_seconds=0.5)
 ROWS = 80
@@ -130,6 +132,27 @@ def test_one_row_that_takes_too_long_or_grows_without_end_is_ended(text: str, li
     assert str(found.value).endswith(sentence)
     # the watch is gone with its block, and a row that is done is none
     assert app.busy_with is None
+
+
+def test_a_case_may_not_take_all_memory() -> None:
+    with pytest.raises(AppLimitError, match=r"it took more than 1,000 bytes of memory \(worker_bytes\)"):
+        CaseWatch(replace(SMALL, worker_bytes=1_000)).look()
+
+
+def test_each_event_of_a_case_has_its_own_time() -> None:
+    watch = CaseWatch(SMALL)
+    for _ in range(10):
+        watch.begin()
+        watch.look()
+    with pytest.raises(AppLimitError, match=r"0.5 s of CPU .*\(event.seconds\)$"):
+        watch.look()
+
+
+def test_one_step_cannot_take_all_memory_either() -> None:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with bounded_memory(100_000_000), pytest.raises(MemoryError):
+        bytearray(1_000_000_000)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
 
 
 def test_rows_that_multiply_are_ended() -> None:
