@@ -47,6 +47,8 @@ def run_backup(home: Path, options: BackupOptions, echo: Echo) -> int:
 
     Raises LaunchError.
     """
+    if not home.is_dir():
+        raise CannotStartError(f"{home}: there is no data folder; name one by ARBITRAGE_HOME.")
     path = options.file.absolute()
     check_writable(path, "the backup")
     if path.exists() and not options.overwrite:

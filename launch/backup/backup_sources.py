@@ -49,8 +49,6 @@ def source_databases(home: Path) -> Iterator[list[SourceDatabase]]:
     Raises CannotStartError where there is none, or a session is just starting; LaunchError.
     """
     with ExitStack() as stack:
-        if not home.is_dir():
-            raise CannotStartError(f"{home}: there is no data folder; name one by ARBITRAGE_HOME.")
         is_running = session_runs(home)
         if not is_running:
             stack.enter_context(locked(home))

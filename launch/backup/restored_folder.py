@@ -40,7 +40,10 @@ def restored_folder(path: Path, target: Path) -> Restored:
     """
     restored = Restored(unpack(path, target))
     (target / FILES).mkdir(mode=0o700, exist_ok=True)
-    for copied in sorted((target / DATABASES).iterdir()):
+    databases = target / DATABASES
+    if not databases.is_dir():
+        raise CannotStartError(f"{path}: is no backup of this program, which would have a database.")
+    for copied in sorted(databases.iterdir()):
         mode, layout = _mode_and_layout(path, copied.name)
         own = target / FILES / MODES[mode]
         own.mkdir(mode=0o700, exist_ok=True)

@@ -91,6 +91,12 @@ def test_a_folder_without_sessions_is_told(tmp_path: Path) -> None:
     assert not (tmp_path / "backup").exists()
 
 
+def test_a_missing_folder_is_told_and_not_made(tmp_path: Path) -> None:
+    with pytest.raises(CannotStartError, match="there is no data folder"):
+        run_backup(tmp_path / "home", BackupOptions(tmp_path / "backup"), print)
+    assert not (tmp_path / "home").exists()
+
+
 def members_of(backup: Path) -> list[tuple[tarfile.TarInfo, bytes]]:
     with tarfile.open(backup) as tar:
         return [(info, content.read()) for info in tar if (content := tar.extractfile(info)) is not None]
@@ -116,6 +122,15 @@ def with_contents(backup: Path, **changed: object) -> bytes:
     return packed([*members, (info, json.dumps(json.loads(text) | changed).encode())])
 
 
+def without_databases(backup: Path) -> bytes:
+    """And nothing of it in its list."""
+    *members, (info, text) = members_of(backup)
+    contents = json.loads(text)
+    contents["members"] = {name: one for name, one in contents["members"].items() if name.startswith("files/")}
+    kept = [(member, content) for member, content in members if member.name.startswith("files/")]
+    return packed([*kept, (info, json.dumps(contents).encode())])
+
+
 def with_fills(backup: Path, content: bytes) -> bytes:
     return packed([(info, content if info.name.endswith("fills.bson") else was) for info, was in members_of(backup)])
 
@@ -134,6 +149,7 @@ FAULTS: dict[str, tuple[Callable[[Path], bytes], str]] = {
     "one bit": (with_flipped_bit, "torn, altered, or no backup"),
     "altered and packed again": (lambda path: with_fills(path, b""), "was altered"),
     "a member is missing": (lambda path: packed(members_of(path)[1:]), "was altered"),
+    "no database": (without_databases, "which would have a database"),
     "no list": (lambda path: packed(members_of(path)[:-1]), "no list of contents"),
     "newer": (lambda path: with_contents(path, format=FORMAT + 1), "newer version"),
     "newer layout": (lambda path: with_contents(path, layout=LAYOUT + 1), "newer version"),
