@@ -16,14 +16,11 @@ from bots.errors import BotError
 from bots.lease_keeper import LeaseKeeper, holder_name
 from bots.position_reporter import PositionReporter
 from bots.reconcile.reconciler import Reconciliation
-from bots.reconcile.rules_watch import RulesWatch
 from bots.retry import BackgroundTask, retry_until_done
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import follow_quotes, keep_pace, signals
 from exchanges.account_port import TradingAccount
-from exchanges.ccxt_client import session_config
 from exchanges.orders.ccxt_account import CcxtAccount, open_session_account
-from exchanges.orders.exchange_rules import account_rules
 from exchanges.paper.paper_account import PaperAccount
 from exchanges.paper.paper_conditions import FillConditions
 from exchanges.paper.paper_journal import PaperJournal
@@ -109,8 +106,7 @@ async def _trade(
         quotes = NewestQuotes(latest_rows, region=session.region)
         strategy = AverageTrader(exchange, session, store, quotes, average_rule, session.clock(), cache, by)
         reconciliation = _reconciliation(session, store, account, cache, by)
-        of_exchange = _exchange_tasks(session, store, account, cache, environment, stack)
-        background_tasks = (strategy.run, reconciliation.run, *of_exchange)
+        background_tasks = (strategy.run, reconciliation.run, *_dead_mans_switch_task(account, stack))
         bot_loop = BotLoop(
             store,
             account,
@@ -161,36 +157,21 @@ def _reconciliation(
     )
 
 
-def _exchange_tasks(
-    session: Session,
-    store: TradeStore,
-    account: TradingAccount,
-    cache: StateCache,
-    environment: Mapping[str, str],
-    stack: AsyncExitStack,
-) -> tuple[BackgroundTask, ...]:
-    """The task that keeps the exchange's dead man's switch armed, if it has one: closing the stack disarms it. The task
-    that follows what a real exchange says of fees and markets; simulated ones keep to the settings."""
-    if not isinstance(account, CcxtAccount):
+def _dead_mans_switch_task(account: TradingAccount, stack: AsyncExitStack) -> tuple[BackgroundTask, ...]:
+    """The task that keeps the exchange's dead man's switch armed, if the exchange has one. Closing the stack disarms
+    it."""
+    if not isinstance(account, CcxtAccount) or not account.has_dead_mans_switch:
         return ()
-    account.in_force = lambda market: market_in_force(market, cache.settings)
-    tasks: list[BackgroundTask] = []
-    if account.has_dead_mans_switch:
-        switch = DeadMansSwitch(account)
-        stack.push_async_exit(switch.disarm)
-        tasks.append(switch.run)
-    if session.mode in ("sandbox", "live"):
-        exchange = account.exchange
-        config = session_config(session, exchange, environment)
-        traded = [market for market in session.traded if market.exchange == exchange]
-        tasks.append(RulesWatch(exchange, store, lambda: account_rules(config, traded, environment)).run)
-    return tuple(tasks)
+    switch = DeadMansSwitch(account)
+    stack.push_async_exit(switch.disarm)
+    return (switch.run,)
 
 
 def _account(session: Session, exchange: str, cache: StateCache, environment: Mapping[str, str]) -> TradingAccount:
     """The account on the simulated or real exchange if the session has one, otherwise a local paper account."""
     if session.exchanges_url is not None or session.mode in ("sandbox", "live"):
         account = open_session_account(session, exchange, environment)
+        account.in_force = lambda market: market_in_force(market, cache.settings)
         cache.legs_left, cache.has_room = account.legs_left, account.has_room
         if account.legs_left() is not None:
             cache.partners = partners_of(exchange, {name: session.entry_of(name) for name in session.exchanges})

@@ -29,6 +29,7 @@ from launch.supervisor.disk_watch import DiskWatch, check_room
 from launch.supervisor.interruptible_wait import stop_event, stopped_or_after, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import own_processes, service_processes
+from launch.supervisor.rules_watch import run_rules_watch
 from launch.supervisor.supervisor import Supervised, Supervisor
 from launch.supervisor.trade_retention import run_retention
 from market.decide.settings import Settings
@@ -122,6 +123,7 @@ async def trade(
     disk = DiskWatch(session, stopped.set, echo)
     await supervisor.start()
     beside = [asyncio.create_task(disk.run()), asyncio.create_task(run_retention(session, echo))]
+    beside.append(asyncio.create_task(run_rules_watch(session, os.environ)))
     try:
         await unless_stopped(_all_ready(session, supervisor, meter, echo), stopped)
         echo(f"{TRADING[session.mode]}: {session.page_url}   (API key: {key_file}; Ctrl-C stops everything)")

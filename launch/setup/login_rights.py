@@ -72,6 +72,11 @@ ROLES: Mapping[str, LoginRights] = {
             stored.SETTINGS,
             stored.SETTINGS_VERSIONS,
             stored.AUDIT,
+            # a difference that a person settles is booked to the balance
+            stored.DIFFERENCES,
+            stored.BALANCES,
+            stored.SESSION_BALANCES,
+            stored.HEALTH,
             stored.PROCESSES,
             stored.BACKTESTS,
             stored.BACKTEST_REPORTS,

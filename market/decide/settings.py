@@ -102,7 +102,7 @@ class Settings(BaseModel):
     taker_fees: dict[str, Rate]
     """Per exchange, as a fraction of the notional."""
     market_rules: dict[str, MarketRules] = Field(default_factory=dict)
-    """By `exchange|symbol`: what real exchanges said last, in place of what the session began with. Set by the bots."""
+    """By `exchange|symbol`: what real exchanges said last, in place of what the session began with."""
 
     @model_validator(mode="after")
     def _thresholds_in_order(self) -> "Settings":

@@ -4,7 +4,7 @@ Such an exchange finds an order only by content and date, so a failed look-up pr
 rounding differs. What an order filled shows in the balances in any case.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -70,8 +70,3 @@ def _unbooked(leg: Leg, view: ExchangeView, known: frozenset[str]) -> dict[str, 
 def _currencies(symbol: str) -> tuple[str, str]:
     base, _, quote = symbol.partition("/")
     return base, quote
-
-
-def currencies_moved(fills: Iterable[AccountFill]) -> frozenset[str]:
-    """All that these fills moved, what their fees were paid in among them."""
-    return frozenset(name for one in fills for name in (*_currencies(one.fill.symbol), one.fill.fee_currency))

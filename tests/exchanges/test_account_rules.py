@@ -7,22 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from bots.reconcile.rules_watch import RulesWatch
 from exchanges.errors import OrderRejectedError
 from exchanges.orders.ccxt_account import open_account
 from exchanges.orders.exchange_rules import account_rules, closed_by
 from exchanges.simulated_markets import simulated_taker_fees
-from market.decide.market_rules import market_in_force, rules_of
-from session.clock import SystemClock
+from market.decide.market_rules import rules_of
 from simulators.matching.listings import Listing
-from simulators.matching.volume_tiers import tiers_of
-from store.memory.memory_store import MemoryTradeStore
 from tests.exchanges.served import TRADED, Served, order_on, served
-from tests.market.samples import settings_of
 
 KRAKEN = [market for market in TRADED if market.exchange == "kraken"]
 BTC = next(market for market in KRAKEN if market.base == "BTC")
-KRAKEN_FEE = simulated_taker_fees()["kraken"]
 COARSE = replace(BTC, tick_size=Decimal(1), minimum_amount=Decimal("0.05"))
 
 
@@ -37,33 +31,6 @@ def relist(world: Served, *, market: object = BTC, status: str = "online", symbo
                     del listings[key]
                 else:
                     listings[key] = replace(listing, market=market, status=status)  # type: ignore[arg-type]
-
-
-async def test_a_change_is_a_version_of_the_settings_and_in_force_at_once(tmp_path: Path) -> None:
-    store = MemoryTradeStore(SystemClock())
-    await store.settings.create(settings_of(taker_fees={"kraken": Decimal("0.05"), "alpha": 0, "beta": 0, "gamma": 0}))
-    async with served(tmp_path, only=("kraken",)) as world:
-        config = world.config("kraken")
-        watch = RulesWatch("kraken", store, lambda: account_rules(config, KRAKEN))
-        first = await watch.refresh()
-        assert first is not None
-        assert (first.version, first.taker_fees["kraken"]) == (2, KRAKEN_FEE)
-        assert market_in_force(BTC, first) == BTC
-        again = await watch.refresh()
-        assert again == first
-        account = open_account(config, TRADED)
-        account.in_force = lambda market: market_in_force(market, store.settings.in_force())
-        world.world.gateways["kraken"].exchange.volume_30d = Decimal(0)
-        relist(world, market=COARSE)
-        changed = await watch.refresh()
-        assert changed is not None
-        assert (changed.version, changed.taker_fees["kraken"]) == (3, tiers_of("kraken")[0].taker)
-        assert market_in_force(BTC, changed) == COARSE
-        with pytest.raises(OrderRejectedError, match=r"not a positive number of ticks of 1"):
-            await account.place(order_on(BTC, "buy", Decimal("0.05"), Decimal("100.1")))
-        report = await account.place(order_on(BTC, "buy", Decimal("0.05"), Decimal("100")))
-        assert report.is_posted
-        await account.close()
 
 
 @pytest.mark.parametrize("exchange", sorted({market.exchange for market in TRADED}))

@@ -1,0 +1,74 @@
+"""Asks real exchanges every few minutes what our accounts pay and how their markets trade: a change is a version of the
+settings, which detection, sizing and orders use at once.
+
+The supervisor does it, since bots may not write settings.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from exchanges.ccxt_client import session_config
+from exchanges.errors import ExchangeError
+from exchanges.orders.exchange_rules import AccountRules, account_rules
+from market.decide.market_rules import with_account_rules
+from market.decide.settings import Settings
+from session.clock import SystemClock
+from session.session import Session
+from store.errors import StoreError
+from store.mongo.mongo_store import open_store
+from store.store_port import SettingsStore
+
+log = logging.getLogger(__name__)
+
+RULES_SECONDS = 180.0
+"""Fee tiers change once a day and steps with weeks of notice; a market that goes to cancel-only does so at once, and
+then rejects what is sent."""
+RETRY_SECONDS = 10.0
+"""After an answer that did not come, or a database that is not there yet."""
+
+
+@dataclass(slots=True)
+class RulesWatch:
+    """Of one exchange."""
+
+    exchange: str
+    ask: Callable[[], Awaitable[AccountRules]]
+
+    async def refresh(self, settings: SettingsStore) -> Settings | None:
+        """Ask once; the settings in force afterwards. Raises StoreError, ExchangeError."""
+        said = await self.ask()
+        before = await settings.current()
+        after = await settings.amend(
+            lambda now: with_account_rules(now, self.exchange, said.taker_rate, said.markets), self.exchange
+        )
+        if before is not None and after is not None and after.version != before.version:
+            log.warning("the exchange changed its terms", extra={"exchange": self.exchange, "version": after.version})
+        return after
+
+
+async def run_rules_watch(session: Session, environment: Mapping[str, str]) -> None:
+    """Until cancelled, for each traded exchange; at once over where they are simulated, which keep to the settings."""
+    if session.mode not in ("sandbox", "live"):
+        return
+    traded = {market.exchange: session_config(session, market.exchange, environment) for market in session.traded}
+    async with asyncio.TaskGroup() as tasks:
+        for exchange, config in traded.items():
+            markets = [market for market in session.traded if market.exchange == exchange]
+            watch = RulesWatch(exchange, partial(account_rules, config, markets, environment))
+            tasks.create_task(_follow(session, watch))
+
+
+async def _follow(session: Session, watch: RulesWatch) -> None:
+    while True:
+        pause = RULES_SECONDS
+        try:
+            async with await open_store(session) as store:
+                await watch.refresh(store.settings)
+        except (StoreError, ExchangeError) as error:
+            # an account that is rejected is its bot's to report
+            log.warning("terms not asked: %s", error, extra={"exchange": watch.exchange})
+            pause = RETRY_SECONDS
+        await SystemClock().sleep(pause)
